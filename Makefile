@@ -1,0 +1,66 @@
+# `make` alone prints what there is to do.
+
+PYTHON ?= python3
+bin := .venv/bin
+
+.PHONY: help
+help: ## Print this
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+	@echo
+	@echo "Commands (after make install): .venv/bin/flask --app app COMMAND --help"
+	@if [ -x $(bin)/flask ]; then $(bin)/flask --app app --help | sed -n '/^Commands:/,$$p' | grep -vE '^Commands:|^  (routes|run|shell) ' || true; fi
+
+.PHONY: run
+run: .venv/installed ## Set everything up and serve on http://127.0.0.1:4242
+	@exec $(bin)/python -m gunicorn wsgi:app
+
+.PHONY: demo
+demo: .venv/installed ## Fill the instance with a believable company
+	@exec $(bin)/flask --app app demo
+
+.PHONY: test
+test: .venv/installed-dev ## Run the tests on a private PostgreSQL, or on TEST_DATABASE_URL
+	@exec $(bin)/python -m pytest --cov
+
+.PHONY: check
+check: .venv/installed-dev ## Look for mistakes without running anything: style, types, generated files
+	$(bin)/ruff check .
+	$(bin)/ruff format --check .
+	$(bin)/basedpyright
+
+.PHONY: format
+format: .venv/installed-dev ## Lay the code out
+	$(bin)/ruff check --fix .
+	$(bin)/ruff format .
+
+.PHONY: generate
+generate: .venv/installed-dev ## Write docs/openapi.json anew
+	$(bin)/python -m tests.openapi > docs/openapi.json
+
+.PHONY: pins
+pins: ## Write requirements.txt and requirements-dev.txt anew from setup.cfg
+	rm -rf .pins && $(PYTHON) -m venv .pins
+	.pins/bin/pip install --quiet $$($(PYTHON) tests/dependencies.py)
+	.pins/bin/pip freeze > requirements.txt
+	.pins/bin/pip install --quiet $$($(PYTHON) tests/dependencies.py dev)
+	.pins/bin/pip freeze > requirements-dev.txt
+	rm -rf .pins
+
+.PHONY: install
+install: .venv/installed ## Make .venv and install the pinned dependencies
+
+.PHONY: clean
+clean: ## Remove .venv and caches, but no data
+	rm -rf .venv .pins .pytest_cache .ruff_cache .coverage
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/bin/pip:
+	$(PYTHON) -m venv .venv
+
+.venv/installed: requirements.txt | .venv/bin/pip
+	$(bin)/pip install --quiet --disable-pip-version-check --requirement requirements.txt
+	@touch $@
+
+.venv/installed-dev: requirements.txt requirements-dev.txt | .venv/bin/pip
+	$(bin)/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	@touch .venv/installed $@

@@ -1,0 +1,95 @@
+"""create_app(): configuration, database, blueprints, and the one error shape."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg
+from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+import blueprints
+import commands
+import sql
+from blueprints import request_log
+from blueprints.mount import Mount
+from sql import passwords
+from validators import settings
+from validators.errors import RateLimited, Unavailable, error_body, error_name
+
+
+def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
+    """The service, set up by the environment; overrides replace settings by their names, unchecked. SettingError when a setting makes no sense."""
+    app = Flask(__name__, static_folder=None)
+    app.config.from_mapping(settings.load(os.environ) | dict(overrides or {}))
+    app.config.update(PROVIDE_AUTOMATIC_OPTIONS=False, MAX_CONTENT_LENGTH=app.config["MAX_BODY_BYTES"])
+    # A doubled slash is another path, and a path that is not ours is 404.
+    app.url_map.merge_slashes = False
+    app.url_map.redirect_defaults = False
+    sql.init_app(app)
+    passwords.init_app(app)
+    request_log.init_app(app)
+    app.before_request(read_body)
+    app.url_value_preprocessor(replace_nul)
+    for blueprint in blueprints.ALL:
+        app.register_blueprint(blueprint)
+    for group in commands.ALL:
+        app.cli.add_command(group)
+    app.register_error_handler(HTTPException, refuse)
+    app.register_error_handler(Exception, fail)
+    app.wsgi_app = Mount(app.wsgi_app, app.config["BASE_PATH"])
+    if app.config["TRUSTED_PROXIES"]:
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=app.config["TRUSTED_PROXIES"], x_proto=0, x_host=0)
+    return app
+
+
+def read_body() -> None:
+    """Take the body in before anything else is decided: one that is too large is refused first of all, to everybody alike."""
+    request.get_data()
+
+
+def replace_nul(_endpoint: str | None, values: dict[str, Any] | None) -> None:
+    """NUL cannot be looked up in PostgreSQL. No name has the replacement character in it, so what had a NUL is not found."""
+    for name, word in (values or {}).items():
+        if isinstance(word, str):
+            values[name] = word.replace("\0", "\ufffd")
+
+
+def refuse(error: HTTPException) -> Response:
+    """Any status from 400 on, with the error body of api.md."""
+    status = error.code or 500
+    message = error.description or "The request cannot be answered."
+    if status in PLAIN_MESSAGES and message == type(error).description:
+        message = PLAIN_MESSAGES[status]
+    body, error_id = error_body(error_name(status, error), message)
+    request_log.note(error_id=error_id)
+    response = Response(body, status, mimetype="application/json")
+    allowed = getattr(error, "valid_methods", None)
+    if allowed:
+        response.headers["Allow"] = ", ".join(sorted(allowed))
+    if isinstance(error, RateLimited):
+        response.headers["Retry-After"] = str(error.retry_after)
+    if status == 503:
+        response.headers["Retry-After"] = "1"
+    return response
+
+
+# What Werkzeug says of these is written for people at a browser.
+PLAIN_MESSAGES = {
+    404: "There is nothing at this address.",
+    405: "This address does not take that method.",
+    413: "The body is larger than this service accepts.",
+}
+
+
+def fail(error: Exception) -> Response:
+    """503 when the database or the processor is the reason; 500 for what should not have happened. The log has the traceback, the client has none."""
+    request_log.note(error=error)
+    if isinstance(error, (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction)):
+        return refuse(Unavailable())
+    if isinstance(error, passwords.Busy):
+        return refuse(Unavailable("Too many passwords are being checked at this moment."))
+    body, error_id = error_body("InternalError", "Something went wrong here. The log tells more under the id of this error.")
+    request_log.note(error_id=error_id)
+    return Response(body, 500, mimetype="application/json")

@@ -1,0 +1,25 @@
+"""The table of contents of the API: ALL, one line a family."""
+
+from blueprints import (
+    documentation,
+    events,
+    health,
+    insights,
+    login,
+    projects,
+    signup,
+    signup_tokens,
+    strategies,
+)
+
+ALL = (
+    signup_tokens.bp,  # /api/admin/invite-link/tokens
+    insights.bp,  # /api/admin/insights
+    events.bp,  # /api/admin/search/events, /api/admin/events/search
+    strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
+    projects.bp,  # /api/admin/projects
+    login.bp,  # /auth
+    signup.bp,  # /invite
+    health.bp,  # /health, /ready
+    documentation.bp,  # /openapi.json, /docs
+)

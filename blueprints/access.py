@@ -1,0 +1,97 @@
+"""require(): the caller of the current request, or 401, 403, 404. Every view that is not open to the world begins with it."""
+
+import hashlib
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from flask import Request, current_app, g, request
+from werkzeug.exceptions import Forbidden, NotFound, Unauthorized
+
+from sql import Connection, access
+
+SESSION_COOKIE = "session"
+SAFE_METHODS = {"GET", "HEAD"}
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who does something: what the log calls him, and what he may see."""
+
+    name: str
+    user_id: int | None = None
+    is_admin: bool = False
+    sees_all: bool = False
+
+    @property
+    def viewer(self) -> int | None:
+        """The user whose memberships decide which private projects can be seen; None: all can."""
+        return None if self.sees_all else self.user_id
+
+
+def digest(secret: str | bytes) -> bytes:
+    """The SHA-256 under which a key, personal token or session is kept."""
+    return hashlib.sha256(secret.encode() if isinstance(secret, str) else secret).digest()
+
+
+def require(conn: Connection, *permissions: str, project: str | None = None, environment: str | None = None) -> Actor:
+    """The caller, if he holds one of the permissions (none named: whoever he is) and may see the project.
+
+    In the order of decisions.md: 401 no or wrong credentials, 403 wrong kind of key or forged cross-site, 403 no permission, 404 project
+    unknown or hidden.
+    """
+    key, session = credentials(request)
+    caller = None
+    if key is not None or session is not None:
+        caller = access.authenticate(
+            conn, key=key, session=session, permissions=permissions, project=project, environment=environment
+        )
+    if caller is None:
+        raise Unauthorized("A valid API key in the header Authorization, or a session, is required.")
+    g.caller = f"{caller['via']}:{caller['user_id'] or caller['key_id']}"
+    if caller["key_kind"] in ("client", "frontend"):
+        raise Forbidden(f"A {caller['key_kind']} key may not use the admin API.")
+    if session is not None:
+        refuse_cross_site(request)
+    if permissions and not caller["is_permitted"]:
+        raise Forbidden(f"You lack the permission {' or '.join(permissions)}{where(project, environment)}.")
+    if project is not None and not caller["sees_project"]:
+        raise NotFound("No project has that id.")
+    if not caller["is_marked_seen"]:
+        access.mark_seen(conn, caller)
+    return Actor(caller["name"], caller["user_id"], caller["is_admin"], caller["sees_all"])
+
+
+def credentials(request: Request) -> tuple[bytes | None, bytes | None]:
+    """The digests of the API key and of the session that a request carries. The header wins: with it, the cookie is not looked at."""
+    header = request.headers.get("Authorization")
+    if header is not None:
+        scheme, _, rest = header.partition(" ")
+        secret = rest.strip() if scheme.lower() == "bearer" else header.strip()
+        # Header bytes arrive as Latin-1; a key of other characters was hashed as UTF-8, which is what those bytes are.
+        return digest(secret.encode("latin-1", "replace")), None
+    cookie = request.cookies.get(SESSION_COOKIE)
+    return None, None if cookie is None else digest(cookie)
+
+
+def refuse_cross_site(request: Request) -> None:
+    """403 for a change that a page of somebody else's had the browser send along with our cookie."""
+    if request.method in SAFE_METHODS:
+        return
+    origin = request.headers.get("Origin")
+    # Our choice: ours is the origin of BASE_URL, and that under which the request itself was addressed.
+    ours = {origin_of(current_app.config["BASE_URL"]), origin_of(request.host_url)}
+    if (origin is not None and origin not in ours) or request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+        raise Forbidden("A change made with a session must come from this service's own pages.")
+
+
+def origin_of(url: str) -> str:
+    """scheme://host[:port] of a URL, as a browser writes it."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def where(project: str | None, environment: str | None) -> str:
+    """The end of a sentence about a permission. It repeats nothing that the caller did not send."""
+    if environment is not None:
+        return " in this project and environment"
+    return "" if project is None else " in this project"

@@ -1,0 +1,5 @@
+"""The OpenAPI document, and a page that shows it."""
+
+from flask import Blueprint
+
+bp = Blueprint("documentation", __name__)

@@ -1,0 +1,48 @@
+"""The two event searches (api.md 3 and 9)."""
+
+from flask import Blueprint, Response, current_app
+
+from blueprints.access import require
+from blueprints.contract import operation
+from blueprints.respond import json_response
+from sql import connection, events
+from validators import load, load_query
+from validators.events import DeprecatedEventSearch, EventSearch
+
+bp = Blueprint("events", __name__)
+
+
+@bp.get("/api/admin/search/events")
+@operation(record="eventSearchResponse", query=EventSearch, refuses=(400, 401, 403))
+def search_events() -> Response:
+    """Search for events.
+
+    Newest first. Filters combine with AND. Who is not an administrator sees the events of projects that he may see, and the total counts
+    just those.
+    """
+    with connection() as conn:
+        actor = require(conn)
+        asked = load_query(EventSearch())
+        limit, offset = asked.pop("limit"), asked.pop("offset")
+        body = events.search(conn, asked, is_admin=actor.is_admin, viewer=actor.viewer, limit=limit, offset=offset)
+    return json_response(body)
+
+
+@bp.post("/api/admin/events/search")
+@operation(record="events", body=DeprecatedEventSearch, refuses=(400, 401, 403, 415), deprecated=True)
+def search_events_deprecated() -> Response:
+    """Search for events (deprecated).
+
+    Use GET /api/admin/search/events. Here offset is the id of the event to start from.
+    """
+    with connection() as conn:
+        actor = require(conn)
+        asked = load(DeprecatedEventSearch())
+        limit, first_id = asked.pop("limit"), asked.pop("offset")
+        body = events.search_from_id(
+            conn, asked, is_admin=actor.is_admin, viewer=actor.viewer, limit=limit, first_id=first_id
+        )
+    response = json_response(body)
+    response.headers["Deprecation"] = "true"
+    response.headers["Link"] = f'<{current_app.config["BASE_URL"]}/api/admin/search/events>; rel="successor-version"'
+    return response

@@ -1,0 +1,36 @@
+"""Is it alive, and can it serve? (neighbours.md 3.20)"""
+
+from flask import Blueprint, Response
+
+from blueprints.contract import operation
+from blueprints.respond import json_response
+from sql import connection, migrate
+from validators.errors import Unavailable
+
+bp = Blueprint("health", __name__)
+
+GOOD = '{"health":"GOOD"}'
+
+
+@bp.get("/health")
+@operation(record="health", public=True)
+def get_health() -> Response:
+    """Check that the process lives.
+
+    Does not ask the database.
+    """
+    return json_response(GOOD)
+
+
+@bp.get("/ready")
+@operation(record="health", public=True)
+def get_ready() -> Response:
+    """Check that the service can answer.
+
+    The database answers, and has the schema that this version needs.
+    """
+    with connection() as conn:
+        version = migrate.version(conn)
+    if version != migrate.VERSION:
+        raise Unavailable(f"The database has schema version {version}; this service needs {migrate.VERSION}.")
+    return json_response(GOOD)

@@ -1,0 +1,96 @@
+"""Login with a user name and a password (api.md 6)."""
+
+import secrets
+
+from flask import Blueprint, Response, current_app, request
+from psycopg.rows import DictRow
+from werkzeug.exceptions import Unauthorized
+
+from blueprints.access import SESSION_COOKIE, digest
+from blueprints.contract import operation
+from blueprints.respond import json_response
+from sql import Connection, login_throttle, sessions, transaction, users
+from sql.access import mark_user_seen
+from sql.passwords import passwords
+from validators import load
+from validators.errors import RateLimited
+from validators.login import Login
+
+bp = Blueprint("login", __name__)
+
+
+@bp.post("/auth/simple/login")
+@operation(record="user", body=Login, refuses=(400, 401, 415, 429), public=True)
+def log_in() -> Response:
+    """Log in.
+
+    Creates an active session, which the cookie of the answer carries. The user record says when the login before this one was.
+    """
+    asked = load(Login())
+    name = name_digest(asked["username"])
+    with transaction() as conn:
+        wait = login_throttle.admit_address(conn, request.remote_addr or "", limits()) or login_throttle.name_wait(conn, name)
+        user = users.find_for_login(conn, asked["username"])
+    refuse_for(wait)
+    kept = user["password_hash"] if user else None
+    matches = passwords().matches(asked["password"], kept)
+    new_hash = passwords().hash(asked["password"]) if matches and passwords().is_dated(kept) else None
+    session = secrets.token_urlsafe(32)
+    with transaction() as conn:
+        # Others may have failed with this name while this password was compared.
+        wait = login_throttle.name_wait(conn, name)
+        body = begin_session(conn, user, kept, new_hash, session) if user and matches and not wait else None
+        if body is None and not wait:
+            wait = count_failure(conn, user, name)
+    refuse_for(wait)
+    if body is None:
+        raise Unauthorized("No user with that name has that password.")
+    response = json_response(body)
+    response.set_cookie(
+        SESSION_COOKIE,
+        session,
+        max_age=current_app.config["SESSION_TTL_HOURS"] * 3600,
+        path=current_app.config["BASE_PATH"] or "/",
+        secure=current_app.config["BASE_URL"].startswith("https:"),
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
+
+
+def begin_session(conn: Connection, user: DictRow, kept: str, new_hash: str | None, session: str) -> str | None:
+    """The user record, and a session in place of the one that the request came with; None when the user has changed meanwhile."""
+    body = users.log_in(conn, user["id"], kept, new_hash)
+    if body is not None:
+        sessions.delete(conn, digest(request.cookies.get(SESSION_COOKIE, "")))
+        sessions.insert(conn, digest(session), user["id"], current_app.config["SESSION_TTL_HOURS"])
+        login_throttle.forget(conn, *(name_digest(name) for name in (user["username"], user["email"]) if name))
+        mark_user_seen(conn, user["id"])
+    return body
+
+
+def count_failure(conn: Connection, user: DictRow | None, name: bytes) -> int:
+    """0 and one more failure counts against the name, and against its user if it has one; or the seconds for which the name must wait."""
+    wait = login_throttle.fail(conn, name, limits())
+    if user is not None and not wait:
+        users.count_failed_login(conn, user["id"])
+    return wait
+
+
+def refuse_for(seconds: int) -> None:
+    """429 when there are seconds to wait. Raised outside a transaction, so that what was counted stays counted."""
+    if seconds:
+        raise RateLimited("There were too many attempts to log in. Try again later.", seconds)
+
+
+def limits() -> login_throttle.Limits:
+    """The limits that the settings give."""
+    config = current_app.config
+    return login_throttle.Limits(
+        config["LOGIN_FREE_FAILURES"], config["LOGIN_MAX_WAIT_SECONDS"], config["LOGIN_ATTEMPTS_PER_MINUTE"]
+    )
+
+
+def name_digest(name: str) -> bytes:
+    """The SHA-256 under which the throttle knows a user name (case-sensitive) or an e-mail address (not)."""
+    return digest(name.lower() if "@" in name else name)

@@ -1,0 +1,67 @@
+"""One JSON line on stdout for each request: what was asked, by whom, and how it ended. Never a raw path, a body, a key or a password."""
+
+import json
+import re
+import sys
+import time
+import traceback
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from flask import Flask, Response, g, request
+
+REQUEST_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
+
+
+def init_app(app: Flask) -> None:
+    """Write the line of each request of this app."""
+    app.before_request(begin)
+    app.after_request(end)
+
+
+def begin() -> None:
+    """Start the clock. A caller's own request id is kept when it is of sane form."""
+    g.began = time.perf_counter()
+    given = request.headers.get("X-Request-ID", "")
+    g.request_id = given if REQUEST_ID.fullmatch(given) else str(uuid4())
+
+
+def note(**facts: Any) -> None:
+    """Have the line say more: error_id, or error, an exception whose traceback belongs there."""
+    g.noted = {**g.get("noted", {}), **facts}
+
+
+def end(response: Response) -> Response:
+    """Send the request id back, and write the line."""
+    noted = g.get("noted", {})
+    response.headers["X-Request-ID"] = g.request_id
+    line = {
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "requestId": g.request_id,
+        "method": request.method if request.url_rule else None,
+        # The rule, not the path: paths hold the secrets of signup tokens.
+        "route": request.url_rule.rule if request.url_rule else None,
+        "status": response.status_code,
+        "ms": round((time.perf_counter() - g.began) * 1000, 1),
+        "caller": g.get("caller"),
+    }
+    if "error_id" in noted:
+        line["errorId"] = noted["error_id"]
+    if "error" in noted and response.status_code >= 500:
+        line["error"] = frames(noted["error"])
+    write(line)
+    return response
+
+
+def frames(error: BaseException) -> str:
+    """Where an exception came from: its type, and the lines of code that led there. Its text may quote what a user sent, so it stays out."""
+    stack = "".join(traceback.format_list(traceback.extract_tb(error.__traceback__)))
+    state = getattr(error, "sqlstate", None)
+    return f"{type(error).__module__}.{type(error).__qualname__}{f' (SQLSTATE {state})' if state else ''}\n{stack}"
+
+
+def write(line: dict[str, Any]) -> None:
+    """One line, written at once, so that lines of several threads and processes do not mix."""
+    sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+    sys.stdout.flush()

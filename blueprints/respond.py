@@ -1,0 +1,31 @@
+"""Answers: JSON text that Postgres wrote, sent as it is; and a unique violation as the 409 that it means."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from flask import Response
+from psycopg.errors import UniqueViolation
+
+from validators.errors import NameExists
+
+
+def json_response(text: str, status: int = 200) -> Response:
+    """An answer of JSON text."""
+    return Response(text, status, mimetype="application/json")
+
+
+def empty_response(status: int = 200) -> Response:
+    """An answer with no body. It names the JSON type all the same, for clients that ask for it before they look at the body."""
+    return Response(status=status, mimetype="application/json")
+
+
+@contextmanager
+def unique(taken: Mapping[str, str]) -> Iterator[None]:
+    """Inside the block, a violation of one of these constraints is 409 NameExistsError with its message; any other stays what it is."""
+    try:
+        yield
+    except UniqueViolation as error:
+        message = taken.get(error.diag.constraint_name or "")
+        if message is None:
+            raise
+        raise NameExists(message) from None

@@ -1,0 +1,49 @@
+"""Signup of an invited user (api.md 8)."""
+
+from flask import Blueprint, Response, abort, current_app
+
+from blueprints.access import Actor
+from blueprints.contract import operation
+from blueprints.respond import json_response, unique
+from sql import connection, events, signup_tokens, transaction, users
+from sql import Connection
+from sql.passwords import passwords
+from validators import load
+from validators.users import InvitedUser
+
+bp = Blueprint("signup", __name__)
+
+
+@bp.post("/invite/<token>/signup")
+@operation(record="user", body=InvitedUser, refuses=(400, 403, 404, 409, 415), public=True)
+def sign_up(token: str) -> Response:
+    """Add a user via a signup token.
+
+    Creates a user with the root role Viewer and links it to the token. Creates no session.
+    """
+    asked = load(InvitedUser(current_app.config["PASSWORD_MIN_LENGTH"]))
+    with connection() as conn:
+        usable(conn, token)
+    person = {"name": asked["name"], "username": asked.get("username"), "email": asked["email"]}
+    password_hash = passwords().hash(asked["password"])
+    with transaction() as conn, unique(users.TAKEN):
+        invite = usable(conn, token)
+        role = invite["root_role_id"]
+        user_id = users.insert(conn, **person, password_hash=password_hash, root_role=role)
+        signup_tokens.add_user(conn, invite["id"], user_id)
+        actor = Actor(person["email"], user_id)
+        events.record(conn, "user-created", actor, data=users.event_data(user_id, **person, root_role=role))
+        used = {"id": invite["id"], "name": invite["name"], "userId": user_id}
+        events.record(conn, "public-signup-token-user-added", actor, data=used)
+        body = users.get(conn, user_id)
+    return json_response(body)
+
+
+def usable(conn: Connection, token: str) -> dict:
+    """The token of find_usable(); 404 when it is unknown, 403 when it is disabled or has expired."""
+    invite = signup_tokens.find_usable(conn, token)
+    if invite is None:
+        abort(404, "No signup token has that secret.")
+    if not invite["is_usable"]:
+        abort(403, "This signup token is disabled or has expired.")
+    return invite

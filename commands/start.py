@@ -1,0 +1,41 @@
+"""What every start of the service does before it serves: settings, PostgreSQL, schema, first administrator."""
+
+import sys
+from collections.abc import MutableMapping
+from pathlib import Path
+
+from sql import bootstrap, embedded
+from validators import settings
+
+# Set by the process that has brought the database up, for the processes that it starts.
+DONE = "FLAGS_DATABASE_IS_UP"
+
+_servers: list[embedded.Server] = []
+
+
+def bring_up(environ: MutableMapping[str, str]) -> None:
+    """Make the database fit to be served, once for this process and its children. SettingError or DatabaseProblem when it cannot be done."""
+    if DONE in environ:
+        return
+    config = settings.load(environ)
+    made = bootstrap.bring_up(find_database(environ), config)
+    if made:
+        print(bootstrap.announcement(made, config["BASE_URL"]), file=sys.stderr, flush=True)
+    environ[DONE] = "1"
+
+
+def find_database(environ: MutableMapping[str, str]) -> str:
+    """The address of the database, which is put into the environ: that of the settings, else the private one, started if need be."""
+    config = settings.load(environ)
+    if config["DATABASE_URL"]:
+        return config["DATABASE_URL"]
+    server = embedded.Server(Path(config["DATA_DIR"]))
+    _servers.append(server)
+    environ["DATABASE_URL"] = server.ensure()
+    return environ["DATABASE_URL"]
+
+
+def let_go() -> None:
+    """Let go of the private PostgreSQL, if this process has one; the last to do so stops it."""
+    while _servers:
+        _servers.pop().release()

@@ -1,0 +1,78 @@
+"""How the service is served: gunicorn with threads, its settings from the environment like all others."""
+
+import os
+import signal
+import sys
+
+from gunicorn.workers.gthread import ThreadWorker
+
+from commands import start
+from sql.migrate import DatabaseProblem
+from validators import settings
+from validators.errors import error_body
+from validators.settings import SettingError
+
+try:
+    chosen = settings.load(os.environ)
+except SettingError as problem:
+    sys.exit(str(problem))
+
+
+class Worker(ThreadWorker):
+    """A thread worker whose refusals of what is not HTTP have the error body, and whose log never quotes a request."""
+
+    def handle_error(self, req, client, addr, exc):
+        """400 for what cannot be parsed; the original would answer in HTML and log the path."""
+        known = type(exc).__module__.startswith("gunicorn.http")
+        status, reason = (400, "Bad Request") if known else (500, "Internal Server Error")
+        name, message = ("ValidationError", "The request is not valid HTTP, or larger than this service accepts.")
+        if not known:
+            self.log.error("A request failed outside the application: %s", type(exc).__name__)
+            name, message = ("InternalError", "Something went wrong here.")
+        body, _ = error_body(name, message)
+        head = f"HTTP/1.1 {status} {reason}\r\nConnection: close\r\nContent-Type: application/json\r\n"
+        answer = f"{head}Content-Length: {len(body.encode())}\r\n\r\n{body}".encode()
+        try:
+            client.sendall(answer)
+        except OSError:
+            self.log.debug("The client did not wait for the answer.")
+
+
+worker_class = Worker
+bind = f"[{chosen['HOST']}]:{chosen['PORT']}" if ":" in chosen["HOST"] else f"{chosen['HOST']}:{chosen['PORT']}"
+workers = chosen["WEB_CONCURRENCY"]
+threads = chosen["THREADS"]
+timeout = 60
+graceful_timeout = 30
+keepalive = 5
+limit_request_line = 8190
+control_socket_disable = True
+accesslog = None  # the service writes its own, without paths
+errorlog = "-"
+loglevel = "warning"
+
+
+def on_starting(server):
+    """Bring the database up before any worker starts; one sentence when that cannot be done."""
+    try:
+        start.bring_up(os.environ)
+    except (SettingError, DatabaseProblem) as problem:
+        print(problem, file=sys.stderr)
+        start.let_go()
+        sys.exit(1)
+
+
+def when_ready(server):
+    """Say where we are. Ctrl-C means the same as SIGTERM: requests in flight are answered first."""
+    print(f"Serving at {chosen['BASE_URL']} (Ctrl-C to stop)", file=sys.stderr, flush=True)
+    signal.signal(signal.SIGINT, lambda _signal, frame: server.signal(signal.SIGTERM, frame))
+
+
+def post_worker_init(worker):
+    """A terminal sends Ctrl-C to the workers too; they finish what they are doing."""
+    signal.signal(signal.SIGINT, worker.handle_exit)
+
+
+def on_exit(server):
+    """PostgreSQL goes last."""
+    start.let_go()

@@ -1,0 +1,137 @@
+"""The only door to the database: a pool, connections, transactions, and four verbs for every statement."""
+
+import json
+import select
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, LiteralString
+
+import psycopg
+from flask import Flask, current_app
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import ConnectionPool
+
+Connection = psycopg.Connection[DictRow]
+Params = Mapping[str, Any]
+
+# How long a request waits for a connection before it is answered 503, in seconds.
+POOL_TIMEOUT = 5.0
+# What a session of ours is set to. Timestamps are read in UTC; no statement runs for ever; and no plan of ours gains from being compiled.
+OPTIONS = "-c TimeZone=UTC -c statement_timeout=30s -c jit=off"
+
+
+class Database:
+    """A pool of connections to one PostgreSQL, opened at first use: a pool must not cross a fork."""
+
+    def __init__(self, url: str, size: int) -> None:
+        self.url = url
+        self.size = size
+        self._lock = threading.Lock()
+        self._pool: ConnectionPool[Connection] | None = None
+        self._pinned: Connection | None = None
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """A connection in autocommit mode; OperationalError when none can be had within POOL_TIMEOUT."""
+        if self._pinned is not None:
+            yield self._pinned
+        else:
+            with self._opened().connection(timeout=POOL_TIMEOUT) as conn:
+                yield conn
+
+    @contextmanager
+    def pinned(self, conn: Connection) -> Iterator[None]:
+        """Give out this one connection while the block lasts, so that a caller's own transaction holds all that happens."""
+        self._pinned = conn
+        try:
+            yield
+        finally:
+            self._pinned = None
+
+    def _opened(self) -> ConnectionPool[Connection]:
+        with self._lock:
+            if self._pool is None:
+                self._pool = ConnectionPool(
+                    self.url,
+                    kwargs=CONNECT,
+                    min_size=1,
+                    max_size=self.size,
+                    max_idle=300,
+                    reconnect_timeout=0,
+                    check=discard_if_closed,
+                    open=True,
+                )
+            return self._pool
+
+    def close(self) -> None:
+        """Give all connections back."""
+        with self._lock:
+            if self._pool is not None:
+                self._pool.close()
+                self._pool = None
+
+
+CONNECT: dict[str, Any] = {"autocommit": True, "row_factory": dict_row, "options": OPTIONS, "connect_timeout": 3}
+
+
+def connect(url: str) -> Connection:
+    """A connection of one's own, set as those of the pool are."""
+    return psycopg.Connection[DictRow].connect(url, **CONNECT)
+
+
+def discard_if_closed(conn: Connection) -> None:
+    """Raise when the server has hung up on an idle connection. Costs no round trip: a live idle one has nothing to say."""
+    readable, _, _ = select.select([conn.fileno()], [], [], 0)
+    if readable:
+        ConnectionPool.check_connection(conn)
+
+
+def init_app(app: Flask) -> None:
+    """Attach the database that app.config names."""
+    app.extensions["database"] = Database(app.config["DATABASE_URL"], app.config["DATABASE_POOL_SIZE"])
+
+
+def database() -> Database:
+    """The database of the current app."""
+    return current_app.extensions["database"]
+
+
+@contextmanager
+def connection() -> Iterator[Connection]:
+    """A connection for reading; each statement stands for itself."""
+    with database().connection() as conn:
+        yield conn
+
+
+@contextmanager
+def transaction() -> Iterator[Connection]:
+    """A connection for changing; all or nothing."""
+    with database().connection() as conn, conn.transaction():
+        yield conn
+
+
+def one(conn: Connection, statement: LiteralString, params: Params | None = None) -> DictRow | None:
+    """The first row as a dict, or None."""
+    return conn.execute(statement, params).fetchone()
+
+
+def rows(conn: Connection, statement: LiteralString, params: Params | None = None) -> list[DictRow]:
+    """All rows as dicts."""
+    return conn.execute(statement, params).fetchall()
+
+
+def value(conn: Connection, statement: LiteralString, params: Params | None = None) -> Any:
+    """The first column of the first row, or None."""
+    row = one(conn, statement, params)
+    return None if row is None else next(iter(row.values()))
+
+
+def run(conn: Connection, statement: LiteralString, params: Params | None = None) -> int:
+    """How many rows the statement wrote."""
+    return conn.execute(statement, params).rowcount
+
+
+def as_json(document: Any) -> str:
+    """A document as JSON text to keep: compact, key order kept, and é as é, so that a search finds it as it was written."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

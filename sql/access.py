@@ -1,0 +1,143 @@
+"""Who is asking, and what he may: one statement for both, so that a request pays one round trip for its guard."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg.rows import DictRow
+
+from sql import Connection, one, run
+
+# Rights come from the user's own root role, the root roles of his groups, and, in the project asked about, the roles that he or a group
+# of his holds there. A row of role_permissions with a null project or environment holds in all of them.
+AUTHENTICATE = """
+    WITH credential AS (
+        SELECT 'session' AS via, sessions.user_id, NULL::integer AS key_id, NULL::integer AS token_id, true AS seen_lately
+          FROM sessions
+         WHERE digest = %(session)s
+           AND expires_at > now()
+     UNION ALL
+        SELECT 'personal-token', personal_tokens.user_id, NULL, id, seen_at > now() - interval '1 minute'
+          FROM personal_tokens
+         WHERE digest = %(key)s
+           AND expires_at > now()
+     UNION ALL
+        SELECT 'api-key', NULL, id, NULL, seen_at > now() - interval '1 minute'
+          FROM api_keys
+         WHERE digest = %(key)s
+           AND (expires_at IS NULL OR expires_at > now())
+    ),
+    held_roles AS (
+        SELECT users.root_role_id AS role_id, NULL AS project_id
+          FROM credential
+          JOIN users ON users.id = credential.user_id
+     UNION ALL
+        SELECT groups.root_role_id, NULL
+          FROM credential
+          JOIN group_users ON group_users.user_id = credential.user_id
+          JOIN groups ON groups.id = group_users.group_id
+         WHERE groups.root_role_id IS NOT NULL
+     UNION ALL
+        SELECT role_id, project_id
+          FROM credential
+          JOIN project_user_roles ON project_user_roles.user_id = credential.user_id
+         WHERE project_id = %(project)s::text
+     UNION ALL
+        SELECT role_id, project_id
+          FROM credential
+          JOIN group_users ON group_users.user_id = credential.user_id
+          JOIN project_group_roles ON project_group_roles.group_id = group_users.group_id
+         WHERE project_id = %(project)s::text
+    ),
+    rights AS (
+        SELECT role_permissions.permission
+          FROM held_roles
+          JOIN role_permissions ON role_permissions.role_id = held_roles.role_id
+         WHERE role_permissions.permission = ANY(array_append(%(permissions)s::text[], 'ADMIN'))
+           AND (role_permissions.project_id IS NULL OR role_permissions.project_id = %(project)s::text)
+           AND (role_permissions.environment IS NULL OR role_permissions.environment = %(environment)s::text)
+    ),
+    caller AS (
+        SELECT credential.*,
+               coalesce(api_keys.kind = 'admin', false) OR EXISTS (SELECT FROM rights WHERE permission = 'ADMIN') AS is_admin,
+               api_keys.kind AS key_kind,
+               coalesce(users.email, users.username, api_keys.name) AS name
+          FROM credential
+          LEFT JOIN users ON users.id = credential.user_id
+          LEFT JOIN api_keys ON api_keys.id = credential.key_id
+         WHERE credential.key_id IS NOT NULL
+            OR users.deleted_at IS NULL
+    )
+    SELECT caller.via,
+           caller.user_id,
+           caller.key_id,
+           caller.token_id,
+           caller.key_kind,
+           caller.name,
+           caller.is_admin,
+           caller.is_admin OR EXISTS (SELECT FROM rights) AS is_permitted,
+           caller.is_admin OR sees_all.yes AS sees_all,
+           caller.is_admin OR sees_all.yes OR EXISTS (SELECT FROM held_roles WHERE project_id IS NOT NULL)
+               OR projects.mode <> 'private' AS sees_project,
+           coalesce(caller.seen_lately, false)
+               AND (caller.user_id IS NULL OR EXISTS (
+                   SELECT FROM user_seen_days
+                    WHERE user_id = caller.user_id
+                      AND day = (now() AT TIME ZONE 'UTC')::date)) AS is_marked_seen
+      FROM caller
+     CROSS JOIN LATERAL (
+        SELECT EXISTS (
+            SELECT FROM held_roles
+              JOIN roles ON roles.id = held_roles.role_id
+             WHERE roles.id = 2 OR roles.type = 'root-custom') AS yes
+      ) AS sees_all
+      LEFT JOIN projects ON projects.id = %(project)s::text
+"""
+
+
+def authenticate(
+    conn: Connection,
+    *,
+    key: bytes | None,
+    session: bytes | None,
+    permissions: Sequence[str],
+    project: str | None,
+    environment: str | None,
+) -> DictRow | None:
+    """The caller whose key or session has this SHA-256, with what he may do here; None when it is unknown, expired or his user deleted.
+
+    is_permitted: he holds one of the permissions (or ADMIN) in the project and environment. sees_project: null when there is no such project.
+    """
+    params: dict[str, Any] = {
+        "key": key,
+        "session": session,
+        "permissions": list(permissions),
+        "project": project,
+        "environment": environment,
+    }
+    return one(conn, AUTHENTICATE, params)
+
+
+MARK_USER_SEEN = """
+    INSERT INTO user_seen_days (user_id, day)
+    VALUES (%(user_id)s, (now() AT TIME ZONE 'UTC')::date)
+    ON CONFLICT DO NOTHING
+"""
+
+MARK_TOKEN_SEEN = "UPDATE personal_tokens SET seen_at = now() WHERE id = %(token_id)s"
+
+MARK_KEY_SEEN = "UPDATE api_keys SET seen_at = now() WHERE id = %(key_id)s"
+
+
+def mark_user_seen(conn: Connection, user_id: int) -> None:
+    """Remember that the user was here today (UTC)."""
+    run(conn, MARK_USER_SEEN, {"user_id": user_id})
+
+
+def mark_seen(conn: Connection, caller: DictRow) -> None:
+    """Remember when the caller of authenticate() was here: a user by the day, a key or personal token by the instant."""
+    if caller["user_id"] is not None:
+        mark_user_seen(conn, caller["user_id"])
+    if caller["token_id"] is not None:
+        run(conn, MARK_TOKEN_SEEN, {"token_id": caller["token_id"]})
+    if caller["key_id"] is not None:
+        run(conn, MARK_KEY_SEEN, {"key_id": caller["key_id"]})

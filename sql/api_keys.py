@@ -1,0 +1,104 @@
+"""API keys: admin keys kept as a digest alone, client and frontend keys readable beside it."""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from psycopg.rows import DictRow
+
+from sql import Connection, one, rows, run, value
+
+
+def generate(project: str = "*", environment: str = "*") -> str:
+    """A new key: project:environment.secret, the secret 64 hexadecimal characters."""
+    return f"{project}:{environment}.{secrets.token_hex(32)}"
+
+
+INSERT = """
+    INSERT INTO api_keys (name, kind, digest, secret, environment, expires_at, created_at)
+    VALUES (%(name)s, %(kind)s, %(digest)s, %(secret)s, %(environment)s, %(expires_at)s,
+            coalesce(%(created_at)s::timestamptz, now()))
+    RETURNING id
+"""
+
+INSERT_PROJECT = "INSERT INTO api_key_projects (api_key_id, project_id) VALUES (%(id)s, %(project)s)"
+
+
+def insert(
+    conn: Connection,
+    secret: str,
+    *,
+    name: str,
+    kind: str = "admin",
+    environment: str | None = None,
+    projects: Sequence[str] = (),
+    expires_at: datetime | None = None,
+    created_at: datetime | None = None,
+) -> int:
+    """The id of the new key. environment None: all; projects empty: all. UniqueViolation of api_keys_digest_key when the secret is taken."""
+    params: dict[str, Any] = {
+        "name": name,
+        "kind": kind,
+        "digest": hashlib.sha256(secret.encode()).digest(),
+        "secret": None if kind == "admin" else secret,
+        "environment": environment,
+        "expires_at": expires_at,
+        "created_at": created_at,
+    }
+    key_id = value(conn, INSERT, params)
+    for project in projects:
+        run(conn, INSERT_PROJECT, {"id": key_id, "project": project})
+    return key_id
+
+
+LIST = """
+    SELECT api_keys.id,
+           name,
+           kind AS type,
+           coalesce(environment, '*') AS environment,
+           coalesce((SELECT json_agg(project_id ORDER BY project_id) FROM api_key_projects WHERE api_key_id = api_keys.id),
+                    '["*"]') AS projects,
+           iso(created_at) AS created_at,
+           iso(expires_at) AS expires_at,
+           iso(seen_at) AS seen_at,
+           coalesce(expires_at <= now(), false) AS is_expired
+      FROM api_keys
+     ORDER BY created_at, api_keys.id
+"""
+
+
+def list_all(conn: Connection) -> list[DictRow]:
+    """Every key, oldest first, without its secret."""
+    return rows(conn, LIST)
+
+
+DELETE = """
+    WITH scope AS (
+        DELETE FROM api_key_projects
+         WHERE api_key_id = %(id)s
+        RETURNING project_id
+    )
+    DELETE FROM api_keys
+     WHERE id = %(id)s
+    RETURNING name, kind, environment, (SELECT coalesce(array_agg(project_id ORDER BY project_id), '{}') FROM scope) AS projects
+"""
+
+
+def delete(conn: Connection, key_id: int) -> DictRow | None:
+    """name, kind, environment and projects of the key that is no more; None: unknown."""
+    return one(conn, DELETE, {"id": key_id})
+
+
+def event_data(*, name: str, kind: str, environment: str | None, projects: Sequence[str]) -> dict[str, Any]:
+    """What api-token-created and its like say of a key: never its secret."""
+    scope = list(projects) or ["*"]
+    return {
+        "tokenName": name,
+        "username": name,
+        "type": kind,
+        "environment": environment or "*",
+        "project": ",".join(scope),
+        "projects": scope,
+    }

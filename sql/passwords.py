@@ -1,0 +1,63 @@
+"""How passwords are kept: bcrypt, at most two at a time in a process, and the same work whether there is something to compare or not."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import bcrypt
+from flask import Flask, current_app
+
+# bcrypt looks at no more, and raises above it.
+MAX_BYTES = 72
+# Any well-formed hash takes as long to compare as a real one of its cost.
+DUMMY = b"abcdefghijklmnopqrstuu5Lh1wXxXqXxXqXxXqXxXqXxXqXxXqXx"
+
+
+class Busy(Exception):
+    """So many passwords are being hashed that one more would keep other requests from being served."""
+
+
+class Passwords:
+    """Hashes and compares passwords. rounds: the cost of bcrypt; queue: how many may be hashed or wait for it at once."""
+
+    def __init__(self, rounds: int, queue: int) -> None:
+        self.rounds = rounds
+        self._queue = threading.BoundedSemaphore(max(2, queue))
+        self._hashing = threading.BoundedSemaphore(2)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        if not self._queue.acquire(blocking=False):
+            raise Busy
+        try:
+            with self._hashing:
+                yield
+        finally:
+            self._queue.release()
+
+    def hash(self, password: str) -> str:
+        """The bcrypt hash of a password of at most MAX_BYTES bytes. Busy when too many wait already."""
+        with self._turn():
+            return bcrypt.hashpw(password.encode(), bcrypt.gensalt(self.rounds)).decode()
+
+    def matches(self, password: str, kept: str | None) -> bool:
+        """Whether this is the password that was kept; None and too long a password cost the same time, and never match."""
+        given = password.encode()
+        dummy = b"$2b$%02d$" % self.rounds + DUMMY
+        with self._turn():
+            same = bcrypt.checkpw(given[:MAX_BYTES], dummy if kept is None else kept.encode())
+        return same and kept is not None and len(given) <= MAX_BYTES
+
+    def is_dated(self, kept: str) -> bool:
+        """Whether a hash was made at another cost than today's."""
+        return kept.split("$")[2] != f"{self.rounds:02d}"
+
+
+def init_app(app: Flask) -> None:
+    """Attach what app.config asks for. At most half of the threads may be busy with passwords, so that logins cannot starve the rest."""
+    app.extensions["passwords"] = Passwords(app.config["BCRYPT_ROUNDS"], app.config["THREADS"] // 2)
+
+
+def passwords() -> Passwords:
+    """The hasher of the current app."""
+    return current_app.extensions["passwords"]

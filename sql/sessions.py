@@ -1,0 +1,33 @@
+"""Sessions: what a login creates. Only the SHA-256 of a session id is kept."""
+
+from sql import Connection, run
+
+INSERT = """
+    WITH expired AS (
+        DELETE FROM sessions
+         WHERE expires_at <= now()
+    )
+    INSERT INTO sessions (digest, user_id, expires_at)
+    VALUES (%(digest)s, %(user_id)s, now() + make_interval(hours => %(ttl_hours)s))
+"""
+
+
+def insert(conn: Connection, digest: bytes, user_id: int, ttl_hours: int) -> None:
+    """Begin a session; those that have expired, anybody's, are cleared away."""
+    run(conn, INSERT, {"digest": digest, "user_id": user_id, "ttl_hours": ttl_hours})
+
+
+DELETE = "DELETE FROM sessions WHERE digest = %(digest)s"
+
+
+def delete(conn: Connection, digest: bytes) -> None:
+    """End one session, if there is such a one."""
+    run(conn, DELETE, {"digest": digest})
+
+
+DELETE_OF_USER = "DELETE FROM sessions WHERE user_id = %(user_id)s"
+
+
+def delete_of_user(conn: Connection, user_id: int) -> None:
+    """End all sessions of a user."""
+    run(conn, DELETE_OF_USER, {"user_id": user_id})

@@ -1,0 +1,142 @@
+"""Public signup tokens: rows for decisions, and the public signup token record of api.md."""
+
+import secrets
+from datetime import datetime
+from typing import Any, LiteralString
+
+from psycopg.rows import DictRow
+
+from sql import Connection, one, rows, run, users, value
+
+RECORD: LiteralString = (
+    """
+    jsonb_build_object(
+        'secret', signup_tokens.secret,
+        'url', %(base_url)s::text || '/new-user?invite=' || signup_tokens.secret,
+        'name', signup_tokens.name,
+        'enabled', signup_tokens.enabled AND signup_tokens.expires_at > now(),
+        'expiresAt', iso(signup_tokens.expires_at),
+        'createdAt', iso(signup_tokens.created_at),
+        'createdBy', signup_tokens.created_by,
+        'users', (
+            SELECT coalesce(jsonb_agg("""
+    + users.RECORD
+    + """ ORDER BY signup_token_users.created_at, users.id), '[]')
+              FROM signup_token_users
+              JOIN users ON users.id = signup_token_users.user_id
+             WHERE signup_token_users.token_id = signup_tokens.id
+               AND users.deleted_at IS NULL),
+        'role', (
+            SELECT jsonb_build_object(
+                       'id', roles.id, 'type', roles.type, 'name', roles.name, 'description', roles.description, 'project', NULL)
+              FROM roles
+             WHERE roles.id = signup_tokens.root_role_id))
+"""
+)
+
+GET: LiteralString = "SELECT (" + RECORD + ")::text FROM signup_tokens WHERE id = %(id)s"
+
+
+def get(conn: Connection, token_id: int, base_url: str) -> str:
+    """The record as JSON text; its url begins with base_url."""
+    return value(conn, GET, {"id": token_id, "base_url": base_url})
+
+
+LOCK = """
+    SELECT id, name, enabled, iso(expires_at) AS "expiresAt"
+      FROM signup_tokens
+     WHERE secret = %(secret)s
+       FOR UPDATE
+"""
+
+
+def lock(conn: Connection, secret: str) -> DictRow | None:
+    """id, name, enabled and expiresAt as they are stored: what the log says of a token. None: unknown."""
+    return one(conn, LOCK, {"secret": secret})
+
+
+UPDATE = """
+    UPDATE signup_tokens
+       SET enabled = coalesce(%(enabled)s::boolean, enabled),
+           expires_at = coalesce(%(expires_at)s::timestamptz, expires_at)
+     WHERE id = %(id)s
+    RETURNING id, name, enabled, iso(expires_at) AS "expiresAt"
+"""
+
+
+def update(conn: Connection, token_id: int, *, enabled: bool | None, expires_at: datetime | None) -> DictRow | None:
+    """The same four of the changed token. None leaves a field as it is."""
+    return one(conn, UPDATE, {"id": token_id, "enabled": enabled, "expires_at": expires_at})
+
+
+# FOR SHARE: a token that is being switched off is not used meanwhile; several signups do not wait for each other.
+FIND_USABLE = """
+    SELECT id, name, root_role_id, enabled AND expires_at > now() AS is_usable
+      FROM signup_tokens
+     WHERE secret = %(secret)s
+       FOR SHARE
+"""
+
+
+def find_usable(conn: Connection, secret: str) -> DictRow | None:
+    """id, name, root_role_id, and is_usable: enabled and not expired. None: unknown."""
+    return one(conn, FIND_USABLE, {"secret": secret})
+
+
+ADD_USER = """
+    INSERT INTO signup_token_users (token_id, user_id, created_at)
+    VALUES (%(token_id)s, %(user_id)s, coalesce(%(created_at)s::timestamptz, now()))
+"""
+
+
+def add_user(conn: Connection, token_id: int, user_id: int, created_at: datetime | None = None) -> None:
+    """Remember that the user signed up with the token."""
+    run(conn, ADD_USER, {"token_id": token_id, "user_id": user_id, "created_at": created_at})
+
+
+INSERT = """
+    INSERT INTO signup_tokens (secret, name, enabled, expires_at, created_by, created_at)
+    VALUES (%(secret)s, %(name)s, %(enabled)s, %(expires_at)s, %(created_by)s, coalesce(%(created_at)s::timestamptz, now()))
+    RETURNING id, secret, name, enabled, iso(expires_at) AS "expiresAt"
+"""
+
+
+def insert(
+    conn: Connection,
+    *,
+    name: str,
+    expires_at: datetime,
+    created_by: str,
+    enabled: bool = True,
+    created_at: datetime | None = None,
+    secret: str | None = None,
+) -> DictRow:
+    """The new token: what the log says of it, and its secret, 32 hexadecimal characters."""
+    params: dict[str, Any] = {
+        "secret": secret or secrets.token_hex(16),
+        "name": name,
+        "enabled": enabled,
+        "expires_at": expires_at,
+        "created_by": created_by,
+        "created_at": created_at,
+    }
+    created = one(conn, INSERT, params)
+    assert created is not None
+    return created
+
+
+LIST = """
+    SELECT signup_tokens.name,
+           enabled AND expires_at > now() AS is_usable,
+           iso(expires_at) AS expires_at,
+           created_by,
+           (SELECT count(*) FROM signup_token_users WHERE token_id = signup_tokens.id) AS users,
+           secret
+      FROM signup_tokens
+     ORDER BY created_at DESC, id DESC
+"""
+
+
+def list_all(conn: Connection) -> list[DictRow]:
+    """Every token, newest first, for the command line."""
+    return rows(conn, LIST)

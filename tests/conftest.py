@@ -1,0 +1,175 @@
+"""A real PostgreSQL for every test: a rolled-back transaction for most, a database of its own for those that need commits or races."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
+
+import psycopg
+import pytest
+from flask import Flask
+
+from app import create_app
+from sql import Connection, bootstrap, connect, database, embedded
+from tests.world import Caller, World
+
+ADMIN_KEY = "*:*.test-admin-key-of-the-template"
+# Cheap passwords: bcrypt's cost is tested where it matters.
+SETTINGS = {
+    "BCRYPT_ROUNDS": 4,
+    "BASE_URL": "http://localhost",
+    "BASE_PATH": "",
+    "INIT_ADMIN_PASSWORD": "the administrator's password",
+    "INIT_ADMIN_API_TOKENS": (ADMIN_KEY,),
+}
+
+Settings = dict[str, object]
+
+
+def address_of(server: str, name: str) -> str:
+    """The address of another database on the same server."""
+    parts = urlsplit(server)
+    return urlunsplit(parts._replace(path=f"/{name}"))
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a PostgreSQL in which databases can be made: TEST_DATABASE_URL, or a private one."""
+    if url := os.environ.get("TEST_DATABASE_URL"):
+        yield url
+        return
+    private = embedded.Server(Path(tmp_path_factory.mktemp("postgres")) / "data")
+    yield private.ensure()
+    private.release()
+
+
+@pytest.fixture(scope="session")
+def make_database(server: str) -> Iterator[Callable[..., str]]:
+    """make_database(empty=False): the address of a new database, bootstrapped or empty; dropped at the end."""
+    made: list[str] = []
+    with psycopg.connect(server, autocommit=True) as admin:
+
+        def make(*, empty: bool = False) -> str:
+            name = f"test_{uuid4().hex}"
+            # template0 and C: the same text order on every machine.
+            origin = "template0" if empty or not made else made[0]
+            admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{origin}" ENCODING UTF8')  # pyright: ignore
+            made.append(name)
+            return address_of(server, name)
+
+        bootstrap.bring_up(make(empty=True), create_app(SETTINGS).config)
+        yield make
+        for name in made:
+            admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')  # pyright: ignore
+
+
+@pytest.fixture(scope="session")
+def make_app() -> Iterator[Callable[..., Flask]]:
+    """make_app(url, **settings): the service on a database."""
+    made: list[Flask] = []
+
+    def make(url: str, **settings: object) -> Flask:
+        app = create_app(SETTINGS | {"DATABASE_URL": url} | settings)
+        app.testing = False
+        made.append(app)
+        return app
+
+    yield make
+    for app in made:
+        with app.app_context():
+            database().close()
+
+
+@pytest.fixture(scope="session")
+def shared_url(make_database: Callable[..., str]) -> str:
+    """The database of all tests that roll back."""
+    return make_database()
+
+
+@pytest.fixture(scope="session")
+def shared_app(make_app: Callable[..., Flask], shared_url: str) -> Flask:
+    """The service on that database."""
+    return make_app(shared_url)
+
+
+@pytest.fixture(scope="session")
+def shared_connection(shared_url: str) -> Iterator[Connection]:
+    """The one connection of all tests that roll back."""
+    with connect(shared_url) as conn:
+        yield conn
+
+
+@contextmanager
+def pinned_to(app: Flask, conn: Connection) -> Iterator[None]:
+    """Let the app use this connection alone."""
+    with app.app_context():
+        pool = database()
+    with pool.pinned(conn):
+        yield
+
+
+@pytest.fixture
+def conn(shared_app: Flask, shared_connection: Connection) -> Iterator[Connection]:
+    """A connection inside a transaction that is rolled back; the app uses it too. now() stands still for the whole test."""
+    with shared_connection.transaction(force_rollback=True), pinned_to(shared_app, shared_connection):
+        yield shared_connection
+
+
+@pytest.fixture
+def app(shared_app: Flask, conn: Connection) -> Flask:  # noqa: ARG001
+    """The service, on the test's connection."""
+    return shared_app
+
+
+@pytest.fixture
+def world(app: Flask, conn: Connection) -> World:
+    """What there is, and the means to make more."""
+    return World(app, conn)
+
+
+@pytest.fixture
+def alice(world: World) -> Caller:
+    """Alice administers."""
+    return world.user("Alice", root_role=1)
+
+
+@pytest.fixture
+def eve(world: World) -> Caller:
+    """Eve edits."""
+    return world.user("Eve", root_role=2)
+
+
+@pytest.fixture
+def victor(world: World) -> Caller:
+    """Victor views."""
+    return world.user("Victor")
+
+
+@pytest.fixture
+def apollo(world: World) -> str:
+    """Project apollo, private: Olga's and Max's."""
+    return world.project("apollo", mode="private")
+
+
+@pytest.fixture
+def olga(world: World, apollo: str) -> Caller:
+    """Olga owns project apollo."""
+    olga = world.user("Olga")
+    world.member(apollo, olga, role=4)
+    return olga
+
+
+@pytest.fixture
+def max(world: World, apollo: str) -> Caller:
+    """Max is a member of project apollo."""
+    max = world.user("Max")
+    world.member(apollo, max, role=5)
+    return max
+
+
+@pytest.fixture
+def stranger(app: Flask) -> Caller:
+    """Nobody in particular."""
+    return Caller(app)

@@ -1,0 +1,97 @@
+"""Builds what a test needs: the cast, projects, flags. By the sql modules of the service, on the test's own connection."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from sql import Connection, api_keys, flags, personal_tokens, project_access, projects, strategies, users, value
+
+PASSWORD = "correct horse battery"  # noqa: S105 (everybody's, in tests)
+
+
+@dataclass
+class Caller:
+    """Somebody with a client of his own; key None is a stranger."""
+
+    app: Flask
+    key: str | None = None
+    id: int | None = None
+    email: str | None = None
+
+    def request(self, method: str, path: str, **kwargs: Any) -> TestResponse:
+        """Send one request, without cookies."""
+        headers = dict(kwargs.pop("headers", None) or {})
+        if self.key is not None:
+            headers.setdefault("Authorization", self.key)
+        return self.app.test_client(use_cookies=False).open(path, method=method, headers=headers, **kwargs)
+
+    def get(self, path: str, **kwargs: Any) -> TestResponse:
+        return self.request("GET", path, **kwargs)
+
+    def post(self, path: str, **kwargs: Any) -> TestResponse:
+        return self.request("POST", path, **kwargs)
+
+    def put(self, path: str, **kwargs: Any) -> TestResponse:
+        return self.request("PUT", path, **kwargs)
+
+    def delete(self, path: str, **kwargs: Any) -> TestResponse:
+        return self.request("DELETE", path, **kwargs)
+
+
+class World:
+    """What there is in a test's database; every method makes one thing and returns its id, secret or Caller."""
+
+    def __init__(self, app: Flask, conn: Connection) -> None:
+        self.app = app
+        self.conn = conn
+
+    def user(self, name: str, root_role: int = 3, **fields: Any) -> Caller:
+        """A user <name>@example.org with a personal token; root roles: 1 Admin, 2 Editor, 3 Viewer."""
+        email = f"{name.lower()}@example.org"
+        fields = {"name": name, "username": name.lower(), "email": email, "password_hash": None} | fields
+        user_id = users.insert(self.conn, root_role=root_role, **fields)
+        token = personal_tokens.insert(self.conn, user_id, "test", datetime.now(UTC) + timedelta(days=1))
+        return Caller(self.app, token, user_id, fields["email"])
+
+    def api_key(self, kind: str = "admin", name: str = "a key", **fields: Any) -> Caller:
+        """An API key; client and frontend keys are of environment development unless fields say otherwise."""
+        if kind != "admin":
+            fields = {"environment": "development"} | fields
+        secret = api_keys.generate(environment=fields.get("environment") or "*")
+        api_keys.insert(self.conn, secret, name=name, kind=kind, **fields)
+        return Caller(self.app, secret)
+
+    def project(self, project_id: str, environments: tuple[str, ...] = ("development", "production"), **fields: Any) -> str:
+        """A project with these environments."""
+        projects.insert(self.conn, project_id, fields.pop("name", project_id.title()), **fields)
+        for environment in environments:
+            projects.add_environment(self.conn, project_id, environment)
+        return project_id
+
+    def member(self, project_id: str, user: Caller, role: int = 5, **fields: Any) -> None:
+        """Give a user a role in a project: 4 Owner, 5 Member."""
+        assert user.id is not None
+        project_access.add_user(self.conn, project_id, user.id, role, **fields)
+
+    def flag(self, name: str, project: str = "default", *, enabled_in: tuple[str, ...] = (), **fields: Any) -> int:
+        """A flag in every environment of its project, switched on in some."""
+        flag_id = flags.insert(self.conn, name, project, **fields)
+        statement = "SELECT array_agg(environment) FROM project_environments WHERE project_id = %(id)s"
+        for environment in value(self.conn, statement, {"id": project}) or ():
+            flags.add_environment(self.conn, flag_id, environment, enabled=environment in enabled_in)
+        return flag_id
+
+    def strategy(self, flag_id: int, environment: str = "development", **fields: Any) -> str:
+        """A strategy of a flag in an environment."""
+        return strategies.insert(self.conn, flag_id, environment, **fields)
+
+    def events(self, since: int = 0) -> list[dict[str, Any]]:
+        """The events after the one with this id, oldest first, as rows."""
+        return self.conn.execute("SELECT * FROM events WHERE id > %s ORDER BY id", [since]).fetchall()
+
+    def last_event_id(self) -> int:
+        """The id of the newest event; 0: there is none."""
+        return value(self.conn, "SELECT coalesce(max(id), 0) FROM events")

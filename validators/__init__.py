@@ -1,0 +1,102 @@
+"""What a request may say: one marshmallow schema per request, read here from the body or the query string."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qsl
+
+from flask import request
+from marshmallow import RAISE, Schema, ValidationError
+from werkzeug.exceptions import BadRequest, UnsupportedMediaType
+
+# An unknown key is quoted in the message, but not a megabyte of it.
+QUOTED = 100
+
+
+class Body(Schema):
+    """A JSON body; unknown properties are refused unless the schema says otherwise."""
+
+    class Meta:
+        unknown = RAISE
+
+    error_messages = {"unknown": "is not known here", "type": "must be a JSON object"}
+
+
+class Query(Schema):
+    """Query parameters; unknown ones are ignored."""
+
+    class Meta:
+        unknown = "exclude"
+
+
+def load(schema: Body) -> dict[str, Any]:
+    """The JSON body of the current request as the schema reads it; 415 or 400 otherwise."""
+    raw = request.get_data()
+    if raw or request.mimetype:
+        if request.mimetype != "application/json":
+            raise UnsupportedMediaType("The body must be JSON, with the header Content-Type: application/json.")
+    if not raw:
+        raise BadRequest("A JSON body is required.")
+    return checked(schema, parse(raw))
+
+
+def load_query(schema: Query) -> dict[str, Any]:
+    """The query parameters of the current request as the schema reads them; 400 otherwise."""
+    try:
+        pairs = parse_qsl(request.query_string.decode("ascii"), keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        raise BadRequest("The query string must be UTF-8, percent-encoded.") from None
+    found: dict[str, str] = {}
+    for name, text in pairs:
+        if name in found and name in schema.fields:
+            raise BadRequest(f"{name}: must not be given more than once")
+        found[name] = text
+    return checked(schema, found)
+
+
+def parse(raw: bytes) -> Any:
+    """A JSON text (RFC 8259) as Python values; 400 for anything else, NaN, duplicate keys and endless nesting included."""
+    try:
+        return json.loads(raw.decode("utf-8"), parse_constant=refuse_constant, object_pairs_hook=refuse_duplicates)
+    except (ValueError, RecursionError) as error:
+        reason = str(error) if isinstance(error, NotJSON) else "it cannot be parsed"
+        raise BadRequest(f"The body is not valid JSON: {reason}.") from None
+
+
+class NotJSON(ValueError):
+    """What Python's parser would let through."""
+
+
+def refuse_constant(word: str) -> None:
+    """Python reads NaN and Infinity; JSON has neither."""
+    raise NotJSON(f"{word} is not a JSON value")
+
+
+def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in which no key stands twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise NotJSON("a key stands twice in one object")
+    return found
+
+
+def checked(schema: Schema, data: Any) -> dict[str, Any]:
+    """What the schema makes of the data, or 400 that names every field that was wrong."""
+    try:
+        return schema.load(data)
+    except ValidationError as error:
+        raise BadRequest("; ".join(sentences(error.messages))) from None
+
+
+def sentences(messages: Any, path: str = "") -> Iterator[str]:
+    """marshmallow's nested messages as 'field: what was wrong', one after the other."""
+    if isinstance(messages, dict):
+        for key, inner in messages.items():
+            name = "" if key == "_schema" else str(key)[:QUOTED]
+            yield from sentences(inner, ".".join(part for part in (path, name) if part))
+    else:
+        for message in messages:
+            text = str(message).rstrip(".")
+            text = "is required" if text == "Missing data for required field" else text
+            text = "must not be null" if text == "Field may not be null" else text
+            yield f"{path or 'body'}: {text}"

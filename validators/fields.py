@@ -1,0 +1,179 @@
+"""The few marshmallow fields of our own: strict where marshmallow is lenient, and free of what PostgreSQL refuses."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from typing import Any
+
+from marshmallow import ValidationError, fields
+
+BIGINT_MAX = 2**63 - 1
+
+RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+WHOLE_NUMBER = re.compile(r"\d+", re.ASCII)
+INTEGER = re.compile(r"-?\d+", re.ASCII)
+# api.md 3: ^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$ — as a set of strings, the same as this: a dot does not match line terminators.
+FILTER = re.compile(r"(IS|IS_ANY_OF):([^\n\r\u2028\u2029]*)")
+# No bare \s or \w here: an address may hold any script, but nothing that is blank or invisible.
+EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+")
+
+
+class Text(fields.Field[str]):
+    """A string of min to max characters, without NUL and lone surrogates, which PostgreSQL cannot store."""
+
+    def __init__(self, *, min: int = 0, max: int | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.min = min
+        self.max = max
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
+        if not isinstance(value, str):
+            raise ValidationError("must be a string")
+        if "\0" in value:
+            raise ValidationError("must not contain the character NUL")
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise ValidationError("must not contain lone surrogates")
+        if len(value) < self.min:
+            raise ValidationError("must not be empty" if self.min == 1 else f"must be at least {self.min} characters long")
+        if self.max is not None and len(value) > self.max:
+            raise ValidationError(f"must be at most {self.max} characters long")
+        return value
+
+
+class OneOf(Text):
+    """A string that is one of a list; the message calls the list by its name."""
+
+    def __init__(self, choices: frozenset[str], what: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.choices = choices
+        self.what = what
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
+        value = super()._deserialize(value, attr, data, **kwargs)
+        if value not in self.choices:
+            raise ValidationError(f"must be {self.what}")
+        return value
+
+
+class Email(Text):
+    """An e-mail address of at most 254 characters, in lower case: one @, something on both sides, no spaces or control characters."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
+        # Lower-casing can make a text longer, so it comes before the length is looked at.
+        value = super()._deserialize(value, attr, data, **kwargs).lower()
+        if len(value) > 254:
+            raise ValidationError("must be at most 254 characters long")
+        if not EMAIL.fullmatch(value):
+            raise ValidationError("must be an e-mail address such as ada@example.org")
+        return value
+
+
+class Username(Text):
+    """A user name: 1 to 255 characters, no @ (which tells it from an e-mail address), no spaces around."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(min=1, max=255, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
+        value = super()._deserialize(value, attr, data, **kwargs)
+        if "@" in value:
+            raise ValidationError("must not contain @")
+        if value != value.strip():
+            raise ValidationError("must not begin or end with a space")
+        return value
+
+
+class Boolean(fields.Field[bool]):
+    """true or false, and nothing that looks like it."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> bool:
+        if not isinstance(value, bool):
+            raise ValidationError("must be true or false")
+        return value
+
+
+class Integer(fields.Field[int]):
+    """A whole JSON number from min to max; 5.0 and true are none."""
+
+    def __init__(self, *, min: int, max: int = BIGINT_MAX, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.min = min
+        self.max = max
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ValidationError("must be a whole number")
+        return in_range(value, self.min, self.max)
+
+
+class WholeNumber(Integer):
+    """The same in a query parameter: decimal digits, and nothing else."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> int:
+        if not WHOLE_NUMBER.fullmatch(value) or len(value) > 40:
+            raise ValidationError(f"must be a whole number between {self.min} and {self.max}")
+        return in_range(int(value), self.min, self.max)
+
+
+def in_range(number: int, low: int, high: int) -> int:
+    """The number, or a ValidationError that names the range."""
+    if not low <= number <= high:
+        raise ValidationError(f"must be between {low} and {high}")
+    return number
+
+
+class DateTime(fields.Field[datetime]):
+    """An RFC 3339 date-time with an offset, as an instant in UTC. Digits beyond the microsecond are dropped."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> datetime:
+        if isinstance(value, str) and RFC3339.fullmatch(value):
+            try:
+                return datetime.fromisoformat(value.upper()).astimezone(UTC)
+            except (ValueError, OverflowError):
+                pass
+        raise ValidationError("must be a date-time with an offset such as 2024-05-31T12:00:00Z")
+
+
+class Day(fields.Field[date]):
+    """A calendar day, yyyy-MM-dd behind a fixed prefix; empty text is None when that is allowed."""
+
+    def __init__(self, *, prefix: str = "", empty_is_absent: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.prefix = prefix
+        self.empty_is_absent = empty_is_absent
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> date | None:
+        if value == "" and self.empty_is_absent:
+            return None
+        if value.startswith(self.prefix) and DAY.fullmatch(value, len(self.prefix)):
+            try:
+                return date.fromisoformat(value.removeprefix(self.prefix))
+            except ValueError:
+                raise ValidationError("must be a day that exists") from None
+        raise ValidationError(f"must look like {self.prefix}2024-05-31")
+
+
+class Filter(fields.Field[list[str]]):
+    """IS:a or IS_ANY_OF:a,b as the list of its values. What stands behind the colon is exact; IS: alone is [''], which matches nothing."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
+        matched = FILTER.fullmatch(value)
+        if matched is None:
+            raise ValidationError("must look like IS:one or IS_ANY_OF:one,two")
+        if "\0" in value:
+            raise ValidationError("must not contain the character NUL")
+        return matched[2].split(",")
+
+
+class IdFilter(Filter):
+    """A filter whose values are ids: a list of integers. IS: alone is the empty list, which matches nothing."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
+        words = super()._deserialize(value, attr, data, **kwargs)
+        if words == [""]:
+            return []
+        if not all(INTEGER.fullmatch(word) and len(word) <= 40 and abs(int(word)) <= BIGINT_MAX for word in words):
+            raise ValidationError("must name user ids, which are integers")
+        return [int(word) for word in words]
+

@@ -1,0 +1,141 @@
+"""The settings: read from the environment and checked, each listed here once. A test compares the README's table with this one."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from validators.users import PASSWORD_MAX_BYTES
+
+
+class SettingError(ValueError):
+    """A setting makes no sense; the message is a sentence that names it."""
+
+
+def whole_number(low: int, high: int) -> Callable[[str], int]:
+    """Reads a whole number from low to high."""
+
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or not low <= int(text) <= high:
+            raise ValueError(f"must be a whole number from {low} to {high}")
+        return int(text)
+
+    return read
+
+
+def database_url(text: str) -> str:
+    """Reads a PostgreSQL address."""
+    if not text.startswith(("postgresql://", "postgres://")):
+        raise ValueError("must look like postgresql://user:password@host:5432/database")
+    return text
+
+
+def base_url(text: str) -> str:
+    """Reads the address of a site, and drops a slash at its end."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
+        raise ValueError("must look like https://flags.example.org or https://example.org/flags")
+    return text.rstrip("/")
+
+
+def host(text: str) -> str:
+    """Reads the name or address to listen on."""
+    if not re.fullmatch(r"[A-Za-z0-9.:_-]+", text):
+        raise ValueError("must be a host name or an address such as 127.0.0.1")
+    return text
+
+
+def username(text: str) -> str:
+    """Reads a user name."""
+    if "@" in text or text != text.strip() or len(text) > 255:
+        raise ValueError("must be a user name of at most 255 characters, without @ and without spaces around")
+    return text
+
+
+def password(text: str) -> str:
+    """Reads a password; its least length is another setting, checked in load()."""
+    if len(text.encode()) > PASSWORD_MAX_BYTES or "\0" in text:
+        raise ValueError(f"must be at most {PASSWORD_MAX_BYTES} bytes long")
+    return text
+
+
+def api_tokens(text: str) -> tuple[str, ...]:
+    """Reads API keys, comma separated."""
+    keys = tuple(key.strip() for key in text.split(","))
+    if not all(16 <= len(key) <= 255 and key.isprintable() and " " not in key for key in keys):
+        raise ValueError("must hold keys of 16 to 255 printable characters without spaces, separated by commas")
+    if len(set(keys)) < len(keys):
+        raise ValueError("must not hold one key twice")
+    return keys
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One environment variable. default: as one would write it; None: none. secret: can also come from a file named by <name>_FILE."""
+
+    name: str
+    read: Callable[[str], Any]
+    default: str | None
+    meaning: str
+    secret: bool = False
+
+
+SETTINGS = (
+    Setting("DATABASE_URL", database_url, None, "PostgreSQL 14 or newer; without it, a private one runs under DATA_DIR", secret=True),
+    Setting("DATA_DIR", Path, "./data", "where the private PostgreSQL keeps its data"),
+    Setting("HOST", host, "127.0.0.1", "address to listen on"),
+    Setting("PORT", whole_number(1, 65535), "4242", "port to listen on"),
+    Setting("BASE_URL", base_url, None, "address under which users reach the service; default http://HOST:PORT"),
+    Setting("WEB_CONCURRENCY", whole_number(1, 256), "2", "worker processes"),
+    Setting("THREADS", whole_number(1, 512), "16", "threads of each worker process"),
+    Setting("DATABASE_POOL_SIZE", whole_number(1, 512), "8", "database connections of each worker process, at most"),
+    Setting("SESSION_TTL_HOURS", whole_number(1, 8760), "48", "how long a session lasts, in hours"),
+    Setting("BCRYPT_ROUNDS", whole_number(10, 20), "12", "cost of a password hash; one more doubles the time"),
+    Setting("PASSWORD_MIN_LENGTH", whole_number(1, PASSWORD_MAX_BYTES), "8", "least length of a new password, in characters"),
+    Setting("MAX_BODY_BYTES", whole_number(1024, 104857600), "1048576", "largest request body, in bytes"),
+    Setting("LOGIN_FREE_FAILURES", whole_number(1, 1000), "5", "failed logins in a row before a name has to wait"),
+    Setting("LOGIN_MAX_WAIT_SECONDS", whole_number(1, 86400), "900", "longest wait of a name, in seconds; it doubles up to here"),
+    Setting("LOGIN_ATTEMPTS_PER_MINUTE", whole_number(1, 100000), "30", "logins tried from one client address in a minute, at most"),
+    Setting("INIT_ADMIN_USERNAME", username, "admin", "user name of the first administrator"),
+    Setting("INIT_ADMIN_PASSWORD", password, None, "his password; without it, one is generated and printed once", secret=True),
+    Setting(
+        "INIT_ADMIN_API_TOKENS", api_tokens, None, "first admin API keys, comma separated; without it, one is generated and printed once", secret=True
+    ),
+    Setting("TRUSTED_PROXIES", whole_number(0, 10), "0", "proxies in front of the service whose X-Forwarded-For is believed"),
+)
+
+
+def load(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Every setting by its name, read and checked; and BASE_PATH, the path of BASE_URL. SettingError when one makes no sense."""
+    settings: dict[str, Any] = {}
+    for setting in SETTINGS:
+        text = given(setting, environ) or setting.default
+        try:
+            settings[setting.name] = None if text is None else setting.read(text)
+        except ValueError as error:
+            raise SettingError(f"The setting {setting.name} {error}.") from None
+    if settings["BASE_URL"] is None:
+        name = f"[{settings['HOST']}]" if ":" in settings["HOST"] else settings["HOST"]
+        settings["BASE_URL"] = f"http://{name}:{settings['PORT']}"
+    first_password = settings["INIT_ADMIN_PASSWORD"]
+    if first_password is not None and len(first_password) < settings["PASSWORD_MIN_LENGTH"]:
+        raise SettingError(f"The setting INIT_ADMIN_PASSWORD must be at least {settings['PASSWORD_MIN_LENGTH']} characters long.")
+    settings["BASE_PATH"] = urlsplit(settings["BASE_URL"]).path
+    return settings
+
+
+def given(setting: Setting, environ: Mapping[str, str]) -> str | None:
+    """What the environment says, empty being nothing; a secret can also stand in the file that <name>_FILE names."""
+    text = environ.get(setting.name) or None
+    path = environ.get(f"{setting.name}_FILE") if setting.secret else None
+    if not path:
+        return text
+    if text is not None:
+        raise SettingError(f"Only one of the settings {setting.name} and {setting.name}_FILE can be given.")
+    try:
+        return Path(path).read_text(encoding="utf-8").strip() or None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise SettingError(f"The file that the setting {setting.name}_FILE names cannot be read: {reason}.") from None

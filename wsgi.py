@@ -1,0 +1,15 @@
+"""What gunicorn serves: wsgi:app. Brings an empty database up, and refuses one that is newer."""
+
+import os
+import sys
+
+from app import create_app
+from commands.start import bring_up
+from sql.migrate import DatabaseProblem
+from validators.settings import SettingError
+
+try:
+    bring_up(os.environ)
+    app = create_app()
+except (SettingError, DatabaseProblem) as problem:
+    sys.exit(str(problem))
