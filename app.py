@@ -20,7 +20,7 @@ from validators.errors import RateLimited, Unavailable, error_body, error_name
 
 
 def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
-    """The service, set up by the environment; overrides replace settings by their names, unchecked. SettingError when a setting makes no sense."""
+    """The service, set up by the environment; overrides replace settings by their names, unchecked. SettingError: one makes no sense."""
     app = Flask(__name__, static_folder=None)
     app.config.from_mapping(settings.load(os.environ) | dict(overrides or {}))
     app.config.update(PROVIDE_AUTOMATIC_OPTIONS=False, MAX_CONTENT_LENGTH=app.config["MAX_BODY_BYTES"])
@@ -51,9 +51,8 @@ def read_body() -> None:
 
 def replace_nul(_endpoint: str | None, values: dict[str, Any] | None) -> None:
     """NUL cannot be looked up in PostgreSQL. No name has the replacement character in it, so what had a NUL is not found."""
-    for name, word in (values or {}).items():
-        if isinstance(word, str):
-            values[name] = word.replace("\0", "\ufffd")
+    if values:
+        values.update({name: word.replace("\0", "\ufffd") for name, word in values.items() if isinstance(word, str)})
 
 
 def refuse(error: HTTPException) -> Response:
@@ -84,7 +83,7 @@ PLAIN_MESSAGES = {
 
 
 def fail(error: Exception) -> Response:
-    """503 when the database or the processor is the reason; 500 for what should not have happened. The log has the traceback, the client has none."""
+    """503 when the database or the processor is the reason, else 500. The log gets the traceback, the client none of it."""
     request_log.note(error=error)
     if isinstance(error, (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction)):
         return refuse(Unavailable())

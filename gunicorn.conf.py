@@ -52,7 +52,7 @@ errorlog = "-"
 loglevel = "warning"
 
 
-def on_starting(server):
+def on_starting(_server):
     """Bring the database up before any worker starts; one sentence when that cannot be done."""
     try:
         start.bring_up(os.environ)
@@ -73,6 +73,6 @@ def post_worker_init(worker):
     signal.signal(signal.SIGINT, worker.handle_exit)
 
 
-def on_exit(server):
+def on_exit(_server):
     """PostgreSQL goes last."""
     start.let_go()

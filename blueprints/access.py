@@ -42,9 +42,7 @@ def require(conn: Connection, *permissions: str, project: str | None = None, env
     key, session = credentials(request)
     caller = None
     if key is not None or session is not None:
-        caller = access.authenticate(
-            conn, key=key, session=session, permissions=permissions, project=project, environment=environment
-        )
+        caller = access.authenticate(conn, key=key, session=session, permissions=permissions, project=project, environment=environment)
     if caller is None:
         raise Unauthorized("A valid API key in the header Authorization, or a session, is required.")
     g.caller = f"{caller['via']}:{caller['user_id'] or caller['key_id']}"

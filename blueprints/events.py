@@ -39,9 +39,7 @@ def search_events_deprecated() -> Response:
         actor = require(conn)
         asked = load(DeprecatedEventSearch())
         limit, first_id = asked.pop("limit"), asked.pop("offset")
-        body = events.search_from_id(
-            conn, asked, is_admin=actor.is_admin, viewer=actor.viewer, limit=limit, first_id=first_id
-        )
+        body = events.search_from_id(conn, asked, is_admin=actor.is_admin, viewer=actor.viewer, limit=limit, first_id=first_id)
     response = json_response(body)
     response.headers["Deprecation"] = "true"
     response.headers["Link"] = f'<{current_app.config["BASE_URL"]}/api/admin/search/events>; rel="successor-version"'

@@ -34,12 +34,12 @@ def log_in() -> Response:
     refuse_for(wait)
     kept = user["password_hash"] if user else None
     matches = passwords().matches(asked["password"], kept)
-    new_hash = passwords().hash(asked["password"]) if matches and passwords().is_dated(kept) else None
+    new_hash = passwords().hash(asked["password"]) if kept and matches and passwords().is_dated(kept) else None
     session = secrets.token_urlsafe(32)
     with transaction() as conn:
         # Others may have failed with this name while this password was compared.
         wait = login_throttle.name_wait(conn, name)
-        body = begin_session(conn, user, kept, new_hash, session) if user and matches and not wait else None
+        body = begin_session(conn, user, kept, new_hash, session) if user and kept and matches and not wait else None
         if body is None and not wait:
             wait = count_failure(conn, user, name)
     refuse_for(wait)
@@ -86,9 +86,7 @@ def refuse_for(seconds: int) -> None:
 def limits() -> login_throttle.Limits:
     """The limits that the settings give."""
     config = current_app.config
-    return login_throttle.Limits(
-        config["LOGIN_FREE_FAILURES"], config["LOGIN_MAX_WAIT_SECONDS"], config["LOGIN_ATTEMPTS_PER_MINUTE"]
-    )
+    return login_throttle.Limits(config["LOGIN_FREE_FAILURES"], config["LOGIN_MAX_WAIT_SECONDS"], config["LOGIN_ATTEMPTS_PER_MINUTE"])
 
 
 def name_digest(name: str) -> bytes:

@@ -55,7 +55,7 @@ def end(response: Response) -> Response:
 
 
 def frames(error: BaseException) -> str:
-    """Where an exception came from: its type, and the lines of code that led there. Its text may quote what a user sent, so it stays out."""
+    """Where an exception came from: its type, and the lines of code that led there. Its text may quote what was sent: it stays out."""
     stack = "".join(traceback.format_list(traceback.extract_tb(error.__traceback__)))
     state = getattr(error, "sqlstate", None)
     return f"{type(error).__module__}.{type(error).__qualname__}{f' (SQLSTATE {state})' if state else ''}\n{stack}"

@@ -5,12 +5,15 @@ from contextlib import contextmanager
 
 from flask import Response
 from psycopg.errors import UniqueViolation
+from werkzeug.exceptions import NotFound
 
 from validators.errors import NameExists
 
 
-def json_response(text: str, status: int = 200) -> Response:
-    """An answer of JSON text."""
+def json_response(text: str | None, status: int = 200) -> Response:
+    """An answer of JSON text. None is 404: what was asked for is gone since the request began."""
+    if text is None:
+        raise NotFound("What was asked for is not there.")
     return Response(text, status, mimetype="application/json")
 
 

@@ -5,8 +5,7 @@ from flask import Blueprint, Response, abort, current_app
 from blueprints.access import Actor
 from blueprints.contract import operation
 from blueprints.respond import json_response, unique
-from sql import connection, events, signup_tokens, transaction, users
-from sql import Connection
+from sql import Connection, connection, events, signup_tokens, transaction, users
 from sql.passwords import passwords
 from validators import load
 from validators.users import InvitedUser

@@ -10,9 +10,7 @@ from sql import events, strategies, transaction
 bp = Blueprint("strategies", __name__)
 
 
-@bp.delete(
-    "/api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>"
-)
+@bp.delete("/api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>")
 @operation(record=None, refuses=(401, 403, 404))
 def delete_strategy(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
     """Delete a strategy from a flag.

@@ -14,7 +14,7 @@ _servers: list[embedded.Server] = []
 
 
 def bring_up(environ: MutableMapping[str, str]) -> None:
-    """Make the database fit to be served, once for this process and its children. SettingError or DatabaseProblem when it cannot be done."""
+    """Make the database fit to be served, once for this process and its children. SettingError, DatabaseProblem: it cannot be done."""
     if DONE in environ:
         return
     config = settings.load(environ)

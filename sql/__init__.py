@@ -84,7 +84,7 @@ def discard_if_closed(conn: Connection) -> None:
     """Raise when the server has hung up on an idle connection. Costs no round trip: a live idle one has nothing to say."""
     readable, _, _ = select.select([conn.fileno()], [], [], 0)
     if readable:
-        ConnectionPool.check_connection(conn)
+        conn.execute("SELECT 1")
 
 
 def init_app(app: Flask) -> None:

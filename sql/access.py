@@ -105,7 +105,7 @@ def authenticate(
 ) -> DictRow | None:
     """The caller whose key or session has this SHA-256, with what he may do here; None when it is unknown, expired or his user deleted.
 
-    is_permitted: he holds one of the permissions (or ADMIN) in the project and environment. sees_project: null when there is no such project.
+    is_permitted: he holds one of the permissions (or ADMIN) there. sees_project: null when there is no such project.
     """
     params: dict[str, Any] = {
         "key": key,
@@ -123,7 +123,7 @@ MARK_USER_SEEN = """
     ON CONFLICT DO NOTHING
 """
 
-MARK_TOKEN_SEEN = "UPDATE personal_tokens SET seen_at = now() WHERE id = %(token_id)s"
+MARK_PERSONAL_SEEN = "UPDATE personal_tokens SET seen_at = now() WHERE id = %(token_id)s"
 
 MARK_KEY_SEEN = "UPDATE api_keys SET seen_at = now() WHERE id = %(key_id)s"
 
@@ -138,6 +138,6 @@ def mark_seen(conn: Connection, caller: DictRow) -> None:
     if caller["user_id"] is not None:
         mark_user_seen(conn, caller["user_id"])
     if caller["token_id"] is not None:
-        run(conn, MARK_TOKEN_SEEN, {"token_id": caller["token_id"]})
+        run(conn, MARK_PERSONAL_SEEN, {"token_id": caller["token_id"]})
     if caller["key_id"] is not None:
         run(conn, MARK_KEY_SEEN, {"key_id": caller["key_id"]})

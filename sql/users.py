@@ -4,7 +4,7 @@ from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
-from sql import Connection, one, rows, run, value
+from sql import Connection, one, run, value
 
 # The User record, of a row of the table users: what is nullable is null, what is optional is left out.
 RECORD: LiteralString = """
@@ -112,7 +112,7 @@ LOG_IN: LiteralString = (
 
 
 def log_in(conn: Connection, user_id: int, compared_hash: str, new_hash: str | None) -> str | None:
-    """A login succeeded: the User record as JSON text with the previous login as seenAt. None: the user or his password has changed meanwhile.
+    """A login succeeded: the User record as JSON text with the previous login as seenAt. None: he or his password has changed since.
 
     new_hash replaces the kept one, unless it is None.
     """

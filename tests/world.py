@@ -9,7 +9,7 @@ from werkzeug.test import TestResponse
 
 from sql import Connection, api_keys, flags, personal_tokens, project_access, projects, strategies, users, value
 
-PASSWORD = "correct horse battery"  # noqa: S105 (everybody's, in tests)
+PASSWORD = "correct horse battery"
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qsl
 
 from flask import request
@@ -19,7 +19,7 @@ class Body(Schema):
     class Meta:
         unknown = RAISE
 
-    error_messages = {"unknown": "is not known here", "type": "must be a JSON object"}
+    error_messages: ClassVar = {"unknown": "is not known here", "type": "must be a JSON object"}
 
 
 class Query(Schema):
@@ -32,9 +32,8 @@ class Query(Schema):
 def load(schema: Body) -> dict[str, Any]:
     """The JSON body of the current request as the schema reads it; 415 or 400 otherwise."""
     raw = request.get_data()
-    if raw or request.mimetype:
-        if request.mimetype != "application/json":
-            raise UnsupportedMediaType("The body must be JSON, with the header Content-Type: application/json.")
+    if (raw or request.mimetype) and request.mimetype != "application/json":
+        raise UnsupportedMediaType("The body must be JSON, with the header Content-Type: application/json.")
     if not raw:
         raise BadRequest("A JSON body is required.")
     return checked(schema, parse(raw))
@@ -83,9 +82,11 @@ def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def checked(schema: Schema, data: Any) -> dict[str, Any]:
     """What the schema makes of the data, or 400 that names every field that was wrong."""
     try:
-        return schema.load(data)
+        loaded = schema.load(data)
     except ValidationError as error:
         raise BadRequest("; ".join(sentences(error.messages))) from None
+    assert isinstance(loaded, dict)
+    return loaded
 
 
 def sentences(messages: Any, path: str = "") -> Iterator[str]:

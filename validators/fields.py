@@ -135,7 +135,7 @@ class DateTime(fields.Field[datetime]):
         raise ValidationError("must be a date-time with an offset such as 2024-05-31T12:00:00Z")
 
 
-class Day(fields.Field[date]):
+class Day(fields.Field[date | None]):
     """A calendar day, yyyy-MM-dd behind a fixed prefix; empty text is None when that is allowed."""
 
     def __init__(self, *, prefix: str = "", empty_is_absent: bool = False, **kwargs: Any) -> None:
@@ -176,4 +176,3 @@ class IdFilter(Filter):
         if not all(INTEGER.fullmatch(word) and len(word) <= 40 and abs(int(word)) <= BIGINT_MAX for word in words):
             raise ValidationError("must name user ids, which are integers")
         return [int(word) for word in words]
-

@@ -101,7 +101,11 @@ SETTINGS = (
     Setting("INIT_ADMIN_USERNAME", username, "admin", "user name of the first administrator"),
     Setting("INIT_ADMIN_PASSWORD", password, None, "his password; without it, one is generated and printed once", secret=True),
     Setting(
-        "INIT_ADMIN_API_TOKENS", api_tokens, None, "first admin API keys, comma separated; without it, one is generated and printed once", secret=True
+        "INIT_ADMIN_API_TOKENS",
+        api_tokens,
+        None,
+        "first admin API keys, comma separated; without it, one is generated and printed once",
+        secret=True,
     ),
     Setting("TRUSTED_PROXIES", whole_number(0, 10), "0", "proxies in front of the service whose X-Forwarded-For is believed"),
 )
