@@ -369,7 +369,7 @@ CREATE TABLE flag_environments (
 );
 
 CREATE TABLE strategies (
-    id           text NOT NULL DEFAULT gen_random_uuid(),
+    id           text NOT NULL,  -- a UUID
     flag_id      bigint NOT NULL,
     environment  text NOT NULL,
     name         text NOT NULL,

@@ -9,6 +9,7 @@ from werkzeug.exceptions import Forbidden, NotFound, Unauthorized
 
 from sql import Connection, access
 
+# Our choice: the transport of a session is this cookie, an opaque random value whose SHA-256 is kept.
 SESSION_COOKIE = "session"
 SAFE_METHODS = {"GET", "HEAD"}
 
@@ -36,9 +37,11 @@ def digest(secret: str | bytes) -> bytes:
 def require(conn: Connection, *permissions: str, project: str | None = None, environment: str | None = None) -> Actor:
     """The caller, if he holds one of the permissions (none named: whoever he is) and may see the project.
 
-    In the order of decisions.md: 401 no or wrong credentials, 403 wrong kind of key or forged cross-site, 403 no permission, 404 project
+    In this order: 401 no or wrong credentials, 403 wrong kind of key or forged cross-site, 403 no permission, 404 project
     unknown or hidden.
     """
+    # Our choice: the order of refusals. A stranger learns nothing of a body or of what exists, and who lacks a permission not whether the
+    # project does.
     key, session = credentials(request)
     caller = None
     if key is not None or session is not None:
@@ -46,6 +49,7 @@ def require(conn: Connection, *permissions: str, project: str | None = None, env
     if caller is None:
         raise Unauthorized("A valid API key in the header Authorization, or a session, is required.")
     g.caller = f"{caller['via']}:{caller['user_id'] or caller['key_id']}"
+    # Our choice: such keys are for SDKs alone.
     if caller["key_kind"] in ("client", "frontend"):
         raise Forbidden(f"A {caller['key_kind']} key may not use the admin API.")
     if session is not None:
@@ -61,6 +65,7 @@ def require(conn: Connection, *permissions: str, project: str | None = None, env
 
 def credentials(request: Request) -> tuple[bytes | None, bytes | None]:
     """The digests of the API key and of the session that a request carries. The header wins: with it, the cookie is not looked at."""
+    # Our choice: "Authorization: <key>" and "Authorization: Bearer <key>" mean the same.
     header = request.headers.get("Authorization")
     if header is not None:
         scheme, _, rest = header.partition(" ")

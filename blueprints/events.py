@@ -21,6 +21,7 @@ def search_events() -> Response:
     just those.
     """
     with connection() as conn:
+        # Our choice: any user or admin key may search, and finds what he may see.
         actor = require(conn)
         asked = load_query(EventSearch())
         limit, offset = asked.pop("limit"), asked.pop("offset")

@@ -43,6 +43,7 @@ def log_in() -> Response:
         if body is None and not wait:
             wait = count_failure(conn, user, name)
     refuse_for(wait)
+    # Our choice: one answer for a wrong password, an unknown, a deleted and a password-less user.
     if body is None:
         raise Unauthorized("No user with that name has that password.")
     response = json_response(body)

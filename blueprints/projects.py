@@ -31,6 +31,7 @@ def get_project_access(project_id: str) -> Response:
     With the roles that each has in the project, and all roles that can be given there.
     """
     with connection() as conn:
+        # Our choice: who may change the project, or was given the right to read this.
         require(conn, "UPDATE_PROJECT", "PROJECT_USER_ACCESS_READ", project=project_id)
         body = project_access.get(conn, project_id)
     return json_response(body)

@@ -20,6 +20,7 @@ def sign_up(token: str) -> Response:
 
     Creates a user with the root role Viewer and links it to the token. Creates no session.
     """
+    # Our choice: the body is looked at before the token, as everywhere; a stranger with a bad body learns nothing of the token.
     asked = load(InvitedUser(current_app.config["PASSWORD_MIN_LENGTH"]))
     with connection() as conn:
         usable(conn, token)
@@ -44,5 +45,6 @@ def usable(conn: Connection, token: str) -> dict:
     if invite is None:
         abort(404, "No signup token has that secret.")
     if not invite["is_usable"]:
+        # Our choice: 403, and 404 for a secret that nobody gave out.
         abort(403, "This signup token is disabled or has expired.")
     return invite

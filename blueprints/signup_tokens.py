@@ -26,6 +26,8 @@ def update_signup_token(token: str) -> Response:
         if before is None:
             abort(404, "No signup token has that secret.")
         after = signup_tokens.update(conn, before["id"], enabled=asked.get("enabled"), expires_at=asked.get("expiresAt"))
+        # Our choice: a request that changes nothing is no change, and the log tells what is stored: an expired token that nobody has
+        # disabled stands there as enabled.
         if after != before:
             events.record(conn, "public-signup-token-updated", actor, data=after, pre_data=before)
         body = signup_tokens.get(conn, before["id"], current_app.config["BASE_URL"])

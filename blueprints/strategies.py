@@ -24,6 +24,7 @@ def delete_strategy(project_id: str, feature_name: str, environment: str, strate
         if strategy is None:
             abort(404, "No such strategy belongs to this flag in this project and environment.")
         about = {"project": project_id, "environment": environment, "feature": feature_name, "tags": strategy["tags"]}
+        # Our choice: off comes first, in the log as in the transaction.
         if strategies.disable_environment_without(conn, strategy_id):
             events.record(conn, "feature-environment-disabled", actor, **about)
         strategies.delete(conn, strategy_id)

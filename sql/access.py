@@ -7,6 +7,7 @@ from psycopg.rows import DictRow
 
 from sql import Connection, one, run
 
+# Our choice: which roles see a private project (2 is Editor), and that rights add up.
 # Rights come from the user's own root role, the root roles of his groups, and, in the project asked about, the roles that he or a group
 # of his holds there. A row of role_permissions with a null project or environment holds in all of them.
 AUTHENTICATE = """

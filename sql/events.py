@@ -6,9 +6,10 @@ from typing import Any, LiteralString, Protocol
 
 from sql import Connection, as_json, projects, run, value
 
-# What a caller who is not ADMIN may see: events of the projects that he may see, and none without a project.
+# Our choice: what a caller who is not ADMIN may see: events of the projects that he may see, and none without a project.
 VISIBLE: LiteralString = "project IN (SELECT projects.id FROM projects WHERE " + projects.VISIBLE + ")"
 
+# Our choice: the query is a plain text, whatever characters it has, and any case of letters will do.
 # Payloads are looked at as they were written. The pattern is a literal text: '***=' takes away the meaning of every character.
 PAYLOAD_MATCHES: LiteralString = "data::text ~* %(pattern)s OR pre_data::text ~* %(pattern)s OR tags::text ~* %(pattern)s"
 
@@ -51,6 +52,7 @@ MATCHING: LiteralString = """
     )
 """
 
+# Our choice: newest first, by createdAt and then id; the total counts what the caller may see, exactly.
 SEARCH: LiteralString = """
     , page AS (
         SELECT *
@@ -67,7 +69,7 @@ SEARCH: LiteralString = """
       FROM entries
 """
 
-# A list of the newest that starts at an event: by id, which is what the offset of this form is.
+# Our choice: the listing starts at the event that offset names, and goes on to older ones.
 SEARCH_FROM_ID: LiteralString = """
     , page AS (
         SELECT *

@@ -5,6 +5,7 @@ from typing import LiteralString
 
 from sql import Connection, projects, value
 
+# Our choice: weeks from Monday to Sunday in UTC, and none that has not begun.
 # Every week that overlaps the days asked for and has begun. until: its last instant, for the running week now.
 WEEKS: LiteralString = (
     """
@@ -47,6 +48,7 @@ USERS: LiteralString = """
     )
 """
 
+# Our choice: a flag counts in the project in which it is now, and with the lifetime that its type has now.
 # Flags by week and project, archived ones left out. A flag that is marked stale is not potentially stale, however old it is.
 FLAGS: LiteralString = """
     , flags_then AS (

@@ -110,7 +110,16 @@ def fail(conn: Connection, name: bytes, limits: Limits) -> int:
     return 0 if counted is not None else name_wait(conn, name) or 1
 
 
-FORGET = "DELETE FROM login_throttle WHERE name_digest = ANY(%(names)s)"
+# SKIP LOCKED: who fails with another name of the same user at this moment holds its row and waits for the user's; waiting here would be a
+# deadlock.
+FORGET = """
+    DELETE FROM login_throttle
+     WHERE name_digest IN (
+            SELECT name_digest
+              FROM login_throttle
+             WHERE name_digest = ANY(%(names)s)
+               FOR UPDATE SKIP LOCKED)
+"""
 
 
 def forget(conn: Connection, *names: bytes) -> None:

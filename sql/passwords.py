@@ -9,6 +9,7 @@ from flask import Flask, current_app
 
 # bcrypt looks at no more, and raises above it.
 MAX_BYTES = 72
+# Our choice: known and unknown names cost the same time.
 # Any well-formed hash takes as long to compare as a real one of its cost.
 DUMMY = b"abcdefghijklmnopqrstuu5Lh1wXxXqXxXqXxXqXxXqXxXqXxXqXx"
 

@@ -5,6 +5,7 @@ from typing import Any, LiteralString
 
 from sql import Connection, as_json, run, value
 
+# Our choice: a private project is hidden from all but its members and those who see all.
 # Which projects a viewer may see, of rows of the table projects. A null viewer sees all; authenticate() has decided that.
 VISIBLE: LiteralString = """
     (%(viewer)s::integer IS NULL
@@ -23,10 +24,11 @@ VISIBLE: LiteralString = """
 # Of how many flags how many are active, as a whole number; a project without flags is healthy (decisions.md, 2).
 HEALTH: LiteralString = "CASE WHEN total = 0 THEN 100 ELSE round(100.0 * active / total)::integer END"
 
+# Our choice: also in the insights, where 0 means that there is none.
 # A mean number of days with one decimal, never below 0.1 when there is one; 0: there is none.
 MEAN_DAYS: LiteralString = "CASE WHEN days IS NULL THEN 0 ELSE trim_scale(greatest(0.1, round(days, 1))) END"
 
-# The current window: the last 30 days. The past window: the 30 days before (decisions.md, 5).
+# Our choice: the current window is the last 30 days, the past window the 30 days before; all is computed when it is asked for.
 OVERVIEW: LiteralString = (
     """
     WITH windows AS (

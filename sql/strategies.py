@@ -101,8 +101,9 @@ def delete(conn: Connection, strategy_id: str) -> None:
 
 
 INSERT = """
-    INSERT INTO strategies (flag_id, environment, name, title, disabled, sort_order, parameters, constraints, created_at)
-    VALUES (%(flag_id)s, %(environment)s, %(name)s, %(title)s, %(disabled)s, %(sort_order)s,
+    INSERT INTO strategies (id, flag_id, environment, name, title, disabled, sort_order, parameters, constraints, created_at)
+    VALUES (coalesce(%(id)s::text, gen_random_uuid()::text), %(flag_id)s, %(environment)s,
+            %(name)s, %(title)s, %(disabled)s, %(sort_order)s,
             %(parameters)s::json, %(constraints)s::json, coalesce(%(created_at)s::timestamptz, now()))
     RETURNING id
 """
@@ -120,9 +121,11 @@ def insert(
     parameters: Mapping[str, str] | None = None,
     constraints: Iterable[Mapping[str, Any]] = (),
     created_at: datetime | None = None,
+    strategy_id: str | None = None,
 ) -> str:
-    """The id of the new strategy, a UUID."""
+    """The id of the new strategy, a UUID; made here unless one is given."""
     params = {
+        "id": strategy_id,
         "flag_id": flag_id,
         "environment": environment,
         "name": name,

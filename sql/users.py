@@ -6,6 +6,7 @@ from psycopg.rows import DictRow
 
 from sql import Connection, one, run, value
 
+# Our choice: what is said of a user, and that no image service is asked about anybody's address.
 # The User record, of a row of the table users: what is nullable is null, what is optional is left out.
 RECORD: LiteralString = """
     jsonb_build_object(

@@ -13,6 +13,7 @@ from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 QUOTED = 100
 
 
+# Our choice: strict, so that a misspelt field is not lost in silence.
 class Body(Schema):
     """A JSON body; unknown properties are refused unless the schema says otherwise."""
 

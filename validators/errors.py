@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from werkzeug.exceptions import Conflict, HTTPException
 
-# decisions.md, "Every request"; a status that is not here is the client's fault and says so as a ValidationError.
+# Our choice: the names that api.md does not show. A status that is not here is the client's fault and says so as a ValidationError.
 NAMES = {
     400: "ValidationError",
     401: "AuthenticationRequired",

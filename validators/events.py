@@ -93,6 +93,7 @@ class DeprecatedEventSearch(Body):
     class Meta(Body.Meta):
         unknown = "exclude"
 
+    # Our choice: api.md calls this "one of the event types"; in the GET search an unknown type matches nothing.
     type = OneOf(TYPES, "one of the event types")
     project = Text()
     feature = Text()

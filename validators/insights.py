@@ -8,6 +8,7 @@ from marshmallow import ValidationError, post_load
 from validators import Query
 from validators.fields import Day
 
+# Our choice: more than that is a mistake, or an attack.
 MOST_YEARS = 5
 
 

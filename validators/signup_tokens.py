@@ -14,6 +14,7 @@ class SignupTokenUpdate(Body):
     expiresAt = DateTime()
     enabled = Boolean()
 
+    # Our choice: both are optional, but one must be there.
     @validates_schema
     def asks_for_something(self, asked: dict[str, Any], **_: Any) -> None:
         """A request that asks for nothing is a mistake, and says so."""

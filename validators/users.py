@@ -11,6 +11,7 @@ from validators.fields import Email, Text, Username
 PASSWORD_MAX_BYTES = 72
 
 
+# Our choice: what bcrypt can hold, and no rules of composition.
 class Password(Text):
     """A new password: at least as many characters as the setting says, at most 72 bytes in UTF-8, no rules of composition."""
 
