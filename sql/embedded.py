@@ -8,7 +8,6 @@ import atexit
 import fcntl
 import os
 import pwd
-import shlex
 import shutil
 import subprocess
 import tempfile
@@ -104,7 +103,7 @@ class Server:
         self._own_folder(aside)
         self._run(
             "initdb",
-            *("--pgdata", str(aside), "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-instructions"),
+            *("--pgdata", aside.name, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-instructions"),
             *("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
         )
         aside.rename(self.cluster)
@@ -115,16 +114,17 @@ class Server:
         if len(os.fsencode(socket_folder)) > LONGEST_SOCKET_FOLDER or "," in str(socket_folder):
             socket_folder = Path(tempfile.mkdtemp(prefix="flags-postgres-"))
         self._own_folder(socket_folder)
-        folders = f'"{socket_folder}"'
-        options = f"{SERVER_OPTIONS} -c unix_socket_directories={shlex.quote(folders)}"
-        log = self.cluster / "server.log"
-        self._run("pg_ctl", "start", "--pgdata", str(self.cluster), "--wait", "--silent", "--log", str(log), "--options", options)
+        # Our own paths are given as the server sees them from its folder: there is nothing to quote, and nothing of ours in the list of
+        # processes. The server finds its other files from its own place, which the PATH of _run() leads to.
+        seen = socket_folder if socket_folder.parent != self.folder else Path("../socket")
+        options = f"{SERVER_OPTIONS} -c unix_socket_directories={seen}"
+        self._run("pg_ctl", "start", "--pgdata=.", "-p", "postgres", "--wait", "--silent", "--log=server.log", "--options", options)
 
     def _stop(self) -> None:
         socket_folder = self._socket_folder()
         if socket_folder is None:
             return
-        self._run("pg_ctl", "stop", "--pgdata", str(self.cluster), "--mode=fast", "--wait", "--silent")
+        self._run("pg_ctl", "stop", "--pgdata=.", "--mode=fast", "--wait", "--silent")
         if self.folder not in socket_folder.parents:
             shutil.rmtree(socket_folder, ignore_errors=True)
 
@@ -134,7 +134,12 @@ class Server:
         # Files, not pipes: the server that pg_ctl starts would keep a pipe open.
         with tempfile.TemporaryFile() as said:
             done = subprocess.run(
-                [*prefix, str(BINARIES / command), *arguments], stdin=subprocess.DEVNULL, stdout=said, stderr=said, cwd="/"
+                [*prefix, str(BINARIES / command), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                cwd=self.cluster if self.cluster.exists() else self.folder,
+                env={**os.environ, "PATH": f"{BINARIES}:{os.defpath}"},
             )
             said.seek(0)
             lines = said.read().decode(errors="replace").split("\n")
@@ -160,7 +165,7 @@ class Server:
     def _socket_folder(self) -> Path | None:
         """Where the running server, or one that was not stopped but killed, has its socket; None: there is no such server."""
         try:
-            return Path((self.cluster / "postmaster.pid").read_text().splitlines()[4])
+            return (self.cluster / (self.cluster / "postmaster.pid").read_text().splitlines()[4]).resolve()
         except (FileNotFoundError, IndexError):
             return None
 
