@@ -14,15 +14,15 @@ import commands
 import sql
 from blueprints import request_log
 from blueprints.mount import Mount
+from commands.database import load_settings
 from sql import passwords
-from validators import settings
 from validators.errors import RateLimited, Unavailable, error_body, error_name
 
 
 def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     """The service, set up by the environment; overrides replace settings by their names, unchecked. SettingError: one makes no sense."""
     app = Flask(__name__, static_folder=None)
-    app.config.from_mapping(settings.load(os.environ) | dict(overrides or {}))
+    app.config.from_mapping(load_settings(os.environ) | dict(overrides or {}))
     app.config.update(PROVIDE_AUTOMATIC_OPTIONS=False, MAX_CONTENT_LENGTH=app.config["MAX_BODY_BYTES"])
     # A doubled slash is another path, and a path that is not ours is 404.
     app.url_map.merge_slashes = False

@@ -1,3 +1,12 @@
 """The command line, on flask's own: ALL, one line a command or group."""
 
-ALL = ()
+from commands import api_keys, demo, doctor, migrate, signup_tokens, users
+
+ALL = (
+    migrate.migrate,
+    doctor.doctor,
+    demo.demo,
+    users.user,
+    api_keys.api_key,
+    signup_tokens.signup_token,
+)

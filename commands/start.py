@@ -1,11 +1,14 @@
 """What every start of the service does before it serves: settings, PostgreSQL, schema, first administrator."""
 
+import os
+import runpy
 import sys
 from collections.abc import MutableMapping
 from pathlib import Path
 
 from sql import bootstrap, embedded
 from validators import settings
+from validators.settings import SettingError
 
 # Set by the process that has brought the database up, for the processes that it starts.
 DONE = "FLAGS_DATABASE_IS_UP"
@@ -31,6 +34,8 @@ def find_database(environ: MutableMapping[str, str]) -> str:
         return config["DATABASE_URL"]
     server = embedded.Server(Path(config["DATA_DIR"]))
     _servers.append(server)
+    # Its file says nothing, and only one of the two can be given.
+    environ.pop("DATABASE_URL_FILE", None)
     environ["DATABASE_URL"] = server.ensure()
     return environ["DATABASE_URL"]
 
@@ -39,3 +44,14 @@ def let_go() -> None:
     """Let go of the private PostgreSQL, if this process has one; the last to do so stops it."""
     while _servers:
         _servers.pop().release()
+
+
+def serve() -> None:
+    """Run gunicorn in this process, for `make run`. Alone it reads WEB_CONCURRENCY first, with a traceback for what is no number."""
+    try:
+        workers = settings.load(os.environ)["WEB_CONCURRENCY"]
+    except SettingError as problem:
+        sys.exit(str(problem))
+    os.environ["WEB_CONCURRENCY"] = str(workers)
+    sys.argv[1:] = ["wsgi:app"]
+    runpy.run_module("gunicorn", run_name="__main__", alter_sys=True)

@@ -77,8 +77,11 @@ AUTHENTICATE = """
            caller.is_admin,
            caller.is_admin OR EXISTS (SELECT FROM rights) AS is_permitted,
            caller.is_admin OR sees_all.yes AS sees_all,
-           caller.is_admin OR sees_all.yes OR EXISTS (SELECT FROM held_roles WHERE project_id IS NOT NULL)
-               OR projects.mode <> 'private' AS sees_project,
+           projects.id IS NOT NULL
+               AND (projects.mode <> 'private'
+                    OR caller.is_admin
+                    OR sees_all.yes
+                    OR EXISTS (SELECT FROM held_roles WHERE project_id IS NOT NULL)) AS sees_project,
            coalesce(caller.seen_lately, false)
                AND (caller.user_id IS NULL OR EXISTS (
                    SELECT FROM user_seen_days
@@ -106,7 +109,7 @@ def authenticate(
 ) -> DictRow | None:
     """The caller whose key or session has this SHA-256, with what he may do here; None when it is unknown, expired or his user deleted.
 
-    is_permitted: he holds one of the permissions (or ADMIN) there. sees_project: null when there is no such project.
+    is_permitted: he holds one of the permissions (or ADMIN) there. sees_project: false as well when there is no such project.
     """
     params: dict[str, Any] = {
         "key": key,

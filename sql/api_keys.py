@@ -55,15 +55,14 @@ def insert(
 
 LIST = """
     SELECT api_keys.id,
-           name,
+           name AS "tokenName",
            kind AS type,
            coalesce(environment, '*') AS environment,
            coalesce((SELECT json_agg(project_id ORDER BY project_id) FROM api_key_projects WHERE api_key_id = api_keys.id),
                     '["*"]') AS projects,
-           iso(created_at) AS created_at,
-           iso(expires_at) AS expires_at,
-           iso(seen_at) AS seen_at,
-           coalesce(expires_at <= now(), false) AS is_expired
+           iso(created_at) AS "createdAt",
+           iso(expires_at) AS "expiresAt",
+           iso(seen_at) AS "seenAt"
       FROM api_keys
      ORDER BY created_at, api_keys.id
 """
@@ -89,6 +88,23 @@ DELETE = """
 def delete(conn: Connection, key_id: int) -> DictRow | None:
     """name, kind, environment and projects of the key that is no more; None: unknown."""
     return one(conn, DELETE, {"id": key_id})
+
+
+LOOK_AT_SCOPE = """
+    SELECT EXISTS (SELECT FROM environments WHERE name = %(environment)s) AS has_environment,
+           ARRAY(
+               SELECT asked.id
+                 FROM unnest(%(projects)s::text[]) WITH ORDINALITY AS asked (id, place)
+                WHERE NOT EXISTS (SELECT FROM projects WHERE projects.id = asked.id)
+                ORDER BY place) AS unknown_projects
+"""
+
+
+def look_at_scope(conn: Connection, environment: str, projects: Sequence[str]) -> DictRow:
+    """has_environment, and unknown_projects: those of the projects that do not exist."""
+    found = one(conn, LOOK_AT_SCOPE, {"environment": environment, "projects": list(projects)})
+    assert found is not None
+    return found
 
 
 def event_data(*, name: str, kind: str, environment: str | None, projects: Sequence[str]) -> dict[str, Any]:

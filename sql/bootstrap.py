@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import psycopg
+
 from sql import Connection, api_keys, events, migrate, users, value
 from sql.passwords import Passwords
 
@@ -33,16 +35,20 @@ def bring_up(url: str, config: Mapping[str, Any]) -> Made | None:
 
     All or nothing; of several processes at once, one does it and the others wait. DatabaseProblem when it cannot be done.
     """
-    with migrate.open_database(url) as conn, conn.transaction():
-        found = migrate.migrate(conn)
-        if found == 0:
-            migrate.index_words(conn)
-        return None if value(conn, HAS_USERS) else bootstrap(conn, config)
+    try:
+        with migrate.open_database(url) as conn, conn.transaction():
+            migrate.take_all_the_time(conn)
+            found = migrate.migrate(conn)
+            if found == 0:
+                migrate.index_words(conn)
+            return None if value(conn, HAS_USERS) else bootstrap(conn, config)
+    except psycopg.Error as error:
+        raise migrate.DatabaseProblem(f"The database cannot be set up: {migrate.reason(error)}.") from None
 
 
 def bootstrap(conn: Connection, config: Mapping[str, Any]) -> Made:
     """Make the first administrator and the first admin keys, as the settings INIT_ADMIN_… say."""
-    password = config["INIT_ADMIN_PASSWORD"] or secrets.token_urlsafe(15)
+    password = config["INIT_ADMIN_PASSWORD"] or secrets.token_urlsafe(54)[: max(20, config["PASSWORD_MIN_LENGTH"])]
     person = {"name": "Administrator", "username": config["INIT_ADMIN_USERNAME"], "email": None}
     password_hash = Passwords(config["BCRYPT_ROUNDS"], queue=1).hash(password)
     user_id = users.insert(conn, **person, password_hash=password_hash, root_role=1)

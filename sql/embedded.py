@@ -9,8 +9,10 @@ import fcntl
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
-import psycopg
+from psycopg.pq import PGconn, Ping
 
 from sql.migrate import DatabaseProblem
 
@@ -30,6 +32,8 @@ assert _package.origin
 BINARIES = Path(_package.origin).parent / f"pginstall{MAJOR_VERSION}" / "bin"
 # A socket's path may have 107 bytes; PostgreSQL appends /.s.PGSQL.5432 and, for its lock, .lock.
 LONGEST_SOCKET_FOLDER = 107 - len("/.s.PGSQL.5432.lock")
+# As long as pg_ctl waits for a server that repairs itself after it was killed, in seconds.
+START_TIMEOUT = 60
 SERVER_OPTIONS = "-c listen_addresses= -c port=5432 -c unix_socket_permissions=0700 -c timezone=UTC -c log_timezone=UTC"
 
 
@@ -62,7 +66,7 @@ class Server:
                     self._create()
                 self._refuse_other_version()
                 if self._lock_fd is None:
-                    self._lock_fd = os.open(self.folder / "in-use.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                    self._lock_fd = self._open_lock("in-use.lock")
                     fcntl.flock(self._lock_fd, fcntl.LOCK_SH)
                     atexit.register(self.release)
                 if not self._answers():
@@ -73,7 +77,8 @@ class Server:
 
     def release(self) -> None:
         """Let go of the server, and stop it when nobody else uses it. Does nothing in a fork of the process that asked for it."""
-        if self._lock_fd is None or os.getpid() != self._pid:
+        # Who deletes the folder of a running server ends it too: PostgreSQL looks for its lock file once a minute.
+        if self._lock_fd is None or os.getpid() != self._pid or not self.folder.exists():
             return
         with self._alone():
             try:
@@ -88,12 +93,20 @@ class Server:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """One process at a time sets up, starts and stops."""
-        fd = os.open(self.folder / "starting.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fd = self._open_lock("starting.lock")
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             yield
         finally:
             os.close(fd)
+
+    def _open_lock(self, name: str) -> int:
+        """A lock file, open. Where root makes it, it belongs to the owner of the folder, who may start the service the next time."""
+        fd = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        if os.geteuid() == 0:
+            owner = self.folder.stat()
+            os.fchown(fd, owner.st_uid, owner.st_gid)
+        return fd
 
     def _create(self) -> None:
         """Make the cluster aside and move it into place, so that an interrupted start leaves nothing half made."""
@@ -112,19 +125,36 @@ class Server:
         socket_folder = self.folder / "socket"
         # libpq takes a comma for the end of a host.
         if len(os.fsencode(socket_folder)) > LONGEST_SOCKET_FOLDER or "," in str(socket_folder):
-            socket_folder = Path(tempfile.mkdtemp(prefix="flags-postgres-"))
+            socket_folder = Path(tempfile.mkdtemp(prefix="flags-postgres-", dir="/tmp"))
         self._own_folder(socket_folder)
+        self._correct_lock_file()
         # Our own paths are given as the server sees them from its folder: there is nothing to quote, and nothing of ours in the list of
         # processes. The server finds its other files from its own place, which the PATH of _run() leads to.
         seen = socket_folder if socket_folder.parent != self.folder else Path("../socket")
         options = f"{SERVER_OPTIONS} -c unix_socket_directories={seen}"
         self._run("pg_ctl", "start", "--pgdata=.", "-p", "postgres", "--wait", "--silent", "--log=server.log", "--options", options)
 
+    def _correct_lock_file(self) -> None:
+        """Name ourselves in the lock files of a server that was killed, where its process id leads to a zombie or to somebody else by now.
+
+        PostgreSQL would take that for the server and refuse to start; whoever starts it may be named there. All its other checks remain.
+        """
+        for lock in (self.cluster / "postmaster.pid", self.folder / "socket" / ".s.PGSQL.5432.lock"):
+            if lock.exists() and Path("/proc/self/cwd").exists():
+                pid, *rest = lock.read_text().splitlines(keepends=True)
+                try:
+                    is_server = Path(f"/proc/{int(pid)}/cwd").samefile(self.cluster)
+                except FileNotFoundError:
+                    is_server = False
+                if not is_server:
+                    lock.write_text("".join([f"{os.getpid()}\n", *rest]))
+
     def _stop(self) -> None:
         socket_folder = self._socket_folder()
         if socket_folder is None:
             return
-        self._run("pg_ctl", "stop", "--pgdata=.", "--mode=fast", "--wait", "--silent")
+        if self._answers():
+            self._run("pg_ctl", "stop", "--pgdata=.", "--mode=fast", "--wait", "--silent")
         if self.folder not in socket_folder.parents:
             shutil.rmtree(socket_folder, ignore_errors=True)
 
@@ -133,19 +163,23 @@ class Server:
         prefix = self._account.prefix if self._account else ()
         # Files, not pipes: the server that pg_ctl starts would keep a pipe open.
         with tempfile.TemporaryFile() as said:
-            done = subprocess.run(
-                [*prefix, str(BINARIES / command), *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
-                cwd=self.cluster if self.cluster.exists() else self.folder,
-                env={**os.environ, "PATH": f"{BINARIES}:{os.defpath}"},
-            )
+            with uninterrupted():
+                done = subprocess.run(
+                    [*prefix, str(BINARIES / command), *arguments],
+                    stdin=subprocess.DEVNULL,
+                    stdout=said,
+                    stderr=said,
+                    cwd=self.cluster if self.cluster.exists() else self.folder,
+                    env={**os.environ, "PATH": f"{BINARIES}:{os.defpath}"},
+                    start_new_session=True,
+                )
             said.seek(0)
             lines = said.read().decode(errors="replace").split("\n")
         if done.returncode != 0:
-            last = next((line.strip() for line in reversed(lines) if line.strip()), f"exit status {done.returncode}")
-            raise DatabaseProblem(f"The private PostgreSQL under {self.folder} failed ({command}): {last.rstrip('.')}.")
+            told = [line.strip() for line in lines if line.strip() and line != "Examine the log output."]
+            last = told[-1] if told else f"exit status {done.returncode}"
+            log = " Its log is postgres/server.log there." if command == "pg_ctl" else ""
+            raise DatabaseProblem(f"The private PostgreSQL under {self.folder} failed ({command}): {last.rstrip('.')}.{log}")
 
     def _own_folder(self, path: Path) -> None:
         """A folder that only the server's user may enter."""
@@ -165,21 +199,34 @@ class Server:
     def _socket_folder(self) -> Path | None:
         """Where the running server, or one that was not stopped but killed, has its socket; None: there is no such server."""
         try:
-            return (self.cluster / (self.cluster / "postmaster.pid").read_text().splitlines()[4]).resolve()
+            named = (self.cluster / "postmaster.pid").read_text().splitlines()[4]
         except (FileNotFoundError, IndexError):
             return None
+        # Not resolve(): what a symbolic link leads to can be longer than a socket's path may be.
+        return Path(os.path.normpath(self.cluster / named))
 
     def _url(self) -> str:
         return f"postgresql://postgres@/postgres?host={quote(str(self._socket_folder()), safe='')}"
 
     def _answers(self) -> bool:
+        """Whether the server runs. Waits for one that somebody else has started this moment, or that repairs itself."""
         if self._socket_folder() is None:
             return False
-        try:
-            psycopg.connect(self._url(), connect_timeout=3).close()
-        except psycopg.OperationalError:
-            return False
-        return True
+        address = self._url().encode()
+        deadline = time.monotonic() + START_TIMEOUT
+        while (state := PGconn.ping(address)) == Ping.REJECT and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return state == Ping.OK
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Put SIGINT and SIGTERM off until the block ends: a server that was started must be known to us, or nobody will stop it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def account_for(folder: Path) -> Account:

@@ -71,26 +71,52 @@ def unmark_stale(conn: Connection, flag_id: int) -> None:
     run(conn, UNMARK_STALE, {"id": flag_id})
 
 
+ADD_PAST_STATE = """
+    INSERT INTO past_flag_states (flag_id, state, started_at, ended_at)
+    VALUES (%(flag_id)s, %(state)s, %(since)s, %(until)s)
+"""
+
+
+def add_past_state(conn: Connection, flag_id: int, state: str, *, since: datetime, until: datetime) -> None:
+    """Remember that a flag was stale or archived for a while."""
+    run(conn, ADD_PAST_STATE, {"flag_id": flag_id, "state": state, "since": since, "until": until})
+
+
 TAG = """
     WITH tag AS (
         INSERT INTO tags (type, value)
         VALUES (%(type)s, %(value)s)
         ON CONFLICT DO NOTHING
     )
-    INSERT INTO flag_tags (flag_id, type, value)
-    VALUES (%(flag_id)s, %(type)s, %(value)s)
+    INSERT INTO flag_tags (flag_id, type, value, created_at)
+    VALUES (%(flag_id)s, %(type)s, %(value)s, coalesce(%(created_at)s::timestamptz, now()))
     ON CONFLICT DO NOTHING
 """
 
 
-def tag(conn: Connection, flag_id: int, type: str, text: str) -> None:
+def tag(conn: Connection, flag_id: int, type: str, text: str, created_at: datetime | None = None) -> None:
     """Put a tag on a flag, making the tag if there is no such one."""
-    run(conn, TAG, {"flag_id": flag_id, "type": type, "value": text})
+    run(conn, TAG, {"flag_id": flag_id, "type": type, "value": text, "created_at": created_at})
 
 
-ADD_FAVORITE = "INSERT INTO flag_favorites (user_id, flag_id) VALUES (%(user_id)s, %(flag_id)s) ON CONFLICT DO NOTHING"
+ADD_TAG_TYPE = """
+    INSERT INTO tag_types (name, description, icon, created_at)
+    VALUES (%(name)s, %(description)s, %(icon)s, coalesce(%(created_at)s::timestamptz, now()))
+"""
 
 
-def add_favorite(conn: Connection, user_id: int, flag_id: int) -> None:
+def add_tag_type(conn: Connection, name: str, description: str, icon: str | None = None, created_at: datetime | None = None) -> None:
+    """Make a type of tags. UniqueViolation of tag_types_pkey when there is one of that name."""
+    run(conn, ADD_TAG_TYPE, {"name": name, "description": description, "icon": icon, "created_at": created_at})
+
+
+ADD_FAVORITE = """
+    INSERT INTO flag_favorites (user_id, flag_id, created_at)
+    VALUES (%(user_id)s, %(flag_id)s, coalesce(%(created_at)s::timestamptz, now()))
+    ON CONFLICT DO NOTHING
+"""
+
+
+def add_favorite(conn: Connection, user_id: int, flag_id: int, created_at: datetime | None = None) -> None:
     """Make a flag one of a user's favourites."""
-    run(conn, ADD_FAVORITE, {"user_id": user_id, "flag_id": flag_id})
+    run(conn, ADD_FAVORITE, {"user_id": user_id, "flag_id": flag_id, "created_at": created_at})

@@ -45,6 +45,17 @@ def add_user(conn: Connection, group_id: int, user_id: int, *, created_by: str |
     run(conn, ADD_USER, {"group_id": group_id, "user_id": user_id, "created_by": created_by, "created_at": created_at})
 
 
+ADD_PAST_USER = """
+    INSERT INTO past_group_users (group_id, user_id, started_at, ended_at)
+    VALUES (%(group_id)s, %(user_id)s, %(since)s, %(until)s)
+"""
+
+
+def add_past_user(conn: Connection, group_id: int, user_id: int, *, since: datetime, until: datetime) -> None:
+    """Remember a membership that has ended."""
+    run(conn, ADD_PAST_USER, {"group_id": group_id, "user_id": user_id, "since": since, "until": until})
+
+
 REMOVE_USER = "DELETE FROM group_users WHERE group_id = %(group_id)s AND user_id = %(user_id)s"
 
 

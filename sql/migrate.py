@@ -5,8 +5,9 @@ from pathlib import Path
 
 import psycopg
 from psycopg.errors import DuplicateFunction, DuplicateObject, DuplicateTable, InsufficientPrivilege
+from psycopg.rows import DictRow
 
-from sql import Connection, connect, run, value
+from sql import Connection, connect, one, run, value
 
 SCHEMA = Path(__file__).parent.parent / "schema.sql"
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -32,22 +33,50 @@ def open_database(url: str) -> Connection:
     """A connection for the start of the service or a command; DatabaseProblem when there is none to be had."""
     try:
         return connect(url)
+    except psycopg.ProgrammingError:
+        # libpq quotes what it does not understand, and that can be a piece of the password.
+        raise DatabaseProblem("The setting DATABASE_URL cannot be understood; write special characters percent-encoded.") from None
     except psycopg.Error as error:
         raise DatabaseProblem(f"The database cannot be reached: {reason(error)}.") from None
 
 
 def reason(error: psycopg.Error) -> str:
-    """Why the server or libpq refused, in one line and without the password."""
-    text = " ".join(str(error).split()).rstrip(".")
-    return re.sub(r"//[^@/\s]*@", "//***@", text) or type(error).__name__
+    """Why the server or libpq refused: the first line of what it said; the others say how to go on, or repeat it for another address."""
+    line = " ".join(str(error).strip().partition("\n")[0].split()).rstrip(".")
+    return line or type(error).__name__
 
 
-HAS_VERSION = "SELECT to_regclass('schema_version') IS NOT NULL"
+# The column tells our table from those of migration tools that call theirs the same.
+HAS_VERSION = """
+    SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('schema_version') AND attname = 'single_row')
+"""
 
 
 def version(conn: Connection) -> int:
-    """The schema version of a database; 0: it is empty."""
-    return value(conn, "SELECT version FROM schema_version") if value(conn, HAS_VERSION) else 0
+    """The schema version of a database; 0: it has none, as it is empty or somebody else's."""
+    return (value(conn, HAS_VERSION) and value(conn, "SELECT version FROM schema_version")) or 0
+
+
+def require_current(conn: Connection, needed: int = VERSION) -> None:
+    """DatabaseProblem, which says what to do, unless the schema is that of this version."""
+    found = version(conn)
+    if found > needed:
+        raise newer(found, needed)
+    if found < needed:
+        state = f"has schema version {found}, which is older than version {needed} of this service" if found else "is not set up"
+        raise DatabaseProblem(f"The database {state}. Run flask --app app migrate.")
+
+
+def newer(found: int, needed: int) -> DatabaseProblem:
+    """What is said of a database that a newer version of this service has migrated."""
+    return DatabaseProblem(
+        f"The database has schema version {found}, which is newer than version {needed} of this service. Start a newer service."
+    )
+
+
+def take_all_the_time(conn: Connection) -> None:
+    """Let the caller's transaction run longer than a request may: the events of years have to be rewritten or indexed."""
+    run(conn, "SET LOCAL statement_timeout = 0")
 
 
 def migrate(conn: Connection, folder: Path = MIGRATIONS) -> int:
@@ -58,9 +87,9 @@ def migrate(conn: Connection, folder: Path = MIGRATIONS) -> int:
     run(conn, LOCK)
     found, needed = version(conn), 1 + len(steps(folder))
     if found > needed:
-        raise DatabaseProblem(
-            f"The database has schema version {found}, which is newer than version {needed} of this service. Start a newer service."
-        )
+        raise newer(found, needed)
+    if found == 0:
+        refuse_unfit(conn)
     scripts = [SCHEMA] if found == 0 else [path for number, path in steps(folder).items() if number > found]
     try:
         for script in scripts:
@@ -72,6 +101,37 @@ def migrate(conn: Connection, folder: Path = MIGRATIONS) -> int:
     if found not in (0, needed):
         run(conn, "UPDATE schema_version SET version = %(version)s", {"version": needed})
     return found
+
+
+ENCODING = "SELECT current_setting('server_encoding')"
+
+# What an extension has brought is nobody's data.
+FIRST_RELATION = """
+    SELECT min(relname)
+      FROM pg_class
+      JOIN pg_namespace ON pg_namespace.oid = relnamespace
+     WHERE nspname = current_schema()
+       AND relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
+       AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
+"""
+
+
+def refuse_unfit(conn: Connection) -> None:
+    """DatabaseProblem when a database without our schema is not empty, or cannot hold every text."""
+    encoding = value(conn, ENCODING)
+    if encoding != "UTF8":
+        raise DatabaseProblem(f"The database has the encoding {encoding}. Use one with the encoding UTF8.")
+    relation = value(conn, FIRST_RELATION)
+    if relation is not None:
+        raise DatabaseProblem(f"The database holds something else already: the relation {relation}. Use an empty one.")
+
+
+CAN_INDEX_WORDS = "SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm')"
+
+
+def can_index_words(conn: Connection) -> bool:
+    """Whether the server has the extension pg_trgm to offer."""
+    return value(conn, CAN_INDEX_WORDS)
 
 
 # Searches are right without it, only slower: see docs/decisions.md.
@@ -87,9 +147,45 @@ TRIGRAM_INDEXES = """
 
 def index_words(conn: Connection) -> bool:
     """Index the words of the log with pg_trgm; False where the extension cannot be had."""
+    if not can_index_words(conn):
+        return False
     try:
         with conn.transaction():
             conn.execute(TRIGRAM_INDEXES)
     except psycopg.Error:
         return False
     return True
+
+
+HAS_WORD_INDEXES = "SELECT bool_and(to_regclass(name) IS NOT NULL) FROM unnest(%(names)s::text[]) AS name"
+
+
+def has_word_indexes(conn: Connection) -> bool:
+    """Whether the words of the log are indexed already."""
+    names = re.findall(r"INDEX IF NOT EXISTS (\w+)", TRIGRAM_INDEXES)
+    return value(conn, HAS_WORD_INDEXES, {"names": names})
+
+
+# A limit of -1 is none.
+LOOK_AT_SERVER = """
+    SELECT current_setting('server_version_num')::integer / 10000 AS version,
+           current_setting('server_encoding') AS encoding,
+           current_setting('transaction_read_only')::boolean AS is_read_only,
+           extract(epoch FROM clock_timestamp())::float8 AS clock,
+           least(
+               current_setting('max_connections')::integer
+                   - current_setting('superuser_reserved_connections')::integer
+                   - coalesce(current_setting('reserved_connections', true)::integer, 0),
+               nullif(datconnlimit, -1),
+               nullif(rolconnlimit, -1)) AS connections
+      FROM pg_database, pg_roles
+     WHERE datname = current_database()
+       AND rolname = session_user
+"""
+
+
+def look_at_server(conn: Connection) -> DictRow:
+    """Its major version, encoding, is_read_only, clock (seconds since 1970), and how many connections it has for us."""
+    found = one(conn, LOOK_AT_SERVER)
+    assert found is not None
+    return found

@@ -110,3 +110,25 @@ def add_group(conn: Connection, project_id: str, group_id: int, role_id: int, cr
     """Give a group a role in a project."""
     params = {"project_id": project_id, "group_id": group_id, "role_id": role_id, "created_at": created_at}
     run(conn, ADD_GROUP, params)
+
+
+ADD_PAST_USER = """
+    INSERT INTO past_project_user_roles (project_id, user_id, role_id, started_at, ended_at)
+    VALUES (%(project_id)s, %(user_id)s, %(role_id)s, %(since)s, %(until)s)
+"""
+
+
+def add_past_user(conn: Connection, project_id: str, user_id: int, role_id: int, *, since: datetime, until: datetime) -> None:
+    """Remember that a user had a role in a project."""
+    run(conn, ADD_PAST_USER, {"project_id": project_id, "user_id": user_id, "role_id": role_id, "since": since, "until": until})
+
+
+ADD_PAST_GROUP = """
+    INSERT INTO past_project_group_roles (project_id, group_id, role_id, started_at, ended_at)
+    VALUES (%(project_id)s, %(group_id)s, %(role_id)s, %(since)s, %(until)s)
+"""
+
+
+def add_past_group(conn: Connection, project_id: str, group_id: int, role_id: int, *, since: datetime, until: datetime) -> None:
+    """Remember that a group had a role in a project."""
+    run(conn, ADD_PAST_GROUP, {"project_id": project_id, "group_id": group_id, "role_id": role_id, "since": since, "until": until})

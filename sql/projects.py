@@ -204,12 +204,31 @@ def insert(
 
 
 ADD_ENVIRONMENT = """
-    INSERT INTO project_environments (project_id, environment, default_strategy)
-    VALUES (%(project_id)s, %(environment)s, %(default_strategy)s::json)
+    INSERT INTO project_environments (project_id, environment, default_strategy, created_at)
+    VALUES (%(project_id)s, %(environment)s, %(default_strategy)s::json, coalesce(%(created_at)s::timestamptz, now()))
 """
 
 
-def add_environment(conn: Connection, project_id: str, environment: str, default_strategy: Any = None) -> None:
+def add_environment(
+    conn: Connection, project_id: str, environment: str, default_strategy: Any = None, created_at: datetime | None = None
+) -> None:
     """Link an environment to a project, with the strategy that flags get there when they have none."""
-    document = None if default_strategy is None else as_json(default_strategy)
-    run(conn, ADD_ENVIRONMENT, {"project_id": project_id, "environment": environment, "default_strategy": document})
+    params: dict[str, Any] = {
+        "project_id": project_id,
+        "environment": environment,
+        "default_strategy": None if default_strategy is None else as_json(default_strategy),
+        "created_at": created_at,
+    }
+    run(conn, ADD_ENVIRONMENT, params)
+
+
+ADD_FAVORITE = """
+    INSERT INTO project_favorites (user_id, project_id, created_at)
+    VALUES (%(user_id)s, %(project_id)s, coalesce(%(created_at)s::timestamptz, now()))
+    ON CONFLICT DO NOTHING
+"""
+
+
+def add_favorite(conn: Connection, user_id: int, project_id: str, created_at: datetime | None = None) -> None:
+    """Make a project one of a user's favourites."""
+    run(conn, ADD_FAVORITE, {"user_id": user_id, "project_id": project_id, "created_at": created_at})

@@ -1,17 +1,19 @@
 """Roles and what they allow."""
 
+from datetime import datetime
+
 from sql import Connection, run, value
 
 INSERT = """
-    INSERT INTO roles (name, type, description)
-    VALUES (%(name)s, %(type)s, %(description)s)
+    INSERT INTO roles (name, type, description, created_at)
+    VALUES (%(name)s, %(type)s, %(description)s, coalesce(%(created_at)s::timestamptz, now()))
     RETURNING id
 """
 
 
-def insert(conn: Connection, name: str, *, type: str = "custom", description: str = "") -> int:
+def insert(conn: Connection, name: str, *, type: str = "custom", description: str = "", created_at: datetime | None = None) -> int:
     """The id of the new role, which allows nothing yet. type: root-custom, or custom for a role in projects."""
-    return value(conn, INSERT, {"name": name, "type": type, "description": description})
+    return value(conn, INSERT, {"name": name, "type": type, "description": description, "created_at": created_at})
 
 
 ALLOW = """

@@ -8,11 +8,15 @@ from psycopg.rows import DictRow
 
 from sql import Connection, one, rows, run, users, value
 
+URL: LiteralString = "%(base_url)s::text || '/new-user?invite=' || signup_tokens.secret"
+
 RECORD: LiteralString = (
     """
     jsonb_build_object(
         'secret', signup_tokens.secret,
-        'url', %(base_url)s::text || '/new-user?invite=' || signup_tokens.secret,
+        'url', """
+    + URL
+    + """,
         'name', signup_tokens.name,
         'enabled', signup_tokens.enabled AND signup_tokens.expires_at > now(),
         'expiresAt', iso(signup_tokens.expires_at),
@@ -125,18 +129,27 @@ def insert(
     return created
 
 
-LIST = """
-    SELECT signup_tokens.name,
-           enabled AND expires_at > now() AS is_usable,
-           iso(expires_at) AS expires_at,
-           created_by,
+LIST: LiteralString = (
+    """
+    SELECT id,
+           name,
+           CASE WHEN NOT enabled THEN 'disabled'
+                WHEN expires_at <= now() THEN 'expired'
+                ELSE 'enabled'
+           END AS state,
+           iso(expires_at) AS "expiresAt",
+           iso(created_at) AS "createdAt",
+           created_by AS "createdBy",
            (SELECT count(*) FROM signup_token_users WHERE token_id = signup_tokens.id) AS users,
-           secret
+           """
+    + URL
+    + """ AS url
       FROM signup_tokens
-     ORDER BY created_at DESC, id DESC
+     ORDER BY signup_tokens.created_at DESC, id DESC
 """
+)
 
 
-def list_all(conn: Connection) -> list[DictRow]:
-    """Every token, newest first, for the command line."""
-    return rows(conn, LIST)
+def list_all(conn: Connection, base_url: str) -> list[DictRow]:
+    """Every token, newest first, for the command line; its url begins with base_url."""
+    return rows(conn, LIST, {"base_url": base_url})

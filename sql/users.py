@@ -4,7 +4,7 @@ from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
-from sql import Connection, one, run, value
+from sql import Connection, one, rows, run, value
 
 # Our choice: what is said of a user, and that no image service is asked about anybody's address.
 # The User record, of a row of the table users: what is nullable is null, what is optional is left out.
@@ -126,3 +126,79 @@ COUNT_FAILURE = "UPDATE users SET login_attempts = login_attempts + 1 WHERE id =
 def count_failed_login(conn: Connection, user_id: int) -> None:
     """One more failure since the last success."""
     run(conn, COUNT_FAILURE, {"id": user_id})
+
+
+LIST = """
+    SELECT users.id,
+           username,
+           email,
+           users.name,
+           roles.name AS role,
+           iso(seen_at) AS "seenAt",
+           login_attempts AS "loginAttempts",
+           iso(users.created_at) AS "createdAt"
+      FROM users
+      JOIN roles ON roles.id = users.root_role_id
+     WHERE deleted_at IS NULL
+       AND account_type = 'User'
+     ORDER BY users.id
+"""
+
+
+def list_all(conn: Connection) -> list[DictRow]:
+    """Every user, without service accounts, oldest first, for the command line."""
+    return rows(conn, LIST)
+
+
+LOCK = """
+    SELECT id, name, username, email, root_role_id AS root_role
+      FROM users
+     WHERE deleted_at IS NULL
+       AND account_type = 'User'
+       AND (username = %(login)s::text OR email = %(email)s::text)
+       FOR UPDATE
+"""
+
+
+def lock(conn: Connection, login: str) -> DictRow | None:
+    """What event_data() says of the user with this user name (case-sensitive) or e-mail address (not). None: unknown."""
+    return one(conn, LOCK, {"login": login, "email": login.lower()})
+
+
+SET_HASH = "UPDATE users SET password_hash = %(password_hash)s WHERE id = %(id)s"
+
+
+def set_password(conn: Connection, user_id: int, password_hash: str) -> None:
+    """Another password for this user."""
+    run(conn, SET_HASH, {"id": user_id, "password_hash": password_hash})
+
+
+FORGET_FAILURES = "UPDATE users SET login_attempts = 0 WHERE id = %(id)s"
+
+
+def forget_failed_logins(conn: Connection, user_id: int) -> None:
+    """No failures since the last success."""
+    run(conn, FORGET_FAILURES, {"id": user_id})
+
+
+COUNT_ADMINS = """
+    SELECT count(*)
+      FROM users
+     WHERE deleted_at IS NULL
+       AND account_type = 'User'
+       AND password_hash IS NOT NULL
+       AND EXISTS (
+            SELECT FROM role_permissions
+             WHERE permission = 'ADMIN'
+               AND (role_id = users.root_role_id
+                    OR role_id IN (
+                        SELECT groups.root_role_id
+                          FROM groups
+                          JOIN group_users ON group_users.group_id = groups.id
+                         WHERE group_users.user_id = users.id)))
+"""
+
+
+def count_admins(conn: Connection) -> int:
+    """How many users hold ADMIN, by their own root role or that of a group, and can log in with a password."""
+    return value(conn, COUNT_ADMINS)

@@ -1,0 +1,90 @@
+"""What all projects of the company share: environments, tags, context fields, segments."""
+
+from datetime import datetime
+from random import Random
+from typing import NamedTuple
+
+from commands.demo_company.cast import People
+from commands.demo_company.dates import Dates, iso
+from commands.demo_company.log import Log
+from commands.demo_company.targeting import CONTEXT_FIELDS, COUNTRIES, Document, constraint
+from sql import Connection, environments, flags, segments
+
+ENVIRONMENTS = (("qa", "test"), ("staging", "preproduction"))
+TAGS = (
+    *(("team", team) for team in ("growth", "platform", "mobile", "money", "supply")),
+    *(("simple", word) for word in ("black-friday", "gdpr", "q1-goal", "q3-goal", "tech-debt", "a11y", "needs-review", "höst-kampanj")),
+)
+
+
+def make_vocabulary(conn: Connection, dates: Dates, people: People, log: Log) -> None:
+    """Environments, the tag type team, and what the log says of tags and context fields."""
+    nora = people["nora.lindqvist"]
+    for minute, (name, type) in enumerate(ENVIRONMENTS):
+        at = dates.ago(728, f"10:{minute + 10}")
+        # 1, as development has: by name they then come between development and production.
+        environments.insert(conn, name, type, sort_order=1, created_at=at)
+        record = {"name": name, "type": type, "enabled": True, "protected": False, "sortOrder": 1}
+        log.add(at, "environment-created", nora, environment=name, data=record)
+    at = dates.ago(728, "10:40")
+    team = {"name": "team", "description": "The team that answers for the flag.", "icon": None}
+    flags.add_tag_type(conn, team["name"], team["description"], created_at=at)
+    log.add(at, "tag-type-created", nora, data=team)
+    for minute, (type, value) in enumerate(TAGS):
+        log.add(dates.ago(728, f"11:{minute + 10}"), "tag-created", nora, data={"type": type, "value": value})
+    for minute, (name, description) in enumerate(CONTEXT_FIELDS.items()):
+        field = {"name": name, "description": description, "stickiness": False, "sortOrder": 10, "legalValues": []}
+        log.add(dates.ago(728, f"12:{minute + 10}"), "context-field-created", people["tomasz.wojcik"], data=field)
+
+
+class Segment(NamedTuple):
+    """A segment that strategies can use from an instant on; project None: of all projects."""
+
+    id: int
+    project: str | None
+    since: datetime
+
+
+# Name, description, project, days before today, operators, how often it was changed since.
+SEGMENTS: tuple[tuple[str, str | None, str | None, int, tuple[str, ...], int], ...] = (
+    ("Nordics", "Where it all began.", None, 705, ("IN",), 3),
+    ("Staff", "Everybody with an address of ours.", None, 703, ("STR_ENDS_WITH",), 1),
+    ("Current apps", None, None, 640, ("SEMVER_GT", "SEMVER_LT"), 6),
+    ("Robots and probes", "Never show them an experiment.", None, 600, ("NOT_IN", "STR_STARTS_WITH"), 2),
+    ("Loyal customers", "With us for a while.", None, 520, ("NUM_GTE",), 2),
+    ("Süddeutschland-Pilot", "Café Zürich and its neighbours.", None, 260, ("IN", "DATE_AFTER"), 1),
+    ("Full baskets", "Worth a bigger van.", "checkout", 500, ("NUM_GT",), 4),
+    ("Card testers", None, "payments-core", 430, ("STR_CONTAINS", "NUM_LTE"), 3),
+    ("Enterprise partners", None, "partner-portal", 360, ("IN", "DATE_BEFORE"), 1),
+)
+
+
+def make_segments(conn: Connection, dates: Dates, rng: Random, people: People, log: Log) -> list[Segment]:
+    """All segments, as they are today after some changes."""
+    made: list[Segment] = []
+    for name, description, project, days_ago, operators, changes in SEGMENTS:
+        created_at = dates.ago(days_ago, "14:10")
+        instants = sorted(dates.working_instant(rng, dates.ago(days_ago - 1), dates.end) for _ in range(changes))
+        versions = [constraints(rng, operators, at) for at in (created_at, *instants)]
+        author = people["tomasz.wojcik"]
+        segment_id = segments.insert(
+            conn, name, versions[-1], description=description, project=project, created_by=author.name, created_at=created_at
+        )
+        record: Document = {"id": segment_id, "name": name, "description": description} | ({"project": project} if project else {})
+        record |= {"constraints": versions[0], "createdBy": author.name, "createdAt": iso(created_at)}
+        log.add(created_at, "segment-created", author, project=project, data=record)
+        for at, version in zip(instants, versions[1:], strict=True):
+            before, record = record, record | {"constraints": version}
+            log.add(at, "segment-updated", author, project=project, data=record, pre_data=before)
+        made.append(Segment(segment_id, project, created_at))
+    return made
+
+
+def constraints(rng: Random, operators: tuple[str, ...], at: datetime) -> list[Document]:
+    """Constraints of a segment; a list of countries is one of countries that lie together."""
+    made = [constraint(rng, operator, at) for operator in operators]
+    for document in made:
+        document["inverted"] = False
+        if document["operator"] == "IN" and document["contextName"] != "country":
+            document |= {"contextName": "country", "values": sorted(COUNTRIES[: rng.randint(2, 5)])}
+    return made

@@ -1,0 +1,59 @@
+"""flask signup-token: the links by which people make accounts of their own."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import click
+from flask import current_app
+
+from commands.database import DatabaseCommand
+from commands.output import json_option, show
+from sql import connection, events, signup_tokens, transaction
+from sql.bootstrap import System
+from validators import checked
+from validators.commands import NewSignupToken
+
+LIFETIME = timedelta(days=7)
+
+
+@click.group("signup-token")
+def signup_token() -> None:
+    """The links by which people make accounts of their own."""
+
+
+@signup_token.command(cls=DatabaseCommand)
+@click.option("--name", required=True, help="What the link is for; need not be unique.")
+@click.option("--expires", metavar="RFC3339", help="When it stops working, such as 2030-01-31T00:00:00Z.  [default: 7 days ahead]")
+def create(name: str, expires: str | None) -> None:
+    """Make a link for new users and print it on stdout.
+
+    Whoever follows it becomes a user with the root role Viewer.
+    """
+    asked = checked(NewSignupToken(), {"name": name} if expires is None else {"name": name, "expires": expires})
+    expires_at = asked.get("expires") or datetime.now(UTC) + LIFETIME
+    with transaction() as conn:
+        token = signup_tokens.insert(conn, name=asked["name"], expires_at=expires_at, created_by=System().name)
+        data = {field: word for field, word in token.items() if field != "secret"}
+        events.record(conn, "public-signup-token-created", System(), data=data)
+        record = json.loads(signup_tokens.get(conn, token["id"], current_app.config["BASE_URL"]))
+    click.echo(f"The link works until {record['expiresAt']}:", err=True)
+    click.echo(record["url"])
+
+
+@signup_token.command("list", cls=DatabaseCommand)
+@json_option
+def list_tokens(as_json: bool) -> None:
+    """List the links, newest first, with those that are disabled or expired."""
+    with connection() as conn:
+        found = signup_tokens.list_all(conn, current_app.config["BASE_URL"])
+    show(found, COLUMNS, as_json=as_json)
+
+
+COLUMNS = {
+    "name": "NAME",
+    "state": "STATE",
+    "expiresAt": "EXPIRES",
+    "createdBy": "CREATED BY",
+    "users": "USERS",
+    "url": "LINK",
+}

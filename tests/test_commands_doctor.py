@@ -1,0 +1,252 @@
+"""flask doctor: what it looks at, what it calls FAIL, and its exit status."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import doctor
+from sql import connect, embedded, groups, migrate, users
+from tests.command_line import CommandLine, flask
+
+Maker = Callable[..., Any]
+SUBJECTS = ["settings", "database", "schema", "search", "administrators", "clock", "connections"]
+
+
+@pytest.fixture(scope="module")
+def line(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
+    """The command line on a database that is set up; who changes it changes it back."""
+    url = make_database()
+    with connect(url) as conn:
+        yield CommandLine(make_app(url), conn)
+
+
+def examine(line: CommandLine) -> tuple[int, list[tuple[str, str, str]]]:
+    """The exit status, and grade, subject and sentence of every line. It changes nothing."""
+    before = line.everything()
+    result = line.run("doctor")
+    assert line.everything() == before
+    assert result.stderr == ""
+    return result.exit_code, parsed(result.stdout)
+
+
+def parsed(text: str) -> list[tuple[str, str, str]]:
+    """Grade, subject and sentence of every line."""
+    return [(row[:4].strip(), row[6:20].strip(), row[22:]) for row in text.splitlines()]
+
+
+def about(line: CommandLine, subject: str) -> tuple[int, str, str]:
+    """The exit status, and grade and sentence of the only line about something."""
+    status, found = examine(line)
+    [(grade, sentence)] = [(grade, sentence) for grade, of, sentence in found if of == subject]
+    return status, grade, sentence
+
+
+def with_settings(line: CommandLine, make_app: Maker, **settings: Any) -> CommandLine:
+    """The same database with other settings."""
+    return CommandLine(make_app(line.app.config["DATABASE_URL"], **settings), line.conn)
+
+
+def test_a_sound_instance_has_a_line_for_each_check(line: CommandLine) -> None:
+    status, found = examine(line)
+    assert (status, [subject for _, subject, _ in found]) == (0, SUBJECTS)
+    assert all(grade == "ok" for grade, subject, _ in found if subject != "search")
+    assert all(sentence[0].isupper() or sentence[0].isdigit() for _, _, sentence in found)
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"BASE_URL": "http://flags.example.org"}, "BASE_URL is http://flags.example.org"),
+        ({"BASE_URL": "http://192.0.2.1:4242"}, "BASE_URL"),
+        ({"BASE_URL": "http://0.0.0.0:4242"}, "BASE_URL"),
+        ({"BASE_URL": "https://flags.example.org"}, "TRUSTED_PROXIES is 0"),
+        ({"PASSWORD_MIN_LENGTH": 7}, "PASSWORD_MIN_LENGTH is 7"),
+    ],
+)
+def test_a_weak_setting_is_a_warning(line: CommandLine, make_app: Maker, settings: dict[str, Any], named: str) -> None:
+    status, grade, sentence = about(with_settings(line, make_app, **settings), "settings")
+    assert (status, grade) == (0, "warn")
+    assert sentence.startswith(named)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"BASE_URL": "http://127.0.0.5:4242"},
+        {"BASE_URL": "http://[::1]:4242"},
+        {"BASE_URL": "http://unleash.localhost"},
+        {"BASE_URL": "https://flags.example.org", "TRUSTED_PROXIES": 1},
+        {"PASSWORD_MIN_LENGTH": 8},
+    ],
+)
+def test_a_good_setting_is_none(line: CommandLine, make_app: Maker, settings: dict[str, Any]) -> None:
+    assert about(with_settings(line, make_app, **settings), "settings") == (0, "ok", "All make sense.")
+
+
+def test_every_setting_that_makes_no_sense_is_told(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in {"PORT": "x", "THREADS": "0", "PASSWORD_MIN_LENGTH": "30", "INIT_ADMIN_PASSWORD": "too short", "HOST": "::1"}.items():
+        monkeypatch.setenv(name, text)
+    status, found = examine(line)
+    assert status == 1
+    assert [(grade, sentence) for grade, subject, sentence in found if subject == "settings"] == [
+        ("FAIL", "The setting PORT must be a whole number from 1 to 65535."),
+        ("FAIL", "The setting THREADS must be a whole number from 1 to 512."),
+        ("FAIL", "The setting INIT_ADMIN_PASSWORD must be at least 30 characters long."),
+    ]
+    assert [subject for _, subject, _ in found if subject != "settings"] == SUBJECTS[1:]
+
+
+def test_a_password_is_measured_by_the_length_that_is_set(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PASSWORD_MIN_LENGTH", "5")
+    monkeypatch.setenv("INIT_ADMIN_PASSWORD", "12345")
+    assert about(line, "settings") == (0, "ok", "All make sense.")
+
+
+def test_an_address_that_makes_no_sense_is_not_tried(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "mysql://root:the-secret@127.0.0.1")
+    status, found = examine(line)
+    assert (status, [(grade, subject) for grade, subject, _ in found]) == (1, [("FAIL", "settings"), ("FAIL", "database")])
+    assert "the-secret" not in str(found)
+
+
+def test_a_database_that_cannot_be_reached_is_a_failure(make_app: Maker) -> None:
+    result = make_app("postgresql://somebody:the-secret@127.0.0.1:1/nowhere").test_cli_runner().invoke(args=["doctor"])
+    [settings, database] = parsed(result.stdout)
+    assert (result.exit_code, settings[0], database[:2]) == (1, "ok", ("FAIL", "database"))
+    assert database[2].startswith("The database cannot be reached: ")
+    assert "the-secret" not in result.output
+
+
+def test_a_database_that_can_only_be_read_is_a_failure(line: CommandLine) -> None:
+    line.alter_database("SET default_transaction_read_only = on")
+    status, grade, sentence = about(line, "database")
+    line.alter_database("RESET default_transaction_read_only")
+    assert (status, grade) == (1, "FAIL")
+    assert "only be read" in sentence
+
+
+@pytest.mark.parametrize(
+    ("server", "grade"),
+    [
+        ({"version": 13, "encoding": "UTF8", "is_read_only": False}, "FAIL"),
+        ({"version": 14, "encoding": "UTF8", "is_read_only": False}, "ok"),
+        ({"version": 14, "encoding": "LATIN1", "is_read_only": False}, "FAIL"),
+    ],
+)
+def test_the_server_must_be_new_enough_and_hold_every_text(server: dict[str, Any], grade: str) -> None:
+    assert doctor.look_at_server(server)[:2] == (grade, "database")
+
+
+def test_an_empty_database_has_to_be_migrated(make_database: Maker, make_app: Maker) -> None:
+    result = make_app(make_database(empty=True)).test_cli_runner().invoke(args=["doctor"])
+    found = parsed(result.stdout)
+    assert (result.exit_code, [subject for _, subject, _ in found]) == (1, ["settings", "database", "schema", "clock", "connections"])
+    assert found[2] == ("FAIL", "schema", "The database is not set up. Run flask --app app migrate.")
+
+
+def test_a_newer_schema_needs_a_newer_service(line: CommandLine) -> None:
+    with line.altered("UPDATE schema_version SET version = version + 1", "UPDATE schema_version SET version = version - 1"):
+        status, grade, sentence = about(line, "schema")
+    assert (status, grade) == (1, "FAIL")
+    assert sentence.endswith(f"newer than version {migrate.VERSION} of this service. Start a newer service.")
+
+
+def test_search_without_its_indexes_is_a_warning_that_says_what_it_costs(line: CommandLine) -> None:
+    line.conn.execute("DROP EXTENSION IF EXISTS pg_trgm CASCADE")
+    status, grade, sentence = about(line, "search")
+    assert (status, grade) == (0, "warn")
+    assert "read the whole log" in sentence
+    [row] = line.rows("SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm') AS can")
+    assert sentence.endswith("to index it, as a user who may create the extension pg_trgm.") is row["can"]
+
+
+def test_search_with_all_its_indexes_is_fine_and_one_is_not_enough(line: CommandLine) -> None:
+    line.conn.execute("DROP EXTENSION IF EXISTS pg_trgm CASCADE")
+    # Only their names are looked at: the extension may not be at hand here.
+    for column in ("data", "pre_data", "tags", "type", "created_by"):
+        assert about(line, "search")[1] == "warn"
+        line.conn.execute(f"CREATE INDEX events_{column}_trgm ON events (id)")  # pyright: ignore
+    found = about(line, "search")
+    line.conn.execute("DROP INDEX events_data_trgm, events_pre_data_trgm, events_tags_trgm, events_type_trgm, events_created_by_trgm")
+    assert found == (0, "ok", "The words of the event log are indexed by pg_trgm.")
+
+
+@pytest.mark.parametrize(
+    ("database_says", "grade"),
+    [(100.0, "ok"), (100.5, "ok"), (101.9, "ok"), (102.1, "warn"), (99.1, "ok"), (98.9, "warn"), (5000.0, "warn")],
+)
+def test_clocks_more_than_a_second_apart_are_a_warning(database_says: float, grade: str) -> None:
+    # Asked at 100.0, answered at 101.0: the database may have looked at its clock at any instant between.
+    assert doctor.look_at_clock(database_says, 100.0, 101.0)[:2] == (grade, "clock")
+
+
+def test_more_connections_than_the_server_has_are_a_warning(line: CommandLine, make_app: Maker) -> None:
+    [row] = line.rows("SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS most")
+    enough = with_settings(line, make_app, DATABASE_POOL_SIZE=row["most"], WEB_CONCURRENCY=1)
+    assert about(enough, "connections")[:2] == (0, "ok")
+    too_many = with_settings(line, make_app, DATABASE_POOL_SIZE=row["most"] + 1, WEB_CONCURRENCY=1)
+    status, grade, sentence = about(too_many, "connections")
+    assert (status, grade) == (0, "warn")
+    assert sentence.startswith(f"DATABASE_POOL_SIZE x WEB_CONCURRENCY = {row['most'] + 1}, and the database has {row['most']} for us")
+
+
+def test_the_limit_of_one_database_counts_too(line: CommandLine) -> None:
+    grades = {}
+    for limit in (15, 16, -1):
+        line.alter_database(f"CONNECTION LIMIT {limit}")
+        grades[limit] = about(line, "connections")[1]
+    assert grades == {15: "warn", 16: "ok", -1: "ok"}
+
+
+@pytest.mark.parametrize(
+    ("loss", "undo"),
+    [
+        ("password_hash = NULL", "password_hash = '$2b$'"),
+        ("deleted_at = now()", "deleted_at = NULL"),
+        ("root_role_id = 2", "root_role_id = 1"),
+        ("account_type = 'Service Account'", "account_type = 'User'"),
+    ],
+)
+def test_an_instance_that_nobody_can_administer_is_a_failure(line: CommandLine, loss: str, undo: str) -> None:
+    with line.altered(f"UPDATE users SET {loss} WHERE id = 1", f"UPDATE users SET {undo} WHERE id = 1"):
+        status, grade, sentence = about(line, "administrators")
+    assert (status, grade) == (1, "FAIL")
+    assert "flask --app app user create --role admin" in sentence
+
+
+def test_who_administers_by_a_group_counts(line: CommandLine) -> None:
+    ada = users.insert(line.conn, name=None, username="ada", email=None, password_hash="$2b$", root_role=3)
+    assert about(line, "administrators") == (0, "ok", "1 can log in.")
+    group_id = groups.insert(line.conn, "Keepers", root_role=1)
+    groups.add_user(line.conn, group_id, ada)
+    found = about(line, "administrators")
+    line.conn.execute("DELETE FROM users WHERE id = %s", [ada])
+    assert found == (0, "ok", "2 can log in.")
+
+
+def test_the_real_program_examines_the_private_database(tmp_path: Path) -> None:
+    environ = {"DATA_DIR": str(tmp_path / "data")}
+    server = embedded.Server(tmp_path / "data")
+    url = server.ensure()
+    try:
+        done = flask("doctor", **environ)
+        assert (done.returncode, done.stderr) == (1, "")
+        assert ("FAIL", "schema", "The database is not set up. Run flask --app app migrate.") in parsed(done.stdout)
+        # Another process had it before: it is still there.
+        with connect(url) as conn:
+            conn.execute("SELECT 1")
+    finally:
+        server.release()
+
+
+def test_the_real_program_tells_of_settings_that_make_no_sense(line: CommandLine) -> None:
+    done = flask("doctor", DATABASE_URL=line.app.config["DATABASE_URL"], PORT="x", BASE_URL="y")
+    assert (done.returncode, done.stderr) == (1, "")
+    found = parsed(done.stdout)
+    assert [(grade, sentence[:20]) for grade, subject, sentence in found if subject == "settings"] == [
+        ("FAIL", "The setting PORT mus"),
+        ("FAIL", "The setting BASE_URL"),
+    ]
+    assert [subject for _, subject, _ in found][2:] == SUBJECTS[1:]
