@@ -1,0 +1,114 @@
+"""What README.md and docs/curl.md show is what a newcomer gets: each command is run, on the real service with the data of `make demo`."""
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app import create_app
+from tests.conftest import ADMIN_KEY, SETTINGS
+from tests.service import ROOT, Service, run
+from validators import settings
+
+README = ROOT / "README.md"
+CURL = ROOT / "docs" / "curl.md"
+
+
+def commands_of(page: Path) -> list[tuple[str, str]]:
+    """The curl commands of a page, each with the answer that it shows."""
+    found: list[tuple[str, str]] = []
+    for block in re.findall(r"```console\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        for entry in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, answer = entry.partition("\n")
+            if command.startswith("curl "):
+                found.append((command, answer.strip()))
+    return found
+
+
+def fits(shown: str, answer: str) -> bool:
+    """Whether an answer is what the page shows, where an ellipsis stands for anything."""
+    pattern = ".*?".join(re.escape(" ".join(part.split())) for part in re.split(r"\s*…\s*", shown))
+    return re.fullmatch(pattern.replace(r"\ ", r"\s*"), " ".join(answer.split()), re.DOTALL) is not None
+
+
+@pytest.fixture(scope="module")
+def demo(make_database: Callable[..., str]) -> tuple[str, str]:
+    """A database with the demo data, fewer flags and events than usual, and the signup token that the command printed."""
+    url = make_database()
+    done = run("-m", "flask", "--app", "app", "demo", "--scale", "0.1", DATABASE_URL=url)
+    assert done.returncode == 0, done.stderr
+    token = re.search(r"/invite/(\w+)/signup", done.stdout)
+    assert token is not None
+    return url, token[1]
+
+
+@pytest.mark.parametrize(("page", "number"), [(README, 9), (CURL, 20)], ids=["README", "curl"])
+def test_every_command_gets_the_answer_that_the_page_shows(page, number, demo, make_database, tmp_path):
+    url, token = demo
+    commands = commands_of(page)
+    assert len(commands) >= number
+    with Service(make_database(like=url)) as service:
+        given = {"BASE": service.origin, "KEY": ADMIN_KEY, "PASSWORD": str(SETTINGS["INIT_ADMIN_PASSWORD"]), "TOKEN": token}
+        for command, shown in commands:
+            done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=os.environ | given, capture_output=True, text=True, check=True)
+            assert fits(shown, done.stdout), f"{command}\n{done.stdout}"
+
+
+def test_the_comparison_is_no_rubber_stamp():
+    assert fits('{"a": …, "b": 2}', '{"a": [1, 2],\n "b": 2}')
+    assert not fits('{"a": …, "b": 2}', '{"a": 1, "b": 3}')
+    assert not fits('{"a": 1}', '{"a": 1, "b": 3}')
+    assert not fits("200", "404")
+
+
+def test_the_readme_shows_each_of_the_nine_operations():
+    shown = " ".join(command for command, _ in commands_of(README))
+    for part in (
+        "-X PUT … /api/admin/invite-link/tokens/",
+        "/api/admin/insights",
+        "/api/admin/search/events",
+        "-X DELETE … /api/admin/projects/checkout/features/",
+        "/overview",
+        "-X POST … /auth/simple/login",
+        "/access",
+        "-X POST … /signup",
+        "-X POST … /api/admin/events/search",
+    ):
+        assert re.search(".*".join(map(re.escape, part.split(" … "))), shown), part
+
+
+def test_the_readme_begins_with_one_sentence_and_keeps_its_order():
+    text = README.read_text(encoding="utf-8")
+    titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert titles == ["Start", "Nine operations", "Settings", "Upgrading", "Backup"]
+    first = text.split("\n\n")[1].replace("\n", " ")
+    assert first.endswith(".")
+    assert first.count(". ") == 0
+    assert re.findall(r"```console\n\$ (make \w+)\n", text) == ["make run", "make test"]
+
+
+def test_the_readme_lists_every_setting_with_its_default_and_meaning():
+    rows = re.findall(r"^\| `([A-Z_]+)`( \*)? \| (?:`(.*?)`)? *\| (.*) \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    expected = [(it.name, " *" if it.secret else "", it.default or "", it.meaning) for it in settings.SETTINGS]
+    assert rows == expected
+
+
+def test_the_curl_page_names_every_operation():
+    text = CURL.read_text(encoding="utf-8")
+    app = create_app(SETTINGS | {"DATABASE_URL": "postgresql://nowhere"})
+    for rule in app.url_map.iter_rules():
+        if rule.rule.startswith(("/api/", "/auth/", "/invite/", "/health", "/ready", "/openapi")):
+            fixed = max(re.split(r"<[^>]*>", rule.rule), key=len).strip("/")
+            assert fixed in text, rule.rule
+
+
+def test_every_choice_in_the_code_can_be_looked_up():
+    decisions = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    marked = [
+        path for room in ("blueprints", "sql", "validators") for path in (ROOT / room).glob("*.py") if "Our choice:" in path.read_text()
+    ]
+    assert len(marked) >= 10
+    assert "`# Our choice:`" in decisions
