@@ -12,7 +12,7 @@ help: ## Print this
 
 .PHONY: run
 run: .venv/installed ## Set everything up and serve on http://127.0.0.1:4242
-	@exec $(bin)/python -m gunicorn wsgi:app
+	@exec $(bin)/python -c 'from commands.start import serve; serve()'
 
 .PHONY: demo
 demo: .venv/installed ## Fill the instance with a believable company
@@ -35,7 +35,8 @@ format: .venv/installed-dev ## Lay the code out
 
 .PHONY: generate
 generate: .venv/installed-dev ## Write docs/openapi.json anew
-	$(bin)/python -m tests.openapi > docs/openapi.json
+	$(bin)/python -m tests.openapi > docs/openapi.json.new
+	mv docs/openapi.json.new docs/openapi.json
 
 .PHONY: pins
 pins: ## Write requirements.txt and requirements-dev.txt anew from setup.cfg

@@ -8,10 +8,13 @@ from validators import Body, Query
 
 View = TypeVar("View", bound=Callable[..., object])
 
+# What every operation can answer: the body is too large, a bug, and the database or the processor cannot serve.
+ALWAYS = (413, 500, 503)
+
 
 @dataclass(frozen=True)
 class Operation:
-    """The contract of one view. record: the JSON Schema of its 200 in tests/records/, None for an empty body."""
+    """The contract of one view; the fields are those of operation()."""
 
     record: str | None
     body: type[Body] | None = None
@@ -19,6 +22,7 @@ class Operation:
     refuses: tuple[int, ...] = ()
     public: bool = False
     deprecated: bool = False
+    content: str | None = None
 
 
 CONTRACTS: dict[Callable[..., object], Operation] = {}
@@ -26,17 +30,22 @@ CONTRACTS: dict[Callable[..., object], Operation] = {}
 
 def operation(
     *,
-    record: str | None,
+    record: str | None = None,
     body: type[Body] | None = None,
     query: type[Query] | None = None,
     refuses: tuple[int, ...] = (),
     public: bool = False,
     deprecated: bool = False,
+    content: str | None = None,
 ) -> Callable[[View], View]:
-    """Declare a view's contract. refuses: its statuses beside 200 and those that every operation can give (413, 500, 503)."""
+    """Declare a view's contract.
+
+    record: the JSON Schema of its 200 in tests/records/. content: the media type of a 200 that no record describes. With neither, the
+    body is empty. refuses: its statuses beside 200 and those of ALWAYS.
+    """
 
     def declare(view: View) -> View:
-        CONTRACTS[view] = Operation(record, body, query, refuses, public, deprecated)
+        CONTRACTS[view] = Operation(record, body, query, refuses, public, deprecated, content)
         return view
 
     return declare

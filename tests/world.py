@@ -8,6 +8,7 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from sql import Connection, api_keys, flags, personal_tokens, project_access, projects, strategies, users, value
+from tests import records
 
 PASSWORD = "correct horse battery"
 
@@ -22,11 +23,13 @@ class Caller:
     email: str | None = None
 
     def request(self, method: str, path: str, **kwargs: Any) -> TestResponse:
-        """Send one request, without cookies."""
+        """Send one request, without cookies, and hold the answer against what its operation documents."""
         headers = dict(kwargs.pop("headers", None) or {})
         if self.key is not None:
             headers.setdefault("Authorization", self.key)
-        return self.app.test_client(use_cookies=False).open(path, method=method, headers=headers, **kwargs)
+        response = self.app.test_client(use_cookies=False).open(path, method=method, headers=headers, buffered=True, **kwargs)
+        records.check(self.app, response)
+        return response
 
     def get(self, path: str, **kwargs: Any) -> TestResponse:
         return self.request("GET", path, **kwargs)

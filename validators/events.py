@@ -48,7 +48,7 @@ TYPES = frozenset(
     signal-endpoint-created signal-endpoint-updated signal-endpoint-deleted
     signal-endpoint-token-created signal-endpoint-token-updated signal-endpoint-token-deleted
     actions-created actions-updated actions-deleted
-    """.split()  # noqa: SIM905 (137 quotes would hide the words)
+    """.split()  # noqa: SIM905 (so many quotes would hide the words)
 )
 
 

@@ -1,0 +1,112 @@
+"""Drives Debian's chromium by the WebDriver protocol, with the standard library alone. It can reach nothing but this machine."""
+
+import json
+import re
+import shutil
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    # Names of other machines are not even looked up.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+    "--window-size=1400,1000",
+)
+
+
+def missing_programs() -> str:
+    """The names of the programs that are needed and not there."""
+    return " and ".join(name for name in ("chromium", "chromedriver") if not shutil.which(name))
+
+
+class Browser:
+    """A browser with an empty profile, started on entry and closed on exit."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.seen: dict[str, list[dict[str, Any]]] = {"browser": [], "performance": []}
+
+    def __enter__(self) -> "Browser":
+        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            assert self.driver.stdout
+            started = next(found for line in self.driver.stdout if (found := re.search(r"successfully on port (\d+)", line)))
+            self.address = f"http://127.0.0.1:{started[1]}"
+            options = {"binary": shutil.which("chromium"), "args": [*FLAGS, f"--user-data-dir={self.folder / 'profile'}"]}
+            logs = {"browser": "ALL", "performance": "ALL"}
+            wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": logs}
+            self.session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            self.call("DELETE", f"/session/{self.session}")
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        """End the driver, and with it the browser."""
+        self.driver.terminate()
+        self.driver.wait(timeout=30)
+        if self.driver.stdout:
+            self.driver.stdout.close()
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """The value that the driver answers with."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.address + path, data, {"Content-Type": "application/json"}, method=method)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)["value"]
+
+    def open(self, url: str) -> None:
+        """Go to a page, wait until it is loaded, and forget the logs of those before."""
+        for kind in self.seen:
+            self.entries(kind)
+            self.seen[kind] = []
+        self.call("POST", f"/session/{self.session}/url", {"url": url})
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        """What a script gives back, in the page; a promise is waited for."""
+        return self.call("POST", f"/session/{self.session}/execute/sync", {"script": script, "args": arguments})
+
+    def wait_for(self, script: str, enough: Callable[[Any], bool], *arguments: Any) -> Any:
+        """What a script gives back once that is enough; AssertionError after 20 seconds."""
+        deadline = time.monotonic() + 20
+        while not enough(found := self.run(script, *arguments)):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"the page did not get there: {found}; {self.complaints()}")
+            time.sleep(0.05)
+        return found
+
+    def entries(self, kind: str) -> list[dict[str, Any]]:
+        """Everything in one of the browser's logs since the page was opened."""
+        self.seen[kind] += self.call("POST", f"/session/{self.session}/se/log", {"type": kind})
+        return self.seen[kind]
+
+    def addresses(self) -> list[str]:
+        """Every address that was asked for, but for the browser's own pages, of which it begins with one."""
+        messages = [json.loads(entry["message"])["message"] for entry in self.entries("performance")]
+        requests = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
+        sockets = [message["params"]["url"] for message in messages if message["method"] == "Network.webSocketCreated"]
+        asked = [params["request"]["url"] for params in requests] + sockets
+        return [address for address in asked if not address.startswith("chrome://")]
+
+    def complaints(self) -> list[str]:
+        """What stands on the console as a warning or an error: violations of the policy, scripts that failed, answers from 400 on."""
+        return [entry["message"] for entry in self.entries("browser") if entry["level"] in ("WARNING", "SEVERE")]

@@ -1,0 +1,183 @@
+"""What the OpenAPI document says beside what the code tells: descriptions, examples, and the names that api.md gives to bodies."""
+
+from typing import Any
+
+from blueprints.access import SESSION_COOKIE
+from validators import Body
+from validators.events import DeprecatedEventSearch
+from validators.login import Login
+from validators.signup_tokens import SignupTokenUpdate
+from validators.users import InvitedUser
+
+ABOUT = """Administration of feature flags, compatible with the Unleash admin API.
+
+**Who one is.** An API key or a personal access token in the header `Authorization`, alone or behind the word `Bearer`; or the session
+that a login begins, in a cookie. The header wins: when it is wrong the answer is 401, whatever the cookie says.
+
+**Errors.** Every answer from status 400 on, at an address that does not exist too, has the same body: `id`, `name` and `message`. The
+message names every field and what was wrong with it. Refusals come in this order: 413, 401, 403, 404 for a project that is hidden or
+unknown, 415, 400, and then what the operation finds.
+
+**Bodies** are JSON. Properties that are not documented are refused, but for the deprecated search; query parameters that are not
+documented are ignored, and a documented one that is given twice is refused. No type is turned into another.
+
+**Date-times** are taken with any offset, and given in UTC with milliseconds. Days are days in UTC.
+
+**Records** leave out what is optional and unset, unless it can be null.
+"""
+
+# The components that are request bodies.
+BODIES: dict[type[Body], str] = {
+    SignupTokenUpdate: "publicSignupTokenUpdateSchema",
+    DeprecatedEventSearch: "deprecatedSearchEventsSchema",
+    Login: "loginSchema",
+    InvitedUser: "createInvitedUserSchema",
+}
+# What a body's validates_schema asks for beside its fields.
+MORE_OF_BODIES: dict[str, dict[str, Any]] = {"publicSignupTokenUpdateSchema": {"minProperties": 1}}
+
+SECURITY = {
+    "apiKey": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "An API key or a personal access token, alone or behind the word `Bearer`.",
+    },
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": SESSION_COOKIE,
+        "description": "The session that a login begins. A change must then come from the service's own origin.",
+    },
+}
+
+HEADERS = {
+    "X-Request-ID": "Id of the request, which the log has too: the one that came with it when that is of sane form, else a new one.",
+    "Retry-After": "Seconds to wait before the next attempt.",
+    "Set-Cookie": f"The session, in the cookie `{SESSION_COOKIE}`: HttpOnly, SameSite=Lax, and Secure where BASE_URL is https.",
+    "Deprecation": "Always `true`: this operation may go.",
+    "Link": 'The operation to use in its place, with rel="successor-version".',
+}
+
+DOES_NOT_FIT = "The request does not fit. The message names each field and what was wrong with it."
+
+# By status: what it means, and a message that one may get.
+REFUSALS: dict[int, tuple[str, str]] = {
+    400: (DOES_NOT_FIT, "limit: must be between 1 and 1000"),
+    401: ("Authorization is missing or invalid.", "A valid API key in the header Authorization, or a session, is required."),
+    403: ("The credentials are valid, but do not permit this.", "You lack the permission ADMIN."),
+    404: ("What was asked for is not there, or is hidden from the caller.", "No project has that id."),
+    413: ("The body is larger than this service accepts.", "The body is larger than this service accepts."),
+    415: ("The body is not declared as JSON.", "The body must be JSON, with the header Content-Type: application/json."),
+    500: (
+        "A bug. The log tells more under the id of the error.",
+        "Something went wrong here. The log tells more under the id of this error.",
+    ),
+    503: ("The service cannot answer now.", "The database cannot be reached or is too slow."),
+}
+
+# Where an operation means something else by a status: by endpoint and status, with the name if that is another too.
+SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
+    ("signup_tokens.update_signup_token", 400): (
+        DOES_NOT_FIT,
+        "enabled: must be true or false",
+    ),
+    ("signup_tokens.update_signup_token", 404): ("No token has that secret.", "No signup token has that secret."),
+    ("strategies.delete_strategy", 403): (
+        "The caller lacks the permission to delete strategies there.",
+        "You lack the permission DELETE_FEATURE_STRATEGY in this project and environment.",
+    ),
+    ("strategies.delete_strategy", 404): (
+        "The strategy is not of this project, flag and environment, or the project is hidden from the caller.",
+        "No such strategy belongs to this flag in this project and environment.",
+    ),
+    ("projects.get_project_access", 403): (
+        "The caller lacks the permission to see this.",
+        "You lack the permission UPDATE_PROJECT or PROJECT_USER_ACCESS_READ in this project.",
+    ),
+    ("login.log_in", 400): (
+        DOES_NOT_FIT,
+        "username: is required; password: must be a string",
+    ),
+    ("login.log_in", 401): ("No user with that name has that password.", "No user with that name has that password."),
+    ("login.log_in", 429): (
+        "There were too many failed logins with this name, or too many logins from this address.",
+        "There were too many attempts to log in. Try again later.",
+    ),
+    ("signup.sign_up", 400): (
+        DOES_NOT_FIT,
+        "email: must be an e-mail address such as ada@example.org",
+    ),
+    ("signup.sign_up", 403): ("The token is disabled or has expired.", "This signup token is disabled or has expired."),
+    ("signup.sign_up", 404): ("No token has that secret.", "No signup token has that secret."),
+    ("signup.sign_up", 409): (
+        "The e-mail address or the user name is taken.",
+        "email: a user with this e-mail address exists already",
+        "NameExistsError",
+    ),
+}
+
+# By media type: what the answer is, and its schema.
+CONTENTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "application/json": ("The document.", {"type": "object"}),
+    "text/html": ("The page.", {"type": "string"}),
+    "text/javascript": ("The script.", {"type": "string"}),
+}
+
+# By place and name: what a parameter means. The place is path, or the schema of a query or a body.
+PARAMETERS: dict[tuple[str, str], str] = {
+    ("path", "token"): "The token's secret.",
+    ("path", "projectId"): "Id of the project.",
+    ("path", "featureName"): "Name of the flag.",
+    ("path", "environment"): "Name of the environment.",
+    ("path", "strategyId"): "Id of the strategy.",
+    ("SignupTokenUpdate", "expiresAt"): "The instant until which the token works; past or to come.",
+    ("SignupTokenUpdate", "enabled"): "Whether the token can be used.",
+    ("InsightsRange", "from"): "First day of the range, yyyy-MM-dd, in UTC. Default: thirteen weeks before to.",
+    ("InsightsRange", "to"): "Last day of the range, yyyy-MM-dd, in UTC. Default: today.",
+    ("EventSearch", "query"): "A text that the event's data, previous data or tags hold, in any case of letters.",
+    ("EventSearch", "feature"): "Names of flags, such as IS:new-checkout or IS_ANY_OF:new-checkout,old-checkout.",
+    ("EventSearch", "project"): "Ids of projects, such as IS:default or IS_ANY_OF:default,shop.",
+    ("EventSearch", "type"): "Types of events, such as IS:feature-created or IS_ANY_OF:feature-created,feature-archived.",
+    ("EventSearch", "createdBy"): "Ids of the users who did it, such as IS:1 or IS_ANY_OF:1,2.",
+    ("EventSearch", "from"): "First day, in UTC, such as IS:2026-01-01.",
+    ("EventSearch", "to"): "Last day, in UTC, such as IS:2026-03-31.",
+    ("EventSearch", "offset"): "How many events to skip.",
+    ("EventSearch", "limit"): "How many events to give, at most.",
+    ("DeprecatedEventSearch", "type"): "Type of the event.",
+    ("DeprecatedEventSearch", "project"): "Id of the project.",
+    ("DeprecatedEventSearch", "feature"): "Name of the flag.",
+    ("DeprecatedEventSearch", "query"): (
+        "A text that the event's type, its creator, its data, previous data or tags hold, in any case of letters."
+    ),
+    ("DeprecatedEventSearch", "limit"): "How many events to give, at most.",
+    ("DeprecatedEventSearch", "offset"): "Id of the event to start from, going on to older ones; 0: from the newest.",
+    ("Login", "username"): "User name, or e-mail address in any case of letters.",
+    ("Login", "password"): "The password.",
+    ("InvitedUser", "username"): "User name; must not be taken. No @, and no spaces around.",
+    ("InvitedUser", "email"): "E-mail address; must not be taken. Kept in lower case.",
+    ("InvitedUser", "name"): "Name of the user.",
+    ("InvitedUser", "password"): (
+        "Password of at most 72 bytes. How many characters it must have at least is a setting; 8 unless the operator chose otherwise."
+    ),
+}
+
+PATH_EXAMPLES = {
+    "token": "5f0c9e2b7a1d4c3e8f6b0a9d2c1e4f7a",
+    "projectId": "default",
+    "featureName": "new-checkout",
+    "environment": "development",
+    "strategyId": "b4ad7b8a-3f5d-4a0c-9d6e-1c2b3a4d5e6f",
+}
+
+BODY_EXAMPLES: dict[str, dict[str, Any]] = {
+    "publicSignupTokenUpdateSchema": {"expiresAt": "2026-12-31T23:59:59Z", "enabled": True},
+    "deprecatedSearchEventsSchema": {"type": "feature-created", "limit": 10},
+    "loginSchema": {"username": "ada", "password": "correct horse battery staple"},
+    "createInvitedUserSchema": {
+        "username": "ada",
+        "email": "ada@example.org",
+        "name": "Ada Lovelace",
+        "password": "correct horse battery staple",
+    },
+}

@@ -1,0 +1,102 @@
+"""The documented records as JSON Schemas, one a file, and the oracle that holds every answer of the service against them."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+from jsonschema.validators import extend
+from referencing import Registry, Resource
+from werkzeug.exceptions import HTTPException
+from werkzeug.test import TestResponse
+
+from blueprints.contract import ALWAYS, CONTRACTS, Operation
+
+SCHEMAS: dict[str, dict[str, Any]] = {
+    path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(__file__).parent.glob("*.json"))
+}
+REGISTRY: Registry = Registry().with_resources((f"{name}.json", Resource.from_contents(schema)) for name, schema in SCHEMAS.items())
+
+# JSON Schema takes 5.0 for an integer; typed clients do not.
+Validator = extend(
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, found: type(found) is int),
+)
+
+
+@cache
+def validator(name: str) -> Draft202012Validator:
+    """The validator of a record, formats included."""
+    return Validator(SCHEMAS[name], registry=REGISTRY, format_checker=Draft202012Validator.FORMAT_CHECKER)
+
+
+def check(app: Flask, response: TestResponse) -> None:
+    """AssertionError unless the answer is one that its operation documents: status, headers, and each word of the body."""
+    endpoint, operation = asked(app, response)
+    status = response.status_code
+    what = f"{response.request.method} {endpoint or 'at no route'}: {status}"
+    expect(status in statuses(operation), what, "is a status that is not documented")
+    missing = [name for name in headers(endpoint, operation, status) if name not in response.headers]
+    expect(not missing, what, f"lacks the headers {missing}")
+    if response.request.method == "HEAD":
+        return
+    if status >= 400:
+        check_json("error", response, what)
+    elif operation and operation.record:
+        check_json(operation.record, response, what)
+    elif operation and operation.content:
+        expect(response.mimetype == operation.content, what, f"is of type {response.mimetype}, not {operation.content}")
+    else:
+        expect(response.get_data() == b"", what, "has a body, and none is documented")
+
+
+def check_json(record: str, response: TestResponse, what: str) -> None:
+    """AssertionError unless the body is JSON that fits the record."""
+    expect(response.mimetype == "application/json", what, f"is of type {response.mimetype}")
+    error = best_match(validator(record).iter_errors(json.loads(response.get_data(), object_pairs_hook=without_duplicates)))
+    expect(error is None, what, f"does not fit tests/records/{record}.json: {error.json_path}: {error.message}" if error else "")
+
+
+def expect(holds: bool, *what: str) -> None:
+    """Raise AssertionError if something does not hold. (A bare assert would not say what, outside of a test module.)"""
+    if not holds:
+        raise AssertionError(" ".join(what))
+
+
+def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in which no key stands twice."""
+    expect(len(dict(pairs)) == len(pairs), "a key stands twice in", str([key for key, _ in pairs]))
+    return dict(pairs)
+
+
+def asked(app: Flask, response: TestResponse) -> tuple[str | None, Operation | None]:
+    """The endpoint that an answer came from, and its contract; None: there is none at that address."""
+    environ = response.request.environ
+    path, base = environ["PATH_INFO"], app.config["BASE_PATH"]
+    if base and path.startswith(f"{base}/"):
+        path = path.removeprefix(base)
+    try:
+        endpoint, _ = app.url_map.bind_to_environ({**environ, "PATH_INFO": path}).match()
+    except HTTPException:
+        return None, None
+    return endpoint, CONTRACTS.get(app.view_functions[endpoint])
+
+
+def statuses(operation: Operation | None) -> set[int]:
+    """Every status that an operation documents; those of no operation are 404 and 405."""
+    return {*ALWAYS, 404, 405} if operation is None else {200, *operation.refuses, *ALWAYS}
+
+
+def headers(endpoint: str | None, operation: Operation | None, status: int) -> list[str]:
+    """The headers that the OpenAPI document promises for an answer of this status."""
+    promised = ["X-Request-ID"]
+    if status in (429, 503):
+        promised.append("Retry-After")
+    if status == 200 and operation and operation.deprecated:
+        promised += ["Deprecation", "Link"]
+    if status == 200 and endpoint == "login.log_in":
+        promised.append("Set-Cookie")
+    return promised
