@@ -222,6 +222,7 @@ CREATE TABLE project_environments (
     default_strategy  json,
     created_at        timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT project_environments_pkey PRIMARY KEY (project_id, environment),
+    CONSTRAINT project_environments_default_strategy_object CHECK (jsonb_typeof(default_strategy::jsonb) = 'object'),
     CONSTRAINT project_environments_project_fkey FOREIGN KEY (project_id) REFERENCES projects ON DELETE CASCADE,
     CONSTRAINT project_environments_environment_fkey FOREIGN KEY (environment) REFERENCES environments ON DELETE CASCADE
 );
@@ -476,8 +477,9 @@ CREATE TABLE usage_metrics (
     no           bigint NOT NULL DEFAULT 0,
     CONSTRAINT usage_metrics_pkey PRIMARY KEY (project_id, hour, flag_name, environment, app_name),
     CONSTRAINT usage_metrics_project_fkey FOREIGN KEY (project_id) REFERENCES projects ON DELETE CASCADE,
-    CONSTRAINT usage_metrics_counts_not_negative CHECK (yes >= 0 AND no >= 0)
+    CONSTRAINT usage_metrics_counts_positive CHECK (yes >= 0 AND no >= 0 AND yes + no > 0)
 );
+CREATE INDEX usage_metrics_flag_idx ON usage_metrics (flag_name);
 
 
 -- ---------------------------------------------------------------------------------------------------------------------------------

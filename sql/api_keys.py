@@ -4,7 +4,7 @@ import hashlib
 import secrets
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
@@ -53,41 +53,43 @@ def insert(
     return key_id
 
 
-LIST = """
-    SELECT api_keys.id,
-           name AS "tokenName",
-           kind AS type,
-           coalesce(environment, '*') AS environment,
-           coalesce((SELECT json_agg(project_id ORDER BY project_id) FROM api_key_projects WHERE api_key_id = api_keys.id),
-                    '["*"]') AS projects,
-           iso(created_at) AS "createdAt",
-           iso(expires_at) AS "expiresAt",
-           iso(seen_at) AS "seenAt"
-      FROM api_keys
-     ORDER BY created_at, api_keys.id
+# The record of neighbours.md 1.1 without its secret, of rows of the table api_keys: what lists and the log tell of a key.
+RECORD: LiteralString = """
+    name AS "tokenName",
+    name AS username,
+    kind AS type,
+    coalesce(environment, '*') AS environment,
+    coalesce((SELECT string_agg(project_id, ',' ORDER BY project_id) FROM api_key_projects WHERE api_key_id = api_keys.id), '*') AS project,
+    coalesce((SELECT json_agg(project_id ORDER BY project_id) FROM api_key_projects WHERE api_key_id = api_keys.id),
+             '["*"]') AS projects,
+    iso(created_at) AS "createdAt",
+    iso(expires_at) AS "expiresAt",
+    iso(seen_at) AS "seenAt",
+    NULL AS alias
 """
+
+LIST: LiteralString = "SELECT id, " + RECORD + " FROM api_keys ORDER BY created_at, id"
 
 
 def list_all(conn: Connection) -> list[DictRow]:
-    """Every key, oldest first, without its secret."""
+    """The id and the record of every key, oldest first."""
     return rows(conn, LIST)
 
 
-DELETE = """
-    WITH scope AS (
-        DELETE FROM api_key_projects
-         WHERE api_key_id = %(id)s
-        RETURNING project_id
-    )
-    DELETE FROM api_keys
-     WHERE id = %(id)s
-    RETURNING name, kind, environment, (SELECT coalesce(array_agg(project_id ORDER BY project_id), '{}') FROM scope) AS projects
-"""
+LOCK: LiteralString = "SELECT " + RECORD + " FROM api_keys WHERE id = %(id)s FOR UPDATE"
 
 
-def delete(conn: Connection, key_id: int) -> DictRow | None:
-    """name, kind, environment and projects of the key that is no more; None: unknown."""
-    return one(conn, DELETE, {"id": key_id})
+def lock(conn: Connection, key_id: int) -> DictRow | None:
+    """The record of a key, locked; None: unknown."""
+    return one(conn, LOCK, {"id": key_id})
+
+
+DELETE = "DELETE FROM api_keys WHERE id = %(id)s"
+
+
+def delete(conn: Connection, key_id: int) -> None:
+    """End a key."""
+    run(conn, DELETE, {"id": key_id})
 
 
 LOOK_AT_SCOPE = """
@@ -105,16 +107,3 @@ def look_at_scope(conn: Connection, environment: str, projects: Sequence[str]) -
     found = one(conn, LOOK_AT_SCOPE, {"environment": environment, "projects": list(projects)})
     assert found is not None
     return found
-
-
-def event_data(*, name: str, kind: str, environment: str | None, projects: Sequence[str]) -> dict[str, Any]:
-    """What api-token-created and its like say of a key: never its secret."""
-    scope = list(projects) or ["*"]
-    return {
-        "tokenName": name,
-        "username": name,
-        "type": kind,
-        "environment": environment or "*",
-        "project": ",".join(scope),
-        "projects": scope,
-    }

@@ -55,9 +55,8 @@ def bootstrap(conn: Connection, config: Mapping[str, Any]) -> Made:
     events.record(conn, "user-created", System(), data=users.event_data(user_id, **person, root_role=1))
     keys = config["INIT_ADMIN_API_TOKENS"] or (api_keys.generate(),)
     for number, secret in enumerate(keys, start=1):
-        key = {"name": f"init-{number}", "kind": "admin", "environment": None, "projects": ()}
-        api_keys.insert(conn, secret, **key)
-        events.record(conn, "api-token-created", System(), project="*", environment="*", data=api_keys.event_data(**key))
+        key = api_keys.lock(conn, api_keys.insert(conn, secret, name=f"init-{number}"))
+        events.record(conn, "api-token-created", System(), project="*", environment="*", data=key)
     return Made(
         config["INIT_ADMIN_USERNAME"],
         None if config["INIT_ADMIN_PASSWORD"] else password,

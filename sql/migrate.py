@@ -21,9 +21,10 @@ class DatabaseProblem(Exception):
 
 def steps(folder: Path = MIGRATIONS) -> dict[int, Path]:
     """The migrations by the version that each leads to: 0002_what_it_does.sql leads to 2."""
-    found = {int(path.name[:4]): path for path in sorted(folder.glob("[0-9][0-9][0-9][0-9]_*.sql"))}
-    assert list(found) == list(range(2, 2 + len(found))), "migrations must be numbered from 0002 without a gap"
-    return found
+    paths = sorted(folder.glob("[0-9][0-9][0-9][0-9]_*.sql"))
+    numbers = [int(path.name[:4]) for path in paths]
+    assert numbers == list(range(2, 2 + len(paths))), "migrations must be numbered from 0002, without a gap and none twice"
+    return dict(zip(numbers, paths, strict=True))
 
 
 VERSION = 1 + len(steps())
