@@ -34,7 +34,7 @@ def create(name: str, kind: str, environment: str | None, projects: tuple[str, .
         key = scope(conn, asked)
         secret = api_keys.generate(project_part(key["projects"]), key["environment"] or "*")
         key_id = api_keys.insert(conn, secret, **key, expires_at=asked.get("expires"))
-        data = api_keys.event_data(**key)
+        data = api_keys.lock(conn, key_id) or {}
         events.record(conn, "api-token-created", System(), project=data["project"], environment=data["environment"], data=data)
     click.echo(f"Made {kind} key {key_id}. It is shown only now:", err=True)
     click.echo(secret)
@@ -65,10 +65,10 @@ COLUMNS = {
 def revoke(key_id: int) -> None:
     """Delete the key with this ID, which stops working at once."""
     with transaction() as conn:
-        key = api_keys.delete(conn, key_id)
-        if key is None:
+        data = api_keys.lock(conn, key_id)
+        if data is None:
             raise click.ClickException(f"No API key has the id {key_id}.")
-        data = api_keys.event_data(**key)
+        api_keys.delete(conn, key_id)
         events.record(conn, "api-token-deleted", System(), project=data["project"], environment=data["environment"], pre_data=data)
     click.echo(f"Revoked {data['type']} key {key_id}.")
 

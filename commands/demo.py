@@ -9,7 +9,7 @@ from flask import current_app
 from psycopg.errors import UniqueViolation
 
 from commands.database import Command, found_database
-from commands.demo_company import company, one_page
+from commands.demo_company import company, fixed
 from commands.output import say
 from sql import bootstrap, migrate
 
@@ -57,10 +57,12 @@ def make(url: str, seed: int, today: date, scale: float) -> company.Made | None:
             return None
         work = company.work(scale)
         try:
+            # Of two at once, the second waits until the first is done.
             with (
                 click.progressbar(length=work, label="Two years go by", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar,
                 conn.transaction(),
             ):
+                migrate.take_all_the_time(conn)
                 return company.make(conn, seed, today, scale, bar.update)
         except UniqueViolation as error:
             # Another demo may have been quicker.
@@ -102,7 +104,7 @@ def hints(made: company.Made, today: date, base_url: str) -> list[str]:
     addresses = {
         "A busy project": "/api/admin/projects/checkout/overview",
         "Half a year of the whole company": f"/api/admin/insights?{half_year}",
-        "The short life of one flag": f"/api/admin/search/events?feature=IS:{one_page.NAME}",
+        "The short life of one flag": f"/api/admin/search/events?feature=IS:{fixed.ONE_PAGE}",
         "Who wrote of Café Zürich, in flags, segments or strategies": "/api/admin/search/events?query=Z%C3%BCrich&limit=10",
         "Who may do what in a private project": "/api/admin/projects/payments-core/access",
     }

@@ -39,9 +39,17 @@ def newest(line: CommandLine) -> dict[str, Any]:
 
 
 def described(name: str, kind: str, environment: str, *scope: str) -> dict[str, Any]:
-    """What the log says of a key."""
+    """What the log says of a key, but for its dates."""
     of_key = {"tokenName": name, "username": name, "type": kind, "environment": environment}
     return of_key | {"project": ",".join(scope), "projects": list(scope)}
+
+
+def dates(row: dict[str, Any]) -> dict[str, Any]:
+    """What the log says of the dates of a key that has not been used."""
+    made, ends = (
+        at and at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z") for at in (row["created_at"], row["expires_at"])
+    )
+    return {"createdAt": made, "expiresAt": ends, "seenAt": None, "alias": None}
 
 
 def test_an_admin_key_works_and_is_kept_as_a_digest_alone(line: CommandLine) -> None:
@@ -53,7 +61,7 @@ def test_an_admin_key_works_and_is_kept_as_a_digest_alone(line: CommandLine) -> 
     row = newest(line)
     assert (row["name"], row["kind"], row["environment"], row["projects"]) == ("deploy", "admin", None, [])
     assert (row["secret"], bytes(row["digest"]), row["expires_at"]) == (None, hashlib.sha256(key.encode()).digest(), None)
-    assert events == [event("api-token-created", project="*", environment="*", data=described("deploy", "admin", "*", "*"))]
+    assert events == [event("api-token-created", project="*", environment="*", data=described("deploy", "admin", "*", "*") | dates(row))]
     assert Caller(line.app, key).get("/api/admin/projects/default/overview").status_code == 200
 
 
@@ -63,7 +71,7 @@ def test_other_keys_are_for_development_and_all_projects_unless_they_say_otherwi
     row = newest(line)
     assert (row["kind"], row["environment"], row["projects"]) == (kind.lower(), "development", [])
     assert re.fullmatch(r"\*:development\.[0-9a-f]{64}", row["secret"])
-    data = described("sdk", kind.lower(), "development", "*")
+    data = described("sdk", kind.lower(), "development", "*") | dates(row)
     assert events == [event("api-token-created", project="*", environment="development", data=data)]
 
 
@@ -82,7 +90,7 @@ def test_a_key_can_be_limited_to_projects(line: CommandLine, asked: list[str], k
     row = newest(line)
     assert (row["environment"], row["projects"]) == ("production", sorted(kept))
     assert row["secret"].startswith(prefix)
-    data = described("sdk", "client", "production", *(kept or ["*"]))
+    data = described("sdk", "client", "production", *(sorted(kept) or ["*"])) | dates(newest(line))
     assert events == [event("api-token-created", project=data["project"], environment="production", data=data)]
 
 
@@ -146,9 +154,12 @@ def test_list_says_everything_but_the_secret(line: CommandLine) -> None:
     assert entry == {
         "id": row["id"],
         "tokenName": "shown",
+        "username": "shown",
         "type": "client",
         "environment": "development",
+        "project": "apollo,gemini",
         "projects": ["apollo", "gemini"],
+        "alias": None,
         "expiresAt": "2031-01-01T00:00:00.000Z",
         "seenAt": "2026-05-04T03:02:01.000Z",
     }
@@ -177,11 +188,12 @@ LIMITED = ("client", "--project", "gemini", "--project", "apollo")
 )
 def test_revoke_ends_a_key(line: CommandLine, options: tuple[str, ...], data: dict[str, Any]) -> None:
     key = line.does("api-key", "create", "--name", "brief", "--type", *options).strip()
-    key_id = newest(line)["id"]
+    row = newest(line)
+    key_id = row["id"]
     events = line.events_of(lambda: line.does("api-key", "revoke", str(key_id)))
     assert line.rows("SELECT FROM api_keys WHERE id = %s", key_id) == []
     assert line.rows("SELECT FROM api_key_projects WHERE api_key_id = %s", key_id) == []
-    assert events == [event("api-token-deleted", project=data["project"], environment=data["environment"], pre_data=data)]
+    assert events == [event("api-token-deleted", project=data["project"], environment=data["environment"], pre_data=data | dates(row))]
     assert Caller(line.app, key).get("/api/admin/insights").status_code == 401
     assert line.refuses("api-key", "revoke", str(key_id)) == f"No API key has the id {key_id}."
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from itertools import cycle
 from random import Random
 
-from commands.demo_company import one_page, plans, targeting
+from commands.demo_company import fixed, plans, targeting
 from commands.demo_company.cast import Person
 from commands.demo_company.dates import Dates
 from commands.demo_company.lives import Life, Place
@@ -33,8 +33,8 @@ def draft(dates: Dates, seed: int, projects: Mapping[str, Project], scale: float
         names = flag_names(project.plan.prefix, project.plan.flags)[: max(2, round(project.plan.flags * scale))]
         for number, (name, type) in enumerate(names):
             rng = Random(f"{seed}/flag/{name}")
-            if name == one_page.NAME:
-                lives.append(Life(Random(name), name, type, project, [], one_page.steps(dates)))
+            if name in fixed.NAMES:
+                lives.append(Life(Random(name), name, type, project, [], fixed.steps(dates, name)))
                 continue
             created_at = birthday(dates, rng, project, number / len(names), 1 / len(names))
             tags = rng.sample(TAGS, rng.choice((0, 1, 1, 2)))

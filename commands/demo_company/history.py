@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from random import Random
 
-from commands.demo_company import one_page
+from commands.demo_company import fixed
 from commands.demo_company.cast import People, Person
 from commands.demo_company.dates import Dates
 from commands.demo_company.lives import Life, Place
@@ -22,7 +22,9 @@ def fill_up(dates: Dates, rng: Random, lives: Sequence[Life], count: int) -> Non
     """Add this many small changes to the steps of the flags, more to those that lived longer."""
     spans = [busy_span(dates, life) for life in lives]
     weights = [
-        max(0.0, (until - since) / timedelta(days=1)) * ATTENTION[life.type] * rng.uniform(0.4, 1.8) if life.name != one_page.NAME else 0.0
+        max(0.0, (until - since) / timedelta(days=1)) * ATTENTION[life.type] * rng.uniform(0.4, 1.8)
+        if life.name not in fixed.NAMES
+        else 0.0
         for life, (since, until) in zip(lives, spans, strict=True)
     ]
     shares = [int(count * weight / sum(weights)) for weight in weights]

@@ -1,5 +1,6 @@
 """What the flags of each project are called: the same names whatever the seed."""
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
@@ -48,12 +49,11 @@ def flag_names(prefix: str, count: int) -> list[tuple[str, str]]:
 def all_names(prefix: str) -> Iterator[tuple[str, str]]:
     """The subjects take turns; each has another type every time, and an ending of that type sets the name apart."""
     subjects = SUBJECTS[prefix].split()
-    used: set[str] = set()
-    for turn in range(len(ORDER) * len(subjects) * max(map(len, ENDINGS.values()))):
+    used: Counter[tuple[str, str]] = Counter()
+    for turn in range(len(ORDER) * len(subjects)):
         lap, place = divmod(turn, len(subjects))
-        type = ORDER[(place + 7 * lap) % len(ORDER)]
+        subject, type = subjects[place], ORDER[(place + 7 * lap) % len(ORDER)]
         endings = ENDINGS[type]
-        name = f"{prefix}-{subjects[place]}{endings[(place + lap // len(ORDER)) % len(endings)]}"
-        if name not in used:
-            used.add(name)
-            yield name, type
+        if used[subject, type] < len(endings):
+            yield f"{prefix}-{subject}{endings[(place + used[subject, type]) % len(endings)]}", type
+            used[subject, type] += 1

@@ -64,8 +64,8 @@ def make_keys(conn: Connection, dates: Dates, people: People, log: Log) -> int:
             at = dates.ago(min(plan.created - 3, 700), "15:20")
             kind = "frontend" if application.startswith(("web", "mobile-shop", "ios", "android")) else "client"
             key = {"name": f"{application} ({plan.id})", "kind": kind, "environment": "production", "projects": (plan.id,)}
-            api_keys.insert(conn, api_keys.generate(plan.id, "production"), **key, created_at=at)
-            data = api_keys.event_data(**key)
+            key_id = api_keys.insert(conn, api_keys.generate(plan.id, "production"), **key, created_at=at)
+            data = api_keys.lock(conn, key_id)
             log.add(at, "api-token-created", people["terraform"], project=plan.id, environment="production", data=data)
             if application not in applications:
                 log.add(at + timedelta(hours=18), "application-created", SYSTEM, data={"appName": application})

@@ -4,10 +4,10 @@ from datetime import datetime
 from random import Random
 from typing import NamedTuple
 
-from commands.demo_company.cast import People
+from commands.demo_company.cast import DOMAIN, People
 from commands.demo_company.dates import Dates, iso
 from commands.demo_company.log import Log
-from commands.demo_company.targeting import CONTEXT_FIELDS, COUNTRIES, Document, constraint
+from commands.demo_company.targeting import CONTEXT_FIELDS, SEVERAL, Document
 from sql import Connection, environments, flags, segments
 
 ENVIRONMENTS = (("qa", "test"), ("staging", "preproduction"))
@@ -45,27 +45,50 @@ class Segment(NamedTuple):
     since: datetime
 
 
-# Name, description, project, days before today, operators, how often it was changed since.
-SEGMENTS: tuple[tuple[str, str | None, str | None, int, tuple[str, ...], int], ...] = (
-    ("Nordics", "Where it all began.", None, 705, ("IN",), 3),
-    ("Staff", "Everybody with an address of ours.", None, 703, ("STR_ENDS_WITH",), 1),
-    ("Current apps", None, None, 640, ("SEMVER_GT", "SEMVER_LT"), 6),
-    ("Robots and probes", "Never show them an experiment.", None, 600, ("NOT_IN", "STR_STARTS_WITH"), 2),
-    ("Loyal customers", "With us for a while.", None, 520, ("NUM_GTE",), 2),
-    ("Süddeutschland-Pilot", "Café Zürich and its neighbours.", None, 260, ("IN", "DATE_AFTER"), 1),
-    ("Full baskets", "Worth a bigger van.", "checkout", 500, ("NUM_GT",), 4),
-    ("Card testers", None, "payments-core", 430, ("STR_CONTAINS", "NUM_LTE"), 3),
-    ("Enterprise partners", None, "partner-portal", 360, ("IN", "DATE_BEFORE"), 1),
+Terms = tuple[str, str, tuple[str, ...]]  # context field, operator, and what it was compared with over time
+
+# Name, description, project, days before today, what it asks, how often that was changed since.
+SEGMENTS: tuple[tuple[str, str | None, str | None, int, tuple[Terms, ...], int], ...] = (
+    ("Nordics", "Where it all began.", None, 705, (("country", "IN", ("SE", "NO", "DK", "FI", "IS")),), 3),
+    ("Staff", "Everybody with an address of ours.", None, 703, (("email", "STR_ENDS_WITH", (f"@{DOMAIN}", "@kontur.example")),), 1),
+    (
+        "Current apps",
+        None,
+        None,
+        640,
+        (("appVersion", "SEMVER_GT", ("3.9.0", "4.2.0", "4.8.0", "5.0.0", "5.6.0", "5.11.3")), ("appVersion", "SEMVER_LT", ("7.0.0",))),
+        5,
+    ),
+    (
+        "Robots and probes",
+        "Never show them an experiment.",
+        None,
+        600,
+        (("appName", "IN", ("uptime-probe", "load-test", "price-scraper")), ("email", "STR_STARTS_WITH", ("test+",))),
+        2,
+    ),
+    ("Loyal customers", "With us for a while.", None, 520, (("accountAgeDays", "NUM_GTE", ("730", "365", "180")),), 2),
+    ("Süddeutschland-Pilot", "Café Zürich and its neighbours.", None, 260, (("country", "IN", ("CH", "AT", "DE")),), 2),
+    ("Full baskets", "Worth a bigger van.", "checkout", 500, (("basketValue", "NUM_GT", ("100", "150", "120", "140.5")),), 3),
+    (
+        "Card testers",
+        None,
+        "payments-core",
+        430,
+        (("email", "STR_CONTAINS", ("+cc", ".cards", "+4111")), ("basketValue", "NUM_LTE", ("2",))),
+        2,
+    ),
+    ("Enterprise partners", None, "partner-portal", 360, (("plan", "IN", ("enterprise", "enterprise-plus")),), 1),
 )
 
 
 def make_segments(conn: Connection, dates: Dates, rng: Random, people: People, log: Log) -> list[Segment]:
     """All segments, as they are today after some changes."""
     made: list[Segment] = []
-    for name, description, project, days_ago, operators, changes in SEGMENTS:
+    for name, description, project, days_ago, terms, changes in SEGMENTS:
         created_at = dates.ago(days_ago, "14:10")
         instants = sorted(dates.working_instant(rng, dates.ago(days_ago - 1), dates.end) for _ in range(changes))
-        versions = [constraints(rng, operators, at) for at in (created_at, *instants)]
+        versions = [as_of(terms, number) for number in range(changes + 1)]
         author = people["tomasz.wojcik"]
         segment_id = segments.insert(
             conn, name, versions[-1], description=description, project=project, created_by=author.name, created_at=created_at
@@ -80,11 +103,11 @@ def make_segments(conn: Connection, dates: Dates, rng: Random, people: People, l
     return made
 
 
-def constraints(rng: Random, operators: tuple[str, ...], at: datetime) -> list[Document]:
-    """Constraints of a segment; a list of countries is one of countries that lie together."""
-    made = [constraint(rng, operator, at) for operator in operators]
-    for document in made:
-        document["inverted"] = False
-        if document["operator"] == "IN" and document["contextName"] != "country":
-            document |= {"contextName": "country", "values": sorted(COUNTRIES[: rng.randint(2, 5)])}
+def as_of(terms: tuple[Terms, ...], changes: int) -> list[Document]:
+    """The constraints after so many changes: lists have grown, single values have been replaced."""
+    made: list[Document] = []
+    for context, operator, words in terms:
+        now = min(changes, len(words) - 1)
+        compared: Document = {"values": sorted(words[: now + 1])} if operator in SEVERAL else {"values": [], "value": words[now]}
+        made.append({"contextName": context, "operator": operator, **compared, "inverted": False, "caseInsensitive": False})
     return made

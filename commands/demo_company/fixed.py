@@ -1,15 +1,15 @@
-"""The flag checkout-one-page, which the README tells of: the same on every day and for every seed."""
+"""Two flags of checkout that are the same for every seed: checkout-one-page, of which the README tells, and one that has just gone."""
 
 from commands.demo_company.dates import Dates
-from commands.demo_company.plans import Step
+from commands.demo_company.plans import SYSTEM, Step
 
-NAME = "checkout-one-page"
+ONE_PAGE, EXPRESS_PAY = NAMES = ("checkout-one-page", "checkout-express-pay-new-api")
 STRATEGY_ID = "6e1b8d2c-4a7f-4f6e-9c1d-2b5a3c4d5e6f"
 STAFF_STRATEGY_ID = "0b7c9f14-52ad-4a0e-8f3b-d1c6e27a9b58"
 
 ANDERS, ELIF, YUKI, CHLOE, SOFIA = "anders.holm", "elif.yildiz", "yuki.tanaka", "chloe.martin", "sofia.rossi"
-FOR_ALL = {"rollout": "100", "stickiness": "default", "groupId": NAME}
-CAUTIOUS = {"rollout": "5", "stickiness": "default", "groupId": NAME}
+FOR_ALL = {"rollout": "100", "stickiness": "default", "groupId": ONE_PAGE}
+CAUTIOUS = {"rollout": "5", "stickiness": "default", "groupId": ONE_PAGE}
 COUNTRIES = {"contextName": "country", "operator": "IN", "values": ["DK", "FI", "NO", "SE"], "inverted": False, "caseInsensitive": False}
 STAFF = {
     "contextName": "email",
@@ -33,8 +33,32 @@ FIRST_WORDS = "One page instead of four steps."
 LATER_WORDS = "One page instead of four steps. Tried out at Café Zürich; ask Elif before you change it."
 
 
-def steps(dates: Dates) -> list[Step]:
-    """All that ever happened to it."""
+def steps(dates: Dates, name: str) -> list[Step]:
+    """All that ever happened to one of the two."""
+    return one_page(dates) if name == ONE_PAGE else express_pay(dates)
+
+
+def express_pay(dates: Dates) -> list[Step]:
+    """A flag that did what it was for, so that the project has archived one lately."""
+    return [
+        Step(dates.ago(88, "10:30"), "create", detail="Express pay by the new API of the wallet. Gone by winter.", by=YUKI),
+        Step(dates.ago(88, "10:31"), "tag", detail=("team", "money"), by=YUKI),
+        Step(dates.ago(88, "11:02"), "add_strategy", "development", by=YUKI),
+        Step(dates.ago(88, "11:03"), "enable", "development", by=YUKI),
+        Step(dates.ago(81, "09:20"), "add_strategy", "staging", by=ANDERS),
+        Step(dates.ago(81, "09:21"), "enable", "staging", by=ANDERS),
+        Step(dates.ago(74, "12:40"), "add_strategy", "production", 10, ANDERS),
+        Step(dates.ago(74, "12:42"), "enable", "production", by=ANDERS),
+        Step(dates.ago(68, "10:10"), "roll_out", "production", 50, YUKI),
+        Step(dates.ago(63, "09:30"), "roll_out", "production", 100, YUKI),
+        Step(dates.ago(47, "03:05"), "grow_old", by=SYSTEM),
+        Step(dates.ago(33, "15:15"), "mark_stale", by=ELIF),
+        Step(dates.ago(12, "14:00"), "archive", by=YUKI),
+    ]
+
+
+def one_page(dates: Dates) -> list[Step]:
+    """A flag in the middle of its life."""
     return [
         Step(dates.ago(26, "09:12"), "create", detail=FIRST_WORDS, by=ANDERS),
         Step(dates.ago(26, "09:13"), "tag", detail=("team", "growth"), by=ANDERS),
