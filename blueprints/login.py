@@ -9,7 +9,7 @@ from werkzeug.exceptions import Unauthorized
 from blueprints.access import SESSION_COOKIE, digest
 from blueprints.contract import operation
 from blueprints.respond import json_response
-from sql import Connection, login_throttle, sessions, transaction, users
+from sql import Connection, connection, login_throttle, sessions, transaction, users
 from sql.access import mark_user_seen
 from sql.passwords import passwords
 from validators import load
@@ -30,18 +30,9 @@ def log_in() -> Response:
     name = name_digest(asked["username"])
     with transaction() as conn:
         wait = login_throttle.admit_address(conn, request.remote_addr or "", limits()) or login_throttle.name_wait(conn, name)
-        user = users.find_for_login(conn, asked["username"])
     refuse_for(wait)
-    kept = user["password_hash"] if user else None
-    matches = passwords().matches(asked["password"], kept)
-    new_hash = passwords().hash(asked["password"]) if kept and matches and passwords().is_dated(kept) else None
     session = secrets.token_urlsafe(32)
-    with transaction() as conn:
-        # Others may have failed with this name while this password was compared.
-        wait = login_throttle.name_wait(conn, name)
-        body = begin_session(conn, user, kept, new_hash, session) if user and kept and matches and not wait else None
-        if body is None and not wait:
-            wait = count_failure(conn, user, name)
+    body, wait = try_password(asked["username"], asked["password"], session)
     refuse_for(wait)
     # Our choice: one answer for a wrong password, an unknown, a deleted and a password-less user.
     if body is None:
@@ -59,9 +50,32 @@ def log_in() -> Response:
     return response
 
 
-def begin_session(conn: Connection, user: DictRow, kept: str, new_hash: str | None, session: str) -> str | None:
+def try_password(username: str, password: str, session: str) -> tuple[str | None, int]:
+    """The user record and 0, and the session has begun; else None and the seconds for which the name must wait, 0 for a wrong password."""
+    name = name_digest(username)
+    user = None
+    # Twice at most: a login at the same time may have replaced the hash that was compared with one of today's cost.
+    for _ in range(2):
+        with connection() as conn:
+            user = users.find_for_login(conn, username)
+        kept = user["password_hash"] if user else None
+        if not passwords().matches(password, kept) or user is None:
+            break
+        new_hash = passwords().hash(password) if passwords().is_dated(user["password_hash"]) else None
+        with transaction() as conn:
+            # Others may have failed with this name while this password was compared.
+            wait = login_throttle.name_wait(conn, name)
+            body = None if wait else begin_session(conn, user, new_hash, session)
+        if body is not None or wait:
+            return body, wait
+    # In a transaction of its own: rows of the throttle are always locked before those of users.
+    with transaction() as conn:
+        return None, count_failure(conn, user, name)
+
+
+def begin_session(conn: Connection, user: DictRow, new_hash: str | None, session: str) -> str | None:
     """The user record, and a session in place of the one that the request came with; None when the user has changed meanwhile."""
-    body = users.log_in(conn, user["id"], kept, new_hash)
+    body = users.log_in(conn, user["id"], user["password_hash"], new_hash)
     if body is not None:
         sessions.delete(conn, digest(request.cookies.get(SESSION_COOKIE, "")))
         sessions.insert(conn, digest(session), user["id"], current_app.config["SESSION_TTL_HOURS"])

@@ -2,9 +2,9 @@
 
 import json
 import re
-import sys
 import time
 import traceback
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -37,7 +37,7 @@ def end(response: Response) -> Response:
     noted = g.get("noted", {})
     response.headers["X-Request-ID"] = g.request_id
     line = {
-        "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "time": now(),
         "requestId": g.request_id,
         "method": request.method if request.url_rule else None,
         # The rule, not the path: paths hold the secrets of signup tokens.
@@ -54,6 +54,17 @@ def end(response: Response) -> Response:
     return response
 
 
+def write_unparsed(status: int, error_id: str) -> None:
+    """The line of a request that was refused before there was one: it could not be parsed."""
+    nothing = dict.fromkeys(("method", "route", "ms", "caller"))
+    write({"time": now(), "requestId": str(uuid4()), **nothing, "status": status, "errorId": error_id})
+
+
+def now() -> str:
+    """The present instant as the API writes it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def frames(error: BaseException) -> str:
     """Where an exception came from: its type, and the lines of code that led there. Its text may quote what was sent: it stays out."""
     stack = "".join(traceback.format_list(traceback.extract_tb(error.__traceback__)))
@@ -62,6 +73,7 @@ def frames(error: BaseException) -> str:
 
 
 def write(line: dict[str, Any]) -> None:
-    """One line, written at once, so that lines of several threads and processes do not mix."""
-    sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
-    sys.stdout.flush()
+    """One line in ASCII, whatever stdout is set to, and written at once, so that those of several threads and processes do not mix."""
+    # The change has been made: a reader that has gone or a disk that is full must not turn its answer into an error.
+    with suppress(OSError):
+        print(json.dumps(line) + "\n", end="", flush=True)

@@ -115,7 +115,7 @@ def hints(made: company.Made, today: date, base_url: str) -> list[str]:
     return [
         *lines,
         "",
-        "  # Sign up. This secret is shown only now: whoever has it becomes a Viewer.",
+        f"  # Sign up with the token {made.invite}. It is shown only now: whoever has it becomes a Viewer.",
         f"  curl -H 'Content-Type: application/json' -d '{body}' '{base_url}/invite/{made.invite}/signup'",
         "",
         "  # Let nobody sign up with it any more",

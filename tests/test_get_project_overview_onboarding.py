@@ -80,7 +80,8 @@ def test_a_project_whose_last_flag_was_archived_begins_again(world, gemini, stat
     assert status() == STARTED
 
 
-def test_a_flag_that_moves_brings_its_usage_and_leaves_what_was_reported(world, gemini, status, alice):
+@pytest.mark.usefixtures("gemini")
+def test_a_flag_that_moves_brings_its_usage_and_leaves_what_was_reported(world, status, alice):
     flag_id = world.flag("a", "vostok")
     report(world, "a", "vostok")
     world.flag("b", "vostok")

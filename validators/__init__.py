@@ -11,6 +11,8 @@ from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 
 # An unknown key is quoted in the message, but not a megabyte of it.
 QUOTED = 100
+# In bytes. gunicorn takes less, but not every server in front of this code does.
+QUERY_STRING_MAX = 8192
 
 
 # Our choice: strict, so that a misspelt field is not lost in silence.
@@ -42,13 +44,16 @@ def load(schema: Body) -> dict[str, Any]:
 
 def load_query(schema: Query) -> dict[str, Any]:
     """The query parameters of the current request as the schema reads them; 400 otherwise."""
+    if len(request.query_string) > QUERY_STRING_MAX:
+        raise BadRequest(f"The query string must be at most {QUERY_STRING_MAX} bytes long.")
     try:
         pairs = parse_qsl(request.query_string.decode("ascii"), keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
         raise BadRequest("The query string must be UTF-8, percent-encoded.") from None
+    documented = {field.data_key or name for name, field in schema.fields.items()}
     found: dict[str, str] = {}
     for name, text in pairs:
-        if name in found and name in schema.fields:
+        if name in found and name in documented:
             raise BadRequest(f"{name}: must not be given more than once")
         found[name] = text
     return checked(schema, found)

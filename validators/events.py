@@ -52,10 +52,14 @@ TYPES = frozenset(
 )
 
 
+# Our choice: a longer text is no search. PostgreSQL needs minutes for a pattern of half a megabyte, and cannot be interrupted in it.
+QUERY_MAX = 1000
+
+
 class EventSearch(Query):
     """The query parameters of GET /api/admin/search/events (api.md 3), as the filters of sql/events.py, with limit and offset."""
 
-    query = Text()
+    query = Text(max=QUERY_MAX)
     feature = Filter()
     project = Filter()
     type = Filter()
@@ -97,7 +101,7 @@ class DeprecatedEventSearch(Body):
     type = OneOf(TYPES, "one of the event types")
     project = Text()
     feature = Text()
-    query = Text()
+    query = Text(max=QUERY_MAX)
     limit = Integer(min=1, max=100, load_default=100)
     offset = Integer(min=0, load_default=0)
 

@@ -9,13 +9,13 @@ from marshmallow import ValidationError, fields
 
 BIGINT_MAX = 2**63 - 1
 
-RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)", re.ASCII)
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 WHOLE_NUMBER = re.compile(r"\d+", re.ASCII)
 INTEGER = re.compile(r"-?\d+", re.ASCII)
 # api.md 3: ^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$ — as a set of strings, the same as this: a dot does not match line terminators.
 FILTER = re.compile(r"(IS|IS_ANY_OF):([^\n\r\u2028\u2029]*)")
-# No bare \s or \w here: an address may hold any script, but nothing that is blank or invisible.
+# An address may hold any script, but no spaces and no control characters.
 EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+")
 
 

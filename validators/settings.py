@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from validators.users import PASSWORD_MAX_BYTES
 
@@ -25,19 +25,41 @@ def whole_number(low: int, high: int) -> Callable[[str], int]:
     return read
 
 
+# libpq reads more than this as an address, a password with / or @ in it among them; what it took for a host or a database would be told.
+HOST_AND_PORT = r"(\[[0-9A-Fa-f:.]+\]|[^\s@/?:,\[\]]*)(:\d{1,5})?"
+DATABASE_URL = re.compile(rf"postgres(ql)?://([^\s@/]*@)?{HOST_AND_PORT}(,{HOST_AND_PORT})*(/[^\s@/?]*)?(\?\S*)?", re.ASCII)
+
+
 def database_url(text: str) -> str:
     """Reads a PostgreSQL address."""
-    if not text.startswith(("postgresql://", "postgres://")):
-        raise ValueError("must look like postgresql://user:password@host:5432/database")
+    if not DATABASE_URL.fullmatch(text) or re.search(r"%(?![0-9A-Fa-f]{2})", text):
+        raise ValueError("must look like postgresql://user:password@host:5432/database, with special characters percent-encoded")
     return text
+
+
+def folder(text: str) -> Path:
+    """Reads the path of a folder."""
+    if re.search(r"[\x00-\x1f\x7f]", text):
+        raise ValueError("must be a path without control characters")
+    return Path(text)
+
+
+BASE_URL = re.compile(r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?(/[A-Za-z0-9._~-]+)*/?", re.ASCII)
 
 
 def base_url(text: str) -> str:
     """Reads the address of a site, and drops a slash at its end."""
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
+    if not BASE_URL.fullmatch(text) or not is_port(urlsplit(text)):
         raise ValueError("must look like https://flags.example.org or https://example.org/flags")
     return text.rstrip("/")
+
+
+def is_port(parts: SplitResult) -> bool:
+    """Whether an address has a port that can be, or none."""
+    try:
+        return parts.port != 0
+    except ValueError:
+        return False
 
 
 def host(text: str) -> str:
@@ -56,7 +78,7 @@ def username(text: str) -> str:
 
 def password(text: str) -> str:
     """Reads a password; its least length is another setting, checked in load()."""
-    if len(text.encode()) > PASSWORD_MAX_BYTES or "\0" in text:
+    if len(text.encode()) > PASSWORD_MAX_BYTES:
         raise ValueError(f"must be at most {PASSWORD_MAX_BYTES} bytes long")
     return text
 
@@ -84,7 +106,7 @@ class Setting:
 
 SETTINGS = (
     Setting("DATABASE_URL", database_url, None, "PostgreSQL 14 or newer; without it, a private one runs under DATA_DIR", secret=True),
-    Setting("DATA_DIR", Path, "./data", "where the private PostgreSQL keeps its data"),
+    Setting("DATA_DIR", folder, "./data", "where the private PostgreSQL keeps its data"),
     Setting("HOST", host, "127.0.0.1", "address to listen on"),
     Setting("PORT", whole_number(1, 65535), "4242", "port to listen on"),
     Setting("BASE_URL", base_url, None, "address under which users reach the service; default http://HOST:PORT"),
@@ -134,12 +156,15 @@ def given(setting: Setting, environ: Mapping[str, str]) -> str | None:
     """What the environment says, empty being nothing; a secret can also stand in the file that <name>_FILE names."""
     text = environ.get(setting.name) or None
     path = environ.get(f"{setting.name}_FILE") if setting.secret else None
-    if not path:
-        return text
-    if text is not None:
+    if text is not None and path:
         raise SettingError(f"Only one of the settings {setting.name} and {setting.name}_FILE can be given.")
     try:
-        return Path(path).read_text(encoding="utf-8").strip() or None
+        if path:
+            text = Path(path).read_text(encoding="utf-8").rstrip("\r\n") or None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise SettingError(f"The file that the setting {setting.name}_FILE names cannot be read: {reason}.") from None
+    # Bytes of the environment that are not UTF-8 arrive as lone surrogates.
+    if text is not None and any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text):
+        raise SettingError(f"The setting {setting.name} must be UTF-8 text without the character NUL.")
+    return text

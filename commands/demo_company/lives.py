@@ -112,8 +112,6 @@ class Life:
             "lastSeenAt": None,
         }
 
-    # ---- the flag itself ----
-
     def create(self, step: Step, author: Person | System) -> None:
         self.creator = author
         self.description = step.detail or self.new_description()
@@ -188,8 +186,6 @@ class Life:
         assert set(self.places) <= set(self.project.plan.environments)
         moved = {"oldProject": before.plan.id, "newProject": self.project.plan.id}
         self.note(step, "feature-project-change", author, data=moved)
-
-    # ---- in one environment ----
 
     def switch(self, place: Place, at: datetime, enabled: bool) -> None:
         place.enabled = enabled

@@ -53,9 +53,9 @@ def report(dates: Dates, rng: Random, life: Life, environment: str, place: Place
     home = [project for since, project in life.homes if since <= at][-1]
     growth = 0.5 + 0.9 * (at - dates.start) / (dates.end - dates.start)
     season = 1.6 if at.month in (11, 12) else 1.0
-    asked = home.plan.traffic * popularity * growth * season * WEEK[at.weekday()] * rng.uniform(0.7, 1.3)
+    asked = max(1, round(home.plan.traffic * popularity * growth * season * WEEK[at.weekday()] * rng.uniform(0.7, 1.3)))
     on = next(share for since, share in reversed(place.shares) if since <= at)
-    yes = round(asked * min(1.0, on * rng.uniform(0.95, 1.05)))
+    yes = min(asked, round(asked * on * rng.uniform(0.95, 1.05)))
     return {
         "project": home.plan.id,
         "flag": life.name,
@@ -63,7 +63,7 @@ def report(dates: Dates, rng: Random, life: Life, environment: str, place: Place
         "app": rng.choice(home.plan.applications),
         "at": at,
         "yes": yes,
-        "no": max(0, round(asked) - yes),
+        "no": asked - yes,
     }
 
 
