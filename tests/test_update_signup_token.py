@@ -1,0 +1,275 @@
+"""The change of a public signup token: its expiry, its enabled flag, and what the log says of both (api.md 1)."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from werkzeug.test import TestResponse
+
+from sql import Connection, one, signup_tokens, value
+from tests.test_log_in import refusal
+from tests.test_sign_up import sign_up
+from tests.world import Caller, World
+
+EXPIRY = "2099-12-31T23:59:59.999Z"
+
+
+def make_token(conn: Connection, *, expires_in: timedelta = timedelta(days=1), enabled: bool = True, **fields: Any) -> str:
+    """The secret of a token named 'for friends'; its expiry counts from now()."""
+    expires_at: datetime = value(conn, "SELECT now()") + expires_in
+    fields = {"name": "for friends", "created_by": "alice@example.org"} | fields
+    return signup_tokens.insert(conn, expires_at=expires_at, enabled=enabled, **fields)["secret"]
+
+
+def put(caller: Caller, secret: str, **change: Any) -> TestResponse:
+    """Change a token."""
+    return caller.put(f"/api/admin/invite-link/tokens/{secret}", json=change)
+
+
+def stored(conn: Connection, secret: str) -> dict[str, Any]:
+    """What the table holds of a token, as the log tells it."""
+    return one(conn, 'SELECT id, name, enabled, iso(expires_at) AS "expiresAt" FROM signup_tokens WHERE secret = %(it)s', {"it": secret})
+
+
+def unchanged(world: World, secret: str, before: dict[str, Any], since: int) -> bool:
+    """Whether the token is as it was, and no event tells otherwise."""
+    return stored(world.conn, secret) == before and world.events(since) == []
+
+
+def test_the_whole_record_comes_back(alice, conn):
+    secret = make_token(conn)
+    response = put(alice, secret, expiresAt=EXPIRY)
+    assert response.status_code == 200
+    assert response.content_type == "application/json"
+    assert response.json == {
+        "secret": secret,
+        "url": f"http://localhost/new-user?invite={secret}",
+        "name": "for friends",
+        "enabled": True,
+        "expiresAt": EXPIRY,
+        "createdAt": value(conn, "SELECT iso(now())"),
+        "createdBy": "alice@example.org",
+        "users": [],
+        "role": {"id": 3, "type": "root", "name": "Viewer", "description": "May read.", "project": None},
+    }
+    assert stored(conn, secret)["expiresAt"] == EXPIRY
+
+
+def test_the_link_begins_with_the_base_url(app, alice, conn, monkeypatch):
+    monkeypatch.setitem(app.config, "BASE_URL", "https://flags.example.org/flags")
+    secret = make_token(conn)
+    assert put(alice, secret, enabled=False).json["url"] == f"https://flags.example.org/flags/new-user?invite={secret}"
+
+
+def test_the_users_are_those_who_signed_up_with_it_oldest_first(alice, stranger, conn):
+    secret, other = make_token(conn), make_token(conn, name="for others")
+    records = [
+        sign_up(stranger, token, username=name, email=f"{name}@example.org").json
+        for token, name in ((secret, "ada"), (secret, "gone"), (secret, "zoe"), (other, "else"), (secret, "mia"))
+    ]
+    ada, gone, zoe, _, mia = records
+    age = "UPDATE signup_token_users SET created_at = now() - make_interval(days => %s) WHERE user_id = %s"
+    for days, record in ((1, zoe), (2, ada), (4, gone), (3, mia)):
+        conn.execute(age, [days, record["id"]])
+    conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [gone["id"]])
+    assert put(alice, secret, enabled=False).json["users"] == [mia, ada, zoe]
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_a_token_is_switched_and_the_expiry_stays(world, alice, conn, enabled):
+    secret = make_token(conn, enabled=not enabled)
+    before, since = stored(conn, secret), world.last_event_id()
+    response = put(alice, secret, enabled=enabled)
+    assert response.status_code == 200
+    assert response.json["enabled"] is enabled
+    assert response.json["expiresAt"] == before["expiresAt"]
+    assert stored(conn, secret) == before | {"enabled": enabled}
+    (event,) = world.events(since)
+    assert (event["pre_data"], event["data"]) == (before, before | {"enabled": enabled})
+
+
+def test_both_can_change_at_once_and_one_event_tells_of_both(world, alice, conn):
+    secret = make_token(conn)
+    other = make_token(conn, name="another")
+    before, since, untouched = stored(conn, secret), world.last_event_id(), stored(conn, other)
+    assert put(alice, secret, enabled=False, expiresAt=EXPIRY).status_code == 200
+    after = before | {"enabled": False, "expiresAt": EXPIRY}
+    assert stored(conn, secret) == after
+    assert stored(conn, other) == untouched
+    (event,) = world.events(since)
+    assert event["type"] == "public-signup-token-updated"
+    assert (event["created_by"], event["created_by_user_id"]) == ("alice@example.org", alice.id)
+    assert (event["pre_data"], event["data"]) == (before, after)
+    assert list(event["data"]) == list(event["pre_data"]) == ["id", "name", "enabled", "expiresAt"]
+    assert event["tags"] == []
+    assert event["project"] is event["environment"] is event["feature_name"] is None
+
+
+@pytest.mark.parametrize(("milliseconds", "enabled"), [(-1, False), (0, False), (1, True)])
+def test_a_token_works_until_its_instant(alice, conn, milliseconds, enabled):
+    secret = make_token(conn, expires_in=timedelta(days=9))
+    instant = value(conn, "SELECT now()") + timedelta(milliseconds=milliseconds)
+    response = put(alice, secret, expiresAt=instant.isoformat())
+    assert response.status_code == 200
+    assert response.json["enabled"] is enabled
+    assert stored(conn, secret)["enabled"] is True
+    assert value(conn, "SELECT expires_at FROM signup_tokens") == instant
+
+
+def test_an_expired_token_is_reported_disabled_even_when_it_is_enabled(world, alice, conn):
+    secret = make_token(conn, expires_in=timedelta(days=-1), enabled=False)
+    since = world.last_event_id()
+    response = put(alice, secret, enabled=True)
+    assert response.status_code == 200
+    assert response.json["enabled"] is False
+    assert stored(conn, secret)["enabled"] is True
+    assert [event["data"]["enabled"] for event in world.events(since)] == [True]
+
+
+def test_a_later_expiry_revives_a_token(world, alice, stranger, conn):
+    secret = make_token(conn, expires_in=timedelta(days=-1))
+    since = world.last_event_id()
+    assert sign_up(stranger, secret).status_code == 403
+    assert put(alice, secret, expiresAt=EXPIRY).json["enabled"] is True
+    (event,) = world.events(since)
+    assert (event["pre_data"]["enabled"], event["data"]["enabled"]) == (True, True)
+    assert sign_up(stranger, secret).status_code == 200
+
+
+def test_a_later_expiry_does_not_revive_what_was_disabled_by_hand(alice, stranger, conn):
+    secret = make_token(conn, expires_in=timedelta(days=-1))
+    assert put(alice, secret, enabled=False).status_code == 200
+    assert put(alice, secret, expiresAt=EXPIRY).json["enabled"] is False
+    assert stored(conn, secret)["enabled"] is False
+    assert sign_up(stranger, secret).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("sent", "instant"),
+    [
+        ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000Z"),
+        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"),
+        ("9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"),
+        ("2024-02-29T12:00:00+02:00", "2024-02-29T10:00:00.000Z"),
+        ("2024-12-31T23:00:00-05:30", "2025-01-01T04:30:00.000Z"),
+        ("2099-05-31t12:00:00z", "2099-05-31T12:00:00.000Z"),
+        ("2099-05-31T12:00:00.5Z", "2099-05-31T12:00:00.500Z"),
+        ("2099-05-31T12:00:00.1239999Z", "2099-05-31T12:00:00.123Z"),
+        ("2099-05-31T12:00:00.123456789+00:00", "2099-05-31T12:00:00.123Z"),
+    ],
+)
+def test_the_expiry_may_be_any_instant(alice, conn, sent, instant):
+    secret = make_token(conn)
+    response = put(alice, secret, expiresAt=sent)
+    assert response.status_code == 200
+    assert response.json["expiresAt"] == instant
+    assert response.json["enabled"] is (instant > "2098")
+    assert stored(conn, secret)["expiresAt"] == instant
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "body"),
+        ([], "body"),
+        ([{"enabled": False}], "body"),
+        ("enabled", "body"),
+        (7, "body"),
+        *(({"enabled": wrong}, "enabled") for wrong in (None, "true", "false", "", 1, 0, 1.0, [], {})),
+        *(({"expiresAt": wrong}, "expiresAt") for wrong in (None, "", 0, 4102444800000, True, [], {}, "tomorrow", "2099-05-31")),
+        *(
+            ({"expiresAt": f"2099-05-31T{wrong}"}, "expiresAt")
+            for wrong in ("12:00:00", "12:00Z", "12:00:00+02", "25:00:00Z", "12:00:00Z ")
+        ),
+        *(({"expiresAt": f"2099-{wrong}T12:00:00Z"}, "expiresAt") for wrong in ("02-30", "13-01", "00-10", "5-31", "151")),
+        ({"expiresAt": "2099-05-31T12:00:00+25:00"}, "expiresAt"),
+        ({"expiresAt": "9999-12-31T23:59:59-01:00"}, "expiresAt"),
+        ({"expiresAt": "+12099-05-31T12:00:00Z"}, "expiresAt"),
+        ({"expiresAt": "٢٠٩٩-05-31T12:00:00Z"}, "expiresAt"),
+        ({"expiresAt": "2099-05-31T12:00:00\0Z"}, "expiresAt"),
+        ({"expiresAt": "infinity"}, "expiresAt"),
+        ({"enabled": False, "name": "another"}, "name"),
+        ({"enabled": False, "secret": "0" * 32}, "secret"),
+        ({"enabled": False, "expiresAt": "never"}, "expiresAt"),
+        ({"enabled": None, "expiresAt": EXPIRY}, "enabled"),
+        ({"Enabled": False}, "Enabled"),
+    ],
+)
+def test_a_body_that_does_not_fit_changes_nothing(world, alice, conn, body, field):
+    secret = make_token(conn)
+    before, since = stored(conn, secret), world.last_event_id()
+    response = alice.put(f"/api/admin/invite-link/tokens/{secret}", json=body)
+    assert refusal(response) == (400, "ValidationError")
+    assert f"{field}: " in response.json["message"]
+    assert unchanged(world, secret, before, since)
+
+
+@pytest.mark.parametrize("secret", ["0" * 32, "for friends", "%00", "%F0%9F%90%98", "x" * 5000])
+def test_an_unknown_secret_is_404_once_the_body_fits(world, alice, conn, secret):
+    known = make_token(conn)
+    before, since = stored(conn, known), world.last_event_id()
+    assert refusal(put(alice, secret, enabled="true")) == (400, "ValidationError")
+    assert refusal(put(alice, secret, enabled=False)) == (404, "NotFoundError")
+    assert unchanged(world, known, before, since)
+
+
+def test_a_secret_is_exact(world, alice, conn):
+    secret = make_token(conn, secret="abcdef0123456789abcdef0123456789")
+    before, since = stored(conn, secret), world.last_event_id()
+    for similar in (secret.upper(), secret[:-1], secret + "0", secret + "%20", secret[:-1] + "%25", secret + "/"):
+        assert refusal(put(alice, similar, enabled=False)) == (404, "NotFoundError")
+    assert unchanged(world, secret, before, since)
+
+
+def test_only_administrators_change_tokens(world, eve, victor, olga, stranger, conn):
+    secret = make_token(conn)
+    before, since = stored(conn, secret), world.last_event_id()
+    for caller in (eve, victor, olga, world.api_key("client"), world.api_key("frontend")):
+        for path in (secret, "unknown"):
+            assert refusal(put(caller, path, enabled="nonsense")) == (403, "NoAccessError")
+    assert refusal(put(stranger, secret, enabled="nonsense")) == (401, "AuthenticationRequired")
+    assert unchanged(world, secret, before, since)
+
+
+def test_what_changes_nothing_is_no_change(world, alice, conn):
+    secret = make_token(conn)
+    put(alice, secret, expiresAt="2099-05-31T12:00:00Z")
+    before, since = stored(conn, secret), world.last_event_id()
+    for same in ({"enabled": True}, {"expiresAt": "2099-05-31T12:00:00Z"}, {"expiresAt": "2099-05-31T14:00:00+02:00", "enabled": True}):
+        response = put(alice, secret, **same)
+        assert response.status_code == 200
+        assert response.json["expiresAt"] == "2099-05-31T12:00:00.000Z"
+    assert unchanged(world, secret, before, since)
+
+
+def test_the_author_is_the_address_else_the_user_name_else_the_name_of_the_key(world, conn):
+    secret = make_token(conn)
+    by_address = world.user("Grace", root_role=1)
+    by_name = world.user("Ida", root_role=1, email=None)
+    by_key = world.api_key(name="the pipeline's key")
+    since = world.last_event_id()
+    for number, caller in enumerate((by_address, by_name, by_key)):
+        assert put(caller, secret, expiresAt=f"209{number}-01-01T00:00:00Z").json["createdBy"] == "alice@example.org"
+    authors = [(event["created_by"], event["created_by_user_id"]) for event in world.events(since)]
+    assert authors == [("grace@example.org", by_address.id), ("ida", by_name.id), ("the pipeline's key", None)]
+
+
+def test_no_secret_gets_into_the_log(alice, stranger, conn, capsys):
+    secret = make_token(conn)
+    put(alice, secret, enabled=False)
+    put(alice, secret, enabled=True, expiresAt=EXPIRY)
+    sign_up(stranger, secret)
+    put(alice, secret, enabled="nonsense")
+    assert value(conn, "SELECT count(*) FROM events WHERE type = 'public-signup-token-updated'") == 2
+    assert secret not in value(conn, "SELECT string_agg(events::text, ' ') FROM events")
+    written = capsys.readouterr().out
+    assert "/api/admin/invite-link/tokens/<token>" in written
+    assert secret not in written
+
+
+def test_without_its_event_a_change_does_not_happen(world, alice, conn):
+    secret = make_token(conn)
+    before, since = stored(conn, secret), world.last_event_id()
+    conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> 'public-signup-token-updated') NOT VALID")
+    assert refusal(put(alice, secret, enabled=False)) == (500, "InternalError")
+    assert unchanged(world, secret, before, since)
