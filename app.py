@@ -76,6 +76,7 @@ def refuse(error: HTTPException) -> Response:
 
 # What Werkzeug says of these is written for people at a browser.
 PLAIN_MESSAGES = {
+    400: "The request cannot be understood: its address, its headers or its body are not what they say.",
     404: "There is nothing at this address.",
     405: "This address does not take that method.",
     413: "The body is larger than this service accepts.",

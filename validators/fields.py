@@ -32,8 +32,10 @@ class Text(fields.Field[str]):
             raise ValidationError("must be a string")
         if "\0" in value:
             raise ValidationError("must not contain the character NUL")
-        if any("\ud800" <= character <= "\udfff" for character in value):
-            raise ValidationError("must not contain lone surrogates")
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValidationError("must not contain lone surrogates") from None
         if len(value) < self.min:
             raise ValidationError("must not be empty" if self.min == 1 else f"must be at least {self.min} characters long")
         if self.max is not None and len(value) > self.max:

@@ -78,6 +78,8 @@ def asked(app: Flask, response: TestResponse) -> tuple[str | None, Operation | N
     path, base = environ["PATH_INFO"], app.config["BASE_PATH"]
     if base and path.startswith(f"{base}/"):
         path = path.removeprefix(base)
+    if path.startswith("//"):
+        return None, None
     try:
         endpoint, _ = app.url_map.bind_to_environ({**environ, "PATH_INFO": path}).match()
     except HTTPException:
