@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import psycopg
-from flask import Flask, Response, request
-from werkzeug.exceptions import HTTPException
+from flask import Flask, Response, current_app, request
+from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 import blueprints
@@ -23,7 +23,8 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     """The service, set up by the environment; overrides replace settings by their names, unchecked. SettingError: one makes no sense."""
     app = Flask(__name__, static_folder=None)
     app.config.from_mapping(load_settings(os.environ) | dict(overrides or {}))
-    app.config.update(PROVIDE_AUTOMATIC_OPTIONS=False, MAX_CONTENT_LENGTH=app.config["MAX_BODY_BYTES"])
+    # One byte more than we take: of a body without a length Werkzeug gives what fits, and does not say that there was more.
+    app.config.update(PROVIDE_AUTOMATIC_OPTIONS=False, MAX_CONTENT_LENGTH=app.config["MAX_BODY_BYTES"] + 1)
     # A doubled slash is another path, and a path that is not ours is 404.
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
@@ -38,7 +39,8 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
         app.cli.add_command(group)
     app.register_error_handler(HTTPException, refuse)
     app.register_error_handler(Exception, fail)
-    app.wsgi_app = Mount(app.wsgi_app, app.config["BASE_PATH"])
+    roots = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
+    app.wsgi_app = Mount(app.wsgi_app, app.config["BASE_PATH"], roots)
     if app.config["TRUSTED_PROXIES"]:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=app.config["TRUSTED_PROXIES"], x_proto=0, x_host=0)
     return app
@@ -46,7 +48,15 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
 
 def read_body() -> None:
     """Take the body in before anything else is decided: one that is too large is refused first of all, to everybody alike."""
-    request.get_data()
+    try:
+        body = request.get_data()
+    except HTTPException:
+        raise
+    except Exception as error:
+        # What a server raises where a body is badly framed is an exception of its own.
+        raise BadRequest("The body cannot be read.") from error
+    if len(body) > current_app.config["MAX_BODY_BYTES"]:
+        raise RequestEntityTooLarge
 
 
 def replace_nul(_endpoint: str | None, values: dict[str, Any] | None) -> None:

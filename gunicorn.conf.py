@@ -2,10 +2,13 @@
 
 import os
 import signal
+import socket
 import sys
 
+from gunicorn.http.errors import InvalidResponseHeader, InvalidResponseHeaderName, ParseException
 from gunicorn.workers.gthread import ThreadWorker
 
+from blueprints import request_log
 from commands import start
 from sql.migrate import DatabaseProblem
 from validators import settings
@@ -14,8 +17,13 @@ from validators.settings import SettingError
 
 try:
     chosen = settings.load(os.environ)
+    # Any port: that of the setting may be served already, by the master that loads this file again or hands over to a new one.
+    socket.create_server((chosen["HOST"], 0), family=socket.AF_INET6 if ":" in chosen["HOST"] else socket.AF_INET).close()
 except SettingError as problem:
     sys.exit(str(problem))
+except OSError as problem:
+    reason = os.strerror(problem.errno) if problem.errno > 0 else "no such name"
+    sys.exit(f"The setting HOST must be an address of this machine: {reason}.")
 
 
 class Worker(ThreadWorker):
@@ -23,13 +31,14 @@ class Worker(ThreadWorker):
 
     def handle_error(self, req, client, addr, exc):
         """400 for what cannot be parsed; the original would answer in HTML and log the path."""
-        known = type(exc).__module__.startswith("gunicorn.http")
+        known = isinstance(exc, ParseException) and not isinstance(exc, (InvalidResponseHeader, InvalidResponseHeaderName))
         status, reason = (400, "Bad Request") if known else (500, "Internal Server Error")
         name, message = ("ValidationError", "The request is not valid HTTP, or larger than this service accepts.")
         if not known:
             self.log.error("A request failed outside the application: %s", type(exc).__name__)
             name, message = ("InternalError", "Something went wrong here.")
-        body, _ = error_body(name, message)
+        body, error_id = error_body(name, message)
+        request_log.write_unparsed(status, error_id)
         head = f"HTTP/1.1 {status} {reason}\r\nConnection: close\r\nContent-Type: application/json\r\n"
         answer = f"{head}Content-Length: {len(body.encode())}\r\n\r\n{body}".encode()
         try:
@@ -53,7 +62,9 @@ loglevel = "warning"
 
 
 def on_starting(_server):
-    """Bring the database up before any worker starts; one sentence when that cannot be done."""
+    """Bring the database up before any worker starts; one sentence when that cannot be done. Who stops us now stops PostgreSQL too."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _frame: sys.exit(128 + number))
     try:
         start.bring_up(os.environ)
     except (SettingError, DatabaseProblem) as problem:

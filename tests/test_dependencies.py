@@ -1,0 +1,67 @@
+"""What setup.cfg declares, and the pins made from it."""
+
+import configparser
+import re
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.dependencies import declared
+
+ROOT = Path(__file__).parent.parent
+FILES = {"requirements.txt": (), "requirements-dev.txt": ("dev",)}
+
+
+def pins(file: str) -> dict[str, str]:
+    """The versions in a requirements file by canonical name. Each line is one exact pin."""
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    found = [re.fullmatch(r"([A-Za-z0-9._-]+)==([A-Za-z0-9.+!]+)", line) for line in lines]
+    assert None not in found, lines
+    return {canonicalize_name(match[1]): match[2] for match in found if match}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_dependency_is_pinned(file):
+    wanted = [Requirement(text) for text in declared(*FILES[file])]
+    assert {canonicalize_name(it.name) for it in wanted} - pins(file).keys() == set()
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_so_is_all_that_they_depend_on(file):
+    seen: set[tuple[str, frozenset[str]]] = set()
+    ahead = [Requirement(text) for text in declared(*FILES[file])]
+    while ahead:
+        it = ahead.pop()
+        name, extras = canonicalize_name(it.name), frozenset(it.extras)
+        if (name, extras) not in seen:
+            seen.add((name, extras))
+            needs = (Requirement(text) for text in metadata.requires(name) or ())
+            ahead += [need for need in needs if any(applies(need, extra) for extra in ("", *extras))]
+    assert {name for name, _ in seen} == pins(file).keys()
+
+
+def applies(need: Requirement, extra: str) -> bool:
+    """Whether a package needs another here, with one of its extras or none."""
+    return need.marker is None or need.marker.evaluate({"extra": extra})
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_what_is_installed_is_what_is_pinned(file):
+    assert {name: metadata.version(name) for name in pins(file)} == pins(file)
+
+
+def test_development_runs_what_users_run():
+    assert pins("requirements.txt").items() <= pins("requirements-dev.txt").items()
+
+
+def test_the_version_is_that_at_the_top_of_the_changelog():
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    headings = re.findall(r"(?m)^## (\S+) \((.+)\)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    assert headings[0][0] == config["metadata"]["version"]
+    for _, when in headings:
+        assert when == "unreleased" or re.fullmatch(r"\d{4}-\d\d-\d\d", when)
+    assert [when for _, when in headings[1:] if when == "unreleased"] == []

@@ -1,0 +1,290 @@
+"""The private PostgreSQL: every kind of path, root and ordinary users, who stops it, and what is left after it was killed."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from sql import embedded
+from sql.embedded import Server
+from sql.migrate import DatabaseProblem
+from tests.service import AS_NOBODY, IMPORT, NOBODY, Service, address_in, is_alive, postmaster_of, run, wait_until
+
+is_root = os.geteuid() == 0
+root_only = pytest.mark.skipif(not is_root, reason="only root may become another user")
+
+
+@pytest.fixture(scope="module")
+def tmp() -> Iterator[Path]:
+    """A folder with a short path that every user may enter."""
+    with tempfile.TemporaryDirectory(prefix="embedded-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def made(tmp: Path) -> Path:
+    """A data folder that has been used once, with a table in it. A start that was interrupted had left something there."""
+    server = Server(tmp / "made" / "on the way")
+    (server.folder / "postgres.new" / "base").mkdir(parents=True)
+    with psycopg.connect(server.ensure()) as conn:
+        conn.execute("CREATE SCHEMA test")
+        conn.execute("CREATE TABLE test.kept AS SELECT 1 AS one")
+    server.release()
+    return server.folder
+
+
+@pytest.fixture
+def data(made: Path) -> Iterator[Path]:
+    """That folder, with nothing running in it."""
+    yield made
+    assert postmaster_of(made) is None
+
+
+def kill(pid: int | None, number: signal.Signals = signal.SIGKILL) -> None:
+    """Send a signal to a process."""
+    assert pid is not None
+    os.kill(pid, number)
+
+
+def is_kept(url: str) -> bool:
+    """Whether the server at this address has the data."""
+    with psycopg.connect(url) as conn:
+        return conn.execute("SELECT one FROM test.kept").fetchone() == (1,)
+
+
+NAMES = ["a space", "a, comma", "'single' and \"double\"", "$HOME `id` \\n", "Größe €", "100%25", "long" * 50, "-p 5433", "--help"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_folder_may_be_called_anything(data: Path, name: str):
+    folder = data.rename(data.with_name(name))
+    server = Server(folder)
+    try:
+        url = server.ensure()
+        assert is_kept(url)
+        assert server.ensure() == url
+    finally:
+        server.release()
+        folder.rename(data)
+    assert postmaster_of(data) is None
+    # Where a socket could not have been in the folder, its place is gone too.
+    assert not [path for path in Path("/tmp").glob("flags-postgres-*") if f"host={path}" in url.replace("%2F", "/")]
+
+
+def test_the_folder_may_be_relative(data: Path, monkeypatch):
+    monkeypatch.chdir(data.parent)
+    server = Server(Path(data.name))
+    monkeypatch.chdir("/")
+    assert is_kept(server.ensure())
+    server.release()
+    assert postmaster_of(data) is None
+
+
+def test_the_folder_may_be_a_link_to_a_longer_path(data: Path):
+    target = data.rename(data.with_name("far" * 60))
+    data.symlink_to(target)
+    server = Server(data)
+    try:
+        assert is_kept(server.ensure())
+    finally:
+        server.release()
+        data.unlink()
+        target.rename(data)
+
+
+def test_it_can_be_reached_by_its_socket_alone_and_by_nobody_else(data: Path):
+    server = Server(data)
+    with psycopg.connect(server.ensure()) as conn:
+        assert conn.execute("SHOW listen_addresses").fetchone() == ("",)
+        assert conn.execute("SHOW server_encoding").fetchone() == ("UTF8",)
+        assert conn.execute("SHOW data_checksums").fetchone() == ("on",)
+    server.release()
+    for private in (data / "postgres", data / "socket"):
+        assert private.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_an_interrupted_start_had_left_is_gone(data: Path):
+    assert not (data / "postgres.new").exists()
+
+
+def test_it_runs_until_the_last_who_asked_for_it_lets_go(data: Path):
+    first, second = Server(data), Server(data)
+    url = first.ensure()
+    assert second.ensure() == first.ensure() == url
+    postmaster = postmaster_of(data)
+    first.release()
+    first.release()
+    assert is_kept(url)
+    second.release()
+    assert not is_alive(postmaster)
+
+
+def test_a_fork_does_not_let_go_of_it(data: Path):
+    server = Server(data)
+    url = server.ensure()
+    child = os.fork()
+    if child == 0:
+        server.release()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert is_kept(url)
+    server.release()
+
+
+def test_a_server_that_somebody_is_starting_is_waited_for(data: Path):
+    server = Server(data)
+    server.ensure()
+    postmaster = postmaster_of(data)
+    log = data / "postgres" / "server.log"
+    crashes = log.read_text().count("terminating any other active server processes")
+    # A crash of one of its processes makes it start over by itself.
+    kill(int(Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()[0]))
+    wait_until(lambda: log.read_text().count("terminating any other active server processes") > crashes, "it had noticed")
+    assert is_kept(server.ensure())
+    assert postmaster_of(data) == postmaster
+    server.release()
+
+
+def test_a_server_that_was_killed_is_started_again(data: Path):
+    killed = Server(data)
+    killed.ensure()
+    postmaster = postmaster_of(data)
+    kill(postmaster)
+    assert is_kept(killed.ensure())
+    assert postmaster_of(data) != postmaster
+    killed.release()
+
+
+def test_a_process_that_has_the_number_of_the_killed_server_is_no_obstacle(data: Path):
+    server = Server(data)
+    server.ensure()
+    lock = (data / "postgres" / "postmaster.pid").read_text()
+    server.release()
+    with subprocess.Popen(["sleep", "60"]) as somebody:
+        try:
+            (data / "postgres" / "postmaster.pid").write_text(lock.replace(lock.split()[0], str(somebody.pid), 1))
+            assert is_kept(server.ensure())
+            server.release()
+            assert somebody.poll() is None
+        finally:
+            somebody.terminate()
+
+
+def test_letting_go_of_a_server_that_was_killed_says_nothing(data: Path):
+    server = Server(data)
+    server.ensure()
+    kill(postmaster_of(data))
+    server.release()
+    assert is_kept(server.ensure())
+    server.release()
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "sentence"),
+    [
+        (
+            "PG_VERSION",
+            "17\n",
+            "was made by PostgreSQL 17; this version runs PostgreSQL 18. Dump it with the older version and restore it with this one.",
+        ),
+        (
+            "postgresql.conf",
+            "no = such setting\n",
+            "failed (pg_ctl): pg_ctl: could not start server. Its log is postgres/server.log there.",
+        ),
+    ],
+)
+def test_a_folder_that_cannot_be_used_is_refused_in_one_sentence(data: Path, file: str, text: str, sentence: str):
+    spoilt = data / "postgres" / file
+    before = spoilt.read_text()
+    spoilt.write_text(text)
+    with pytest.raises(DatabaseProblem) as problem:
+        Server(data).ensure()
+    spoilt.write_text(before)
+    assert str(problem.value).endswith(f"{data} {sentence}")
+
+
+@pytest.mark.parametrize(("place", "reason"), [("a file", "File exists"), ("a file/data", "Not a directory")])
+def test_a_folder_that_cannot_be_one_is_refused_in_one_sentence(tmp: Path, place: str, reason: str):
+    (tmp / "a file").touch()
+    done = run(*IMPORT, DATA_DIR=tmp / place)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"The data folder {tmp / place} cannot be used: {reason}.\n"
+
+
+def test_a_cluster_that_cannot_be_made_is_refused_in_one_sentence(tmp: Path, monkeypatch):
+    monkeypatch.setattr(embedded, "BINARIES", tmp)
+    (tmp / "initdb").write_text("#!/bin/sh\nexit 3\n")
+    (tmp / "initdb").chmod(0o755)
+    with pytest.raises(DatabaseProblem, match=r"failed \(initdb\): exit status 3\.$"):
+        Server(tmp / "never").ensure()
+    assert not (tmp / "never" / "postgres").exists()
+
+
+@root_only
+def test_root_may_keep_it_where_only_root_may_go(tmp: Path):
+    closed = tmp / "closed"
+    closed.mkdir(mode=0o700)
+    server = Server(closed / "data")
+    with psycopg.connect(server.ensure()) as conn:
+        assert conn.execute("SELECT 1").fetchone() == (1,)
+    postmaster = postmaster_of(server.folder)
+    assert Path(f"/proc/{postmaster}").stat().st_uid == server.cluster.stat().st_uid != 0
+    assert (closed.stat().st_mode & 0o777, closed.stat().st_uid) == (0o700, 0)
+    server.release()
+    assert not is_alive(postmaster)
+
+
+@pytest.fixture(scope="module")
+def readable() -> None:
+    """Skips where an ordinary user cannot run the project at all."""
+    done = run(*IMPORT, prefix=AS_NOBODY, PORT="none")
+    if "The setting PORT" not in done.stderr:
+        pytest.skip("an ordinary user cannot read this Python or this project")
+
+
+@root_only
+@pytest.mark.usefixtures("readable")
+def test_an_ordinary_user_can_start_afresh(tmp: Path):
+    home = tmp / "home"
+    home.mkdir()
+    os.chown(home, NOBODY, NOBODY)
+    done = run(*IMPORT, prefix=AS_NOBODY, DATA_DIR=home / "data")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert (home / "data" / "postgres").stat().st_uid == NOBODY
+    assert postmaster_of(home / "data") is None
+
+
+@root_only
+@pytest.mark.usefixtures("readable")
+def test_what_root_has_started_its_owner_can_start_too(data: Path):
+    subprocess.run(["chown", "--recursive", f"{NOBODY}:{NOBODY}", str(data)], check=True)
+    for lock in ("starting.lock", "in-use.lock"):
+        (data / lock).unlink()
+    server = Server(data)
+    assert is_kept(server.ensure())
+    assert Path(f"/proc/{postmaster_of(data)}").stat().st_uid == NOBODY
+    server.release()
+    with Service(DATA_DIR=data, prefix=AS_NOBODY) as service:
+        assert is_kept(address_in(data))
+        assert Path(f"/proc/{service.process.pid}").stat().st_uid == NOBODY
+        postmaster = postmaster_of(data)
+        assert service.stop() == 0
+    assert not is_alive(postmaster)
+
+
+def test_who_deletes_the_folder_can_still_stop(made: Path):
+    server = Server(made)
+    server.ensure()
+    postmaster = postmaster_of(made)
+    shutil.rmtree(made)
+    server.release()
+    # It would notice within a minute.
+    kill(postmaster, signal.SIGQUIT)

@@ -1,0 +1,135 @@
+"""How the real service stops: requests in flight are answered, gunicorn ends, PostgreSQL goes last; and what a crash or a reload leaves."""
+
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from sql import connect, signup_tokens
+from tests.service import PATIENCE, Answer, Service, address_in, is_alive, postmaster_of, wait_until
+
+KEY = "*:*.the-key-of-these-tests"
+
+
+@pytest.fixture(scope="module")
+def tmp() -> Iterator[Path]:
+    """A folder with a short path that every user may enter."""
+    with tempfile.TemporaryDirectory(prefix="stop-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture
+def data(tmp: Path) -> Iterator[Path]:
+    """The data folder of all these tests, each of which leaves it without a server."""
+    yield tmp / "data"
+    assert postmaster_of(tmp / "data") is None
+
+
+def service_on(data: Path) -> Service:
+    """A service whose API key we know."""
+    return Service(DATA_DIR=data, INIT_ADMIN_API_TOKENS=KEY)
+
+
+def is_refused(service: Service) -> bool:
+    """Whether nobody is served any more; until its last worker has gone, the port can still be connected to."""
+    try:
+        service.get("/health", timeout=0.3)
+    except OSError:
+        return True
+    return False
+
+
+def terminate(service: Service) -> None:
+    """What a process manager does."""
+    service.process.terminate()
+
+
+def press_ctrl_c(service: Service) -> None:
+    """What a terminal does, for somebody impatient: the whole process group gets it, and again."""
+    os.killpg(service.process.pid, signal.SIGINT)
+    wait_until(lambda: is_refused(service), "nobody was served any more")
+    os.killpg(service.process.pid, signal.SIGINT)
+
+
+@pytest.mark.parametrize("stop", [terminate, press_ctrl_c])
+def test_a_request_in_flight_is_answered_then_gunicorn_ends_then_postgresql(data: Path, stop: Callable[[Service], None]):
+    answers: list[Answer] = []
+    with service_on(data) as service, connect(address_in(data)) as conn:
+        pids = {service.process.pid, postmaster_of(data), *service.workers}
+        token = signup_tokens.insert(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")
+        with conn.transaction():
+            conn.execute("SELECT FROM signup_tokens FOR UPDATE")
+            path = f"/api/admin/invite-link/tokens/{token['secret']}"
+            put = {"json": {"enabled": False}, "headers": {"Authorization": KEY}}
+            request = threading.Thread(target=lambda: answers.append(service.request("PUT", path, **put)))
+            request.start()
+            wait_until(lambda: conn.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None, "the request waited")
+            stop(service)
+            wait_until(lambda: is_refused(service), "nobody was served any more")
+            assert answers == []
+            assert all(map(is_alive, pids))
+        request.join()
+        assert [(answer.status, answer.json["secret"], answer.json["enabled"]) for answer in answers] == [(200, token["secret"], False)]
+        assert service.process.wait(PATIENCE) == 0
+        assert not any(map(is_alive, pids))
+        assert postmaster_of(data) is None
+        assert "Traceback" not in service.err
+        assert [line["status"] for line in service.lines if line["method"] == "PUT"] == [200]
+
+
+@pytest.mark.parametrize(
+    ("folder", "made", "number"), [("data", "postgres/postmaster.pid", signal.SIGTERM), ("new", "postgres.new", signal.SIGINT)]
+)
+def test_who_stops_it_before_it_serves_leaves_no_postgresql_behind(tmp: Path, folder: str, made: str, number: signal.Signals):
+    data = tmp / folder
+    service = service_on(data).start()
+    try:
+        wait_until((data / made).exists, f"{made} was there")
+        postmaster = postmaster_of(data)
+        os.killpg(service.process.pid, number)
+        assert service.process.wait(PATIENCE) == 128 + number
+        assert not is_alive(postmaster)
+        assert postmaster_of(data) is None
+        assert "Traceback" not in service.err
+    finally:
+        service.end()
+
+
+def test_a_reload_goes_on_serving_and_another_service_that_stops_leaves_postgresql_alone(data: Path):
+    with service_on(data) as service:
+        before, statuses = service.workers, []
+        service.process.send_signal(signal.SIGHUP)
+
+        def is_done() -> bool:
+            statuses.append(service.get("/ready").status)
+            return bool(service.workers) and not service.workers & before
+
+        wait_until(is_done, "all workers were new")
+        statuses.append(service.get("/api/admin/insights", headers={"Authorization": KEY}).status)
+        assert set(statuses) == {200}
+        postmaster = postmaster_of(data)
+        with service_on(data) as other:
+            assert postmaster_of(data) == postmaster
+            assert other.stop() == 0
+        assert is_alive(postmaster)
+        assert service.get("/api/admin/insights", headers={"Authorization": KEY}).status == 200
+
+
+def test_a_start_after_kill_9_recovers(data: Path):
+    with service_on(data) as killed:
+        workers = killed.workers
+        assert killed.stop(signal.SIGKILL) == -signal.SIGKILL
+        assert is_alive(postmaster_of(data))
+        wait_until(lambda: not any(map(is_alive, workers)), "the workers had noticed")
+    with service_on(data) as service:
+        assert service.get("/api/admin/insights", headers={"Authorization": KEY}).status == 200
+        assert "Traceback" not in service.err
+        postmaster = postmaster_of(data)
+        assert service.stop() == 0
+    assert not is_alive(postmaster)

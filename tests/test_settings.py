@@ -1,0 +1,259 @@
+"""The settings: defaults, files for secrets, and a sentence that names each one that makes no sense."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.service import GUNICORN, IMPORT, run_together
+from validators.settings import SETTINGS, SettingError, load
+
+SECRETS = [setting.name for setting in SETTINGS if setting.secret]
+
+NUMBERS = ["x", "-1", "1.5", "1e3", " 5", "5 ", "0x10", "５", "+5", "1_000", "9" * 10, "9" * 400, "\ud800"]  # a full-width five among them
+
+# What makes no sense. Whole numbers have the edges of their range besides.
+SENSELESS = {
+    "DATABASE_URL": [
+        *(
+            "x",
+            "mysql://u@h/d",
+            "postgresql:/h/d",
+            "postgresql//h",
+            "host=h dbname=d",
+            "postgresql://u:p@h:x/d",
+            "postgresql://u:p@h:123456/d",
+        ),
+        *("postgresql://u:a/b@h/d", "postgresql://u:a@b@h/d", "postgresql://u:a b@h/d", "postgresql://u:a%zz@h/d", "postgresql://u:a%@h/d"),
+        *("postgresql://h/d/e", "postgresql://[::1/d", " postgresql://h/d", "postgresql://h/d\n", "postgresql://h/\udcff"),
+    ],
+    "DATA_DIR": ["a\nb", "\x1b[31m", "data\x7f", "\udcff"],
+    "HOST": ["a b", "http://h", "[::1]", "h/p", "é", "h\n", "*", "127.0.0.1,::1"],
+    "BASE_URL": [
+        *(
+            "x",
+            "h.example",
+            "//h",
+            "ftp://h",
+            "http://",
+            "http:///p",
+            "http://:80",
+            "http://h:x",
+            "http://h:0",
+            "http://h:65536",
+            "https:h",
+        ),
+        *(
+            "http://h?q",
+            "http://h/?",
+            "http://h/#",
+            "http://u@h",
+            "http://u:p@h",
+            "http://h/a b",
+            "http://h//a",
+            "http://h/a//",
+            "http://h/%41",
+        ),
+        *("http://h\n", " http://h", "http://h/é", "http://h é", "http://[::1", "http://h/a?b=c", "javascript:alert(1)"),
+    ],
+    "WEB_CONCURRENCY": ["0", "257"],
+    "THREADS": ["0", "513"],
+    "DATABASE_POOL_SIZE": ["0", "513"],
+    "PORT": ["0", "65536"],
+    "SESSION_TTL_HOURS": ["0", "8761"],
+    "BCRYPT_ROUNDS": ["9", "21"],
+    "PASSWORD_MIN_LENGTH": ["0", "73"],
+    "MAX_BODY_BYTES": ["1023", "104857601"],
+    "LOGIN_FREE_FAILURES": ["0", "1001"],
+    "LOGIN_MAX_WAIT_SECONDS": ["0", "86401"],
+    "LOGIN_ATTEMPTS_PER_MINUTE": ["0", "100001"],
+    "INIT_ADMIN_USERNAME": ["a@b", " a", "a ", "\n", "x" * 256, "\udcff"],
+    "INIT_ADMIN_PASSWORD": ["1234567", "é" * 7, "x" * 73, "é" * 37, "\udcffsixteen-and-more"],
+    "INIT_ADMIN_API_TOKENS": [
+        *("x" * 15, "x" * 256, f"{'x' * 16},", f",{'x' * 16}", f"{'x' * 16},,{'y' * 16}", f"{'x' * 16},{'x' * 16}", "eight888 eight888"),
+        *(f"{'x' * 16}\t{'y' * 16}", f"{'x' * 16}\udcff", f"{'x' * 16}\x00"),
+    ],
+    "TRUSTED_PROXIES": ["11"],
+}
+
+WHOLE_NUMBERS = [setting.name for setting in SETTINGS if setting.read.__qualname__.startswith("whole_number")]
+CASES = [(name, text) for name, texts in SENSELESS.items() for text in [*texts, *(NUMBERS if name in WHOLE_NUMBERS else ())]]
+
+
+@pytest.mark.parametrize(("name", "text"), CASES, ids=[f"{name}={text[:20]!a}" for name, text in CASES])
+def test_a_value_that_makes_no_sense_is_refused_with_a_sentence_that_names_it(name: str, text: str):
+    with pytest.raises(SettingError) as problem:
+        load({name: text})
+    sentence = str(problem.value)
+    assert sentence.startswith(f"The setting {name} must ")
+    assert sentence.endswith(".")
+    assert sentence.isprintable()
+    assert len(text) < 3 or text not in sentence
+
+
+def test_every_setting_has_values_that_make_no_sense():
+    assert set(SENSELESS) == {setting.name for setting in SETTINGS}
+
+
+SENSIBLE = {
+    "DATABASE_URL": [
+        *(
+            "postgresql://u:p@h:5432/d",
+            "postgres://h",
+            "postgresql://",
+            "postgresql:///d?host=/run/postgresql",
+            "postgresql://[::1]:5432/d",
+        ),
+        *(
+            "postgresql://u:a%2Fb%40%20@h/d",
+            "postgresql://u@h1:1,h2:2/d?target_session_attrs=read-write",
+            "postgresql://%2Frun/d",
+            "postgresql://u:?#=@h/d",
+        ),
+    ],
+    "DATA_DIR": ["/", "a b", "~", "é", "data/", "../x", "a,b", "'\""],
+    "HOST": ["0.0.0.0", "::", "::1", "localhost", "flags.example.org", "my_host"],
+    "PORT": ["1", "65535", "0080"],
+    "BASE_URL": ["http://h", "https://flags.example.org:8443/a/b-c_d.e~f", "http://[::1]:1", "http://127.0.0.1", "http://my_host"],
+    "WEB_CONCURRENCY": ["1", "256"],
+    "PASSWORD_MIN_LENGTH": ["1", "72"],
+    "MAX_BODY_BYTES": ["1024", "104857600"],
+    "BCRYPT_ROUNDS": ["10", "20"],
+    "TRUSTED_PROXIES": ["0", "10"],
+    "INIT_ADMIN_USERNAME": ["a", "x" * 255, "ada lovelace", "é"],
+    "INIT_ADMIN_PASSWORD": ["12345678", "x" * 72, " with spaces ", "é" * 36],
+    "INIT_ADMIN_API_TOKENS": ["x" * 16, "x" * 255, '*:*.é!"§$%&/()=?-long-enough'],
+}
+
+
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in SENSIBLE.items() for text in texts])
+def test_what_makes_sense_is_taken(name: str, text: str):
+    value = load({name: text})[name]
+    expected = int(text) if name in WHOLE_NUMBERS else Path(text) if name == "DATA_DIR" else (text,) if name.endswith("TOKENS") else text
+    assert value == expected
+
+
+DEFAULTS = {
+    "DATABASE_URL": None,
+    "DATA_DIR": Path("data"),
+    "HOST": "127.0.0.1",
+    "PORT": 4242,
+    "BASE_URL": "http://127.0.0.1:4242",
+    "WEB_CONCURRENCY": 2,
+    "THREADS": 16,
+    "DATABASE_POOL_SIZE": 8,
+    "SESSION_TTL_HOURS": 48,
+    "BCRYPT_ROUNDS": 12,
+    "PASSWORD_MIN_LENGTH": 8,
+    "MAX_BODY_BYTES": 1048576,
+    "LOGIN_FREE_FAILURES": 5,
+    "LOGIN_MAX_WAIT_SECONDS": 900,
+    "LOGIN_ATTEMPTS_PER_MINUTE": 30,
+    "INIT_ADMIN_USERNAME": "admin",
+    "INIT_ADMIN_PASSWORD": None,
+    "INIT_ADMIN_API_TOKENS": None,
+    "TRUSTED_PROXIES": 0,
+    "BASE_PATH": "",
+}
+
+
+def test_each_has_a_default():
+    assert load({}) == DEFAULTS
+
+
+def test_empty_is_as_good_as_not_set():
+    assert load({f"{setting.name}{end}": "" for setting in SETTINGS for end in ("", "_FILE")}) == DEFAULTS
+
+
+@pytest.mark.parametrize(
+    ("given", "base_url", "path"),
+    [
+        ({"HOST": "::1", "PORT": "80"}, "http://[::1]:80", ""),
+        ({"HOST": "flags.example.org"}, "http://flags.example.org:4242", ""),
+        ({"BASE_URL": "https://example.org/"}, "https://example.org", ""),
+        ({"BASE_URL": "https://example.org/a/flags/"}, "https://example.org/a/flags", "/a/flags"),
+    ],
+)
+def test_the_base_url_has_no_slash_at_its_end(given: dict[str, str], base_url: str, path: str):
+    settings = load(given)
+    assert (settings["BASE_URL"], settings["BASE_PATH"]) == (base_url, path)
+
+
+def test_api_keys_are_separated_by_commas():
+    keys = ("x" * 16, "y" * 16, "z" * 16)
+    assert load({"INIT_ADMIN_API_TOKENS": f" {keys[0]} ,{keys[1]}, {keys[2]}"})["INIT_ADMIN_API_TOKENS"] == keys
+
+
+def test_the_first_password_is_as_long_as_all_others_have_to_be():
+    settings = {"INIT_ADMIN_PASSWORD": "x" * 19, "PASSWORD_MIN_LENGTH": "20"}
+    with pytest.raises(SettingError) as problem:
+        load(settings)
+    assert str(problem.value) == "The setting INIT_ADMIN_PASSWORD must be at least 20 characters long."
+    assert load(settings | {"PASSWORD_MIN_LENGTH": "19"})["INIT_ADMIN_PASSWORD"] == "x" * 19
+
+
+VALUES = {
+    "DATABASE_URL": "postgresql://u:p@h/d",
+    "INIT_ADMIN_PASSWORD": " the password ",
+    "INIT_ADMIN_API_TOKENS": "*:*.the-key-in-the-file",
+}
+
+
+@pytest.mark.parametrize("name", SECRETS)
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_a_secret_can_stand_in_a_file_with_a_line_end_or_without(tmp_path, name, end):
+    file = tmp_path / "secret"
+    file.write_bytes(VALUES[name].encode() + end.encode())
+    assert load({f"{name}_FILE": str(file)})[name] == load({name: VALUES[name]})[name]
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_an_empty_file_is_as_good_as_none(tmp_path, name):
+    (tmp_path / "secret").write_text("\n")
+    assert load({f"{name}_FILE": str(tmp_path / "secret")}) == DEFAULTS
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_stands_in_one_place(tmp_path, name):
+    (tmp_path / "secret").write_text(VALUES[name])
+    with pytest.raises(SettingError) as problem:
+        load({name: VALUES[name], f"{name}_FILE": str(tmp_path / "secret")})
+    assert str(problem.value) == f"Only one of the settings {name} and {name}_FILE can be given."
+
+
+@pytest.mark.parametrize("name", SECRETS)
+@pytest.mark.parametrize(
+    ("path", "reason"), [("missing", "No such file or directory"), (".", "Is a directory"), ("latin", "it is not UTF-8 text")]
+)
+def test_a_file_that_cannot_be_read_is_refused(tmp_path, name, path, reason):
+    (tmp_path / "latin").write_bytes(b"\xe9" * 20)
+    with pytest.raises(SettingError) as problem:
+        load({f"{name}_FILE": str(tmp_path / path)})
+    assert str(problem.value) == f"The file that the setting {name}_FILE names cannot be read: {reason}."
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_what_makes_no_sense_in_a_file_is_refused_like_anywhere(tmp_path, name):
+    (tmp_path / "secret").write_text("x")
+    with pytest.raises(SettingError, match=f"^The setting {name} must "):
+        load({f"{name}_FILE": str(tmp_path / "secret")})
+    (tmp_path / "secret").write_text("NUL \0 in the middle")
+    with pytest.raises(SettingError) as problem:
+        load({f"{name}_FILE": str(tmp_path / "secret")})
+    assert str(problem.value) == f"The setting {name} must be UTF-8 text without the character NUL."
+
+
+def test_what_is_no_secret_is_not_read_from_a_file():
+    assert load({"HOST_FILE": "missing"}) == DEFAULTS
+
+
+def test_the_start_is_refused_with_that_sentence_alone(tmp_path):
+    refusals = [
+        (IMPORT, {"TRUSTED_PROXIES": "all"}, "The setting TRUSTED_PROXIES must be a whole number from 0 to 10."),
+        (GUNICORN, {"TRUSTED_PROXIES": "all"}, "The setting TRUSTED_PROXIES must be a whole number from 0 to 10."),
+        (GUNICORN, {"HOST": "192.0.2.1"}, "The setting HOST must be an address of this machine: Cannot assign requested address."),
+        (GUNICORN, {"HOST": "nowhere.invalid"}, "The setting HOST must be an address of this machine: no such name."),
+    ]
+    data = tmp_path / "data"
+    done = run_together([(arguments, {"DATA_DIR": data, **given}) for arguments, given, _ in refusals])
+    assert [(it.returncode, it.stdout, it.stderr) for it in done] == [(1, "", f"{sentence}\n") for *_, sentence in refusals]
+    assert not data.exists()
