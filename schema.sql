@@ -400,7 +400,6 @@ CREATE TABLE variants (
     stickiness     text NOT NULL DEFAULT 'default',
     payload_type   text,
     payload_value  text,
-    overrides      json NOT NULL DEFAULT '[]',
     CONSTRAINT variants_pkey PRIMARY KEY (id),
     CONSTRAINT variants_flag_environment_fkey
         FOREIGN KEY (flag_id, environment) REFERENCES flag_environments ON DELETE CASCADE,
@@ -500,7 +499,10 @@ CREATE TABLE events (
     pre_data            json,
     tags                json NOT NULL DEFAULT '[]',
     CONSTRAINT events_pkey PRIMARY KEY (id),
-    CONSTRAINT events_type_not_empty CHECK (type <> '')
+    CONSTRAINT events_type_not_empty CHECK (type <> ''),
+    CONSTRAINT events_data_object CHECK (json_typeof(data) = 'object'),
+    CONSTRAINT events_pre_data_object CHECK (json_typeof(pre_data) = 'object'),
+    CONSTRAINT events_tags_array CHECK (json_typeof(tags) = 'array')
 );
 CREATE INDEX events_created_idx ON events (created_at, id);
 CREATE INDEX events_project_idx ON events (project, created_at, id) WHERE project IS NOT NULL;
@@ -520,17 +522,18 @@ CREATE TABLE past_flag_states (
     started_at  timestamptz NOT NULL,
     ended_at    timestamptz NOT NULL,
     CONSTRAINT past_flag_states_flag_fkey FOREIGN KEY (flag_id) REFERENCES flags ON DELETE CASCADE,
-    CONSTRAINT past_flag_states_state_check CHECK (state IN ('stale', 'archived'))
+    CONSTRAINT past_flag_states_state_check CHECK (state IN ('stale', 'archived')),
+    CONSTRAINT past_flag_states_in_order CHECK (started_at <= ended_at)
 );
 CREATE INDEX past_flag_states_flag_idx ON past_flag_states (flag_id);
 
 CREATE FUNCTION keep_past_flag_states() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF old.stale_since IS NOT NULL AND new.stale_since IS DISTINCT FROM old.stale_since THEN
-        INSERT INTO past_flag_states VALUES (old.id, 'stale', old.stale_since, coalesce(new.stale_since, now()));
+        INSERT INTO past_flag_states VALUES (old.id, 'stale', old.stale_since, greatest(old.stale_since, coalesce(new.stale_since, now())));
     END IF;
     IF old.archived_at IS NOT NULL AND new.archived_at IS DISTINCT FROM old.archived_at THEN
-        INSERT INTO past_flag_states VALUES (old.id, 'archived', old.archived_at, coalesce(new.archived_at, now()));
+        INSERT INTO past_flag_states VALUES (old.id, 'archived', old.archived_at, greatest(old.archived_at, coalesce(new.archived_at, now())));
     END IF;
     RETURN NULL;
 END $$;

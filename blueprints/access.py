@@ -12,6 +12,7 @@ from sql import Connection, access
 # Our choice: the transport of a session is this cookie, an opaque random value whose SHA-256 is kept.
 SESSION_COOKIE = "session"
 SAFE_METHODS = {"GET", "HEAD"}
+DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ def credentials(request: Request) -> tuple[bytes | None, bytes | None]:
     header = request.headers.get("Authorization")
     if header is not None:
         scheme, _, rest = header.partition(" ")
-        secret = rest.strip() if scheme.lower() == "bearer" else header.strip()
+        # Only these two: read as Latin-1, other bytes of a key can look like spaces.
+        secret = (rest if scheme.lower() == "bearer" else header).strip(" \t")
         # Header bytes arrive as Latin-1; a key of other characters was hashed as UTF-8, which is what those bytes are.
         return digest(secret.encode("latin-1", "replace")), None
     cookie = request.cookies.get(SESSION_COOKIE)
@@ -88,9 +90,9 @@ def refuse_cross_site(request: Request) -> None:
 
 
 def origin_of(url: str) -> str:
-    """scheme://host[:port] of a URL, as a browser writes it."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
+    """scheme://host[:port] of a URL, as a browser writes it: in lower case, without the port that its scheme implies."""
+    parts = urlsplit(url.lower())
+    return f"{parts.scheme}://{parts.netloc.removesuffix(DEFAULT_PORTS.get(parts.scheme, '/'))}"
 
 
 def where(project: str | None, environment: str | None) -> str:

@@ -1,6 +1,6 @@
 """The two event searches (api.md 3 and 9)."""
 
-from flask import Blueprint, Response, current_app
+from flask import Blueprint, Response, current_app, request
 
 from blueprints.access import require
 from blueprints.contract import operation
@@ -41,7 +41,13 @@ def search_events_deprecated() -> Response:
         asked = load(DeprecatedEventSearch())
         limit, first_id = asked.pop("limit"), asked.pop("offset")
         body = events.search_from_id(conn, asked, is_admin=actor.is_admin, viewer=actor.viewer, limit=limit, first_id=first_id)
-    response = json_response(body)
-    response.headers["Deprecation"] = "true"
-    response.headers["Link"] = f'<{current_app.config["BASE_URL"]}/api/admin/search/events>; rel="successor-version"'
+    return json_response(body)
+
+
+@bp.after_request
+def point_to_successor(response: Response) -> Response:
+    """Say with every answer of the deprecated search, refusals included, what is to be used instead."""
+    if request.endpoint == "events.search_events_deprecated":
+        response.headers["Deprecation"] = "true"
+        response.headers["Link"] = f'<{current_app.config["BASE_URL"]}/api/admin/search/events>; rel="successor-version"'
     return response

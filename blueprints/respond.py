@@ -10,16 +10,16 @@ from werkzeug.exceptions import NotFound
 from validators.errors import NameExists
 
 
-def json_response(text: str | None, status: int = 200) -> Response:
+def json_response(text: str | None) -> Response:
     """An answer of JSON text. None is 404: what was asked for is gone since the request began."""
     if text is None:
         raise NotFound("What was asked for is not there.")
-    return Response(text, status, mimetype="application/json")
+    return Response(text, mimetype="application/json")
 
 
-def empty_response(status: int = 200) -> Response:
+def empty_response() -> Response:
     """An answer with no body. It names the JSON type all the same, for clients that ask for it before they look at the body."""
-    return Response(status=status, mimetype="application/json")
+    return Response(mimetype="application/json")
 
 
 @contextmanager

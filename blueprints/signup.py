@@ -1,11 +1,12 @@
 """Signup of an invited user (api.md 8)."""
 
 from flask import Blueprint, Response, abort, current_app
+from psycopg.rows import DictRow
 
 from blueprints.access import Actor
 from blueprints.contract import operation
 from blueprints.respond import json_response, unique
-from sql import Connection, connection, events, signup_tokens, transaction, users
+from sql import connection, events, signup_tokens, transaction, users
 from sql.passwords import passwords
 from validators import load
 from validators.users import InvitedUser
@@ -23,11 +24,11 @@ def sign_up(token: str) -> Response:
     # Our choice: the body is looked at before the token, as everywhere; a stranger with a bad body learns nothing of the token.
     asked = load(InvitedUser(current_app.config["PASSWORD_MIN_LENGTH"]))
     with connection() as conn:
-        usable(conn, token)
+        usable(signup_tokens.find(conn, token))
     person = {"name": asked["name"], "username": asked.get("username"), "email": asked["email"]}
     password_hash = passwords().hash(asked["password"])
     with transaction() as conn, unique(users.TAKEN):
-        invite = usable(conn, token)
+        invite = usable(signup_tokens.hold(conn, token))
         role = invite["root_role_id"]
         user_id = users.insert(conn, **person, password_hash=password_hash, root_role=role)
         signup_tokens.add_user(conn, invite["id"], user_id)
@@ -39,9 +40,8 @@ def sign_up(token: str) -> Response:
     return json_response(body)
 
 
-def usable(conn: Connection, token: str) -> dict:
-    """The token of find_usable(); 404 when it is unknown, 403 when it is disabled or has expired."""
-    invite = signup_tokens.find_usable(conn, token)
+def usable(invite: DictRow | None) -> DictRow:
+    """The token that was found; 404 when there is none, 403 when it is disabled or has expired."""
     if invite is None:
         abort(404, "No signup token has that secret.")
     if not invite["is_usable"]:

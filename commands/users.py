@@ -119,10 +119,15 @@ def unlock(name: str) -> None:
 
     NAME is his user name or his e-mail address; the failures of both are forgotten.
     """
-    with transaction() as conn:
+    with connection() as conn:
         found = known(conn, name)
+    names = [name_digest(own) for own in (found["username"], found["email"]) if own]
+    with transaction() as conn:
+        # Rows of the throttle are locked before those of users, as in a login; forget() passes over what others hold.
+        for own in names:
+            login_throttle.name_wait(conn, own)
         users.forget_failed_logins(conn, found["id"])
-        login_throttle.forget(conn, *(name_digest(own) for own in (found["username"], found["email"]) if own))
+        login_throttle.forget(conn, *names)
     click.echo(f"User {found['id']} may log in again.")
 
 

@@ -9,6 +9,7 @@ from typing import Any, LiteralString
 
 import psycopg
 from flask import Flask, current_app
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import ConnectionPool
 
@@ -54,7 +55,7 @@ class Database:
             if self._pool is None:
                 self._pool = ConnectionPool(
                     self.url,
-                    kwargs=CONNECT,
+                    kwargs=connect_options(self.url),
                     min_size=1,
                     max_size=self.size,
                     max_idle=300,
@@ -72,12 +73,16 @@ class Database:
                 self._pool = None
 
 
-CONNECT: dict[str, Any] = {"autocommit": True, "row_factory": dict_row, "options": OPTIONS, "connect_timeout": 3}
+def connect_options(url: str) -> dict[str, Any]:
+    """How we connect, beside what the address says; its own options come first, so that ours hold."""
+    said = conninfo_to_dict(url)
+    options = f"{said.get('options') or ''} {OPTIONS}".strip()
+    return {"autocommit": True, "row_factory": dict_row, "options": options, "connect_timeout": said.get("connect_timeout") or 3}
 
 
 def connect(url: str) -> Connection:
     """A connection of one's own, set as those of the pool are."""
-    return psycopg.Connection[DictRow].connect(url, **CONNECT)
+    return psycopg.Connection[DictRow].connect(url, **connect_options(url))
 
 
 def discard_if_closed(conn: Connection) -> None:

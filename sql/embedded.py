@@ -141,13 +141,19 @@ class Server:
         """
         for lock in (self.cluster / "postmaster.pid", self.folder / "socket" / ".s.PGSQL.5432.lock"):
             if lock.exists() and Path("/proc/self/cwd").exists():
-                pid, *rest = lock.read_text().splitlines(keepends=True)
-                try:
-                    is_server = Path(f"/proc/{int(pid)}/cwd").samefile(self.cluster)
-                except FileNotFoundError:
-                    is_server = False
-                if not is_server:
-                    lock.write_text("".join([f"{os.getpid()}\n", *rest]))
+                pid, _, rest = lock.read_text().partition("\n")
+                if not pid.strip().isdecimal():
+                    # A power cut has left it empty. Nobody answers, and nobody else may start the server now.
+                    lock.unlink()
+                elif not self._is_server(int(pid)):
+                    lock.write_text(f"{os.getpid()}\n{rest}")
+
+    def _is_server(self, pid: int) -> bool:
+        """Whether a process works in the folder of our cluster. One that we may not look at is somebody else's."""
+        try:
+            return Path(f"/proc/{pid}/cwd").samefile(self.cluster)
+        except (FileNotFoundError, PermissionError):
+            return False
 
     def _stop(self) -> None:
         socket_folder = self._socket_folder()

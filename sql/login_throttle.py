@@ -54,8 +54,9 @@ FORGET_ADDRESSES = """
 
 def admit_address(conn: Connection, address: str, limits: Limits) -> int:
     """0 and the attempt is counted; or the seconds to wait, because the last minute held enough from this address."""
-    run(conn, FORGET_ADDRESSES)
+    # One's own row first: who holds rows that he tidies away must not wait for another.
     admitted = value(conn, ADMIT_ADDRESS, {"address": address, "most": limits.attempts})
+    run(conn, FORGET_ADDRESSES)
     if admitted is not None:
         return 0
     return value(conn, ADDRESS_WAIT, {"address": address}) or 1
@@ -81,12 +82,16 @@ FAIL = """
     VALUES (%(name)s, 1, clock_timestamp(),
             clock_timestamp() + make_interval(secs => CASE WHEN %(free)s <= 1 THEN 1 ELSE 0 END))
     ON CONFLICT (name_digest) DO UPDATE
-       SET failures = known.failures + 1,
-           last_failed_at = clock_timestamp(),
-           blocked_until = clock_timestamp() + make_interval(secs =>
-               CASE WHEN known.failures + 1 < %(free)s THEN 0
-                    ELSE least(%(max_wait)s, power(2, least(known.failures + 1 - %(free)s, 30)))
-               END)
+       SET (failures, last_failed_at, blocked_until) = (
+               SELECT number,
+                      clock_timestamp(),
+                      clock_timestamp() + make_interval(secs =>
+                          CASE WHEN number < %(free)s THEN 0
+                               ELSE least(%(max_wait)s, power(2, least(number - %(free)s, 30)))
+                          END)
+                 FROM (SELECT CASE WHEN known.last_failed_at < clock_timestamp() - interval '1 day' THEN 1
+                                   ELSE known.failures + 1
+                              END AS number) AS counted)
      WHERE known.blocked_until <= clock_timestamp()
     RETURNING 0
 """
@@ -105,8 +110,8 @@ FORGET_NAMES = """
 
 def fail(conn: Connection, name: bytes, limits: Limits) -> int:
     """0 and one more failure in a row is counted for this name (its SHA-256); or the seconds for which it has to wait."""
-    run(conn, FORGET_NAMES)
     counted = value(conn, FAIL, {"name": name, "free": limits.free_failures, "max_wait": limits.max_wait})
+    run(conn, FORGET_NAMES)
     return 0 if counted is not None else name_wait(conn, name) or 1
 
 

@@ -44,14 +44,22 @@ class Passwords:
     def matches(self, password: str, kept: str | None) -> bool:
         """Whether this is the password that was kept; None and too long a password cost the same time, and never match."""
         given = password.encode()
-        dummy = b"$2b$%02d$" % self.rounds + DUMMY
+        # A wrong password for a hash of a lower cost n costs 2^n; with dummies of n to m-1 that makes 2^m, as for an unknown name.
+        dummies = [self.rounds] if kept is None else range(cost_of(kept), self.rounds)
         with self._turn():
-            same = bcrypt.checkpw(given[:MAX_BYTES], dummy if kept is None else kept.encode())
+            same = kept is not None and bcrypt.checkpw(given[:MAX_BYTES], kept.encode())
+            for cost in () if same else dummies:
+                bcrypt.checkpw(given[:MAX_BYTES], b"$2b$%02d$" % cost + DUMMY)
         return same and kept is not None and len(given) <= MAX_BYTES
 
     def is_dated(self, kept: str) -> bool:
         """Whether a hash was made at another cost than today's."""
-        return kept.split("$")[2] != f"{self.rounds:02d}"
+        return cost_of(kept) != self.rounds
+
+
+def cost_of(kept: str) -> int:
+    """The cost at which a hash was made."""
+    return int(kept.split("$")[2])
 
 
 def init_app(app: Flask) -> None:

@@ -73,18 +73,25 @@ def update(conn: Connection, token_id: int, *, enabled: bool | None, expires_at:
     return one(conn, UPDATE, {"id": token_id, "enabled": enabled, "expires_at": expires_at})
 
 
-# FOR SHARE: a token that is being switched off is not used meanwhile; several signups do not wait for each other.
-FIND_USABLE = """
+FIND: LiteralString = """
     SELECT id, name, root_role_id, enabled AND expires_at > now() AS is_usable
       FROM signup_tokens
      WHERE secret = %(secret)s
-       FOR SHARE
 """
 
 
-def find_usable(conn: Connection, secret: str) -> DictRow | None:
+def find(conn: Connection, secret: str) -> DictRow | None:
     """id, name, root_role_id, and is_usable: enabled and not expired. None: unknown."""
-    return one(conn, FIND_USABLE, {"secret": secret})
+    return one(conn, FIND, {"secret": secret})
+
+
+# FOR SHARE: a token that is being switched off is not used meanwhile; several signups do not wait for each other.
+HOLD: LiteralString = FIND + " FOR SHARE"
+
+
+def hold(conn: Connection, secret: str) -> DictRow | None:
+    """The same, and the token stays as it is until the transaction ends."""
+    return one(conn, HOLD, {"secret": secret})
 
 
 ADD_USER = """

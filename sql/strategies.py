@@ -43,8 +43,7 @@ RECORD: LiteralString = (
 # The row of flag_environments is locked too: whether this is the last enabled strategy there must stay true until the commit.
 LOCK: LiteralString = (
     """
-    SELECT flags.id AS flag_id,
-           """
+    SELECT """
     + RECORD
     + """ AS record,
            (SELECT coalesce(json_agg(json_build_object('type', type, 'value', value) ORDER BY type, value), '[]')
@@ -64,7 +63,7 @@ LOCK: LiteralString = (
 
 
 def lock(conn: Connection, project: str, flag: str, environment: str, strategy_id: str) -> DictRow | None:
-    """flag_id, record and tags of a live flag's strategy, locked. None: not of this project, flag and environment."""
+    """record and tags of a live flag's strategy, locked. None: not of this project, flag and environment."""
     params = {"id": strategy_id, "project": project, "flag": flag, "environment": environment}
     return one(conn, LOCK, params)
 

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from sql import CONNECT, Connection, connect, embedded, migrate, rows, value
+from sql import Connection, connect, embedded, migrate, rows, value
 from sql.bootstrap import bring_up
 from sql.migrate import DatabaseProblem
 from tests.conftest import SETTINGS
@@ -118,7 +118,7 @@ def test_steps_are_numbered_without_a_gap(folder, name):
 
 def test_a_start_may_take_longer_than_a_request(make_database, monkeypatch):
     url = make_database()
-    monkeypatch.setitem(CONNECT, "options", "-c statement_timeout=50ms")
+    monkeypatch.setattr("sql.OPTIONS", "-c statement_timeout=50ms")
     finished: list[object] = []
     starting = threading.Thread(target=lambda: finished.append(bring_up(url, SETTINGS)))
     with psycopg.connect(url) as other:

@@ -108,12 +108,22 @@ def test_both_can_change_at_once_and_one_event_tells_of_both(world, alice, conn)
 @pytest.mark.parametrize(("milliseconds", "enabled"), [(-1, False), (0, False), (1, True)])
 def test_a_token_works_until_its_instant(alice, conn, milliseconds, enabled):
     secret = make_token(conn, expires_in=timedelta(days=9))
-    instant = value(conn, "SELECT now()") + timedelta(milliseconds=milliseconds)
-    response = put(alice, secret, expiresAt=instant.isoformat())
+    now = value(conn, "SELECT now()")
+    response = put(alice, secret, expiresAt=(now + timedelta(milliseconds=milliseconds)).isoformat())
     assert response.status_code == 200
     assert response.json["enabled"] is enabled
     assert stored(conn, secret)["enabled"] is True
-    assert value(conn, "SELECT expires_at FROM signup_tokens") == instant
+
+
+def test_what_is_stored_is_what_is_answered_and_recorded(world, alice, conn):
+    secret = make_token(conn, expires_in=timedelta(days=9))
+    put(alice, secret, expiresAt="2030-01-01T00:00:00.123100Z")
+    since = world.last_event_id()
+    assert put(alice, secret, expiresAt="2030-01-01T00:00:00.123900Z").json["expiresAt"] == "2030-01-01T00:00:00.123Z"
+    assert value(
+        conn, "SELECT iso(expires_at) = %(at)s AND expires_at = %(at)s::timestamptz FROM signup_tokens", {"at": "2030-01-01T00:00:00.123Z"}
+    )
+    assert world.events(since) == []
 
 
 def test_an_expired_token_is_reported_disabled_even_when_it_is_enabled(world, alice, conn):

@@ -1,7 +1,7 @@
 """What a request may say: one marshmallow schema per request, read here from the body or the query string."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -9,8 +9,9 @@ from flask import request
 from marshmallow import RAISE, Schema, ValidationError
 from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 
-# An unknown key is quoted in the message, but not a megabyte of it.
+# An unknown property is named in the message, but not a megabyte of it, and not a hundred thousand of them.
 QUOTED = 100
+MOST_UNKNOWN = 20
 # In bytes. gunicorn takes less, but not every server in front of this code does.
 QUERY_STRING_MAX = 8192
 
@@ -50,13 +51,9 @@ def load_query(schema: Query) -> dict[str, Any]:
         pairs = parse_qsl(request.query_string.decode("ascii"), keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
         raise BadRequest("The query string must be UTF-8, percent-encoded.") from None
-    documented = {field.data_key or name for name, field in schema.fields.items()}
-    found: dict[str, str] = {}
-    for name, text in pairs:
-        if name in found and name in documented:
-            raise BadRequest(f"{name}: must not be given more than once")
-        found[name] = text
-    return checked(schema, found)
+    given = [name for name, _ in pairs]
+    repeated = {name: ["must not be given more than once"] for name in names_of(schema) if given.count(name) > 1}
+    return checked(schema, dict(pairs), repeated)
 
 
 def parse(raw: bytes) -> Any:
@@ -85,12 +82,25 @@ def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def checked(schema: Schema, data: Any) -> dict[str, Any]:
-    """What the schema makes of the data, or 400 that names every field that was wrong."""
+def names_of(schema: Schema) -> list[str]:
+    """The fields of a schema, as a request names them."""
+    return [field.data_key or name for name, field in schema.fields.items()]
+
+
+def checked(schema: Schema, data: Any, problems: Mapping[str, list[str]] | None = None) -> dict[str, Any]:
+    """What the schema makes of the data, or 400 that names every field that was wrong, those with problems included."""
+    if schema.unknown == RAISE and isinstance(data, dict):
+        unknown = data.keys() - set(names_of(schema))
+        if len(unknown) > MOST_UNKNOWN:
+            raise BadRequest(f"body: must not hold {len(unknown)} properties that are not known here")
+    wrong: dict[str, Any] = dict(problems or {})
+    loaded = None
     try:
         loaded = schema.load(data)
     except ValidationError as error:
-        raise BadRequest("; ".join(sentences(error.messages))) from None
+        wrong = error.normalized_messages() | wrong
+    if wrong:
+        raise BadRequest("; ".join(sentences(wrong)))
     assert isinstance(loaded, dict)
     return loaded
 

@@ -126,12 +126,13 @@ def in_range(number: int, low: int, high: int) -> int:
 
 
 class DateTime(fields.Field[datetime]):
-    """An RFC 3339 date-time with an offset, as an instant in UTC. Digits beyond the microsecond are dropped."""
+    """An RFC 3339 date-time with an offset, as an instant in UTC. Digits beyond the millisecond, which answers do not have, are dropped."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> datetime:
         if isinstance(value, str) and RFC3339.fullmatch(value):
             try:
-                return datetime.fromisoformat(value.upper()).astimezone(UTC)
+                instant = datetime.fromisoformat(value.upper()).astimezone(UTC)
+                return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
             except (ValueError, OverflowError):
                 pass
         raise ValidationError("must be a date-time with an offset such as 2024-05-31T12:00:00Z")
