@@ -20,7 +20,15 @@ demo: .venv/installed ## Fill the instance with a believable company
 
 .PHONY: test
 test: .venv/installed-dev ## Run the tests on a private PostgreSQL, or on TEST_DATABASE_URL
-	@exec $(bin)/python -m pytest --cov
+	@exec $(bin)/python -m pytest -n 2 --dist loadfile -m "not slow"
+
+.PHONY: test-slow
+test-slow: .venv/installed-dev ## Run the tests that start many real processes
+	@exec $(bin)/python -m pytest -n 2 --dist loadfile -m slow
+
+.PHONY: coverage
+coverage: .venv/installed-dev ## Run all tests, and say which lines and branches they miss
+	@exec $(bin)/python -m pytest -n 2 --dist loadfile --cov
 
 .PHONY: check
 check: .venv/installed-dev ## Look for mistakes without running anything: style, types, generated files
@@ -56,6 +64,7 @@ clean: ## Remove .venv and caches, but no data
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/pip:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed; this is " + sys.version.split()[0] + ". Name another: make run PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
 
 .venv/installed: requirements.txt | .venv/bin/pip

@@ -20,6 +20,8 @@ from sql import Connection, connect, flags, projects, rows
 from tests.conftest import ADMIN_KEY
 from tests.world import Caller
 
+pytestmark = pytest.mark.slow
+
 THERE = "The demo data is there already; nothing was changed.\n"
 # Secrets are random, whatever the seed; who administered before has nothing to do with it.
 VOLATILE = {"secret", "digest"}

@@ -16,6 +16,8 @@ from tests.conftest import ADMIN_KEY
 from tests.world import Caller
 from validators.events import TYPES
 
+pytestmark = pytest.mark.slow
+
 TODAY = datetime.now(UTC).date()
 START = datetime(TODAY.year, TODAY.month, TODAY.day, tzinfo=UTC)
 SEVERAL = {"NOT_IN", "IN", "STR_ENDS_WITH", "STR_STARTS_WITH", "STR_CONTAINS"}

@@ -16,6 +16,8 @@ from sql.embedded import Server
 from sql.migrate import DatabaseProblem
 from tests.service import AS_NOBODY, IMPORT, NOBODY, Service, address_in, is_alive, postmaster_of, run, wait_until
 
+pytestmark = pytest.mark.slow
+
 is_root = os.geteuid() == 0
 root_only = pytest.mark.skipif(not is_root, reason="only root may become another user")
 

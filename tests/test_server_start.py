@@ -16,6 +16,8 @@ from sql import connect, value
 from tests.service import IMPORT, PATIENCE, ROOT, Service, address_in, free_port, is_alive, postmaster_of, run, run_together
 from tests.world import Caller
 
+pytestmark = pytest.mark.slow
+
 HEADLINE = "The database is new"
 
 

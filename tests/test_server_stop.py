@@ -13,6 +13,8 @@ import pytest
 from sql import connect, signup_tokens
 from tests.service import PATIENCE, Answer, Service, address_in, is_alive, postmaster_of, wait_until
 
+pytestmark = pytest.mark.slow
+
 KEY = "*:*.the-key-of-these-tests"
 
 
