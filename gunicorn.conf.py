@@ -61,10 +61,22 @@ errorlog = "-"
 loglevel = "warning"
 
 
+def refuse_taken_port():
+    """Before a database is made and its secrets are shown. A master that hands over to a new one holds the port on purpose."""
+    if "GUNICORN_FD" in os.environ or "LISTEN_FDS" in os.environ:
+        return
+    family = socket.AF_INET6 if ":" in chosen["HOST"] else socket.AF_INET
+    try:
+        socket.create_server((chosen["HOST"], chosen["PORT"]), family=family).close()
+    except OSError as problem:
+        sys.exit(f"Port {chosen['PORT']} of {chosen['HOST']} cannot be served: {os.strerror(problem.errno)}. Set PORT to another one.")
+
+
 def on_starting(_server):
     """Bring the database up before any worker starts; one sentence when that cannot be done. Who stops us now stops PostgreSQL too."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _frame: sys.exit(128 + number))
+    refuse_taken_port()
     try:
         start.bring_up(os.environ)
     except (SettingError, DatabaseProblem) as problem:

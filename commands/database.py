@@ -51,7 +51,7 @@ def found_database() -> Iterator[str]:
     before = signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     try:
         # A copy: the address is that of a server which is gone when the command ends.
-        yield current_app.config["DATABASE_URL"] or start.find_database(dict(os.environ))
+        yield current_app.config["DATABASE_URL"] or start.find_database(sift(os.environ)[0])
     finally:
         start.let_go()
         signal.signal(signal.SIGTERM, before)

@@ -27,7 +27,8 @@ def signup_token() -> None:
 def create(name: str, expires: str | None) -> None:
     """Make a link for new users and print it on stdout.
 
-    Whoever follows it becomes a user with the root role Viewer.
+    What stands behind invite= in it is the token: whoever has it can sign up, and becomes a Viewer. This service has no page at the link;
+    sign up by POST /invite/TOKEN/signup.
     """
     asked = checked(NewSignupToken(), {"name": name} if expires is None else {"name": name, "expires": expires})
     expires_at = asked.get("expires") or datetime.now(UTC) + LIFETIME

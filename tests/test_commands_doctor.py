@@ -231,8 +231,10 @@ def test_the_real_program_examines_the_private_database(tmp_path: Path) -> None:
     server = embedded.Server(tmp_path / "data")
     url = server.ensure()
     try:
-        done = flask("doctor", **environ)
+        # One that makes no sense is told of, and the rest is looked at all the same.
+        done = flask("doctor", **environ, PORT="abc")
         assert (done.returncode, done.stderr) == (1, "")
+        assert ("FAIL", "settings", "The setting PORT must be a whole number from 1 to 65535.") in parsed(done.stdout)
         assert ("FAIL", "schema", "The database is not set up. Run flask --app app migrate.") in parsed(done.stdout)
         # Another process had it before: it is still there.
         with connect(url) as conn:

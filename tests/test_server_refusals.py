@@ -1,6 +1,7 @@
 """A start that cannot be: exit status 1 and one clear sentence on stderr, without a traceback and without a password."""
 
 import re
+import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -164,3 +165,12 @@ def test_no_piece_of_a_password_is_told(template: str, password: str):
     with pytest.raises((SettingError, DatabaseProblem)) as problem:
         bring_up({"DATABASE_URL": template.format(password, free_port())})
     assert "cret" not in str(problem.value)
+
+
+def test_a_port_that_is_taken_is_refused_before_a_database_is_made(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        (done,) = run_together([(GUNICORN, {"PORT": port, "DATA_DIR": tmp_path / "data", "DATABASE_URL": ""})])
+    assert done.returncode == 1
+    assert done.stderr == f"Port {port} of 127.0.0.1 cannot be served: Address already in use. Set PORT to another one.\n"
+    assert not (tmp_path / "data").exists()

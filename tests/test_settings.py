@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.service import GUNICORN, IMPORT, run_together
-from validators.settings import SETTINGS, SettingError, load
+from validators.settings import PROJECT, SETTINGS, SettingError, load
 
 SECRETS = [setting.name for setting in SETTINGS if setting.secret]
 
@@ -134,7 +134,7 @@ def test_what_makes_sense_is_taken(name: str, text: str):
 
 DEFAULTS = {
     "DATABASE_URL": None,
-    "DATA_DIR": Path("data"),
+    "DATA_DIR": PROJECT / "data",
     "HOST": "127.0.0.1",
     "PORT": 4242,
     "BASE_URL": "http://127.0.0.1:4242",

@@ -9,6 +9,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from validators.users import PASSWORD_MAX_BYTES
 
+PROJECT = Path(__file__).parent.parent
+
 
 class SettingError(ValueError):
     """A setting makes no sense; the message is a sentence that names it."""
@@ -106,7 +108,7 @@ class Setting:
 
 SETTINGS = (
     Setting("DATABASE_URL", database_url, None, "PostgreSQL 14 or newer; without it, a private one runs under DATA_DIR", secret=True),
-    Setting("DATA_DIR", folder, "./data", "where the private PostgreSQL keeps its data"),
+    Setting("DATA_DIR", folder, "./data", "where the private PostgreSQL keeps its data; the default is in this project's folder"),
     Setting("HOST", host, "127.0.0.1", "address to listen on"),
     Setting("PORT", whole_number(1, 65535), "4242", "port to listen on"),
     Setting("BASE_URL", base_url, None, "address under which users reach the service; default http://HOST:PORT"),
@@ -142,6 +144,9 @@ def load(environ: Mapping[str, str]) -> dict[str, Any]:
             settings[setting.name] = None if text is None else setting.read(text)
         except ValueError as error:
             raise SettingError(f"The setting {setting.name} {error}.") from None
+    if not environ.get("DATA_DIR"):
+        # Wherever a command is run from, it means the same instance.
+        settings["DATA_DIR"] = PROJECT / "data"
     if settings["BASE_URL"] is None:
         name = f"[{settings['HOST']}]" if ":" in settings["HOST"] else settings["HOST"]
         settings["BASE_URL"] = f"http://{name}:{settings['PORT']}"
