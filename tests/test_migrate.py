@@ -204,3 +204,10 @@ def contents(conn: Connection) -> dict[str, list[Any]]:
         )
         for row in rows(conn, tables)
     }
+
+
+def test_options_in_the_address_hold_beside_ours(shared_url):
+    separator = "&" if "?" in shared_url else "?"
+    with connect(f"{shared_url}{separator}options=-csearch_path%3Dpg_catalog&connect_timeout=7") as conn:
+        assert value(conn, "SHOW search_path") == "pg_catalog"
+        assert value(conn, "SHOW TimeZone") == "UTC"

@@ -150,8 +150,11 @@ def test_a_failure_costs_the_same_whoever_is_named(make_app, shared_url, world, 
     world.user("Robot", password_hash=HASH, account_type="Service Account")
     world.user("Gone", password_hash=HASH)
     conn.execute("UPDATE users SET deleted_at = now() WHERE username = 'gone'")
+    dated = bcrypt.hashpw(b"of another day", bcrypt.gensalt(8)).decode()
+    world.user("Dated", password_hash=dated)
     attempts = {
         "wrong": ("ada", "wrong horse battery"),
+        "wrong, and the hash of a lower cost": ("dated", "wrong horse battery"),
         "too long": ("ada", "x" * 73),
         "unknown": ("nobody", PASSWORD),
         "unknown address": ("nobody@example.org", PASSWORD),

@@ -193,3 +193,11 @@ def test_both_searches_say_the_same_of_an_event(alice: Caller, log: Log) -> None
     assert old == new
     assert str(old) == str(new)
     assert len(old) == 2
+
+
+def test_refusals_point_to_the_successor_too(alice: Caller, stranger: Caller) -> None:
+    for response in (alice.post("/api/admin/events/search", json={"limit": 0}), stranger.post("/api/admin/events/search", json={})):
+        assert response.status_code in (400, 401)
+        assert response.headers["Deprecation"] == "true"
+        assert response.headers["Link"].endswith('/api/admin/search/events>; rel="successor-version"')
+    assert "Deprecation" not in alice.get("/api/admin/search/events").headers

@@ -9,8 +9,10 @@ from email.utils import parsedate_to_datetime
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import rows, sessions, value
+from blueprints.access import digest
+from sql import api_keys, rows, sessions, value
 from tests.test_log_in import ada, log_in, refusal
+from tests.world import Caller
 
 # Open to any user, and to no stranger.
 ANY_PAGE = "/api/admin/projects/default/overview"
@@ -145,8 +147,8 @@ def test_a_session_ends_with_its_user(world, stranger, conn):
 
 def test_a_new_session_clears_the_expired_ones_of_everybody_away(world, stranger, conn):
     user, bob = ada(world), world.user("Bob")
-    for digest, owner in ((b"past", bob), (b"just now", bob), (b"to come", bob), (b"of Ada", user)):
-        sessions.insert(conn, digest, owner.id, 1)
+    for kept, owner in ((b"past", bob), (b"just now", bob), (b"to come", bob), (b"of Ada", user)):
+        sessions.insert(conn, kept, owner.id, 1)
     conn.execute("UPDATE sessions SET expires_at = now() - interval '1 hour' WHERE digest = 'past'")
     conn.execute("UPDATE sessions SET expires_at = now() WHERE digest = 'just now'")
     log_in(stranger, "ada")
@@ -156,8 +158,8 @@ def test_a_new_session_clears_the_expired_ones_of_everybody_away(world, stranger
 
 def test_all_sessions_of_one_user_can_be_ended(world, conn):
     user, bob = ada(world), world.user("Bob")
-    for digest, owner in ((b"1", user), (b"2", user), (b"3", bob)):
-        sessions.insert(conn, digest, owner.id, 1)
+    for kept, owner in ((b"1", user), (b"2", user), (b"3", bob)):
+        sessions.insert(conn, kept, owner.id, 1)
     sessions.delete_of_user(conn, user.id)
     assert rows(conn, "SELECT user_id FROM sessions") == [{"user_id": bob.id}]
 
@@ -218,3 +220,31 @@ def test_being_there_by_a_session_is_being_seen(world, stranger, conn):
     assert stranger.get(ANY_PAGE, headers=with_session(session)).status_code == 200
     assert value(conn, "SELECT user_id FROM user_seen_days WHERE day = (now() AT TIME ZONE 'UTC')::date") == user.id
     assert re.fullmatch(r"[A-Za-z0-9_-]{43}", session)
+
+
+@pytest.mark.parametrize("base", ["https://Flags.Example.org", "https://flags.example.org:443", "https://flags.example.org"])
+def test_a_browser_may_write_our_origin_in_its_own_way(world, app, alice, monkeypatch, base):
+    monkeypatch.setitem(app.config, "BASE_URL", base)
+    sessions.insert(world.conn, digest("a session"), alice.id, 48)
+    path = "/api/admin/projects/default/features/f/environments/development/strategies/none"
+    stranger = Caller(app)
+    for origin, status in (("https://flags.example.org", 404), ("http://flags.example.org", 403), ("https://flags.example.org:444", 403)):
+        response = stranger.delete(path, headers={"Cookie": 'session="a session"', "Origin": origin})
+        assert (origin, response.status_code) == (origin, status)
+
+
+@pytest.mark.parametrize("key", ["a key that ends in voilà", "Åa key that begins so", "eine Schlüsselkette…"])
+def test_a_key_of_any_printable_characters_works(world, app, key):
+    key = key.replace(" ", "-")
+    api_keys.insert(world.conn, key, name="odd")
+    header = key.encode().decode("latin-1")
+    for given in (header, f"Bearer {header}", f"bearer  {header} "):
+        assert Caller(app, given).get("/api/admin/projects/default/overview").status_code == 200
+
+
+def test_only_some_expired_sessions_are_cleared_away_by_one_login(world, conn):
+    user = world.user("Ada")
+    for count in range(130):
+        conn.execute("INSERT INTO sessions VALUES (%s, %s, now(), now() - interval '1 hour')", [digest(str(count)), user.id])
+    sessions.insert(conn, digest("mine"), user.id, 48)
+    assert conn.execute("SELECT count(*) AS number FROM sessions").fetchone() == {"number": 31}
