@@ -50,7 +50,7 @@ class Passwords:
             same = kept is not None and bcrypt.checkpw(given[:MAX_BYTES], kept.encode())
             for cost in () if same else dummies:
                 bcrypt.checkpw(given[:MAX_BYTES], b"$2b$%02d$" % cost + DUMMY)
-        return same and kept is not None and len(given) <= MAX_BYTES
+        return same and len(given) <= MAX_BYTES
 
     def is_dated(self, kept: str) -> bool:
         """Whether a hash was made at another cost than today's."""
