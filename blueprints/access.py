@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import urlsplit
 
 from flask import Request, current_app, g, request
@@ -35,11 +36,17 @@ def digest(secret: str | bytes) -> bytes:
     return hashlib.sha256(secret.encode() if isinstance(secret, str) else secret).digest()
 
 
-def require(conn: Connection, *permissions: str, project: str | None = None, environment: str | None = None) -> Actor:
+def require(
+    conn: Connection,
+    *permissions: str,
+    project: str | None = None,
+    environment: str | None = None,
+    credential: Literal["any", "user", "session"] = "any",
+) -> Actor:
     """The caller, if he holds one of the permissions (none named: whoever he is) and may see the project.
 
-    In this order: 401 no or wrong credentials, 403 wrong kind of key or forged cross-site, 403 no permission, 404 project
-    unknown or hidden.
+    credential: with user, an API key is refused; with session, a personal token too. In this order: 401 no or wrong credentials, 403 wrong
+    kind of key or forged cross-site, 403 no permission, 404 project unknown or hidden.
     """
     # Our choice: the order of refusals. A stranger learns nothing of a body or of what exists, and who lacks a permission not whether the
     # project does.
@@ -53,8 +60,12 @@ def require(conn: Connection, *permissions: str, project: str | None = None, env
     # Our choice: such keys are for SDKs alone.
     if caller["key_kind"] in ("client", "frontend"):
         raise Forbidden(f"A {caller['key_kind']} key may not use the admin API.")
+    if credential != "any" and caller["user_id"] is None:
+        raise Forbidden("This is for users; an API key cannot do it.")
     if session is not None:
         refuse_cross_site(request)
+    elif credential == "session":
+        raise Forbidden("This needs a session; a personal token cannot do it.")
     if permissions and not caller["is_permitted"]:
         raise Forbidden(f"You lack the permission {' or '.join(permissions)}{where(project, environment)}.")
     if project is not None and not caller["sees_project"]:
@@ -62,6 +73,13 @@ def require(conn: Connection, *permissions: str, project: str | None = None, env
     if not caller["is_marked_seen"]:
         access.mark_seen(conn, caller)
     return Actor(caller["name"], caller["user_id"], caller["is_admin"], caller["sees_all"])
+
+
+def require_user(conn: Connection, *, project: str | None = None, credential: Literal["user", "session"] = "user") -> tuple[Actor, int]:
+    """The caller and his id, for what belongs to a user alone: favourites, personal tokens, his password."""
+    actor = require(conn, project=project, credential=credential)
+    assert actor.user_id is not None
+    return actor, actor.user_id
 
 
 def credentials(request: Request) -> tuple[bytes | None, bytes | None]:

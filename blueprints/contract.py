@@ -18,11 +18,13 @@ class Operation:
 
     record: str | None
     body: type[Body] | None = None
+    many: bool = False
     query: type[Query] | None = None
     refuses: tuple[int, ...] = ()
     public: bool = False
     deprecated: bool = False
     content: str | None = None
+    status: int = 200
 
 
 CONTRACTS: dict[Callable[..., object], Operation] = {}
@@ -32,20 +34,23 @@ def operation(
     *,
     record: str | None = None,
     body: type[Body] | None = None,
+    many: bool = False,
     query: type[Query] | None = None,
     refuses: tuple[int, ...] = (),
     public: bool = False,
     deprecated: bool = False,
     content: str | None = None,
+    status: int = 200,
 ) -> Callable[[View], View]:
     """Declare a view's contract.
 
-    record: the JSON Schema of its 200 in tests/records/. content: the media type of a 200 that no record describes. With neither, the
-    body is empty. refuses: its statuses beside 200 and those of ALWAYS.
+    status: that of its success; a 201 names in Location where the new record is. record: the JSON Schema of the success in tests/records/.
+    content: the media type of a success that no record describes. With neither, the body is empty. many: the request's body is an array
+    of what the schema describes. refuses: its statuses beside the success and those of ALWAYS.
     """
 
     def declare(view: View) -> View:
-        CONTRACTS[view] = Operation(record, body, query, refuses, public, deprecated, content)
+        CONTRACTS[view] = Operation(record, body, many, query, refuses, public, deprecated, content, status)
         return view
 
     return declare

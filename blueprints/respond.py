@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from urllib.parse import quote
 
 from flask import Response
 from psycopg.errors import UniqueViolation
@@ -17,9 +18,17 @@ def json_response(text: str | None) -> Response:
     return Response(text, mimetype="application/json")
 
 
-def empty_response() -> Response:
+def created(text: str | None, location: str, *words: str | int) -> Response:
+    """201 with the new record. location is where it is, seen from where it was made; {} in it stand for words, percent-encoded."""
+    response = json_response(text)
+    response.status_code = 201
+    response.headers["Location"] = location.format(*(quote(str(word), safe="~") for word in words))
+    return response
+
+
+def empty_response(status: int = 200) -> Response:
     """An answer with no body. It names the JSON type all the same, for clients that ask for it before they look at the body."""
-    return Response(mimetype="application/json")
+    return Response(status=status, mimetype="application/json")
 
 
 @contextmanager

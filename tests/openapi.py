@@ -159,7 +159,7 @@ def parameters(contract: Operation, rule: Rule) -> Iterator[dict[str, Any]]:
 
 def responses(endpoint: str, contract: Operation) -> dict[str, Any]:
     """The answer of every status that the operation can give."""
-    good: dict[str, Any] = {"description": "Done. The body is empty.", "headers": promised(endpoint, contract, 200)}
+    good: dict[str, Any] = {"description": "Done. The body is empty.", "headers": promised(endpoint, contract, contract.status)}
     if contract.record:
         good["description"] = records.SCHEMAS[contract.record]["description"]
         good["content"] = {"application/json": {"schema": {"$ref": component(contract.record)}}}
@@ -170,7 +170,7 @@ def responses(endpoint: str, contract: Operation) -> dict[str, Any]:
     for status in sorted({*contract.refuses, *ALWAYS}):
         special = SPECIAL_REFUSALS.get((endpoint, status))
         refusals[str(status)] = refusal(status, *special) if special else NAMES[status]
-    return {"200": good} | refusals
+    return {str(contract.status): good} | refusals
 
 
 def refusal(status: int, description: str, message: str, name: str | None = None) -> dict[str, Any]:

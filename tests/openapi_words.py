@@ -54,6 +54,7 @@ SECURITY = {
 HEADERS = {
     "X-Request-ID": "Id of the request, which the log has too: the one that came with it when that is of sane form, else a new one.",
     "Retry-After": "Seconds to wait before the next attempt.",
+    "Location": "Where the new record is, seen from where it was made.",
     "Set-Cookie": f"The session, in the cookie `{SESSION_COOKIE}`: HttpOnly, SameSite=Lax, and Secure where BASE_URL is https.",
     "Deprecation": "Always `true`: this operation may go.",
     "Link": 'The operation to use in its place, with rel="successor-version".',
@@ -67,6 +68,7 @@ REFUSALS: dict[int, tuple[str, str]] = {
     401: ("Authorization is missing or invalid.", "A valid API key in the header Authorization, or a session, is required."),
     403: ("The credentials are valid, but do not permit this.", "You lack the permission ADMIN."),
     404: ("What was asked for is not there, or is hidden from the caller.", "No project has that id."),
+    409: ("The state of what is there does not allow this.", "The project has flags that are not archived."),
     413: ("The body is larger than this service accepts.", "The body is larger than this service accepts."),
     415: ("The body is not declared as JSON.", "The body must be JSON, with the header Content-Type: application/json."),
     500: (

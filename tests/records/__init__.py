@@ -89,7 +89,7 @@ def asked(app: Flask, response: TestResponse) -> tuple[str | None, Operation | N
 
 def statuses(operation: Operation | None) -> set[int]:
     """Every status that an operation documents; those of no operation are 404 and 405."""
-    return {*ALWAYS, 404, 405} if operation is None else {200, *operation.refuses, *ALWAYS}
+    return {*ALWAYS, 404, 405} if operation is None else {operation.status, *operation.refuses, *ALWAYS}
 
 
 def headers(endpoint: str | None, operation: Operation | None, status: int) -> list[str]:
@@ -97,8 +97,11 @@ def headers(endpoint: str | None, operation: Operation | None, status: int) -> l
     promised = ["X-Request-ID"]
     if status in (429, 503):
         promised.append("Retry-After")
-    if status == 200 and operation and operation.deprecated:
+    good = operation is not None and status == operation.status
+    if good and status == 201:
+        promised.append("Location")
+    if good and operation.deprecated:
         promised += ["Deprecation", "Link"]
-    if status == 200 and endpoint == "login.log_in":
+    if good and endpoint == "login.log_in":
         promised.append("Set-Cookie")
     return promised
