@@ -1,18 +1,21 @@
 """require(): the caller of the current request, or 401, 403, 404. Every view that is not open to the world begins with it."""
 
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
 from flask import Request, current_app, g, request
-from werkzeug.exceptions import Forbidden, NotFound, Unauthorized
+from werkzeug.exceptions import BadRequest, Forbidden, NotFound, Unauthorized
 
 from sql import Connection, access
 
 # Our choice: the transport of a session is this cookie, an opaque random value whose SHA-256 is kept.
 SESSION_COOKIE = "session"
 SAFE_METHODS = {"GET", "HEAD"}
+# Ids are of type integer in the database.
+ID_MAX = 2**31 - 1
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
@@ -80,6 +83,15 @@ def require_user(conn: Connection, *, project: str | None = None, credential: Li
     actor = require(conn, project=project, credential=credential)
     assert actor.user_id is not None
     return actor, actor.user_id
+
+
+def id_in_path(text: str) -> int:
+    """An id of a path as a number; 400 for what is none, 404 for one that is larger than any."""
+    if not re.fullmatch(r"[1-9]\d*", text, re.ASCII):
+        raise BadRequest("An id in the address must be a whole number from 1.")
+    if len(text) > len(str(ID_MAX)) or int(text) > ID_MAX:
+        raise NotFound("There is nothing with that id.")
+    return int(text)
 
 
 def credentials(request: Request) -> tuple[bytes | None, bytes | None]:

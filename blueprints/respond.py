@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from urllib.parse import quote
 
-from flask import Response
+from flask import Response, current_app
 from psycopg.errors import UniqueViolation
-from werkzeug.exceptions import NotFound
+from werkzeug.exceptions import BadRequest, NotFound
 
+from sql import Connection, limits
 from validators.errors import NameExists
 
 
@@ -41,3 +42,10 @@ def unique(taken: Mapping[str, str]) -> Iterator[None]:
         if message is None:
             raise
         raise NameExists(message) from None
+
+
+def refuse_excess(conn: Connection, setting: str, what: str) -> None:
+    """400 when there are as many already as the setting allows; otherwise the caller may make one more in this transaction."""
+    most = current_app.config[setting]
+    if limits.count(conn, setting) >= most:
+        raise BadRequest(f"There can be at most {most} {what} in this instance.")

@@ -131,6 +131,17 @@ SETTINGS = (
         "first admin API keys, comma separated; without it, one is generated and printed once",
         secret=True,
     ),
+    Setting("MAX_FLAGS", whole_number(1, 1000000), "5000", "flags in the instance, archived ones included, at most"),
+    Setting("MAX_PROJECTS", whole_number(1, 100000), "500", "projects that are not archived, at most"),
+    Setting("MAX_ENVIRONMENTS", whole_number(1, 1000), "50", "environments, at most"),
+    Setting("MAX_SEGMENTS", whole_number(1, 100000), "300", "segments, at most"),
+    Setting("MAX_API_TOKENS", whole_number(1, 100000), "2000", "API keys, at most"),
+    Setting("MAX_PERSONAL_TOKENS", whole_number(1, 1000), "10", "personal access tokens of each user, at most"),
+    Setting("MAX_STRATEGIES", whole_number(1, 1000), "30", "strategies of each flag in each environment, at most"),
+    Setting("MAX_STRATEGY_SEGMENTS", whole_number(0, 1000), "5", "segments of each strategy, at most"),
+    Setting("MAX_CONSTRAINTS", whole_number(0, 1000), "30", "constraints of each strategy and segment, at most"),
+    Setting("MAX_CONSTRAINT_VALUES", whole_number(1, 10000), "250", "values of each constraint, at most"),
+    Setting("MAX_SEGMENT_VALUES", whole_number(1, 100000), "1000", "values of all constraints of a segment together, at most"),
     Setting("TRUSTED_PROXIES", whole_number(0, 10), "0", "proxies in front of the service whose X-Forwarded-For is believed"),
 )
 
