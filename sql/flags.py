@@ -1,9 +1,63 @@
 """Feature flags, their environments and their tags."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, LiteralString
 
-from sql import Connection, run, value
+from psycopg.rows import DictRow
+
+from sql import Connection, flag_records, one, run, value
+
+# What a change must know of a flag, and what the log says of it.
+STATE: LiteralString = (
+    """
+    SELECT flags.id,
+           flags.name,
+           flags.project_id,
+           flags.type,
+           flags.archived_at,
+           """
+    + flag_records.TAGS
+    + """ AS tags,
+           """
+    + flag_records.CORE
+    + """ AS record
+      FROM flags
+"""
+)
+
+LOCK = """
+    SELECT id
+      FROM flags
+     WHERE name = %(name)s
+       AND project_id = %(project)s
+       AND archived_at IS NULL
+       FOR UPDATE
+"""
+
+# A statement of its own, begun when the lock is held: a subquery beside the lock would see the tags as they were before the wait for it.
+READ: LiteralString = STATE + " WHERE flags.id = %(id)s"
+
+
+def lock(conn: Connection, project: str, name: str) -> DictRow | None:
+    """id, name, project_id, type, archived_at, tags, record (FlagCore) of a live flag, locked. None: not of this project, or archived."""
+    flag_id = value(conn, LOCK, {"project": project, "name": name})
+    return None if flag_id is None else one(conn, READ, {"id": flag_id})
+
+
+LOCK_ANYWHERE = """
+    SELECT id
+      FROM flags
+     WHERE name = %(name)s
+       AND deleted_at IS NULL
+       FOR UPDATE
+"""
+
+
+def lock_anywhere(conn: Connection, name: str) -> DictRow | None:
+    """The same of a flag of whatever project, live or archived, for addresses that name the flag alone. None: unknown."""
+    flag_id = value(conn, LOCK_ANYWHERE, {"name": name})
+    return None if flag_id is None else one(conn, READ, {"id": flag_id})
+
 
 INSERT = """
     INSERT INTO flags (name, project_id, type, description, impression_data, created_at, created_by_user_id,
