@@ -3,16 +3,20 @@
 import pytest
 
 from sql import groups, project_access, roles
-from tests.test_access_table import Stage, staged
+from tests.access import ROUTES, Stage, staged
 from tests.test_hostile_inputs import fingerprint
-from tests.test_search_events import refusal
-from tests.world import Caller, World
+from tests.world import Caller, World, refused
+
+DELETE_STRATEGY = "DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>"
+ACCESS = "GET /api/admin/projects/<project_id>/access"
 
 
 @pytest.fixture
 def stage(world: World, alice: Caller, eve: Caller, victor: Caller, olga: Caller, max: Caller) -> Stage:
     """The stage of the access table."""
-    return staged(world, alice=alice, eve=eve, victor=victor, olga=olga, max=max)
+    stage = staged(world, alice=alice, eve=eve, victor=victor, olga=olga, max=max)
+    stage.furnish(ROUTES[DELETE_STRATEGY], ROUTES[ACCESS])
+    return stage
 
 
 def deletes(stage: Stage, user: Caller) -> set[tuple[str, str]]:
@@ -20,13 +24,13 @@ def deletes(stage: Stage, user: Caller) -> set[tuple[str, str]]:
     before = fingerprint(stage.conn)
     may = set()
     for project, environment in [*stage.strategies, ("default", "Development"), ("hermes", "no-such-environment")]:
-        response = stage.ask(user, "delete strategy", project, environment)
+        response = stage.ask(user, DELETE_STRATEGY, project, environment)
         if response.status_code == 200:
             may.add((project, environment))
         elif (project, environment) in stage.strategies or response.status_code == 403:
-            refusal(response, 403, "NoAccessError")
+            refused(response, 403, "NoAccessError")
         else:
-            refusal(response, 404, "NotFoundError")
+            refused(response, 404, "NotFoundError")
     assert fingerprint(stage.conn) == before
     return may
 
@@ -108,6 +112,6 @@ def test_either_of_two_permissions_opens_the_access_list(stage: Stage) -> None:
         role = roles.insert(stage.conn, permission)
         roles.allow(stage.conn, role, permission)
         project_access.add_user(stage.conn, "apollo", victor.id or 0, role)
-        assert stage.ask(victor, "access", "apollo").status_code == status, permission
-        refusal(stage.ask(victor, "access", "hermes"), 403, "NoAccessError")
+        assert stage.ask(victor, ACCESS, "apollo").status_code == status, permission
+        refused(stage.ask(victor, ACCESS, "hermes"), 403, "NoAccessError")
         stage.conn.execute("DELETE FROM project_user_roles WHERE user_id = %s", [victor.id])

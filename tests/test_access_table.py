@@ -1,108 +1,31 @@
-"""Who gets what from every route: the table, and which credentials count."""
+"""Who gets what from every route: the tables of tests/access/, and which credentials count."""
 
-import re
-from dataclasses import dataclass
+from collections import Counter
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
-import bcrypt
 import pytest
 from flask import Flask
-from psycopg import Rollback
-from werkzeug.test import TestResponse
 
-from blueprints.access import digest
-from sql import Connection, personal_tokens, sessions, signup_tokens
+from sql import personal_tokens
+from tests.access import FAMILIES, PLACES, ROUTES, ROWS, Family, Row, Stage, staged
 from tests.test_hostile_inputs import fingerprint
-from tests.test_search_events import refusal
-from tests.world import PASSWORD, Caller, World
+from tests.world import Caller, World, refused
 
-ROUTES = {
-    "update token": "PUT /api/admin/invite-link/tokens/<token>",
-    "insights": "GET /api/admin/insights",
-    "search": "GET /api/admin/search/events",
-    "deprecated search": "POST /api/admin/events/search",
-    "overview": "GET /api/admin/projects/<project_id>/overview",
-    "access": "GET /api/admin/projects/<project_id>/access",
-}
-ROUTES["delete strategy"] = (
-    "DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>"
-)
-# Open to the world: the same for everybody, whatever credentials he shows.
-PUBLIC = {
-    "log in": "POST /auth/simple/login",
-    "sign up": "POST /invite/<token>/signup",
-    "health": "GET /health",
-    "ready": "GET /ready",
-    "openapi": "GET /openapi.json",
-    "docs": "GET /docs",
-}
-# Hermes is open, and of nobody in particular; apollo is private, Olga's and Max's; nowhere is no project.
-TABLE = """
-    route              project   alice  eve  victor  olga  max  admin  client  frontend  stranger
-
-    update token       -          200   403   403    403   403   200     403     403       401
-    insights           -          200   200   200    200   200   200     403     403       401
-    search             -          200   200   200    200   200   200     403     403       401
-    deprecated search  -          200   200   200    200   200   200     403     403       401
-    overview           default    200   200   200    200   200   200     403     403       401
-    overview           hermes     200   200   200    200   200   200     403     403       401
-    overview           apollo     200   200   404    200   200   200     403     403       401
-    overview           nowhere    404   404   404    404   404   404     403     403       401
-    access             default    200   200   403    403   403   200     403     403       401
-    access             hermes     200   403   403    403   403   200     403     403       401
-    access             apollo     200   403   403    200   403   200     403     403       401
-    access             nowhere    404   403   403    403   403   404     403     403       401
-    delete strategy    default    200   200   403    403   403   200     403     403       401
-    delete strategy    hermes     200   403   403    403   403   200     403     403       401
-    delete strategy    apollo     200   403   403    200   200   200     403     403       401
-    delete strategy    nowhere    404   403   403    403   403   404     403     403       401
-"""
-HEAD, *ROWS = [re.split(r"  +", line.strip()) for line in TABLE.splitlines() if line]
-NAMES = {401: "AuthenticationRequired", 403: "NoAccessError", 404: "NotFoundError"}
-BODIES = {"update token": {"enabled": False}, "deprecated search": {}, "log in": {"username": "ida", "password": PASSWORD}}
-BODIES["sign up"] = {"email": "new@example.org", "name": "New Comer", "password": PASSWORD}
-
-
-@dataclass
-class Stage:
-    """A world with a flag, a strategy and a signup token in each place of the table, and everybody in it."""
-
-    conn: Connection
-    cast: dict[str, Caller]
-    token: str
-    strategies: dict[tuple[str, str], str]
-
-    def ask(self, caller: Caller, route: str, project: str = "default", environment: str = "development", **headers: str) -> TestResponse:
-        """What the caller gets from a route. What succeeded is undone."""
-        method, rule = (ROUTES | PUBLIC)[route].split(" ")
-        strategy = self.strategies.get((project, environment), "no-such-strategy")
-        words = {"token": self.token, "project_id": project, "feature_name": f"flag-of-{project}", "environment": environment}
-        path = re.sub(r"<(\w+)>", lambda word: (words | {"strategy_id": strategy})[word[1]], rule)
-        body: dict[str, Any] = {"json": BODIES[route]} if route in BODIES else {}
-        with self.conn.transaction():
-            response = caller.request(method, path, headers=headers, **body)
-            if response.status_code < 400:
-                raise Rollback
-        return response
-
-    def session_of(self, user: Caller) -> str:
-        """The cookie of a new session of a user."""
-        sessions.insert(self.conn, digest(f"session of {user.id}"), user.id or 0, 48)
-        return f'session="session of {user.id}"'
-
-
-def staged(world: World, **cast: Caller) -> Stage:
-    """The stage, with the curtain up."""
-    world.project("hermes", mode="open")
-    made = {}
-    for project in ("default", "hermes", "apollo"):
-        flag = world.flag(f"flag-of-{project}", project)
-        made |= {(project, environment): world.strategy(flag, environment) for environment in ("development", "production")}
-    tomorrow = datetime.now(UTC) + timedelta(days=1)
-    token = signup_tokens.insert(world.conn, name="a token", expires_at=tomorrow, created_by="alice")["secret"]
-    world.user("Ida", password_hash=bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode())
-    return Stage(world.conn, cast | {kind: world.api_key(kind) for kind in ("admin", "client", "frontend")}, token, made)
+UPDATE_TOKEN = "PUT /api/admin/invite-link/tokens/<token>"
+DELETE_STRATEGY = "DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>"
+# What is asked of these with every credential is read by the same code for all the others.
+ORIGINAL = [
+    UPDATE_TOKEN,
+    "GET /api/admin/insights",
+    "GET /api/admin/search/events",
+    "POST /api/admin/events/search",
+    "GET /api/admin/projects/<project_id>/overview",
+    "GET /api/admin/projects/<project_id>/access",
+    DELETE_STRATEGY,
+]
+CHANGES = [UPDATE_TOKEN, DELETE_STRATEGY]
+CLOSED = [pytest.param(family, id=family.name) for family in FAMILIES if family.rows]
+OPEN = [pytest.param(family, id=family.name) for family in FAMILIES if family.public]
 
 
 @pytest.fixture
@@ -111,44 +34,98 @@ def stage(world: World, alice: Caller, eve: Caller, victor: Caller, olga: Caller
     return staged(world, alice=alice, eve=eve, victor=victor, olga=olga, max=max, stranger=stranger)
 
 
+def verdict(complaints: list[str]) -> None:
+    """Says all complaints at once."""
+    assert not complaints, "\n".join(["", *complaints])
+
+
+def changed(stage: Stage, before: dict[str, str]) -> list[str]:
+    """The tables in which refusals have left a mark."""
+    return [f"{name} has changed" for name, rows in fingerprint(stage.conn).items() if rows != before[name]]
+
+
 # The table
 
 
-def test_every_route_is_in_the_table(app: Flask) -> None:
+def test_every_route_is_in_a_table_and_no_other(app: Flask) -> None:
     served = {f"{method} {rule.rule}" for rule in app.url_map.iter_rules() for method in rule.methods or () if method != "HEAD"}
     # What the page of the documentation is made of.
     served -= {route for route in served if route.startswith("GET /docs/")}
-    assert served == {*ROUTES.values(), *PUBLIC.values()}
-    assert {row[0] for row in ROWS} == set(ROUTES)
-    assert {row[0] for row in ROWS if row[1] == "-"} == {name for name, route in ROUTES.items() if "<project_id>" not in route}
+    assert served - ROUTES.keys() == set(), "served, and in no table"
+    assert ROUTES.keys() - served == set(), "in a table, and not served"
 
 
-@pytest.mark.parametrize("credential", ["key", "bearer", "session"])
-@pytest.mark.parametrize(("route", "project", "statuses"), [(row[0], row[1], row[2:]) for row in ROWS])
-def test_the_table(stage: Stage, app: Flask, route: str, project: str, statuses: list[str], credential: str) -> None:
+def test_every_route_has_its_rows_once_in_one_family() -> None:
+    public = [route for family in FAMILIES for route in family.public]
+    assert {row.route for row in ROWS} & set(public) == set()
+    homes = Counter(route for family in FAMILIES for route in {row.route for row in family.rows} | family.public.keys())
+    assert [route for route, count in homes.items() if count > 1] == [], "in several families"
+    assert [key for key, count in Counter((row.route, row.project) for row in ROWS).items() if count > 1] == [], "twice"
+
+
+@pytest.mark.parametrize("family", CLOSED)
+def test_every_route_has_a_row_for_each_project(family: Family) -> None:
+    for first in family.firsts:
+        places = {row.project for row in family.rows if row.route == first.route}
+        if "<project_id>" in first.route:
+            assert places == PLACES, first.route
+        else:
+            # The effect of some depends on a project that is not in the path.
+            assert places <= {"-", *PLACES}, first.route
+
+
+@pytest.mark.parametrize("family", CLOSED)
+def test_the_table(stage: Stage, family: Family) -> None:
+    stage.furnish(family)
+    before = fingerprint(stage.conn)
+    complaints = []
+    for row in family.rows:
+        for name, expected in row.statuses.items():
+            complaints += stage.mismatch(row, name, stage.cast[name], expected)
+    verdict(complaints + changed(stage, before))
+
+
+@pytest.mark.parametrize("credential", ["bearer", "session"])
+@pytest.mark.parametrize("route", ORIGINAL)
+def test_the_table_holds_for_every_credential(stage: Stage, app: Flask, route: str, credential: str) -> None:
     headers = {}
     for name, caller in stage.cast.items():
         if credential == "bearer" and caller.key:
             headers[name] = {"Authorization": f"Bearer {caller.key}"}
         elif credential == "session" and caller.id:
             headers[name] = {"Cookie": stage.session_of(caller)}
+    stage.furnish(ROUTES[route])
     before = fingerprint(stage.conn)
-    for name, expected in zip(HEAD[2:], statuses, strict=True):
-        # What shows no other credential here comes with its key, or with nothing.
-        caller = Caller(app) if name in headers else stage.cast[name]
-        response = stage.ask(caller, route, project, **headers.get(name, {}))
-        assert response.status_code == int(expected), (name, response.text)
-        if response.status_code >= 400:
-            refusal(response, int(expected), NAMES[int(expected)])
-    assert fingerprint(stage.conn) == before
+    complaints = []
+    for row in ROWS:
+        for name in headers if row.route == route else ():
+            complaints += stage.mismatch(row, name, Caller(app), row.statuses[name], **headers[name])
+    verdict(complaints + changed(stage, before))
 
 
-@pytest.mark.parametrize("route", PUBLIC)
-def test_a_public_route_is_the_same_for_everybody(stage: Stage, app: Flask, route: str) -> None:
-    for name, caller in stage.cast.items():
-        assert stage.ask(caller, route).status_code == 200, name
-    for header in ({"Authorization": "forged"}, {"Authorization": ""}, {"Cookie": "session=forged"}, {"Origin": "http://evil.example"}):
-        assert stage.ask(Caller(app), route, **header).status_code == 200, header
+def test_each_mismatch_is_told(stage: Stage) -> None:
+    stage.furnish(ROUTES[UPDATE_TOKEN])
+    row, eve = Row(UPDATE_TOKEN, "-", {}), stage.cast["eve"]
+    assert stage.mismatch(row, "eve", eve, 403) == []
+    [complaint] = stage.mismatch(row, "eve", eve, 200)
+    assert complaint.startswith(f'{UPDATE_TOKEN} - eve: expected 200, got 403 {{"id":')
+    [complaint] = stage.mismatch(row, "eve", eve, 403, "another reason")
+    assert complaint.endswith("does not say: another reason")
+    stage.props["signup_tokens"].words.clear()
+    assert stage.mismatch(row, "eve", eve, 403) == [f"{UPDATE_TOKEN} - eve: expected 403, but furnish() has no words for {{'token'}}"]
+
+
+@pytest.mark.parametrize("family", OPEN)
+def test_a_public_route_is_the_same_for_everybody(stage: Stage, app: Flask, family: Family) -> None:
+    stage.furnish(family)
+    complaints = []
+    for route, status in family.public.items():
+        row = Row(route, "-", {})
+        for name, caller in stage.cast.items():
+            complaints += stage.mismatch(row, name, caller, status)
+        for header in ({"Authorization": "forged"}, {"Authorization": ""}, {"Cookie": "session=forged"}, {"Origin": "http://evil.example"}):
+            complaints += stage.mismatch(row, str(header), Caller(app), status, **header)
+    verdict(complaints)
 
 
 def test_the_page_of_the_documentation_is_public(app: Flask, stranger: Caller) -> None:
@@ -160,12 +137,37 @@ def test_the_page_of_the_documentation_is_public(app: Flask, stranger: Caller) -
 # Credentials
 
 
-@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("family", CLOSED)
+def test_no_route_takes_a_wrong_credential(stage: Stage, app: Flask, family: Family) -> None:
+    stage.furnish(family)
+    cookie = stage.session_of(stage.cast["alice"])
+    before = fingerprint(stage.conn)
+    complaints = []
+    for row in family.firsts:
+        for headers in ({}, {"Authorization": "forged", "Cookie": cookie}, {"Cookie": "session=forged"}):
+            complaints += stage.mismatch(row, f"a stranger with {headers}", Caller(app), 401, **headers)
+    verdict(complaints + changed(stage, before))
+
+
+@pytest.mark.parametrize("family", CLOSED)
+def test_no_change_by_cookie_comes_from_elsewhere(stage: Stage, app: Flask, family: Family) -> None:
+    stage.furnish(family)
+    headers = {"Cookie": stage.session_of(stage.cast["alice"]), "Origin": "http://evil.example"}
+    before = fingerprint(stage.conn)
+    complaints = []
+    for row in family.firsts:
+        if row.method != "GET":
+            complaints += stage.mismatch(row, "alice elsewhere", Caller(app), 403, "must come from this service's own pages", **headers)
+    verdict(complaints + changed(stage, before))
+
+
+@pytest.mark.parametrize("route", ORIGINAL)
 def test_a_wrong_header_is_refused_whatever_the_cookie_says(stage: Stage, app: Flask, route: str) -> None:
     alice = stage.cast["alice"]
     key = alice.key or ""
     expired = personal_tokens.insert(stage.conn, alice.id or 0, "expired", datetime.now(UTC) - timedelta(days=1))
     cookie = stage.session_of(alice)
+    stage.furnish(ROUTES[route])
     before = fingerprint(stage.conn)
     assert stage.ask(Caller(app), route, Cookie=cookie).status_code == 200
     for header in (
@@ -182,19 +184,19 @@ def test_a_wrong_header_is_refused_whatever_the_cookie_says(stage: Stage, app: F
         expired,
         f"Bearer {expired}",
     ):
-        refusal(stage.ask(Caller(app), route, Cookie=cookie, Authorization=header), 401, "AuthenticationRequired")
+        refused(stage.ask(Caller(app), route, Cookie=cookie, Authorization=header), 401, "AuthenticationRequired")
     assert fingerprint(stage.conn) == before
 
 
-@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("route", ORIGINAL)
 def test_the_right_header_counts_whatever_the_cookie_says(stage: Stage, route: str) -> None:
+    stage.furnish(ROUTES[route], ROUTES[UPDATE_TOKEN])
     for cookie in ("session=forged", "session=", stage.session_of(stage.cast["victor"])):
         assert stage.ask(stage.cast["alice"], route, Cookie=cookie).status_code == 200
     stage.conn.execute("DELETE FROM sessions")
-    refusal(stage.ask(stage.cast["victor"], "update token", Cookie=stage.session_of(stage.cast["alice"])), 403, "NoAccessError")
+    refused(stage.ask(stage.cast["victor"], UPDATE_TOKEN, Cookie=stage.session_of(stage.cast["alice"])), 403, "NoAccessError")
 
 
-CHANGES = ["update token", "delete strategy"]
 FOREIGN = [
     {"Origin": origin}
     for origin in ("http://evil.example", "null", "https://localhost", "http://localhost:81", "http://localhost.evil.example")
@@ -209,9 +211,10 @@ OWN += [{"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}]
 @pytest.mark.parametrize("route", CHANGES)
 def test_a_change_by_cookie_must_come_from_our_own_pages(stage: Stage, app: Flask, route: str) -> None:
     cookie = stage.session_of(stage.cast["alice"])
+    stage.furnish(ROUTES[route])
     before = fingerprint(stage.conn)
     for headers in FOREIGN:
-        refusal(stage.ask(Caller(app), route, Cookie=cookie, **headers), 403, "NoAccessError")
+        refused(stage.ask(Caller(app), route, Cookie=cookie, **headers), 403, "NoAccessError")
     assert fingerprint(stage.conn) == before
     for headers in OWN:
         assert stage.ask(Caller(app), route, Cookie=cookie, **headers).status_code == 200, headers
@@ -219,14 +222,16 @@ def test_a_change_by_cookie_must_come_from_our_own_pages(stage: Stage, app: Flas
 
 @pytest.mark.parametrize("route", CHANGES)
 def test_a_change_by_key_may_come_from_anywhere(stage: Stage, route: str) -> None:
+    stage.furnish(ROUTES[route])
     for headers in FOREIGN + OWN:
         assert stage.ask(stage.cast["alice"], route, **headers).status_code == 200, headers
         assert stage.ask(stage.cast["admin"], route, Cookie=stage.session_of(stage.cast["alice"]), **headers).status_code == 200, headers
         stage.conn.execute("DELETE FROM sessions")
 
 
-@pytest.mark.parametrize("route", [name for name, route in ROUTES.items() if route.startswith("GET")])
+@pytest.mark.parametrize("route", [route for route in ORIGINAL if route.startswith("GET")])
 def test_what_changes_nothing_may_be_asked_for_from_anywhere(stage: Stage, app: Flask, route: str) -> None:
     cookie = stage.session_of(stage.cast["alice"])
+    stage.furnish(ROUTES[route])
     for headers in FOREIGN + OWN:
         assert stage.ask(Caller(app), route, Cookie=cookie, **headers).status_code == 200, headers

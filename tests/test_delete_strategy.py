@@ -6,8 +6,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from sql import Connection, flags, roles, rows, segments, strategies, value
-from tests.test_log_in import refusal
-from tests.world import Caller, World
+from tests.world import Caller, World, refused
 
 NO_STRATEGY = "00000000-0000-4000-8000-000000000000"
 
@@ -184,7 +183,7 @@ def test_all_strategies_go_one_after_the_other_and_the_last_switches_off(world, 
         "feature-strategy-remove",
     ]
     assert switched_on(conn) == []
-    assert refusal(delete(alice, ids[0])) == (404, "NotFoundError")
+    refused(delete(alice, ids[0]), 404, "NotFoundError")
 
 
 def two_projects(world: World) -> tuple[str, list[dict[str, Any]]]:
@@ -218,7 +217,7 @@ def two_projects(world: World) -> tuple[str, list[dict[str, Any]]]:
 def test_a_strategy_of_another_place_is_404_and_stays(world, alice, conn, place):
     strategy, before = two_projects(world)
     since = world.last_event_id()
-    assert refusal(delete(alice, strategy, **place)) == (404, "NotFoundError")
+    refused(delete(alice, strategy, **place), 404, "NotFoundError")
     assert rows(conn, "SELECT * FROM strategies ORDER BY id") == before
     assert switched_on(conn) == ["f/development", "g/development", "h/development"]
     assert world.events(since) == []
@@ -228,7 +227,7 @@ def test_a_strategy_of_another_place_is_404_and_stays(world, alice, conn, place)
 def test_an_unknown_strategy_is_404(world, alice, conn, unknown):
     _, before = two_projects(world)
     since = world.last_event_id()
-    assert refusal(delete(alice, unknown)) == (404, "NotFoundError")
+    refused(delete(alice, unknown), 404, "NotFoundError")
     assert rows(conn, "SELECT * FROM strategies ORDER BY id") == before
     assert world.events(since) == []
 
@@ -237,7 +236,7 @@ def test_an_id_is_exact(world, alice, conn):
     strategy = world.strategy(world.flag("f"), strategy_id="abcdefab-cdef-4abc-8def-abcdefabcdef")
     since = world.last_event_id()
     for similar in (strategy.upper(), strategy.replace("-", ""), strategy[:-1], strategy + "%20", strategy + "/", f"{{{strategy}}}"):
-        assert refusal(delete(alice, similar)) == (404, "NotFoundError")
+        refused(delete(alice, similar), 404, "NotFoundError")
     assert is_there(conn, strategy)
     assert world.events(since) == []
 
@@ -245,7 +244,7 @@ def test_an_id_is_exact(world, alice, conn):
 def test_a_strategy_of_an_archived_flag_is_404_and_stays(world, alice, conn):
     strategy = world.strategy(world.flag("f", enabled_in=("development",), archived_at=value(conn, "SELECT now()")))
     since = world.last_event_id()
-    assert refusal(delete(alice, strategy)) == (404, "NotFoundError")
+    refused(delete(alice, strategy), 404, "NotFoundError")
     assert is_there(conn, strategy)
     assert switched_on(conn) == ["f/development"]
     assert world.events(since) == []
@@ -257,10 +256,10 @@ def test_who_lacks_the_permission_is_refused_before_anything_is_looked_for(world
     for place in ({"project": "apollo"}, {"project": "unknown"}, {"project": "apollo", "flag": "unknown"}):
         for path in (strategy, NO_STRATEGY):
             for caller in (eve, victor):
-                assert refusal(delete(caller, path, **place)) == (403, "NoAccessError")
-            assert refusal(delete(stranger, path, **place)) == (401, "AuthenticationRequired")
+                refused(delete(caller, path, **place), 403, "NoAccessError")
+            refused(delete(stranger, path, **place), 401, "AuthenticationRequired")
     for place in ({"project": "default"}, {"project": "unknown"}):
-        assert refusal(delete(max, strategy, **place)) == (403, "NoAccessError")
+        refused(delete(max, strategy, **place), 403, "NoAccessError")
     assert is_there(conn, strategy)
     assert world.events(since) == []
 
@@ -280,8 +279,8 @@ def test_a_permission_can_hold_in_one_environment_alone(world, victor, conn):
     flag = world.flag("f")
     here, there = world.strategy(flag), world.strategy(flag, "production")
     assert deleted(delete(victor, here))
-    assert refusal(delete(victor, there, environment="production")) == (403, "NoAccessError")
-    assert refusal(delete(victor, NO_STRATEGY)) == (404, "NotFoundError")
+    refused(delete(victor, there, environment="production"), 403, "NoAccessError")
+    refused(delete(victor, NO_STRATEGY), 404, "NotFoundError")
     assert is_there(conn, there)
 
 
@@ -300,7 +299,7 @@ def test_without_its_events_nothing_is_removed(world, alice, conn, unwritable):
     strategies.insert_variant(conn, flag, "development", strategy, name="a", weight=1000)
     since = world.last_event_id()
     conn.execute(f"ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> '{unwritable}') NOT VALID")
-    assert refusal(delete(alice, strategy)) == (500, "InternalError")
+    refused(delete(alice, strategy), 500, "InternalError")
     assert is_there(conn, strategy)
     assert value(conn, "SELECT count(*) FROM variants") == 1
     assert switched_on(conn) == ["f/development"]

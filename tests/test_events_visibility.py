@@ -7,10 +7,10 @@ import pytest
 
 from blueprints.access import digest
 from sql import Connection, api_keys, groups, personal_tokens, project_access, roles, sessions
-from tests.test_search_events import PATH, Log, page, refusal
+from tests.test_search_events import PATH, Log, page
 from tests.test_search_events_deprecated import PATH as DEPRECATED
 from tests.test_search_events_deprecated import page as deprecated_page
-from tests.world import Caller, World
+from tests.world import Caller, World, refused
 
 Sight = Callable[..., set[str]]
 
@@ -144,8 +144,8 @@ def test_a_filter_opens_nothing(log: dict[int, str], victor: Caller) -> None:
 def test_client_and_frontend_keys_are_refused(world: World) -> None:
     for kind in ("client", "frontend"):
         key = world.api_key(kind)
-        assert kind in refusal(key.get(PATH), 403, "NoAccessError")
-        assert kind in refusal(key.post(DEPRECATED, json={}), 403, "NoAccessError")
+        assert kind in refused(key.get(PATH), 403, "NoAccessError")
+        assert kind in refused(key.post(DEPRECATED, json={}), 403, "NoAccessError")
 
 
 def test_a_session_sees_what_a_token_sees(sees: Sight, world: World, alice: Caller, eve: Caller, olga: Caller, victor: Caller) -> None:
@@ -156,8 +156,8 @@ def test_a_session_sees_what_a_token_sees(sees: Sight, world: World, alice: Call
 
 def refused_as_nobody(caller: Caller, **headers: str) -> None:
     """Both searches must refuse the caller with 401."""
-    refusal(caller.get(PATH, headers=headers), 401, "AuthenticationRequired")
-    refusal(caller.post(DEPRECATED, json={}, headers=headers), 401, "AuthenticationRequired")
+    refused(caller.get(PATH, headers=headers), 401, "AuthenticationRequired")
+    refused(caller.post(DEPRECATED, json={}, headers=headers), 401, "AuthenticationRequired")
 
 
 def test_a_stranger_and_an_unknown_credential_are_refused(world: World, stranger: Caller) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, time, timedelta
 import pytest
 
 from sql import events, usage, value
-from tests.world import World
+from tests.world import World, refused
 
 ARRAYS = ("userTrends", "flagTrends", "projectFlagTrends", "metricsSummaryTrends", "environmentTypeTrends")
 EMPTY = {name: [] for name in ARRAYS}
@@ -62,12 +62,10 @@ def weeks(caller, **days):
     return mine
 
 
-def refused(response, *fields):
+def refused_for(response, *fields):
     """Whether this is a 400 with the error body that names these fields."""
-    assert response.status_code == 400
-    assert set(response.json) == {"id", "name", "message"}
-    assert response.json["name"] == "ValidationError"
-    return all(f"{field}:" in response.json["message"] for field in fields)
+    message = refused(response)
+    return all(f"{field}:" in message for field in fields)
 
 
 def milliseconds(instant):
@@ -235,31 +233,31 @@ def test_a_span_of_exactly_five_years_is_accepted(alice):
 )
 def test_a_span_of_more_than_five_years_is_refused(world, alice, first, last):
     before = world.last_event_id()
-    assert refused(ask(alice, from_=first, to=last), "from")
+    assert refused_for(ask(alice, from_=first, to=last), "from")
     assert world.events(before) == []
 
 
 def test_more_than_five_years_before_today_is_refused_too(alice, now):
-    assert refused(ask(alice, from_=str(now.date() - timedelta(days=5 * 366 + 1))), "from")
+    assert refused_for(ask(alice, from_=str(now.date() - timedelta(days=5 * 366 + 1))), "from")
 
 
 @pytest.mark.parametrize("text", NOT_DAYS)
 @pytest.mark.parametrize("field", ["from", "to"])
 def test_what_is_no_day_is_refused(world, alice, field, text):
     before = world.last_event_id()
-    assert refused(ask(alice, **{field: text}), field)
+    assert refused_for(ask(alice, **{field: text}), field)
     assert world.events(before) == []
 
 
 def test_all_that_is_wrong_is_said_at_once(alice):
-    assert refused(ask(alice, from_="2025-02-29", to="tomorrow"), "from", "to")
+    assert refused_for(ask(alice, from_="2025-02-29", to="tomorrow"), "from", "to")
 
 
 @pytest.mark.parametrize("field", ["from", "to"])
 @pytest.mark.parametrize("pair", [("2024-03-01", "2024-03-01"), ("2024-03-01", "2024-03-02"), ("", ""), ("", "2024-03-01")])
 def test_a_day_given_twice_is_refused(world, alice, field, pair):
     before = world.last_event_id()
-    assert refused(alice.get(f"/api/admin/insights?{field}={pair[0]}&{field}={pair[1]}"), field)
+    assert refused_for(alice.get(f"/api/admin/insights?{field}={pair[0]}&{field}={pair[1]}"), field)
     assert world.events(before) == []
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sql import groups, project_access, roles, usage
-from tests.world import Caller, World
+from tests.world import Caller, World, refused
 
 MARCH = "/api/admin/insights?from=2024-02-26&to=2024-03-03"
 
@@ -125,10 +125,7 @@ def test_the_other_arrays_count_the_whole_instance_for_everyone(sees, world, ali
 def test_a_stranger_is_refused_before_his_parameters_are_read(world, stranger):
     before = world.last_event_id()
     for path in ("/api/admin/insights", "/api/admin/insights?from=nonsense"):
-        response = stranger.get(path)
-        assert response.status_code == 401
-        assert set(response.json) == {"id", "name", "message"}
-        assert response.json["name"] == "AuthenticationRequired"
+        refused(stranger.get(path), 401, "AuthenticationRequired")
     assert world.events(before) == []
     assert world.conn.execute("SELECT count(*) AS n FROM user_seen_days").fetchone()["n"] == 0
 
@@ -137,10 +134,7 @@ def test_a_stranger_is_refused_before_his_parameters_are_read(world, stranger):
 def test_a_client_side_key_is_refused_before_its_parameters_are_read(world, kind):
     caller, before = world.api_key(kind), world.last_event_id()
     for path in ("/api/admin/insights", "/api/admin/insights?from=nonsense"):
-        response = caller.get(path)
-        assert response.status_code == 403
-        assert set(response.json) == {"id", "name", "message"}
-        assert response.json["name"] == "NoAccessError"
+        refused(caller.get(path), 403, "NoAccessError")
     assert world.events(before) == []
 
 

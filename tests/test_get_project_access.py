@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sql import groups, project_access, roles, value
-from tests.test_log_in import HASH, refusal
-from tests.world import Caller
+from tests.test_log_in import HASH
+from tests.world import Caller, refused
 
 LONG_AGO = datetime(2024, 2, 29, 12, 34, 56, 789000, tzinfo=UTC)
 
@@ -213,20 +213,20 @@ def test_owners_and_administrators_read_it(olga, alice, world):
 
 def test_an_editor_reads_that_of_project_default_and_of_no_other(eve, apollo):
     assert read(eve, "default")["users"] == []
-    assert refusal(eve.get(path(apollo))) == (403, "NoAccessError")
+    refused(eve.get(path(apollo)), 403, "NoAccessError")
 
 
 @pytest.mark.parametrize("project", ["default", "apollo", "unknown", "APOLLO", "%00"])
 def test_who_may_not_learns_nothing_not_even_what_there_is(world, victor, max, stranger, project):
     for caller in (victor, max, world.api_key("client"), world.api_key("frontend")):
-        assert refusal(caller.get(path(project))) == (403, "NoAccessError")
-    assert refusal(stranger.get(path(project))) == (401, "AuthenticationRequired")
+        refused(caller.get(path(project)), 403, "NoAccessError")
+    refused(stranger.get(path(project)), 401, "AuthenticationRequired")
 
 
 @pytest.mark.usefixtures("apollo")
 @pytest.mark.parametrize("project", ["unknown", "Apollo", "apollo%20", "apollo%00", "%F0%9F%90%98", "x" * 5000])
 def test_an_unknown_project_is_404_for_who_may(alice, project):
-    assert refusal(alice.get(path(project))) == (404, "NotFoundError")
+    refused(alice.get(path(project)), 404, "NotFoundError")
 
 
 @pytest.mark.parametrize("permission", ["UPDATE_PROJECT", "PROJECT_USER_ACCESS_READ"])
@@ -241,8 +241,8 @@ def test_the_right_can_be_given_by_a_custom_role(world, apollo, conn, permission
     world.member("default", elsewhere, role)
     for caller in (reader, by_group):
         assert [user["id"] for user in read(caller)["users"]] == [reader.id]
-        assert refusal(caller.get(path("default"))) == (403, "NoAccessError")
-    assert refusal(elsewhere.get(path())) == (403, "NoAccessError")
+        refused(caller.get(path("default")), 403, "NoAccessError")
+    refused(elsewhere.get(path()), 403, "NoAccessError")
     assert [user["id"] for user in read(elsewhere, "default")["users"]] == [elsewhere.id]
 
 
@@ -251,7 +251,7 @@ def test_no_other_right_is_enough(world, victor, apollo, conn, permission):
     role = roles.insert(conn, "Something else")
     roles.allow(conn, role, permission)
     world.member(apollo, victor, role)
-    assert refusal(victor.get(path())) == (403, "NoAccessError")
+    refused(victor.get(path()), 403, "NoAccessError")
 
 
 def test_a_custom_root_role_gives_the_right_in_all_projects(world, apollo, conn):
@@ -259,7 +259,7 @@ def test_a_custom_root_role_gives_the_right_in_all_projects(world, apollo, conn)
     roles.allow(conn, role, "PROJECT_USER_ACCESS_READ")
     ada = world.user("Ada", root_role=role)
     assert read(ada, apollo)["users"] == read(ada, "default")["users"] == []
-    assert refusal(ada.get(path("unknown"))) == (404, "NotFoundError")
+    refused(ada.get(path("unknown")), 404, "NotFoundError")
 
 
 def test_reading_leaves_no_event(world, olga):

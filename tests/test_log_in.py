@@ -8,7 +8,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from sql import one, rows, users, value
-from tests.world import PASSWORD, Caller, World
+from tests.world import PASSWORD, Caller, World, refused
 
 HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
 
@@ -16,13 +16,6 @@ HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
 def log_in(caller: Caller, username: str, password: str = PASSWORD, **kwargs: Any) -> TestResponse:
     """Try to log in."""
     return caller.post("/auth/simple/login", json={"username": username, "password": password}, **kwargs)
-
-
-def refusal(response: TestResponse) -> tuple[int, str]:
-    """Status and name of a refusal, whose body must be the error body and nothing else."""
-    assert response.content_type == "application/json"
-    assert set(response.json) == {"id", "name", "message"}
-    return response.status_code, response.json["name"]
 
 
 def ada(world: World, **fields: Any) -> Caller:
@@ -82,7 +75,7 @@ def test_a_user_name_and_an_address_in_any_case_let_in(world, stranger, name):
 @pytest.mark.parametrize("name", ["Ada", "ADA", " ada", "ada ", "ada@example.org ", "ada@example", ""])
 def test_what_is_only_similar_to_a_name_does_not(world, stranger, conn, name):
     ada(world)
-    assert refusal(log_in(stranger, name)) == (401, "AuthenticationRequired")
+    refused(log_in(stranger, name), 401, "AuthenticationRequired")
     assert value(conn, "SELECT count(*) FROM sessions") == 0
 
 
@@ -110,7 +103,7 @@ def test_who_has_the_names_of_a_deleted_user_is_somebody_else(world, stranger, c
     heir = ada(world)
     for name in ("ada", "ada@example.org"):
         assert log_in(stranger, name).json["id"] == heir.id
-        assert refusal(log_in(stranger, name, "another password")) == (401, "AuthenticationRequired")
+        refused(log_in(stranger, name, "another password"), 401, "AuthenticationRequired")
     assert value(conn, "SELECT login_attempts FROM users WHERE id = %(id)s", {"id": gone.id}) == 0
 
 
@@ -152,7 +145,7 @@ def test_all_who_are_refused_are_told_the_same(world, stranger, conn):
     for name, password in cases.values():
         conn.execute("DELETE FROM login_throttle")
         response = log_in(stranger, name, password)
-        assert refusal(response) == (401, "AuthenticationRequired")
+        refused(response, 401, "AuthenticationRequired")
         headers = {header for header, _ in response.headers}
         answers.add((response.json["message"], response.content_length, frozenset(headers)))
         assert "Set-Cookie" not in response.headers
@@ -195,7 +188,7 @@ def test_failures_are_counted_until_a_success(world, stranger, conn):
 def test_a_body_that_does_not_fit_is_refused_and_counts_for_nothing(world, stranger, conn, body, field):
     user = ada(world)
     response = stranger.post("/auth/simple/login", json=body)
-    assert refusal(response) == (400, "ValidationError")
+    refused(response, 400, "ValidationError")
     assert f"{field}: " in response.json["message"]
     assert value(conn, "SELECT login_attempts FROM users WHERE id = %(id)s", {"id": user.id}) == 0
     for table in ("sessions", "login_throttle", "login_addresses"):
@@ -204,7 +197,7 @@ def test_a_body_that_does_not_fit_is_refused_and_counts_for_nothing(world, stran
 
 def test_a_body_that_is_not_json_is_415(stranger):
     form = {"username": "ada", "password": PASSWORD}
-    assert refusal(stranger.post("/auth/simple/login", data=form)) == (415, "ContentTypeError")
+    refused(stranger.post("/auth/simple/login", data=form), 415, "ContentTypeError")
 
 
 def test_a_password_changed_while_the_old_one_was_compared_lets_nobody_in(world, conn):

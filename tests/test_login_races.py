@@ -9,9 +9,9 @@ import pytest
 
 from sql import one, value
 from tests import test_races
-from tests.test_log_in import HASH, log_in, refusal
+from tests.test_log_in import HASH, log_in
 from tests.test_races import at_once, at_the_gate, statuses, while_hashing
-from tests.world import PASSWORD, Caller
+from tests.world import PASSWORD, Caller, refused
 
 # The same fixtures, for a database of this file's own.
 url, app, conn, world, name, gate = (
@@ -49,7 +49,7 @@ def test_a_right_guess_waits_too_when_others_failed_while_it_was_compared(world,
     block = "INSERT INTO login_throttle VALUES (sha256(convert_to(%s, 'UTF8')), 5, now(), now() + interval '1 hour')"
     with while_hashing(app, conn, lambda: log_in(Caller(app), name)) as future:
         conn.execute(block, [name])
-    assert refusal(future.result()) == (429, "RateLimitError")
+    refused(future.result(), 429, "RateLimitError")
     assert value(conn, "SELECT count(*) FROM sessions WHERE user_id = %(id)s", {"id": user.id}) == 0
 
 
@@ -58,7 +58,7 @@ def test_a_password_changed_while_it_was_compared_lets_nobody_in(world, app, con
     newer = bcrypt.hashpw(b"a newer password", bcrypt.gensalt(4)).decode()
     with while_hashing(app, conn, lambda: log_in(Caller(app), name)) as future:
         conn.execute("UPDATE users SET password_hash = %s WHERE id = %s", [newer, user.id])
-    assert refusal(future.result()) == (401, "AuthenticationRequired")
+    refused(future.result(), 401, "AuthenticationRequired")
     assert value(conn, "SELECT count(*) FROM sessions WHERE user_id = %(id)s", {"id": user.id}) == 0
     assert value(conn, "SELECT password_hash FROM users WHERE id = %(id)s", {"id": user.id}) == newer
 

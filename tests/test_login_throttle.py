@@ -7,8 +7,8 @@ from werkzeug.test import TestResponse
 
 from sql import Connection, connect, one, rows, value
 from tests.conftest import pinned_to
-from tests.test_log_in import HASH, ada, log_in, refusal
-from tests.world import PASSWORD, Caller
+from tests.test_log_in import HASH, ada, log_in
+from tests.world import PASSWORD, Caller, refused
 
 WRONG = "wrong horse battery"
 
@@ -53,7 +53,7 @@ def blocked(conn: Connection, stranger: Caller, name: str) -> None:
 
 def retry_after(response: TestResponse) -> int:
     """The seconds that a 429 asks to wait."""
-    assert refusal(response) == (429, "RateLimitError")
+    refused(response, 429, "RateLimitError")
     assert "Set-Cookie" not in response.headers
     return int(response.headers["Retry-After"])
 
@@ -81,9 +81,10 @@ def test_a_name_that_nobody_has_is_treated_just_so(world, stranger, conn):
         counted = known_of(conn, name)
         hold_waits(conn)
         answers += [log_in(stranger, name, WRONG) for _ in range(2)]
-        stories.append([counted, *((refusal(answer), answer.json["message"], set(answer.headers.keys())) for answer in answers)])
+        said = [(answer.status_code, answer.json["name"], answer.json["message"], set(answer.headers.keys())) for answer in answers]
+        stories.append([counted, *said])
         conn.execute("DELETE FROM login_throttle")
-    assert [status for (status, _), _, _ in stories[0][1:]] == [401] * 5 + [429] * 2
+    assert [status for status, *_ in stories[0][1:]] == [401] * 5 + [429] * 2
     assert stories[0][0] == (5, 1)
     assert stories == [stories[0]] * 4
 
@@ -167,7 +168,7 @@ def test_who_waits_is_sent_away_before_his_password_is_compared(app, stranger, c
         for _ in range(app.config["THREADS"] // 2):
             assert hasher._queue.acquire(blocking=False)
             crowd.callback(hasher._queue.release)
-        assert refusal(log_in(stranger, "somebody")) == (503, "UnavailableError")
+        refused(log_in(stranger, "somebody"), 503, "UnavailableError")
         assert retry_after(log_in(stranger, "nobody")) >= 1
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from sql import passwords, rows, value
 from tests.conftest import pinned_to
-from tests.test_log_in import HASH, ada, log_in, refusal
+from tests.test_log_in import HASH, ada, log_in
 from tests.test_sign_up import counts, guest, invitation, sign_up
-from tests.world import PASSWORD, Caller
+from tests.world import PASSWORD, Caller, refused
 
 LONGEST = "x" * 72
 
@@ -69,7 +69,7 @@ def test_any_other_is_refused(world, stranger, password, reason):
     secret = invitation(world)
     before, since = counts(world), world.last_event_id()
     response = sign_up(stranger, secret, password=password)
-    assert refusal(response) == (400, "ValidationError")
+    refused(response, 400, "ValidationError")
     assert response.json["message"].startswith("password: ")
     assert reason in response.json["message"]
     assert counts(world) == before
@@ -84,7 +84,7 @@ def test_what_everybody_knows_of_a_user_is_no_password(world, stranger, password
     secret = invitation(world)
     before, since = counts(world), world.last_event_id()
     response = sign_up(stranger, secret, username="grace.hopper", password=password)
-    assert refusal(response) == (400, "ValidationError")
+    refused(response, 400, "ValidationError")
     assert "password: must not be" in response.json["message"]
     assert password not in response.json["message"]
     assert counts(world) == before
@@ -92,14 +92,14 @@ def test_what_everybody_knows_of_a_user_is_no_password(world, stranger, password
 
 
 def test_the_case_of_letters_is_that_of_all_languages(world, stranger):
-    assert refusal(sign_up(stranger, invitation(world), name="Jörg Strauß", password="JÖRG STRAUSS")) == (400, "ValidationError")
+    refused(sign_up(stranger, invitation(world), name="Jörg Strauß", password="JÖRG STRAUSS"), 400, "ValidationError")
 
 
 def test_the_least_length_is_a_setting(app, world, stranger, monkeypatch):
     monkeypatch.setitem(app.config, "PASSWORD_MIN_LENGTH", 12)
     secret = invitation(world)
     response = sign_up(stranger, secret, password="elevenchars")
-    assert refusal(response) == (400, "ValidationError")
+    refused(response, 400, "ValidationError")
     assert "at least 12 characters" in response.json["message"]
     assert sign_up(stranger, secret, password="twelve chars").status_code == 200
 
@@ -117,7 +117,7 @@ def test_a_password_that_only_begins_like_the_right_one_does_not_match(world, st
     ada(world, password_hash=bcrypt.hashpw(LONGEST.encode(), bcrypt.gensalt(4)).decode())
     assert log_in(stranger, "ada", LONGEST).status_code == 200
     for longer in (LONGEST + "x", LONGEST + "y", LONGEST * 100):
-        assert refusal(log_in(stranger, "ada", longer)) == (401, "AuthenticationRequired")
+        refused(log_in(stranger, "ada", longer), 401, "AuthenticationRequired")
 
 
 @pytest.mark.parametrize("cost", [5, 6])
@@ -197,11 +197,11 @@ def test_a_crowd_before_the_hasher_is_sent_away_and_nothing_is_counted(app, worl
             assert hasher._queue.acquire(blocking=False)
             crowd.callback(hasher._queue.release)
         for response in (log_in(stranger, "ada"), log_in(stranger, "nobody"), sign_up(stranger, secret)):
-            assert refusal(response) == (503, "UnavailableError")
+            refused(response, 503, "UnavailableError")
             assert int(response.headers["Retry-After"]) >= 1
         # Who has no token never comes as far as the hasher.
-        assert refusal(sign_up(stranger, "unknown")) == (404, "NotFoundError")
-        assert refusal(sign_up(stranger, disabled)) == (403, "NoAccessError")
+        refused(sign_up(stranger, "unknown"), 404, "NotFoundError")
+        refused(sign_up(stranger, disabled), 403, "NoAccessError")
     assert counts(world) == before
     assert world.events(since) == []
     assert value(conn, "SELECT count(*) FROM login_throttle") == 0

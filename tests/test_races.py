@@ -14,10 +14,9 @@ from werkzeug.test import TestResponse
 
 from sql import Connection, connect, value
 from tests.test_delete_strategy import delete
-from tests.test_log_in import refusal
 from tests.test_sign_up import invitation, sign_up
 from tests.test_update_signup_token import put, stored
-from tests.world import Caller, World
+from tests.world import Caller, World, refused
 
 Call = Callable[[], TestResponse]
 
@@ -108,7 +107,7 @@ def statuses(answers: list[TestResponse]) -> Counter:
     """How often each status came; all refusals have the error body."""
     for answer in answers:
         if answer.status_code >= 400:
-            refusal(answer)
+            refused(answer, answer.status_code, answer.json["name"])
     return Counter(answer.status_code for answer in answers)
 
 
@@ -169,8 +168,8 @@ def test_so_it_is_when_all_eight_have_come_as_far_as_the_environment(world, admi
 def one_of_eight_signed_up(world: World, answers: list[TestResponse], since: int, field: str) -> bool:
     """Whether one signup made one user and two events, and the others were told which field was taken."""
     assert statuses(answers) == {200: 1, 409: 7}
-    refused = [answer.json for answer in answers if answer.status_code == 409]
-    assert {(body["name"], body["message"].partition(":")[0]) for body in refused} == {("NameExistsError", field)}
+    told_so = [answer.json for answer in answers if answer.status_code == 409]
+    assert {(body["name"], body["message"].partition(":")[0]) for body in told_so} == {("NameExistsError", field)}
     (winner,) = (answer.json["id"] for answer in answers if answer.status_code == 200)
     links = "SELECT array_agg(user_id) FROM signup_token_users WHERE user_id >= %(id)s"
     assert value(world.conn, "SELECT count(*) FROM users WHERE id >= %(id)s", {"id": winner}) == 1
@@ -249,6 +248,6 @@ def test_who_signs_up_is_refused_when_the_token_was_disabled_while_the_password_
     secret, since = invitation(world), world.last_event_id()
     with while_hashing(app, conn, lambda: sign_up(Caller(app), secret, email=f"{name}@example.org", username=name)) as future:
         assert put(admin, secret, enabled=False).status_code == 200
-    assert refusal(future.result()) == (403, "NoAccessError")
+    refused(future.result(), 403, "NoAccessError")
     assert [event["type"] for event in world.events(since)] == ["public-signup-token-updated"]
     assert value(conn, "SELECT count(*) FROM users WHERE username = %(name)s", {"name": name}) == 0

@@ -9,8 +9,7 @@ from werkzeug.test import TestResponse
 from blueprints.access import digest
 from sql import Connection, sessions, signup_tokens
 from tests.test_hostile_inputs import fingerprint
-from tests.test_search_events import refusal
-from tests.world import Caller, World
+from tests.world import Caller, World, refused
 
 TOKEN = "/api/admin/invite-link/tokens/{}"
 STRATEGY = "/api/admin/projects/{}/features/checkout/environments/development/strategies/{}"
@@ -37,117 +36,117 @@ class Refusals:
         self.before = fingerprint(conn)
 
     def too_large(self, response: TestResponse) -> None:
-        refusal(response, 413, "PayloadTooLargeError")
+        refused(response, 413, "PayloadTooLargeError")
 
     def unknown_caller(self, response: TestResponse) -> None:
-        refusal(response, 401, "AuthenticationRequired")
+        refused(response, 401, "AuthenticationRequired")
 
     def wrong_key(self, response: TestResponse) -> None:
-        assert "key may not use the admin API" in refusal(response, 403, "NoAccessError")
+        assert "key may not use the admin API" in refused(response, 403, "NoAccessError")
 
     def cross_site(self, response: TestResponse) -> None:
-        assert "must come from this service's own pages" in refusal(response, 403, "NoAccessError")
+        assert "must come from this service's own pages" in refused(response, 403, "NoAccessError")
 
     def no_permission(self, response: TestResponse) -> None:
-        assert refusal(response, 403, "NoAccessError").startswith("You lack the permission ")
+        assert refused(response, 403, "NoAccessError").startswith("You lack the permission ")
 
     def no_project(self, response: TestResponse) -> None:
-        assert refusal(response, 404, "NotFoundError") == "No project has that id."
+        assert refused(response, 404, "NotFoundError") == "No project has that id."
 
     def wrong_type(self, response: TestResponse) -> None:
-        refusal(response, 415, "ContentTypeError")
+        refused(response, 415, "ContentTypeError")
 
     def no_json(self, response: TestResponse) -> None:
-        assert refusal(response).startswith("The body is not valid JSON")
+        assert refused(response).startswith("The body is not valid JSON")
 
     def misfit(self, response: TestResponse, field: str) -> None:
-        assert refusal(response).startswith(f"{field}: ")
+        assert refused(response).startswith(f"{field}: ")
 
     def not_there(self, response: TestResponse) -> None:
-        assert refusal(response, 404, "NotFoundError") != "No project has that id."
+        assert refused(response, 404, "NotFoundError") != "No project has that id."
 
     def not_usable(self, response: TestResponse) -> None:
-        assert refusal(response, 403, "NoAccessError") == "This signup token is disabled or has expired."
+        assert refused(response, 403, "NoAccessError") == "This signup token is disabled or has expired."
 
 
 @pytest.fixture
-def refused(alice: Caller, victor: Caller, stranger: Caller, apollo: str, token: str, conn: Connection) -> Iterator[Refusals]:  # noqa: ARG001
+def refusals(alice: Caller, victor: Caller, stranger: Caller, apollo: str, token: str, conn: Connection) -> Iterator[Refusals]:  # noqa: ARG001
     """The refusals of a test. Whoever takes part must be there before the first look."""
     refusals = Refusals(conn)
     yield refusals
     assert fingerprint(conn) == refusals.before
 
 
-def test_too_large_a_body_comes_before_everything(refused: Refusals, world: World, stranger: Caller, victor: Caller, token: str) -> None:
+def test_too_large_a_body_comes_before_everything(refusals: Refusals, world: World, stranger: Caller, victor: Caller, token: str) -> None:
     callers = [stranger, Caller(world.app, "no key"), victor, world.api_key("client"), world.api_key("frontend")]
-    refused.before = fingerprint(world.conn)
+    refusals.before = fingerprint(world.conn)
     for caller in callers:
         for how in (JSON, PLAIN):
-            refused.too_large(caller.put(TOKEN.format(token), data=LARGE, **how))
-            refused.too_large(caller.post(DEPRECATED, data=LARGE, **how))
-            refused.too_large(caller.get(f"{SEARCH}?limit=0", data=LARGE, **how))
-            refused.too_large(caller.delete(STRATEGY.format("no-such-project", "x"), data=LARGE, **how))
-            refused.too_large(caller.get("/api/admin/projects/apollo/overview", data=LARGE, **how))
-            refused.too_large(caller.post(SIGNUP.format("no-such-token"), data=LARGE, **how))
-            refused.too_large(caller.post("/auth/simple/login", data=LARGE, **how))
+            refusals.too_large(caller.put(TOKEN.format(token), data=LARGE, **how))
+            refusals.too_large(caller.post(DEPRECATED, data=LARGE, **how))
+            refusals.too_large(caller.get(f"{SEARCH}?limit=0", data=LARGE, **how))
+            refusals.too_large(caller.delete(STRATEGY.format("no-such-project", "x"), data=LARGE, **how))
+            refusals.too_large(caller.get("/api/admin/projects/apollo/overview", data=LARGE, **how))
+            refusals.too_large(caller.post(SIGNUP.format("no-such-token"), data=LARGE, **how))
+            refusals.too_large(caller.post("/auth/simple/login", data=LARGE, **how))
 
 
-def test_no_caller_comes_before_the_wrong_kind_of_key(refused: Refusals, world: World, token: str) -> None:
+def test_no_caller_comes_before_the_wrong_kind_of_key(refusals: Refusals, world: World, token: str) -> None:
     past = datetime.now(UTC) - timedelta(days=1)
     keys = [world.api_key(kind, expires_at=past) for kind in ("client", "frontend")]
-    refused.before = fingerprint(world.conn)
+    refusals.before = fingerprint(world.conn)
     for key in keys:
-        refused.unknown_caller(key.get(SEARCH))
-        refused.unknown_caller(key.put(TOKEN.format(token), json={"enabled": False}))
-        refused.unknown_caller(key.delete(STRATEGY.format("apollo", "x")))
+        refusals.unknown_caller(key.get(SEARCH))
+        refusals.unknown_caller(key.put(TOKEN.format(token), json={"enabled": False}))
+        refusals.unknown_caller(key.delete(STRATEGY.format("apollo", "x")))
 
 
-def test_no_caller_comes_before_all_that_is_wrong_with_a_request(refused: Refusals, stranger: Caller) -> None:
-    refused.unknown_caller(stranger.get(f"{SEARCH}?limit=0&limit=%ff"))
-    refused.unknown_caller(stranger.get("/api/admin/insights?from=x"))
-    refused.unknown_caller(stranger.get("/api/admin/projects/apollo/overview"))
-    refused.unknown_caller(stranger.get("/api/admin/projects/no-such-project/access"))
-    refused.unknown_caller(stranger.delete(STRATEGY.format("no-such-project", "x")))
+def test_no_caller_comes_before_all_that_is_wrong_with_a_request(refusals: Refusals, stranger: Caller) -> None:
+    refusals.unknown_caller(stranger.get(f"{SEARCH}?limit=0&limit=%ff"))
+    refusals.unknown_caller(stranger.get("/api/admin/insights?from=x"))
+    refusals.unknown_caller(stranger.get("/api/admin/projects/apollo/overview"))
+    refusals.unknown_caller(stranger.get("/api/admin/projects/no-such-project/access"))
+    refusals.unknown_caller(stranger.delete(STRATEGY.format("no-such-project", "x")))
     for how in ({"data": b"{", **JSON}, {"data": b"x", **PLAIN}, {"json": {"enabled": 5, "limit": 0}}, {}):
-        refused.unknown_caller(stranger.put(TOKEN.format("no-such-token"), **how))
-        refused.unknown_caller(stranger.post(DEPRECATED, **how))
+        refusals.unknown_caller(stranger.put(TOKEN.format("no-such-token"), **how))
+        refusals.unknown_caller(stranger.post(DEPRECATED, **how))
 
 
 @pytest.mark.parametrize("kind", ["client", "frontend"])
-def test_the_wrong_kind_of_key_comes_before_permission_project_and_body(refused: Refusals, world: World, kind: str) -> None:
+def test_the_wrong_kind_of_key_comes_before_permission_project_and_body(refusals: Refusals, world: World, kind: str) -> None:
     key = world.api_key(kind)
-    refused.before = fingerprint(world.conn)
-    refused.wrong_key(key.put(TOKEN.format("no-such-token"), data=b"x", **PLAIN))
-    refused.wrong_key(key.delete(STRATEGY.format("apollo", "x")))
-    refused.wrong_key(key.delete(STRATEGY.format("no-such-project", "x")))
-    refused.wrong_key(key.get("/api/admin/projects/no-such-project/overview"))
-    refused.wrong_key(key.get("/api/admin/projects/apollo/access"))
-    refused.wrong_key(key.get(f"{SEARCH}?limit=0"))
-    refused.wrong_key(key.post(DEPRECATED, data=b"{", **JSON))
+    refusals.before = fingerprint(world.conn)
+    refusals.wrong_key(key.put(TOKEN.format("no-such-token"), data=b"x", **PLAIN))
+    refusals.wrong_key(key.delete(STRATEGY.format("apollo", "x")))
+    refusals.wrong_key(key.delete(STRATEGY.format("no-such-project", "x")))
+    refusals.wrong_key(key.get("/api/admin/projects/no-such-project/overview"))
+    refusals.wrong_key(key.get("/api/admin/projects/apollo/access"))
+    refusals.wrong_key(key.get(f"{SEARCH}?limit=0"))
+    refusals.wrong_key(key.post(DEPRECATED, data=b"{", **JSON))
 
 
-def test_a_forged_cross_site_request_comes_before_permission_project_and_body(refused: Refusals, world: World, victor: Caller) -> None:
+def test_a_forged_cross_site_request_comes_before_permission_project_and_body(refusals: Refusals, world: World, victor: Caller) -> None:
     sessions.insert(world.conn, digest("victors"), victor.id or 0, 48)
-    refused.before = fingerprint(world.conn)
+    refusals.before = fingerprint(world.conn)
     cookie, forged = Caller(world.app), {"Cookie": "session=victors", "Origin": "http://evil.example"}
-    refused.cross_site(cookie.put(TOKEN.format("no-such-token"), data=b"x", headers=forged, **PLAIN))
-    refused.cross_site(cookie.delete(STRATEGY.format("no-such-project", "x"), headers=forged))
+    refusals.cross_site(cookie.put(TOKEN.format("no-such-token"), data=b"x", headers=forged, **PLAIN))
+    refusals.cross_site(cookie.delete(STRATEGY.format("no-such-project", "x"), headers=forged))
     # But a session that is none comes first.
-    refused.unknown_caller(cookie.delete(STRATEGY.format("apollo", "x"), headers=forged | {"Cookie": "session=x"}))
+    refusals.unknown_caller(cookie.delete(STRATEGY.format("apollo", "x"), headers=forged | {"Cookie": "session=x"}))
 
 
-def test_no_permission_comes_before_a_project_that_is_hidden_or_unknown(refused: Refusals, victor: Caller, alice: Caller) -> None:
+def test_no_permission_comes_before_a_project_that_is_hidden_or_unknown(refusals: Refusals, victor: Caller, alice: Caller) -> None:
     for project in ("apollo", "no-such-project"):
-        refused.no_permission(victor.delete(STRATEGY.format(project, "x")))
-        refused.no_permission(victor.get(f"/api/admin/projects/{project}/access"))
+        refusals.no_permission(victor.delete(STRATEGY.format(project, "x")))
+        refusals.no_permission(victor.get(f"/api/admin/projects/{project}/access"))
         # Where nothing but sight is needed, there is nothing else to say.
-        refused.no_project(victor.get(f"/api/admin/projects/{project}/overview"))
-    refused.no_project(alice.delete(STRATEGY.format("no-such-project", "x")))
-    refused.no_project(alice.get("/api/admin/projects/no-such-project/access"))
-    refused.no_project(alice.get("/api/admin/projects/no-such-project/overview"))
+        refusals.no_project(victor.get(f"/api/admin/projects/{project}/overview"))
+    refusals.no_project(alice.delete(STRATEGY.format("no-such-project", "x")))
+    refusals.no_project(alice.get("/api/admin/projects/no-such-project/access"))
+    refusals.no_project(alice.get("/api/admin/projects/no-such-project/overview"))
 
 
-def test_no_permission_comes_before_the_body_and_what_is_not_there(refused: Refusals, victor: Caller, token: str) -> None:
+def test_no_permission_comes_before_the_body_and_what_is_not_there(refusals: Refusals, victor: Caller, token: str) -> None:
     for secret in (token, "no-such-token"):
         for how in (
             {"data": b"x", **PLAIN},
@@ -157,63 +156,63 @@ def test_no_permission_comes_before_the_body_and_what_is_not_there(refused: Refu
             {},
             {"json": {"enabled": False}},
         ):
-            refused.no_permission(victor.put(TOKEN.format(secret), **how))
+            refusals.no_permission(victor.put(TOKEN.format(secret), **how))
 
 
-def test_no_project_comes_before_the_strategy_that_is_not_there(refused: Refusals, alice: Caller) -> None:
-    refused.no_project(alice.delete(STRATEGY.format("no-such-project", "x")))
-    refused.not_there(alice.delete(STRATEGY.format("apollo", "x")))
+def test_no_project_comes_before_the_strategy_that_is_not_there(refusals: Refusals, alice: Caller) -> None:
+    refusals.no_project(alice.delete(STRATEGY.format("no-such-project", "x")))
+    refusals.not_there(alice.delete(STRATEGY.format("apollo", "x")))
     # A body on a DELETE, or a query on an overview, is not looked at.
-    refused.no_project(alice.delete(STRATEGY.format("no-such-project", "x"), data=b"{", **PLAIN))
-    refused.no_project(alice.get("/api/admin/projects/no-such-project/overview?limit=%ff"))
+    refusals.no_project(alice.delete(STRATEGY.format("no-such-project", "x"), data=b"{", **PLAIN))
+    refusals.no_project(alice.get("/api/admin/projects/no-such-project/overview?limit=%ff"))
 
 
-def test_the_wrong_content_type_comes_before_broken_json(refused: Refusals, alice: Caller, stranger: Caller, token: str) -> None:
+def test_the_wrong_content_type_comes_before_broken_json(refusals: Refusals, alice: Caller, stranger: Caller, token: str) -> None:
     for path in (TOKEN.format(token), TOKEN.format("no-such-token")):
-        refused.wrong_type(alice.put(path, data=b"{", **PLAIN))
-    refused.wrong_type(alice.post(DEPRECATED, data=b"{", **PLAIN))
-    refused.wrong_type(stranger.post("/auth/simple/login", data=b"{", **PLAIN))
+        refusals.wrong_type(alice.put(path, data=b"{", **PLAIN))
+    refusals.wrong_type(alice.post(DEPRECATED, data=b"{", **PLAIN))
+    refusals.wrong_type(stranger.post("/auth/simple/login", data=b"{", **PLAIN))
     for path in (SIGNUP.format(token), SIGNUP.format("no-such-token")):
-        refused.wrong_type(stranger.post(path, data=b"{", **PLAIN))
+        refusals.wrong_type(stranger.post(path, data=b"{", **PLAIN))
 
 
-def test_broken_json_comes_before_what_does_not_fit(refused: Refusals, alice: Caller, stranger: Caller, token: str) -> None:
-    refused.no_json(alice.put(TOKEN.format(token), data=b'{"enabled": 5', **JSON))
-    refused.no_json(alice.put(TOKEN.format("no-such-token"), data=b'{"enabled": false}}', **JSON))
-    refused.no_json(alice.post(DEPRECATED, data=b'{"limit": 0, "limit": 0}', **JSON))
-    refused.no_json(stranger.post("/auth/simple/login", data=b'{"username": 5, "password": NaN}', **JSON))
-    refused.no_json(stranger.post(SIGNUP.format("no-such-token"), data=b'{"email": 5,}', **JSON))
+def test_broken_json_comes_before_what_does_not_fit(refusals: Refusals, alice: Caller, stranger: Caller, token: str) -> None:
+    refusals.no_json(alice.put(TOKEN.format(token), data=b'{"enabled": 5', **JSON))
+    refusals.no_json(alice.put(TOKEN.format("no-such-token"), data=b'{"enabled": false}}', **JSON))
+    refusals.no_json(alice.post(DEPRECATED, data=b'{"limit": 0, "limit": 0}', **JSON))
+    refusals.no_json(stranger.post("/auth/simple/login", data=b'{"username": 5, "password": NaN}', **JSON))
+    refusals.no_json(stranger.post(SIGNUP.format("no-such-token"), data=b'{"email": 5,}', **JSON))
 
 
-def test_what_does_not_fit_comes_before_what_is_not_there(refused: Refusals, alice: Caller, stranger: Caller) -> None:
-    refused.misfit(alice.put(TOKEN.format("no-such-token"), json={"enabled": 5}), "enabled")
-    refused.misfit(stranger.post(SIGNUP.format("no-such-token"), json={"email": 5, "name": "x", "password": "x" * 8}), "email")
-    refused.not_there(alice.put(TOKEN.format("no-such-token"), json={"enabled": True}))
-    refused.not_there(stranger.post(SIGNUP.format("no-such-token"), json={"email": "a@b", "name": "x", "password": "y" * 8}))
+def test_what_does_not_fit_comes_before_what_is_not_there(refusals: Refusals, alice: Caller, stranger: Caller) -> None:
+    refusals.misfit(alice.put(TOKEN.format("no-such-token"), json={"enabled": 5}), "enabled")
+    refusals.misfit(stranger.post(SIGNUP.format("no-such-token"), json={"email": 5, "name": "x", "password": "x" * 8}), "email")
+    refusals.not_there(alice.put(TOKEN.format("no-such-token"), json={"enabled": True}))
+    refusals.not_there(stranger.post(SIGNUP.format("no-such-token"), json={"email": "a@b", "name": "x", "password": "y" * 8}))
 
 
-def test_what_does_not_fit_comes_before_a_token_that_cannot_be_used(refused: Refusals, world: World, stranger: Caller, token: str) -> None:
+def test_what_does_not_fit_comes_before_a_token_that_cannot_be_used(refusals: Refusals, world: World, stranger: Caller, token: str) -> None:
     world.conn.execute("UPDATE signup_tokens SET enabled = false WHERE secret = %s", [token])
-    refused.before = fingerprint(world.conn)
-    refused.misfit(stranger.post(SIGNUP.format(token), json={"email": "a", "name": "x", "password": "y" * 8}), "email")
-    refused.not_usable(stranger.post(SIGNUP.format(token), json={"email": "a@b", "name": "x", "password": "y" * 8}))
+    refusals.before = fingerprint(world.conn)
+    refusals.misfit(stranger.post(SIGNUP.format(token), json={"email": "a", "name": "x", "password": "y" * 8}), "email")
+    refusals.not_usable(stranger.post(SIGNUP.format(token), json={"email": "a@b", "name": "x", "password": "y" * 8}))
 
 
 def test_a_token_that_cannot_be_used_comes_before_a_name_that_is_taken(
-    refused: Refusals, world: World, alice: Caller, stranger: Caller, token: str
+    refusals: Refusals, world: World, alice: Caller, stranger: Caller, token: str
 ) -> None:
     taken = {"email": alice.email, "name": "x", "password": "y" * 8}
-    refusal(stranger.post(SIGNUP.format(token), json=taken), 409, "NameExistsError")
+    refused(stranger.post(SIGNUP.format(token), json=taken), 409, "NameExistsError")
     world.conn.execute("UPDATE signup_tokens SET expires_at = now() WHERE secret = %s", [token])
-    refused.before = fingerprint(world.conn)
-    refused.not_usable(stranger.post(SIGNUP.format(token), json=taken))
-    refused.not_there(stranger.post(SIGNUP.format("no-such-token"), json=taken))
+    refusals.before = fingerprint(world.conn)
+    refusals.not_usable(stranger.post(SIGNUP.format(token), json=taken))
+    refusals.not_there(stranger.post(SIGNUP.format("no-such-token"), json=taken))
 
 
-@pytest.mark.usefixtures("refused")
+@pytest.mark.usefixtures("refusals")
 def test_an_unknown_address_or_method_says_nothing_of_credentials(alice: Caller, stranger: Caller) -> None:
     for caller in (alice, stranger):
-        assert refusal(caller.get("/api/admin/no-such-thing"), 404, "NotFoundError") == "There is nothing at this address."
+        assert refused(caller.get("/api/admin/no-such-thing"), 404, "NotFoundError") == "There is nothing at this address."
         response = caller.post(SEARCH)
-        assert refusal(response, 405, "MethodNotAllowedError") == "This address does not take that method."
+        assert refused(response, 405, "MethodNotAllowedError") == "This address does not take that method."
         assert response.headers["Allow"] == "GET, HEAD"

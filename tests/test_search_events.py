@@ -4,13 +4,12 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 import pytest
 from werkzeug.test import TestResponse
 
 from sql import Connection, events, value
-from tests.world import Caller
+from tests.world import Caller, refused
 
 PATH = "/api/admin/search/events"
 NOON = datetime(2024, 5, 31, 12, tzinfo=UTC)
@@ -53,15 +52,6 @@ def page(response: TestResponse) -> tuple[list[int], int]:
     assert response.mimetype == "application/json"
     assert list(response.json) == ["events", "total"]
     return [event["id"] for event in response.json["events"]], response.json["total"]
-
-
-def refusal(response: TestResponse, status: int = 400, name: str = "ValidationError") -> str:
-    """The message of a refusal with this status and name, and with the three keys of every error body."""
-    assert (response.status_code, response.json.get("name")) == (status, name), response.text
-    assert response.mimetype == "application/json"
-    assert response.json.keys() == {"id", "name", "message"}
-    assert str(UUID(response.json["id"])) == response.json["id"]
-    return response.json["message"]
 
 
 @pytest.fixture
@@ -121,7 +111,7 @@ NO_NUMBERS += ["IS:5", "٥", "５", "५", "5\n", "5\0", "½", "²", "--1", str(
 @pytest.mark.parametrize("text", [*NO_NUMBERS, "0", "1001", "-0"])
 def test_a_limit_that_is_no_whole_number_from_1_to_1000_is_refused(alice: Caller, log: Log, text: str) -> None:
     log.add()
-    message = refusal(alice.get(PATH, query_string={"limit": text}))
+    message = refused(alice.get(PATH, query_string={"limit": text}))
     assert message.startswith("limit: must be ")
     assert "between 1 and 1000" in message
 
@@ -129,7 +119,7 @@ def test_a_limit_that_is_no_whole_number_from_1_to_1000_is_refused(alice: Caller
 @pytest.mark.parametrize("text", NO_NUMBERS)
 def test_an_offset_that_is_no_whole_number_is_refused(alice: Caller, log: Log, text: str) -> None:
     log.add()
-    assert refusal(alice.get(PATH, query_string={"offset": text})).startswith("offset: must be ")
+    assert refused(alice.get(PATH, query_string={"offset": text})).startswith("offset: must be ")
 
 
 # What belongs to the request, and what does not
@@ -146,7 +136,7 @@ def test_every_wrong_parameter_is_named_in_one_message(alice: Caller) -> None:
         "project": "",
         "feature": "=x",
     }
-    message = refusal(alice.get(PATH, query_string=wrong))
+    message = refused(alice.get(PATH, query_string=wrong))
     named = [part.split(": ", 1)[0] for part in message.split("; ")]
     assert sorted(named) == sorted(wrong)
     assert all(part.split(": ", 1)[1] for part in message.split("; "))
@@ -156,7 +146,7 @@ def test_every_wrong_parameter_is_named_in_one_message(alice: Caller) -> None:
 @pytest.mark.parametrize("template", ["{0}={1}&{0}={1}", "{0}={1}&{0}=", "{0}=&x=1&{0}={1}"])
 def test_a_parameter_given_twice_is_refused(alice: Caller, name: str, template: str) -> None:
     right = {"from": "IS:2024-05-31", "to": "IS:2024-05-31", "offset": "0", "limit": "5", "createdBy": "IS:1"}.get(name, "IS:x")
-    assert name in refusal(alice.get(f"{PATH}?{template.format(name, right)}"))
+    assert name in refused(alice.get(f"{PATH}?{template.format(name, right)}"))
 
 
 def test_an_unknown_parameter_is_ignored_also_when_it_is_given_twice(alice: Caller, log: Log) -> None:

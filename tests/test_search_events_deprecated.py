@@ -7,9 +7,9 @@ import pytest
 from werkzeug.test import TestResponse
 
 from sql import Connection
-from tests.test_search_events import NOON, Author, Log, refusal
+from tests.test_search_events import NOON, Author, Log
 from tests.test_search_events import PATH as SUCCESSOR
-from tests.world import Caller
+from tests.world import Caller, refused
 
 PATH = "/api/admin/events/search"
 
@@ -131,11 +131,11 @@ WRONG += [
 @pytest.mark.parametrize(("field", "wrong"), WRONG)
 def test_what_does_not_fit_is_refused(alice: Caller, log: Log, field: str, wrong: Any) -> None:
     log.add("tag-created", project="p", feature="f")
-    assert refusal(alice.post(PATH, json={field: wrong})).startswith(f"{field}: must ")
+    assert refused(alice.post(PATH, json={field: wrong})).startswith(f"{field}: must ")
 
 
 def test_every_wrong_field_is_named_in_one_message(alice: Caller) -> None:
-    message = refusal(alice.post(PATH, json={"type": "x", "project": 1, "feature": None, "query": [], "limit": "5", "offset": -1}))
+    message = refused(alice.post(PATH, json={"type": "x", "project": 1, "feature": None, "query": [], "limit": "5", "offset": -1}))
     assert sorted(part.split(": ", 1)[0] for part in message.split("; ")) == ["feature", "limit", "offset", "project", "query", "type"]
 
 
@@ -159,22 +159,22 @@ def test_json_is_taken_with_and_without_a_charset(alice: Caller, log: Log, conte
 )
 def test_any_other_content_type_is_refused(alice: Caller, content_type: str) -> None:
     for body in (b"{}", b"{", b"limit=1", b""):
-        refusal(alice.post(PATH, data=body, content_type=content_type), 415, "ContentTypeError")
+        refused(alice.post(PATH, data=body, content_type=content_type), 415, "ContentTypeError")
 
 
 def test_a_body_without_a_content_type_is_refused(alice: Caller) -> None:
-    refusal(alice.post(PATH, data=b"{}"), 415, "ContentTypeError")
+    refused(alice.post(PATH, data=b"{}"), 415, "ContentTypeError")
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b"[{}]", b'"x"', b"5", b"null", b"true", b"{", b"{}{}", b"{} x", b"{'a': 1}", b'{"limit": 1,}', b"\xff"]
 )
 def test_a_body_that_is_no_json_object_is_refused(alice: Caller, body: bytes) -> None:
-    refusal(alice.post(PATH, data=body, content_type="application/json"))
+    refused(alice.post(PATH, data=body, content_type="application/json"))
 
 
 def test_no_body_at_all_is_refused(alice: Caller) -> None:
-    refusal(alice.post(PATH))
+    refused(alice.post(PATH))
 
 
 # The answer

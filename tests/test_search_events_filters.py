@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sql import Connection
-from tests.test_search_events import NOON, PATH, Author, Log, found, refusal
-from tests.world import Caller
+from tests.test_search_events import NOON, PATH, Author, Log, found
+from tests.world import Caller, refused
 
 # The query parameters that look at the field of an event of the same name.
 FIELDS = ["feature", "project", "type"]
@@ -27,9 +27,9 @@ def search(caller: Caller, **parameters: str) -> list[int]:
     return found(caller.get(PATH, query_string={name.rstrip("_"): text for name, text in parameters.items()}))
 
 
-def refused(caller: Caller, **parameters: str) -> str:
+def complaint(caller: Caller, **parameters: str) -> str:
     """The message with which these parameters are refused."""
-    return refusal(caller.get(PATH, query_string=parameters))
+    return refused(caller.get(PATH, query_string=parameters))
 
 
 # feature, project, type
@@ -110,12 +110,12 @@ MISFITS += ["IS:\n"]
 @pytest.mark.parametrize("text", MISFITS)
 def test_a_filter_that_does_not_fit_the_pattern_is_refused(alice: Caller, log: Log, parameter: str, text: str) -> None:
     log.add(feature="1", project="1", by=Author("1", 1))
-    assert refused(alice, **{parameter: text}).startswith(f"{parameter}: must ")
+    assert complaint(alice, **{parameter: text}).startswith(f"{parameter}: must ")
 
 
 @pytest.mark.parametrize("parameter", [*FIELDS, "createdBy", "query", "from", "to", "limit", "offset"])
 def test_nul_is_refused(alice: Caller, parameter: str) -> None:
-    assert refused(alice, **{parameter: "IS:a\0b"}).startswith(f"{parameter}: must ")
+    assert complaint(alice, **{parameter: "IS:a\0b"}).startswith(f"{parameter}: must ")
 
 
 # createdBy
@@ -147,7 +147,7 @@ NO_IDS += ["NaN", "7,ada", "7,", ",7", ",", "7,,70", "IS:7", "{7}", str(2**63), 
 @pytest.mark.parametrize("operator", ["IS", "IS_ANY_OF"])
 def test_created_by_with_what_is_no_integer_of_64_bits_is_refused(alice: Caller, log: Log, operator: str, ids: str) -> None:
     log.add(by=ADA)
-    assert refused(alice, createdBy=f"{operator}:{ids}").startswith("createdBy: must ")
+    assert complaint(alice, createdBy=f"{operator}:{ids}").startswith("createdBy: must ")
 
 
 # from, to
@@ -190,7 +190,7 @@ NO_DAYS = ["2023-02-29", "2024-02-30", "2024-04-31", "2024-13-01", "2024-00-10",
 @pytest.mark.parametrize("parameter", ["from", "to"])
 @pytest.mark.parametrize("day", NO_DAYS)
 def test_a_day_that_does_not_exist_is_refused(alice: Caller, parameter: str, day: str) -> None:
-    assert refused(alice, **{parameter: f"IS:{day}"}) == f"{parameter}: must be a day that exists"
+    assert complaint(alice, **{parameter: f"IS:{day}"}) == f"{parameter}: must be a day that exists"
 
 
 MISSHAPEN = ["", "IS:", "2024-05-31", "is:2024-05-31", "IS_ANY_OF:2024-05-31", "IS:2024-5-31", "IS:24-05-31", "IS:2024/05/31"]
@@ -202,7 +202,7 @@ MISSHAPEN += ["IS:IS:2024-05-31", "IS:infinity"]
 @pytest.mark.parametrize("parameter", ["from", "to"])
 @pytest.mark.parametrize("text", MISSHAPEN)
 def test_what_does_not_look_like_a_day_is_refused(alice: Caller, parameter: str, text: str) -> None:
-    assert refused(alice, **{parameter: text}).startswith(f"{parameter}: must look like IS:")
+    assert complaint(alice, **{parameter: text}).startswith(f"{parameter}: must look like IS:")
 
 
 # All together

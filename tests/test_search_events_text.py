@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from sql import Connection
-from tests.test_search_events import PATH, Author, Log, found, refusal
+from tests.test_search_events import PATH, Author, Log, found
 from tests.test_search_events_deprecated import PATH as DEPRECATED
 from tests.test_search_events_deprecated import found as found_deprecated
-from tests.world import Caller
+from tests.world import Caller, refused
 
 Search = Callable[[str], list[int]]
 
@@ -147,16 +147,16 @@ def test_a_text_of_a_thousand_characters_is_found(search: Search, log: Log) -> N
 @pytest.mark.parametrize("length", [1001, 60_000, 1_000_000])
 def test_a_longer_text_is_refused(alice: Caller, log: Log, length: int) -> None:
     log.add(data={"word": "x" * length})
-    assert refusal(alice.post(DEPRECATED, json={"query": "x" * length})) == "query: must be at most 1000 characters long"
+    assert refused(alice.post(DEPRECATED, json={"query": "x" * length})) == "query: must be at most 1000 characters long"
     if length < 8000:
-        assert refusal(alice.get(PATH, query_string={"query": "x" * length})) == "query: must be at most 1000 characters long"
+        assert refused(alice.get(PATH, query_string={"query": "x" * length})) == "query: must be at most 1000 characters long"
 
 
 def test_a_query_string_of_more_than_8192_bytes_is_refused(alice: Caller, log: Log) -> None:
     event = log.add(data={"word": "x"})
     for rest, is_taken in ((8192 - len("query=x&y="), True), (8193 - len("query=x&y="), False), (200_000, False)):
         response = alice.get(f"{PATH}?query=x&y={'z' * rest}")
-        assert found(response) == [event] if is_taken else "query string" in refusal(response)
+        assert found(response) == [event] if is_taken else "query string" in refused(response)
 
 
 def test_the_text_combines_with_the_other_filters(alice: Caller, log: Log) -> None:

@@ -11,8 +11,8 @@ from werkzeug.test import TestResponse
 
 from blueprints.access import digest
 from sql import api_keys, rows, sessions, value
-from tests.test_log_in import ada, log_in, refusal
-from tests.world import Caller
+from tests.test_log_in import ada, log_in
+from tests.world import Caller, refused
 
 # Open to any user, and to no stranger.
 ANY_PAGE = "/api/admin/projects/default/overview"
@@ -72,9 +72,9 @@ def test_a_session_opens_what_its_user_may_open(world, stranger, conn):
     ada(world, root_role=1)
     session, _ = cookie_of(log_in(stranger, "ada"))
     assert stranger.get(ANY_PAGE, headers=with_session(session)).status_code == 200
-    assert refusal(stranger.put(TOKEN, headers=with_session(session), json={"enabled": False})) == (404, "NotFoundError")
+    refused(stranger.put(TOKEN, headers=with_session(session), json={"enabled": False}), 404, "NotFoundError")
     conn.execute("UPDATE users SET root_role_id = 3 WHERE username = 'ada'")
-    assert refusal(stranger.put(TOKEN, headers=with_session(session), json={"enabled": False})) == (403, "NoAccessError")
+    refused(stranger.put(TOKEN, headers=with_session(session), json={"enabled": False}), 403, "NoAccessError")
 
 
 def test_only_the_digest_of_a_session_is_kept(world, stranger, conn):
@@ -88,21 +88,21 @@ def test_only_the_digest_of_a_session_is_kept(world, stranger, conn):
 def test_what_nobody_was_given_opens_nothing(world, stranger, session):
     ada(world)
     log_in(stranger, "ada")
-    assert refusal(stranger.get(ANY_PAGE, headers=with_session(session))) == (401, "AuthenticationRequired")
+    refused(stranger.get(ANY_PAGE, headers=with_session(session)), 401, "AuthenticationRequired")
 
 
 def test_the_kept_digest_opens_nothing(world, stranger, conn):
     ada(world)
     log_in(stranger, "ada")
     digest = value(conn, "SELECT encode(digest, 'hex') FROM sessions")
-    assert refusal(stranger.get(ANY_PAGE, headers=with_session(digest))) == (401, "AuthenticationRequired")
-    assert refusal(stranger.get(ANY_PAGE, headers={"Authorization": digest})) == (401, "AuthenticationRequired")
+    refused(stranger.get(ANY_PAGE, headers=with_session(digest)), 401, "AuthenticationRequired")
+    refused(stranger.get(ANY_PAGE, headers={"Authorization": digest}), 401, "AuthenticationRequired")
 
 
 def test_a_session_is_no_key(world, stranger):
     ada(world)
     session, _ = cookie_of(log_in(stranger, "ada"))
-    assert refusal(stranger.get(ANY_PAGE, headers={"Authorization": session})) == (401, "AuthenticationRequired")
+    refused(stranger.get(ANY_PAGE, headers={"Authorization": session}), 401, "AuthenticationRequired")
 
 
 def test_every_login_has_an_id_of_its_own_and_ends_the_session_it_came_with(world, stranger):
@@ -135,14 +135,14 @@ def test_a_session_ends_at_its_instant(world, stranger, conn):
     conn.execute("UPDATE sessions SET expires_at = now() + interval '1 microsecond'")
     assert stranger.get(ANY_PAGE, headers=with_session(session)).status_code == 200
     conn.execute("UPDATE sessions SET expires_at = now()")
-    assert refusal(stranger.get(ANY_PAGE, headers=with_session(session))) == (401, "AuthenticationRequired")
+    refused(stranger.get(ANY_PAGE, headers=with_session(session)), 401, "AuthenticationRequired")
 
 
 def test_a_session_ends_with_its_user(world, stranger, conn):
     ada(world)
     session, _ = cookie_of(log_in(stranger, "ada"))
     conn.execute("UPDATE users SET deleted_at = now() WHERE username = 'ada'")
-    assert refusal(stranger.get(ANY_PAGE, headers=with_session(session))) == (401, "AuthenticationRequired")
+    refused(stranger.get(ANY_PAGE, headers=with_session(session)), 401, "AuthenticationRequired")
 
 
 def test_a_new_session_clears_the_expired_ones_of_everybody_away(world, stranger, conn):
@@ -168,11 +168,11 @@ def test_the_header_wins_over_the_cookie(world, stranger, alice):
     ada(world)
     session, _ = cookie_of(log_in(stranger, "ada"))
     wrong = with_session(session, Authorization="*:*.no-such-key-at-all")
-    assert refusal(stranger.get(ANY_PAGE, headers=wrong)) == (401, "AuthenticationRequired")
-    assert refusal(stranger.get(ANY_PAGE, headers=with_session(session, Authorization=""))) == (401, "AuthenticationRequired")
+    refused(stranger.get(ANY_PAGE, headers=wrong), 401, "AuthenticationRequired")
+    refused(stranger.get(ANY_PAGE, headers=with_session(session, Authorization="")), 401, "AuthenticationRequired")
     change = {"headers": with_session(session), "json": {"enabled": True}}
-    assert refusal(stranger.put(TOKEN, **change)) == (403, "NoAccessError")
-    assert refusal(alice.put(TOKEN, **change)) == (404, "NotFoundError")
+    refused(stranger.put(TOKEN, **change), 403, "NoAccessError")
+    refused(alice.put(TOKEN, **change), 404, "NotFoundError")
 
 
 @pytest.mark.parametrize(
@@ -198,10 +198,10 @@ def test_a_change_that_another_site_asks_for_is_refused(world, stranger, alice, 
     session, _ = cookie_of(log_in(stranger, "ada"))
     name = {403: "NoAccessError", 404: "NotFoundError"}[status]
     change = {"enabled": False}
-    assert refusal(stranger.put(TOKEN, headers=with_session(session, **headers), json=change)) == (status, name)
+    refused(stranger.put(TOKEN, headers=with_session(session, **headers), json=change), status, name)
     # A read changes nothing, and a key is not sent by a browser on its own.
     assert stranger.get(ANY_PAGE, headers=with_session(session, **headers)).status_code == 200
-    assert refusal(alice.put(TOKEN, headers=headers, json=change)) == (404, "NotFoundError")
+    refused(alice.put(TOKEN, headers=headers, json=change), 404, "NotFoundError")
 
 
 def test_the_service_as_its_users_reach_it_is_no_other_site(app, world, stranger, monkeypatch):
@@ -210,7 +210,7 @@ def test_the_service_as_its_users_reach_it_is_no_other_site(app, world, stranger
     session, attributes = cookie_of(log_in(stranger, "ada"))
     assert "Secure" in attributes
     change = {"headers": with_session(session, Origin="https://flags.example.org"), "json": {"enabled": False}}
-    assert refusal(stranger.put(TOKEN, **change)) == (404, "NotFoundError")
+    refused(stranger.put(TOKEN, **change), 404, "NotFoundError")
 
 
 def test_being_there_by_a_session_is_being_seen(world, stranger, conn):

@@ -7,8 +7,8 @@ import pytest
 from werkzeug.test import TestResponse
 
 from sql import one, rows, signup_tokens, value
-from tests.test_log_in import log_in, refusal
-from tests.world import Caller, World
+from tests.test_log_in import log_in
+from tests.world import Caller, World, refused
 
 
 def invitation(world: World, *, expires_in: timedelta = timedelta(days=1), enabled: bool = True) -> str:
@@ -132,7 +132,7 @@ def test_an_administrator_who_signs_up_somebody_is_not_the_author(world, alice):
 
 
 @pytest.mark.parametrize(
-    ("token", "refused"),
+    ("token", "is_refused"),
     [
         ({"enabled": False}, True),
         ({"expires_in": timedelta(milliseconds=-1)}, True),
@@ -143,12 +143,12 @@ def test_an_administrator_who_signs_up_somebody_is_not_the_author(world, alice):
         ({"expires_in": timedelta(days=400_000)}, False),
     ],
 )
-def test_a_token_works_until_its_instant_unless_it_is_disabled(world, stranger, token, refused):
+def test_a_token_works_until_its_instant_unless_it_is_disabled(world, stranger, token, is_refused):
     secret = invitation(world, **token)
     before, since = counts(world), world.last_event_id()
     response = sign_up(stranger, secret)
-    if refused:
-        assert refusal(response) == (403, "NoAccessError")
+    if is_refused:
+        refused(response, 403, "NoAccessError")
         assert counts(world) == before
         assert world.events(since) == []
     else:
@@ -159,7 +159,7 @@ def test_an_unknown_token_is_404(world, stranger):
     secret = invitation(world)
     before, since = counts(world), world.last_event_id()
     for wrong in ("0" * 32, secret[:-1], secret + "0", secret.upper() + "A", "%00", "%25"):
-        assert refusal(sign_up(stranger, wrong)) == (404, "NotFoundError")
+        refused(sign_up(stranger, wrong), 404, "NotFoundError")
     assert counts(world) == before
     assert world.events(since) == []
 
@@ -167,7 +167,7 @@ def test_an_unknown_token_is_404(world, stranger):
 @pytest.mark.parametrize("secret", ["unknown", "disabled"])
 def test_a_bad_body_is_refused_before_the_token_is_looked_at(world, stranger, secret):
     secret = invitation(world, enabled=False) if secret == "disabled" else secret
-    assert refusal(sign_up(stranger, secret, name=...)) == (400, "ValidationError")
+    refused(sign_up(stranger, secret, name=...), 400, "ValidationError")
 
 
 @pytest.mark.parametrize("email", ["grace@example.org", "GRACE@EXAMPLE.ORG", "Grace@example.Org"])
@@ -176,7 +176,7 @@ def test_an_address_that_exists_is_refused_in_any_case(world, stranger, email):
     sign_up(stranger, secret)
     before, since = counts(world), world.last_event_id()
     response = sign_up(stranger, secret, username="other", email=email)
-    assert refusal(response) == (409, "NameExistsError")
+    refused(response, 409, "NameExistsError")
     assert response.json["message"].startswith("email: ")
     assert counts(world) == before
     assert world.events(since) == []
@@ -189,7 +189,7 @@ def test_a_user_name_that_exists_is_refused(world, stranger):
     before, since = counts(world), world.last_event_id()
     for taken in ("grace", "robot"):
         response = sign_up(stranger, secret, username=taken, email="other@example.org")
-        assert refusal(response) == (409, "NameExistsError")
+        refused(response, 409, "NameExistsError")
         assert response.json["message"].startswith("username: ")
     assert counts(world) == before
     assert world.events(since) == []
@@ -221,7 +221,7 @@ def test_without_its_events_a_signup_does_not_happen(world, stranger, conn):
     secret = invitation(world)
     before, since = counts(world), world.last_event_id()
     conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> 'public-signup-token-user-added') NOT VALID")
-    assert refusal(sign_up(stranger, secret)) == (500, "InternalError")
+    refused(sign_up(stranger, secret), 500, "InternalError")
     assert counts(world) == before
     assert world.events(since) == []
 
@@ -275,7 +275,7 @@ def test_a_field_that_does_not_fit_is_named_and_nothing_is_made(world, stranger,
     secret = invitation(world)
     before, since = counts(world), world.last_event_id()
     response = sign_up(stranger, secret, **{field: content})
-    assert refusal(response) == (400, "ValidationError")
+    refused(response, 400, "ValidationError")
     assert f"{field}: " in response.json["message"]
     assert counts(world) == before
     assert world.events(since) == []
@@ -283,7 +283,7 @@ def test_a_field_that_does_not_fit_is_named_and_nothing_is_made(world, stranger,
 
 def test_all_fields_that_do_not_fit_are_named_at_once(world, stranger):
     response = sign_up(stranger, invitation(world), email="nonsense", name="", username="gr@ce", password="short", age=7)
-    assert refusal(response) == (400, "ValidationError")
+    refused(response, 400, "ValidationError")
     assert {part.partition(": ")[0] for part in response.json["message"].split("; ")} == {"email", "name", "username", "password", "age"}
 
 

@@ -7,9 +7,8 @@ import pytest
 from werkzeug.test import TestResponse
 
 from sql import Connection, one, signup_tokens, value
-from tests.test_log_in import refusal
 from tests.test_sign_up import sign_up
-from tests.world import Caller, World
+from tests.world import Caller, World, refused
 
 EXPIRY = "2099-12-31T23:59:59.999Z"
 
@@ -209,7 +208,7 @@ def test_a_body_that_does_not_fit_changes_nothing(world, alice, conn, body, fiel
     secret = make_token(conn)
     before, since = stored(conn, secret), world.last_event_id()
     response = alice.put(f"/api/admin/invite-link/tokens/{secret}", json=body)
-    assert refusal(response) == (400, "ValidationError")
+    refused(response, 400, "ValidationError")
     assert f"{field}: " in response.json["message"]
     assert unchanged(world, secret, before, since)
 
@@ -218,8 +217,8 @@ def test_a_body_that_does_not_fit_changes_nothing(world, alice, conn, body, fiel
 def test_an_unknown_secret_is_404_once_the_body_fits(world, alice, conn, secret):
     known = make_token(conn)
     before, since = stored(conn, known), world.last_event_id()
-    assert refusal(put(alice, secret, enabled="true")) == (400, "ValidationError")
-    assert refusal(put(alice, secret, enabled=False)) == (404, "NotFoundError")
+    refused(put(alice, secret, enabled="true"), 400, "ValidationError")
+    refused(put(alice, secret, enabled=False), 404, "NotFoundError")
     assert unchanged(world, known, before, since)
 
 
@@ -227,7 +226,7 @@ def test_a_secret_is_exact(world, alice, conn):
     secret = make_token(conn, secret="abcdef0123456789abcdef0123456789")
     before, since = stored(conn, secret), world.last_event_id()
     for similar in (secret.upper(), secret[:-1], secret + "0", secret + "%20", secret[:-1] + "%25", secret + "/"):
-        assert refusal(put(alice, similar, enabled=False)) == (404, "NotFoundError")
+        refused(put(alice, similar, enabled=False), 404, "NotFoundError")
     assert unchanged(world, secret, before, since)
 
 
@@ -236,8 +235,8 @@ def test_only_administrators_change_tokens(world, eve, victor, olga, stranger, c
     before, since = stored(conn, secret), world.last_event_id()
     for caller in (eve, victor, olga, world.api_key("client"), world.api_key("frontend")):
         for path in (secret, "unknown"):
-            assert refusal(put(caller, path, enabled="nonsense")) == (403, "NoAccessError")
-    assert refusal(put(stranger, secret, enabled="nonsense")) == (401, "AuthenticationRequired")
+            refused(put(caller, path, enabled="nonsense"), 403, "NoAccessError")
+    refused(put(stranger, secret, enabled="nonsense"), 401, "AuthenticationRequired")
     assert unchanged(world, secret, before, since)
 
 
@@ -281,5 +280,5 @@ def test_without_its_event_a_change_does_not_happen(world, alice, conn):
     secret = make_token(conn)
     before, since = stored(conn, secret), world.last_event_id()
     conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> 'public-signup-token-updated') NOT VALID")
-    assert refusal(put(alice, secret, enabled=False)) == (500, "InternalError")
+    refused(put(alice, secret, enabled=False), 500, "InternalError")
     assert unchanged(world, secret, before, since)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from flask import Flask
 from werkzeug.test import TestResponse
@@ -98,3 +99,14 @@ class World:
     def last_event_id(self) -> int:
         """The id of the newest event; 0: there is none."""
         return value(self.conn, "SELECT coalesce(max(id), 0) FROM events")
+
+
+def refused(response: TestResponse, status: int = 400, name: str = "ValidationError") -> str:
+    """The message of a refusal; AssertionError unless it has this status and name, and is the one error body."""
+    assert (response.status_code, response.content_type) == (status, "application/json"), response.text
+    error = response.json
+    assert error.keys() == {"id", "name", "message"}
+    assert error["name"] == name, response.text
+    assert str(UUID(error["id"])) == error["id"]
+    assert error["message"]
+    return error["message"]

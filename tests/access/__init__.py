@@ -1,0 +1,164 @@
+"""Who gets what from every route: a module a family with its table, and the stage on which all of them are played."""
+
+import pkgutil
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+from urllib.parse import quote
+
+from psycopg import Rollback
+from werkzeug.test import TestResponse
+
+from blueprints.access import digest
+from sql import Connection, sessions
+from tests.world import Caller, World, refused
+
+# Hermes is open, and of nobody in particular; apollo is private, Olga's and Max's; nowhere is no project.
+PROJECTS = ("default", "hermes", "apollo")
+PLACES = {*PROJECTS, "nowhere"}
+WHO = ("alice", "eve", "victor", "olga", "max", "admin", "client", "frontend", "stranger")
+NAMES = {401: "AuthenticationRequired", 403: "NoAccessError", 404: "NotFoundError"}
+
+
+@dataclass
+class Props:
+    """What a family's routes need: the words of their paths by project ("*": in every one), and bodies and queries by route.
+
+    A body is the JSON itself, or a function that makes it for a project.
+    """
+
+    words: dict[str, dict[str, Any]] = field(default_factory=dict)
+    bodies: dict[str, Any] = field(default_factory=dict)
+    queries: dict[str, str] = field(default_factory=dict)
+
+
+Furnish = Callable[[World, dict[str, Caller]], Props]
+
+
+@dataclass(frozen=True)
+class Row:
+    """Who gets which status from a route in a project; "-" is in none."""
+
+    route: str
+    project: str
+    statuses: dict[str, int]
+
+    @property
+    def method(self) -> str:
+        """The method of the route."""
+        return self.route.split(" ")[0]
+
+
+@dataclass(frozen=True)
+class Family:
+    """One module here: its rows, its routes that are open to the world with the status of their success, and what makes its props."""
+
+    name: str
+    rows: list[Row]
+    public: dict[str, int]
+    furnish: Furnish
+
+    @property
+    def firsts(self) -> list[Row]:
+        """The first row of every route."""
+        return list({row.route: row for row in reversed(self.rows)}.values())[::-1]
+
+
+@dataclass
+class Stage:
+    """A world with a flag and its strategies in each project, everybody in it, and the props of some families."""
+
+    world: World
+    cast: dict[str, Caller]
+    strategies: dict[tuple[str, str], str]
+    props: dict[str, Props] = field(default_factory=dict)
+
+    @property
+    def conn(self) -> Connection:
+        """The connection of the world."""
+        return self.world.conn
+
+    def furnish(self, *families: Family) -> None:
+        """Bring on the props of these families."""
+        for family in families:
+            if family.name not in self.props:
+                self.props[family.name] = family.furnish(self.world, self.cast)
+
+    def ask(self, caller: Caller, route: str, project: str = "default", environment: str = "development", **headers: str) -> TestResponse:
+        """What the caller gets from a route of a family whose props are here. What succeeded is undone."""
+        props = self.props[ROUTES[route].name]
+        words = {"project_id": project, "feature_name": f"flag-of-{project}", "environment": environment}
+        words["strategy_id"] = self.strategies.get((project, environment), "no-such-strategy")
+        words |= props.words.get("*", {}) | props.words.get(project, {})
+        method, rule = route.split(" ")
+        parameters = re.findall(r"<(?:\w+:)?(\w+)>", rule)
+        assert words.keys() >= set(parameters), f"furnish() has no words for {set(parameters) - words.keys()}"
+        path = re.sub(r"<(?:\w+:)?(\w+)>", lambda word: quote(str(words[word[1]]), safe=""), rule) + props.queries.get(route, "")
+        body = props.bodies.get(route)
+        sent = {} if body is None else {"json": body(project) if callable(body) else body}
+        with self.conn.transaction():
+            response = caller.request(method, path, headers=headers, **sent)
+            if not 400 <= response.status_code < 500:
+                raise Rollback
+        return response
+
+    def mismatch(self, row: Row, name: str, caller: Caller, expected: int, says: str = "", **headers: str) -> list[str]:
+        """What is wrong with what the caller gets, in a list of one line; an empty list: nothing. A refusal's message must have these words."""
+        said = f"{row.route} {row.project} {name}: expected {expected}"
+        try:
+            response = self.ask(caller, row.route, row.project, **headers)
+            if response.status_code != expected:
+                return [f"{said}, got {response.status_code} {response.text:.200}"]
+            if expected >= 400:
+                message = refused(response, expected, NAMES[expected])
+                assert says in message, f"{message} does not say: {says}"
+        except AssertionError as error:
+            return [f"{said}, but {error!s:.300}"]
+        return []
+
+    def session_of(self, user: Caller) -> str:
+        """The cookie of a new session of a user."""
+        sessions.insert(self.conn, digest(f"session of {user.id}"), user.id or 0, 48)
+        return f'session="session of {user.id}"'
+
+
+def staged(world: World, **cast: Caller) -> Stage:
+    """The stage, with the curtain up and no props yet."""
+    world.project("hermes", mode="open")
+    made = {}
+    for project in PROJECTS:
+        flag = world.flag(f"flag-of-{project}", project)
+        made |= {(project, environment): world.strategy(flag, environment) for environment in ("development", "production")}
+    return Stage(world, cast | {kind: world.api_key(kind) for kind in ("admin", "client", "frontend")}, made)
+
+
+def nothing(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """The props of a family that has all it needs on the bare stage."""
+    return Props()
+
+
+def rows(table: str) -> list[Row]:
+    """The rows of a table, whose columns are two or more spaces apart; AssertionError when one is not as the heading says."""
+    lines = [re.split(r"  +", line.strip()) for line in table.splitlines() if line.strip()]
+    for number, line in enumerate(lines):
+        assert len(line) == 2 + len(WHO), f"a row has {len(line)} columns: {line}"
+        assert number or tuple(line) == ("route", "project", *WHO), f"the heading is {line}"
+    read = [Row(route, project, dict(zip(WHO, map(int, statuses), strict=True))) for route, project, *statuses in lines[1:]]
+    for row in read:
+        assert all(200 <= status < 400 or status in NAMES for status in row.statuses.values()), f"no such status: {row}"
+    return read
+
+
+def family(module: ModuleType) -> Family:
+    """What a module of a family says."""
+    name = module.__name__.rpartition(".")[2]
+    return Family(name, rows(getattr(module, "TABLE", "")), dict(getattr(module, "PUBLIC", ())), getattr(module, "furnish", nothing))
+
+
+FAMILIES = [family(import_module(f"{__name__}.{module.name}")) for module in pkgutil.iter_modules(__path__)]
+# Each route, those that are open to the world included, and its family.
+ROUTES = {route: it for it in FAMILIES for route in [*(row.route for row in it.rows), *it.public]}
+ROWS = [row for it in FAMILIES for row in it.rows]

@@ -1,0 +1,16 @@
+"""Who may search the events: every user, what he may see of them."""
+
+from tests.access import Props
+from tests.world import Caller, World
+
+TABLE = """
+    route                          project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    GET /api/admin/search/events   -        200    200  200     200   200  200    403     403       401
+    POST /api/admin/events/search  -        200    200  200     200   200  200    403     403       401
+"""
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """The smallest search."""
+    return Props(bodies={"POST /api/admin/events/search": {}})

@@ -1,0 +1,14 @@
+"""Logging in is open to the world."""
+
+import bcrypt
+
+from tests.access import Props
+from tests.world import PASSWORD, Caller, World
+
+PUBLIC = (("POST /auth/simple/login", 200),)
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """Ida, who has a password."""
+    world.user("Ida", password_hash=bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode())
+    return Props(bodies={"POST /auth/simple/login": {"username": "ida", "password": PASSWORD}})

@@ -1,0 +1,17 @@
+"""Signing up is open to the world."""
+
+from datetime import UTC, datetime, timedelta
+
+from sql import signup_tokens
+from tests.access import Props
+from tests.world import PASSWORD, Caller, World
+
+PUBLIC = (("POST /invite/<token>/signup", 200),)
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """A token that invites, and somebody new."""
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    token = signup_tokens.insert(world.conn, name="an invitation", expires_at=tomorrow, created_by="alice")["secret"]
+    newcomer = {"email": "new@example.org", "name": "New Comer", "password": PASSWORD}
+    return Props(words={"*": {"token": token}}, bodies={"POST /invite/<token>/signup": newcomer})
