@@ -1,8 +1,9 @@
 """What a request may say: one marshmallow schema per request, read here from the body or the query string."""
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl
 
 from flask import request
@@ -12,8 +13,15 @@ from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 # An unknown property is named in the message, but not a megabyte of it, and not a hundred thousand of them.
 QUOTED = 100
 MOST_UNKNOWN = 20
+# Lists make more mistakes possible than anybody reads.
+MOST_SENTENCES = 50
+# Our choice: of what a list holds, unless it says otherwise, and a body that is one.
+MOST_ITEMS = 10_000
 # In bytes. gunicorn takes less, but not every server in front of this code does.
 QUERY_STRING_MAX = 8192
+
+Key = TypeVar("Key")
+Item = TypeVar("Item")
 
 
 # Our choice: strict, so that a misspelt field is not lost in silence.
@@ -22,6 +30,13 @@ class Body(Schema):
 
     class Meta:
         unknown = RAISE
+
+    # One that fits, for the OpenAPI document and its tests.
+    example: ClassVar[dict[str, Any]]
+    # What a validates_schema asks for beside the fields, as JSON Schema, such as {"minProperties": 1}.
+    schema: ClassVar[dict[str, Any]] = {}
+    # A regular expression: the reasons to refuse a body for which JSON Schema has no words.
+    unsaid: ClassVar[str] = ""
 
     error_messages = {"unknown": "is not known here", "type": "must be a JSON object"}  # noqa: RUF012 (marshmallow declares it so)
 
@@ -32,15 +47,41 @@ class Query(Schema):
     class Meta:
         unknown = "exclude"
 
+    # As that of a body.
+    unsaid: ClassVar[str] = ""
+
 
 def load(schema: Body) -> dict[str, Any]:
     """The JSON body of the current request as the schema reads it; 415 or 400 otherwise."""
+    return checked(schema, parse(required_body()))
+
+
+def load_many(schema: Body) -> list[dict[str, Any]]:
+    """The same for a body that is a JSON array of what the schema describes."""
+
+    def read_array(sent: Any) -> list[dict[str, Any]]:
+        if not isinstance(sent, list):
+            raise ValidationError("must be a JSON array")
+        if len(sent) > MOST_ITEMS:
+            raise ValidationError(f"must hold at most {MOST_ITEMS} items")
+        return list(read_each(lambda item: read(schema, item), enumerate(sent)).values())
+
+    return or_400(read_array, parse(required_body()))
+
+
+def load_optional(schema: Body) -> dict[str, Any]:
+    """As load(); no body at all, of whatever type, is the same as {}."""
+    return checked(schema, parse(required_body()) if request.get_data() else {})
+
+
+def required_body() -> bytes:
+    """The body of the current request; 415 if it is not declared as JSON, 400 if it is empty."""
     raw = request.get_data()
     if (raw or request.mimetype) and request.mimetype != "application/json":
         raise UnsupportedMediaType("The body must be JSON, with the header Content-Type: application/json.")
     if not raw:
         raise BadRequest("A JSON body is required.")
-    return checked(schema, parse(raw))
+    return raw
 
 
 def load_query(schema: Query) -> dict[str, Any]:
@@ -87,22 +128,50 @@ def names_of(schema: Schema) -> list[str]:
     return [field.data_key or name for name, field in schema.fields.items()]
 
 
-def checked(schema: Schema, data: Any, problems: Mapping[str, list[str]] | None = None) -> dict[str, Any]:
-    """What the schema makes of the data, or 400 that names every field that was wrong, those with problems included."""
+def read(schema: Schema, data: Any) -> dict[str, Any]:
+    """What the schema makes of the data; ValidationError otherwise. Unknown properties are counted once they are many."""
     if schema.unknown == RAISE and isinstance(data, dict):
         unknown = data.keys() - set(names_of(schema))
         if len(unknown) > MOST_UNKNOWN:
-            raise BadRequest(f"body: must not hold {len(unknown)} properties that are not known here")
-    wrong: dict[str, Any] = dict(problems or {})
-    loaded = None
-    try:
-        loaded = schema.load(data)
-    except ValidationError as error:
-        wrong = error.normalized_messages() | wrong
-    if wrong:
-        raise BadRequest("; ".join(sentences(wrong)))
+            raise ValidationError(f"must not hold {len(unknown)} properties that are not known here")
+    loaded = schema.load(data)
     assert isinstance(loaded, dict)
     return loaded
+
+
+def read_each(one: Callable[[Any], Item], sent: Iterable[tuple[Key, Any]]) -> dict[Key, Item]:
+    """What one() makes of each value, by its place; ValidationError with what was wrong at every place otherwise."""
+    found: dict[Key, Item] = {}
+    wrong: dict[Key, Any] = {}
+    for place, value in sent:
+        try:
+            found[place] = one(value)
+        except ValidationError as error:
+            wrong[place] = error.messages
+    if wrong:
+        raise ValidationError(wrong)
+    return found
+
+
+def checked(schema: Schema, data: Any, problems: Mapping[str, list[str]] | None = None) -> dict[str, Any]:
+    """What the schema makes of the data, or 400 that names every field that was wrong, those with problems included."""
+    return or_400(lambda asked: read(schema, asked), data, problems)
+
+
+def or_400(reader: Callable[[Any], Item], data: Any, problems: Mapping[str, list[str]] | None = None) -> Item:
+    """What a reader makes of the data, or 400 in place of its ValidationError, with the problems."""
+    wrong: dict[str, Any] = dict(problems or {})
+    try:
+        loaded = reader(data)
+    except ValidationError as error:
+        wrong = error.normalized_messages() | wrong
+    else:
+        if not wrong:
+            return loaded
+    said = sentences(wrong)
+    named = list(islice(said, MOST_SENTENCES))
+    more = sum(1 for _ in said)
+    raise BadRequest("; ".join([*named, f"and {more} more"] if more else named))
 
 
 def sentences(messages: Any, path: str = "") -> Iterator[str]:

@@ -1,13 +1,19 @@
 """The few marshmallow fields of our own: strict where marshmallow is lenient, and free of what PostgreSQL refuses."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
+from math import isfinite
 from typing import Any
 
 from marshmallow import ValidationError, fields
 
+from validators import MOST_ITEMS, Body, read, read_each
+
 BIGINT_MAX = 2**63 - 1
+# Our choice: how many free keys an object may have, and how deep a free value may be nested; Python and PostgreSQL give up far beyond.
+MOST_KEYS = 1000
+MOST_LEVELS = 100
 
 RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)", re.ASCII)
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -16,6 +22,7 @@ INTEGER = re.compile(r"-?\d+", re.ASCII)
 # api.md 3: ^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$ — as a set of strings, the same as this: a dot does not match line terminators.
 FILTER = re.compile(r"(IS|IS_ANY_OF):([^\n\r\u2028\u2029]*)")
 # An address may hold any script, but no spaces and no control characters.
+NAME = re.compile(r"[A-Za-z0-9_.~-]+")
 EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+")
 
 
@@ -30,16 +37,45 @@ class Text(fields.Field[str]):
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
         if not isinstance(value, str):
             raise ValidationError("must be a string")
-        if "\0" in value:
-            raise ValidationError("must not contain the character NUL")
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise ValidationError("must not contain lone surrogates") from None
+        if problem := unstorable(value):
+            raise ValidationError(problem)
         if len(value) < self.min:
             raise ValidationError("must not be empty" if self.min == 1 else f"must be at least {self.min} characters long")
         if self.max is not None and len(value) > self.max:
             raise ValidationError(f"must be at most {self.max} characters long")
+        return value
+
+
+def unstorable(text: str) -> str | None:
+    """Why PostgreSQL cannot store a text; None: it can."""
+    if "\0" in text:
+        return "must not contain the character NUL"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "must not contain lone surrogates"
+    return None
+
+
+class Trimmed(Text):
+    """A text without the white space around it, which does not count."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
+        return super()._deserialize(value.strip() if isinstance(value, str) else value, attr, data, **kwargs)
+
+
+class Name(Text):
+    """What can stand in a URL as it is: 1 to max characters of A-Z a-z 0-9 - _ . ~, and not the . or .. of a path."""
+
+    def __init__(self, *, max: int = 100, **kwargs: Any) -> None:
+        super().__init__(min=1, max=max, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
+        value = super()._deserialize(value, attr, data, **kwargs)
+        if not NAME.fullmatch(value):
+            raise ValidationError("must contain nothing but A-Z, a-z, 0-9, -, _, . and ~")
+        if value in (".", ".."):
+            raise ValidationError("must not be . or ..")
         return value
 
 
@@ -179,3 +215,82 @@ class IdFilter(Filter):
         if not all(INTEGER.fullmatch(word) and len(word) <= 40 and abs(int(word)) <= BIGINT_MAX for word in words):
             raise ValidationError("must name user ids, which are integers")
         return [int(word) for word in words]
+
+
+class ListOf(fields.Field[list[Any]]):
+    """A JSON array of at most max (or else 10000) values that the inner field takes; what: how a message calls them."""
+
+    def __init__(self, inner: fields.Field, *, max: int | None = None, what: str = "items", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.inner = inner
+        self.max = max
+        self.what = what
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
+        if not isinstance(value, list):
+            raise ValidationError("must be a list")
+        most = MOST_ITEMS if self.max is None else self.max
+        if len(value) > most:
+            raise ValidationError(f"must hold at most {most} {self.what}")
+        return list(read_each(self.inner.deserialize, enumerate(value)).values())
+
+
+class Nested(fields.Field[dict[str, Any]]):
+    """A JSON object that another body describes."""
+
+    def __init__(self, schema_class: type[Body], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.schema_class = schema_class
+        self.schema = schema_class()
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> dict[str, Any]:
+        return read(self.schema, value)
+
+
+class ObjectOf(fields.Field[dict[str, Any]]):
+    """A JSON object of at most 1000 free keys, whose values the value field takes."""
+
+    def __init__(self, value_field: fields.Field, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.value_field = value_field
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise ValidationError("must be a JSON object")
+        if len(value) > MOST_KEYS:
+            raise ValidationError(f"must hold at most {MOST_KEYS} properties")
+        for problem in filter(None, map(unstorable, value)):
+            raise ValidationError(f"the name of a property {problem}")
+        return read_each(self.value_field.deserialize, value.items())
+
+
+class Anything(fields.Field[Any]):
+    """Any JSON value that PostgreSQL can store, null included unless allow_none=False: at most 100 levels of it, and 1e400 is no number."""
+
+    def __init__(self, *, allow_none: bool = True, **kwargs: Any) -> None:
+        super().__init__(allow_none=allow_none, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+        for part in parts(value):
+            if isinstance(part, str) and (problem := unstorable(part)):
+                raise ValidationError(problem)
+            if isinstance(part, float) and not isfinite(part):
+                raise ValidationError("must not contain a number that is too large")
+        return value
+
+
+def parts(value: Any) -> Iterator[Any]:
+    """Every key and every value inside a JSON value, lists and objects too; ValidationError if it is nested too deep."""
+    level = [value]
+    for _ in range(MOST_LEVELS + 1):
+        yield from level
+        inner: list[Any] = []
+        for part in level:
+            if isinstance(part, dict):
+                inner += [*part.keys(), *part.values()]
+            elif isinstance(part, list):
+                inner += part
+        level = inner
+        if not level:
+            return
+    raise ValidationError(f"must not be nested more than {MOST_LEVELS} levels deep")
