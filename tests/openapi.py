@@ -5,7 +5,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +21,14 @@ from tests import records
 from tests.openapi_words import (
     ABOUT,
     BODIES,
-    BODY_EXAMPLES,
     CONTENTS,
     HEADERS,
-    MORE_OF_BODIES,
-    PARAMETERS,
-    PATH_EXAMPLES,
+    PATH_WORDS,
     REFUSALS,
     SECURITY,
     SPECIAL_REFUSALS,
 )
-from validators import fields
+from validators import MOST_ITEMS, Body, fields
 from validators.errors import NAMES
 from validators.events import TYPES
 from validators.users import Password
@@ -44,6 +41,18 @@ SERVER = "http://127.0.0.1:4242"
 def document() -> dict[str, Any]:
     """The OpenAPI document of this service."""
     app = create_app({"DATABASE_URL": "postgresql://127.0.0.1/none"})
+    spec = empty_spec(list(tags(app)))
+    add_components(spec, bodies(CONTRACTS[view] for view in app.view_functions.values()))
+    for endpoint, view in app.view_functions.items():
+        for rule in app.url_map.iter_rules(endpoint):
+            operations = {method.lower(): described(endpoint, view, rule) for method in sorted((rule.methods or set()) - {"HEAD"})}
+            spec.path(path=path_of(rule), operations=operations)
+    made = spec.to_dict()
+    return {"openapi": made.pop("openapi")} | made
+
+
+def empty_spec(its_tags: list[dict[str, str]]) -> APISpec:
+    """The document as it begins, with these tags."""
     plugin = MarshmallowPlugin()
     spec = APISpec(
         title="Feature-flag administration",
@@ -52,17 +61,11 @@ def document() -> dict[str, Any]:
         plugins=[plugin],
         info={"description": ABOUT, "license": {"name": "MIT", "identifier": "MIT"}},
         servers=[{"url": SERVER}],
-        tags=list(tags(app)),
+        tags=its_tags,
     )
     assert plugin.converter is not None
     plugin.converter.add_attribute_function(shape)
-    add_components(spec)
-    for endpoint, view in app.view_functions.items():
-        for rule in app.url_map.iter_rules(endpoint):
-            operations = {method.lower(): described(endpoint, view, rule) for method in sorted((rule.methods or set()) - {"HEAD"})}
-            spec.path(path=path_of(rule), operations=operations)
-    made = spec.to_dict()
-    return {"openapi": made.pop("openapi")} | made
+    return spec
 
 
 def version() -> str:
@@ -86,12 +89,38 @@ def tag(blueprint: str) -> str:
     return blueprint.replace("_", " ").capitalize()
 
 
-def add_components(spec: APISpec) -> None:
+def bodies(contracts: Iterable[Operation]) -> list[type[Body]]:
+    """The bodies of these operations, each once, and right behind it those that are nested in it."""
+    found: dict[type[Body], None] = {}
+    for contract in contracts:
+        if contract.body:
+            found |= dict.fromkeys(with_nested(contract.body))
+    return list(found)
+
+
+def with_nested(body: type[Body]) -> list[type[Body]]:
+    """A body and those that are nested in it."""
+    found = [body]
+    for field in body().fields.values():
+        while isinstance(field, fields.ListOf | fields.ObjectOf):
+            field = field.inner if isinstance(field, fields.ListOf) else field.value_field
+        if isinstance(field, fields.Nested):
+            found += with_nested(field.schema_class)
+    return found
+
+
+def name_of(body: type[Body]) -> str:
+    """The component of a body: CreateRole is createRoleSchema, unless api.md has a name for it."""
+    return BODIES.get(body) or f"{body.__name__[0].lower()}{body.__name__[1:]}Schema"
+
+
+def add_components(spec: APISpec, described_bodies: Iterable[type[Body]]) -> None:
     """What operations refer to: records, bodies, refusals, headers and the two ways to say who one is."""
     for name, schema in records.SCHEMAS.items():
         spec.components.schema(f"{name}Schema", pointed({key: value for key, value in schema.items() if key != "$schema"}))
-    for body, name in BODIES.items():
-        spec.components.schema(name, MORE_OF_BODIES.get(name), schema=body())
+    # Two with one name are an error of apispec's.
+    for body in described_bodies:
+        spec.components.schema(name_of(body), body.schema, schema=body())
     for status, (description, message) in REFUSALS.items():
         spec.components.response(NAMES[status], refusal(status, description, message))
     for name, description in HEADERS.items():
@@ -139,20 +168,28 @@ def described(endpoint: str, view: Callable[..., object], rule: Rule) -> dict[st
         "security": [] if contract.public else [{name: []} for name in SECURITY],
     }
     if contract.body:
-        name = BODIES[contract.body]
-        content = {"schema": {"$ref": f"#/components/schemas/{name}"}, "examples": {"usual": {"value": BODY_EXAMPLES[name]}}}
-        operation["requestBody"] = {"required": True, "content": {"application/json": content}}
+        operation["requestBody"] = {"required": True, "content": {"application/json": request_body(contract)}}
     if contract.deprecated:
         operation["deprecated"] = True
     return operation
+
+
+def request_body(contract: Operation) -> dict[str, Any]:
+    """What an operation that has a body takes as one, with an example."""
+    assert contract.body
+    schema, example = reference(contract.body), contract.body.example
+    if contract.many:
+        return {"schema": {"type": "array", "items": schema, "maxItems": MOST_ITEMS}, "examples": {"usual": {"value": [example]}}}
+    return {"schema": schema, "examples": {"usual": {"value": example}}}
 
 
 def parameters(contract: Operation, rule: Rule) -> Iterator[dict[str, Any]]:
     """Those of the path in its order, then those of the query."""
     for name in re.findall(r"<([a-z_]+)>", rule.rule):
         word = camel(name)
-        schema = {"type": "string", "minLength": 1, "examples": [PATH_EXAMPLES[word]]}
-        yield {"in": "path", "name": word, "required": True, "description": PARAMETERS["path", word], "schema": schema}
+        description, example = PATH_WORDS[word]
+        schema = {"type": "string", "minLength": 1, "examples": [example]}
+        yield {"in": "path", "name": word, "required": True, "description": description, "schema": schema}
     if contract.query:
         yield {"in": "query", "schema": contract.query()}
 
@@ -187,10 +224,29 @@ def promised(endpoint: str | None, contract: Operation | None, status: int) -> d
 
 def shape(_converter: Any, field: fields.fields.Field, **_: Any) -> dict[str, Any]:
     """What one of the fields of validators/fields.py takes, as JSON Schema, with its description."""
-    return {"description": PARAMETERS[type(field.parent).__name__, field.data_key or field.name]} | json_schema(field)
+    if not field.metadata.get("description"):
+        name = f"{type(field.parent).__name__}.{field.name}"
+        raise TypeError(f'{name} has no description: give it one as metadata={{"description": "..."}}')
+    return {"description": field.metadata["description"]} | json_schema(field)
 
 
 def json_schema(field: fields.fields.Field) -> dict[str, Any]:
+    """What a field takes, null included where it may be that."""
+    schema = not_null(field)
+    if not field.allow_none or isinstance(field, fields.Anything):
+        return schema
+    if "$ref" in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
+    more = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return schema | {"type": [schema["type"], "null"]} | more
+
+
+def reference(body: type[Body]) -> dict[str, Any]:
+    """Points to the component of a body."""
+    return {"$ref": f"#/components/schemas/{name_of(body)}"}
+
+
+def not_null(field: fields.fields.Field) -> dict[str, Any]:
     """The type of a field and its limits."""
     match field:
         case fields.OneOf(choices=choices):
@@ -201,6 +257,10 @@ def json_schema(field: fields.fields.Field) -> dict[str, Any]:
             return text(field) | {"pattern": r"^[^@\s]([^@]*[^@\s])?$"}
         case Password():
             return text(field) | {"format": "password"}
+        case fields.Name():
+            return text(field) | {"pattern": r"^(?!\.{1,2}$)[A-Za-z0-9_.~-]+$"}
+        case fields.Trimmed():
+            return {"type": "string", "pattern": trimmed(field.min, field.max)}
         case fields.Text():
             return text(field)
         case fields.Boolean():
@@ -215,6 +275,16 @@ def json_schema(field: fields.fields.Field) -> dict[str, Any]:
             return {"type": "string", "pattern": r"^(\d{4}-\d{2}-\d{2})?$"}
         case fields.Filter():
             return {"type": "string", "pattern": FILTER}
+        case fields.ListOf(inner=inner, max=most):
+            return {"type": "array", "items": json_schema(inner)} | ({} if most is None else {"maxItems": most})
+        case fields.Nested(schema_class=body):
+            return reference(body)
+        case fields.ObjectOf(value_field=inner):
+            return {"type": "object", "additionalProperties": json_schema(inner), "maxProperties": fields.MOST_KEYS}
+        case fields.Anything(allow_none=True):
+            return {}
+        case fields.Anything():
+            return {"type": ["boolean", "number", "string", "array", "object"]}
         case _:
             raise TypeError(f"{type(field).__name__} has no place in the OpenAPI document: give it one here")
 
@@ -223,6 +293,15 @@ def text(field: fields.Text) -> dict[str, Any]:
     """The limits of a text."""
     limits = {"minLength": field.min or None, "maxLength": field.max}
     return {"type": "string"} | {name: limit for name, limit in limits.items() if limit is not None}
+
+
+def trimmed(low: int, high: int | None) -> str:
+    """The pattern of a text of low to high characters, those of white space around it not counted."""
+    # The first character and the last are none of white space; what is between them is free.
+    between = f"{{{max(low - 2, 0)},{'' if high is None else max(high - 2, 0)}}}"
+    behind_first = "" if high == 1 else rf"([\s\S]{between}\S)" + ("?" if low < 2 else "")
+    core = rf"\S{behind_first}"
+    return rf"^\s*({core})?\s*$" if low == 0 else rf"^\s*{core}\s*$"
 
 
 def generate() -> str:

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says beside what the code tells: descriptions, examples, and the names that api.md gives to bodies."""
+"""What the OpenAPI document says beside what the code tells, and the names that api.md gives to bodies."""
 
 from typing import Any
 
@@ -26,15 +26,13 @@ documented are ignored, and a documented one that is given twice is refused. No 
 **Records** leave out what is optional and unset, unless it can be null.
 """
 
-# The components that are request bodies.
+# The request bodies that api.md names; any other is called after its class.
 BODIES: dict[type[Body], str] = {
     SignupTokenUpdate: "publicSignupTokenUpdateSchema",
     DeprecatedEventSearch: "deprecatedSearchEventsSchema",
     Login: "loginSchema",
     InvitedUser: "createInvitedUserSchema",
 }
-# What a body's validates_schema asks for beside its fields.
-MORE_OF_BODIES: dict[str, dict[str, Any]] = {"publicSignupTokenUpdateSchema": {"minProperties": 1}}
 
 SECURITY = {
     "apiKey": {
@@ -126,60 +124,23 @@ CONTENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "text/javascript": ("The script.", {"type": "string"}),
 }
 
-# By place and name: what a parameter means. The place is path, or the schema of a query or a body.
-PARAMETERS: dict[tuple[str, str], str] = {
-    ("path", "token"): "The token's secret.",
-    ("path", "projectId"): "Id of the project.",
-    ("path", "featureName"): "Name of the flag.",
-    ("path", "environment"): "Name of the environment.",
-    ("path", "strategyId"): "Id of the strategy.",
-    ("SignupTokenUpdate", "expiresAt"): "The instant until which the token works; past or to come.",
-    ("SignupTokenUpdate", "enabled"): "Whether the token can be used.",
-    ("InsightsRange", "from"): "First day of the range, yyyy-MM-dd, in UTC. Default: thirteen weeks before to.",
-    ("InsightsRange", "to"): "Last day of the range, yyyy-MM-dd, in UTC. Default: today.",
-    ("EventSearch", "query"): "A text that the event's data, previous data or tags hold, in any case of letters.",
-    ("EventSearch", "feature"): "Names of flags, such as IS:new-checkout or IS_ANY_OF:new-checkout,old-checkout.",
-    ("EventSearch", "project"): "Ids of projects, such as IS:default or IS_ANY_OF:default,shop.",
-    ("EventSearch", "type"): "Types of events, such as IS:feature-created or IS_ANY_OF:feature-created,feature-archived.",
-    ("EventSearch", "createdBy"): "Ids of the users who did it, such as IS:1 or IS_ANY_OF:1,2.",
-    ("EventSearch", "from"): "First day, in UTC, such as IS:2026-01-01.",
-    ("EventSearch", "to"): "Last day, in UTC, such as IS:2026-03-31.",
-    ("EventSearch", "offset"): "How many events to skip.",
-    ("EventSearch", "limit"): "How many events to give, at most.",
-    ("DeprecatedEventSearch", "type"): "Type of the event.",
-    ("DeprecatedEventSearch", "project"): "Id of the project.",
-    ("DeprecatedEventSearch", "feature"): "Name of the flag.",
-    ("DeprecatedEventSearch", "query"): (
-        "A text that the event's type, its creator, its data, previous data or tags hold, in any case of letters."
-    ),
-    ("DeprecatedEventSearch", "limit"): "How many events to give, at most.",
-    ("DeprecatedEventSearch", "offset"): "Id of the event to start from, going on to older ones; 0: from the newest.",
-    ("Login", "username"): "User name, or e-mail address in any case of letters.",
-    ("Login", "password"): "The password.",
-    ("InvitedUser", "username"): "User name; must not be taken. No @, and no spaces around.",
-    ("InvitedUser", "email"): "E-mail address; must not be taken. Kept in lower case.",
-    ("InvitedUser", "name"): "Name of the user.",
-    ("InvitedUser", "password"): (
-        "Password of at most 72 bytes. How many characters it must have at least is a setting; 8 unless the operator chose otherwise."
-    ),
-}
-
-PATH_EXAMPLES = {
-    "token": "5f0c9e2b7a1d4c3e8f6b0a9d2c1e4f7a",
-    "projectId": "default",
-    "featureName": "new-checkout",
-    "environment": "development",
-    "strategyId": "b4ad7b8a-3f5d-4a0c-9d6e-1c2b3a4d5e6f",
-}
-
-BODY_EXAMPLES: dict[str, dict[str, Any]] = {
-    "publicSignupTokenUpdateSchema": {"expiresAt": "2026-12-31T23:59:59Z", "enabled": True},
-    "deprecatedSearchEventsSchema": {"type": "feature-created", "limit": 10},
-    "loginSchema": {"username": "ada", "password": "correct horse battery staple"},
-    "createInvitedUserSchema": {
-        "username": "ada",
-        "email": "ada@example.org",
-        "name": "Ada Lovelace",
-        "password": "correct horse battery staple",
-    },
+# By its name in the address: what a parameter of a path means, and one that might be.
+PATH_WORDS: dict[str, tuple[str, str]] = {
+    "token": ("The token's secret.", "5f0c9e2b7a1d4c3e8f6b0a9d2c1e4f7a"),
+    "projectId": ("Id of the project.", "default"),
+    "featureName": ("Name of the flag.", "new-checkout"),
+    "environment": ("Name of the environment.", "development"),
+    "strategyId": ("Id of the strategy.", "b4ad7b8a-3f5d-4a0c-9d6e-1c2b3a4d5e6f"),
+    "userId": ("Id of the user.", "7"),
+    "groupId": ("Id of the group.", "3"),
+    "roleId": ("Id of the role.", "4"),
+    "segmentId": ("Id of the segment.", "2"),
+    "tokenId": ("Id of the token.", "12"),
+    "name": ("Name of what is meant.", "userId"),
+    "type": ("The type.", "simple"),
+    "value": ("The value.", "beta"),
+    "parent": ("Name of the flag that this one depends on.", "new-cart"),
+    "tagType": ("Name of the tag's type.", "simple"),
+    "tagValue": ("Value of the tag.", "beta"),
+    "id": ("Id of what is meant.", "1"),
 }

@@ -1,6 +1,6 @@
 """The two event searches, and the one list of event types."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from marshmallow import post_load
 
@@ -59,15 +59,19 @@ QUERY_MAX = 1000
 class EventSearch(Query):
     """The query parameters of GET /api/admin/search/events (api.md 3), as the filters of sql/events.py, with limit and offset."""
 
-    query = Text(max=QUERY_MAX)
-    feature = Filter()
-    project = Filter()
-    type = Filter()
-    createdBy = IdFilter()
-    from_ = Day(prefix="IS:", data_key="from")
-    to = Day(prefix="IS:")
-    offset = WholeNumber(min=0, load_default=0)
-    limit = WholeNumber(min=1, max=1000, load_default=50)
+    unsaid: ClassVar[str] = "user ids"
+
+    query = Text(
+        max=QUERY_MAX, metadata={"description": "A text that the event's data, previous data or tags hold, in any case of letters."}
+    )
+    feature = Filter(metadata={"description": "Names of flags, such as IS:new-checkout or IS_ANY_OF:new-checkout,old-checkout."})
+    project = Filter(metadata={"description": "Ids of projects, such as IS:default or IS_ANY_OF:default,shop."})
+    type = Filter(metadata={"description": "Types of events, such as IS:feature-created or IS_ANY_OF:feature-created,feature-archived."})
+    createdBy = IdFilter(metadata={"description": "Ids of the users who did it, such as IS:1 or IS_ANY_OF:1,2."})
+    from_ = Day(prefix="IS:", data_key="from", metadata={"description": "First day, in UTC, such as IS:2026-01-01."})
+    to = Day(prefix="IS:", metadata={"description": "Last day, in UTC, such as IS:2026-03-31."})
+    offset = WholeNumber(min=0, load_default=0, metadata={"description": "How many events to skip."})
+    limit = WholeNumber(min=1, max=1000, load_default=50, metadata={"description": "How many events to give, at most."})
 
     @post_load
     def as_filters(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -97,13 +101,22 @@ class DeprecatedEventSearch(Body):
     class Meta(Body.Meta):
         unknown = "exclude"
 
+    example: ClassVar[dict[str, Any]] = {"type": "feature-created", "limit": 10}
+
     # Our choice: api.md calls this "one of the event types"; in the GET search an unknown type matches nothing.
-    type = OneOf(TYPES, "one of the event types")
-    project = Text()
-    feature = Text()
-    query = Text(max=QUERY_MAX)
-    limit = Integer(min=1, max=100, load_default=100)
-    offset = Integer(min=0, load_default=0)
+    type = OneOf(TYPES, "one of the event types", metadata={"description": "Type of the event."})
+    project = Text(metadata={"description": "Id of the project."})
+    feature = Text(metadata={"description": "Name of the flag."})
+    query = Text(
+        max=QUERY_MAX,
+        metadata={
+            "description": "A text that the event's type, its creator, its data, previous data or tags hold, in any case of letters."
+        },
+    )
+    limit = Integer(min=1, max=100, load_default=100, metadata={"description": "How many events to give, at most."})
+    offset = Integer(
+        min=0, load_default=0, metadata={"description": "Id of the event to start from, going on to older ones; 0: from the newest."}
+    )
 
     @post_load
     def as_filters(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:

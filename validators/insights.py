@@ -1,7 +1,7 @@
 """The query parameters of the instance insights (api.md 2)."""
 
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from marshmallow import ValidationError, post_load
 
@@ -15,8 +15,14 @@ MOST_YEARS = 5
 class InsightsRange(Query):
     """from and to: days in UTC, both included. to defaults to today, from to thirteen weeks before to; an empty string is none."""
 
-    from_ = Day(data_key="from", empty_is_absent=True)
-    to = Day(empty_is_absent=True)
+    unsaid: ClassVar[str] = "years before"
+
+    from_ = Day(
+        data_key="from",
+        empty_is_absent=True,
+        metadata={"description": "First day of the range, yyyy-MM-dd, in UTC. Default: thirteen weeks before to."},
+    )
+    to = Day(empty_is_absent=True, metadata={"description": "Last day of the range, yyyy-MM-dd, in UTC. Default: today."})
 
     @post_load
     def with_defaults(self, asked: dict[str, Any], **_: Any) -> dict[str, date]:

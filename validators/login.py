@@ -1,5 +1,7 @@
 """The body of a login (api.md 6)."""
 
+from typing import Any, ClassVar
+
 from validators import Body
 from validators.fields import Text
 
@@ -7,5 +9,7 @@ from validators.fields import Text
 class Login(Body):
     """username: a user name or an e-mail address."""
 
-    username = Text(required=True)
-    password = Text(required=True)
+    example: ClassVar[dict[str, Any]] = {"username": "ada", "password": "correct horse battery staple"}
+
+    username = Text(required=True, metadata={"description": "User name, or e-mail address in any case of letters."})
+    password = Text(required=True, metadata={"description": "The password."})

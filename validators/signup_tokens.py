@@ -1,6 +1,6 @@
 """The change of a public signup token (api.md 1)."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from marshmallow import ValidationError, validates_schema
 
@@ -11,8 +11,11 @@ from validators.fields import Boolean, DateTime
 class SignupTokenUpdate(Body):
     """expiresAt and enabled; one of them at least."""
 
-    expiresAt = DateTime()
-    enabled = Boolean()
+    example: ClassVar[dict[str, Any]] = {"expiresAt": "2026-12-31T23:59:59Z", "enabled": True}
+    schema: ClassVar[dict[str, Any]] = {"minProperties": 1}
+
+    expiresAt = DateTime(metadata={"description": "The instant until which the token works; past or to come."})
+    enabled = Boolean(metadata={"description": "Whether the token can be used."})
 
     # Our choice: both are optional, but one must be there.
     @validates_schema

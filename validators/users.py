@@ -1,6 +1,6 @@
 """What a user may be called, and what a password may be (decisions.md, 8)."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from marshmallow import ValidationError, validates_schema
 
@@ -25,10 +25,24 @@ class Password(Text):
 class InvitedUser(Body):
     """The body of a signup (api.md 8)."""
 
-    username = Username()
-    email = Email(required=True)
-    name = Text(min=1, max=255, required=True)
-    password = Password(required=True)
+    example: ClassVar[dict[str, Any]] = {
+        "username": "ada",
+        "email": "ada@example.org",
+        "name": "Ada Lovelace",
+        "password": "correct horse battery staple",
+    }
+    unsaid: ClassVar[str] = "bytes long|own name"
+
+    username = Username(metadata={"description": "User name; must not be taken. No @, and no spaces around."})
+    email = Email(required=True, metadata={"description": "E-mail address; must not be taken. Kept in lower case."})
+    name = Text(min=1, max=255, required=True, metadata={"description": "Name of the user."})
+    password = Password(
+        required=True,
+        metadata={
+            "description": "Password of at most 72 bytes. "
+            "How many characters it must have at least is a setting; 8 unless the operator chose otherwise."
+        },
+    )
 
     def __init__(self, password_min_length: int = 8, **kwargs: Any) -> None:
         super().__init__(**kwargs)
