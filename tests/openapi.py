@@ -31,6 +31,7 @@ from tests.openapi_words import (
 from validators import MOST_ITEMS, Body, fields
 from validators.errors import NAMES
 from validators.events import TYPES
+from validators.strategies import ParameterValue
 from validators.users import Password
 
 # api.md 3, word for word.
@@ -255,6 +256,8 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             return {"type": "string", "format": "email", "maxLength": 254, "pattern": f"^{fields.EMAIL.pattern}$"}
         case fields.Username():
             return text(field) | {"pattern": r"^[^@\s]([^@]*[^@\s])?$"}
+        case ParameterValue():
+            return {"type": ["string", "number", "boolean"]}
         case Password():
             return text(field) | {"format": "password"}
         case fields.Name():

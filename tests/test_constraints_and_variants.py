@@ -1,0 +1,207 @@
+"""What constraints, variants and strategies may be, and how they are kept: the bodies alone, without a database."""
+
+from typing import Any
+
+import pytest
+from marshmallow import ValidationError
+
+from validators.constraints import OPERATORS, Constraint
+from validators.strategies import StrategyChange, StrategyInput, with_defaults
+from validators.variants import Payload, StrategyVariant, Variant, balanced
+
+# --- Constraints ----------------------------------------------------------------------------------------------------------------------
+
+KEPT = {"values": [], "inverted": False, "caseInsensitive": False}
+
+
+def constraint(operator: str, **said: Any) -> dict[str, Any]:
+    """A constraint on a context field."""
+    return {"contextName": "userId", "operator": operator, **said}
+
+
+def refuses(schema: Any, asked: Any) -> str:
+    """Why a schema refuses this; an empty text when it does not."""
+    return str(schema().validate(asked) or "")
+
+
+def test_there_are_fifteen_operators() -> None:
+    assert len(OPERATORS) == 15
+
+
+@pytest.mark.parametrize(
+    ("operator", "good", "bad"),
+    [
+        ("NUM", ["0", "-1", "3.5", "1e3", "007", "1E-2"], ["", " 1", "1 ", "x", "1,5", ".5", "1.", "NaN", "0x10", "1e999"]),
+        ("DATE", ["2026-05-31T12:00:00Z", "2026-05-31t12:00:00+02:00"], ["", "2026-05-31", "2026-05-31T12:00:00", "2026-02-30T12:00:00Z"]),
+        (
+            "SEMVER",
+            ["0.0.0", "1.2.3", "10.20.30", "1.2.3-beta.1", "1.2.3-0a", "1.2.3+build.7", "1.2.3-rc+7"],
+            ["", "1", "1.2", "v1.2.3", "1.2.3.4", "01.2.3", "1.2.3-", "1.2.3-01", "1.2.3+", "1.2.x", "１.2.3"],
+        ),
+    ],
+)  # fmt: skip
+def test_an_operator_takes_a_value_of_its_kind(operator: str, good: list[str], bad: list[str]) -> None:
+    operators = [name for name in OPERATORS if name.startswith(operator)]
+    assert operators
+    for name in operators:
+        for value in good:
+            assert refuses(Constraint, constraint(name, value=value)) == "", (name, value)
+        for value in bad:
+            assert "must be a" in refuses(Constraint, constraint(name, value=value)), (name, value)
+        assert "is required" in refuses(Constraint, constraint(name, values=["1"]))
+
+
+@pytest.mark.parametrize("operator", ["STR_CONTAINS", "STR_STARTS_WITH", "STR_ENDS_WITH"])
+def test_an_operator_on_texts_needs_one_value_at_least(operator: str) -> None:
+    assert "one value at least" in refuses(Constraint, constraint(operator))
+    assert "one value at least" in refuses(Constraint, constraint(operator, values=[], value="a"))
+    assert refuses(Constraint, constraint(operator, values=["a"])) == ""
+
+
+@pytest.mark.parametrize("operator", ["IN", "NOT_IN"])
+def test_membership_takes_any_number_of_values(operator: str) -> None:
+    assert refuses(Constraint, constraint(operator)) == ""
+    assert refuses(Constraint, constraint(operator, values=["a", "b"])) == ""
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"operator": "IN"},
+        {"contextName": "userId"},
+        {"contextName": "", "operator": "IN"},
+        {"contextName": "userId", "operator": "in"},
+        {"contextName": "userId", "operator": "IN", "values": [""]},
+        {"contextName": "userId", "operator": "IN", "values": ["x" * 101]},
+        {"contextName": "userId", "operator": "IN", "values": [1]},
+        {"contextName": "userId", "operator": "IN", "values": None},
+        {"contextName": "userId", "operator": "IN", "inverted": None},
+        {"contextName": "userId", "operator": "IN", "caseInsensitive": 1},
+        {"contextName": "userId", "operator": "NUM_EQ", "value": 5},
+        {"contextName": "userId", "operator": "IN", "other": 1},
+    ],
+)
+def test_what_is_no_constraint_is_refused(asked: dict[str, Any]) -> None:
+    assert refuses(Constraint, asked)
+
+
+def test_a_constraint_is_kept_whole_and_in_order() -> None:
+    kept = Constraint().load({"operator": "IN", "contextName": "userId"})
+    assert list(kept.items()) == [("contextName", "userId"), ("operator", "IN"), *KEPT.items()]
+    asked = {"value": "5", "caseInsensitive": True, "inverted": True, "values": ["a"], "operator": "NUM_EQ", "contextName": "age"}
+    assert Constraint().load(asked) == asked
+
+
+# --- Variants -------------------------------------------------------------------------------------------------------------------------
+
+
+def weights(*variants: tuple[str, int, str]) -> dict[str, int]:
+    """The weights that variants (name, weight, type) are kept with."""
+    given = [{"name": name, "weight": weight, "weightType": type} for name, weight, type in variants]
+    return {variant["name"]: variant["weight"] for variant in balanced(given)}
+
+
+def test_weights_make_a_thousand() -> None:
+    assert weights() == {}
+    assert weights(("a", 0, "variable")) == {"a": 1000}
+    assert weights(("c", 1, "variable"), ("a", 1, "variable"), ("b", 1, "variable")) == {"a": 334, "b": 333, "c": 333}
+    assert weights(("a", 250, "fix"), ("b", 9, "variable"), ("c", 9, "variable")) == {"a": 250, "b": 375, "c": 375}
+    assert weights(("a", 999, "fix"), ("b", 0, "variable"), ("c", 0, "variable")) == {"a": 999, "b": 1, "c": 0}
+    assert weights(("a", 1000, "fix"), ("b", 7, "variable")) == {"a": 1000, "b": 0}
+
+
+def test_variants_are_kept_by_name() -> None:
+    assert list(weights(("b", 0, "variable"), ("a", 0, "variable"), ("B", 0, "variable"))) == ["B", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("variants", "reason"),
+    [
+        ([("a", 1, "variable"), ("a", 2, "variable")], "different names"),
+        ([("a", 1000, "fix")], "weightType is variable"),
+        ([("a", 500, "fix"), ("b", 500, "fix")], "weightType is variable"),
+        ([("a", 600, "fix"), ("b", 401, "fix"), ("c", 0, "variable")], "more than 1000"),
+    ],
+)
+def test_weights_that_cannot_be_are_refused(variants: list[tuple[str, int, str]], reason: str) -> None:
+    with pytest.raises(ValidationError, match=reason):
+        weights(*variants)
+
+
+@pytest.mark.parametrize(
+    ("payload", "good"),
+    [
+        ({"type": "string", "value": ""}, True),
+        ({"type": "csv", "value": "a,b"}, True),
+        ({"type": "number", "value": "-3.5"}, True),
+        ({"type": "number", "value": "three"}, False),
+        ({"type": "number", "value": ""}, False),
+        ({"type": "json", "value": '{"a": [1]}'}, True),
+        ({"type": "json", "value": "{a: 1}"}, False),
+        ({"type": "json", "value": "NaN"}, False),
+        ({"type": "json", "value": "[" * 100000}, False),
+        ({"type": "xml", "value": "<a/>"}, False),
+        ({"type": "string", "value": 5}, False),
+        ({"type": "string"}, False),
+        ({"value": "a"}, False),
+    ],
+)
+def test_a_payload_is_what_it_says_it_is(payload: dict[str, Any], good: bool) -> None:
+    assert (refuses(Payload, payload) == "") is good
+
+
+def test_a_variant_of_a_strategy_says_all_of_itself_and_one_of_a_flag_need_not() -> None:
+    bare = {"name": "a", "weight": 10}
+    assert "weightType" in refuses(StrategyVariant, bare)
+    assert "stickiness" in refuses(StrategyVariant, bare)
+    assert Variant().load(bare) == bare | {"weightType": "variable", "stickiness": "default", "overrides": []}
+    for weight in (-1, 1001, 5.0, "5", True, None):
+        assert refuses(Variant, bare | {"weight": weight}), weight
+
+
+# --- Strategies -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_strategy_has_everything_but_its_place() -> None:
+    kept = StrategyInput().load({"name": "default", "disabled": None, "segments": [3, 1, 3]})
+    assert kept == {
+        "name": "default",
+        "title": None,
+        "disabled": False,
+        "constraints": [],
+        "variants": [],
+        "parameters": {},
+        "segments": [1, 3],
+    }
+
+
+def test_parameters_are_kept_as_text() -> None:
+    given = {"a": 50, "b": 0.5, "c": True, "d": "x", "e": 50.0, "f": False, "g": -1, "h": ""}
+    kept = {"a": "50", "b": "0.5", "c": "true", "d": "x", "e": "50", "f": "false", "g": "-1", "h": ""}
+    assert StrategyInput().load({"name": "x", "parameters": given})["parameters"] == kept
+    for value in (None, [], {}, float("inf"), "a\0"):
+        assert refuses(StrategyInput, {"name": "x", "parameters": {"a": value}}), value
+
+
+def test_variants_of_a_strategy_are_balanced_and_refused_with_their_place() -> None:
+    variant = {"name": "a", "weight": 1, "weightType": "variable", "stickiness": "default"}
+    assert StrategyInput().load({"name": "x", "variants": [variant]})["variants"] == [variant | {"weight": 1000}]
+    assert "variants" in StrategyInput().validate({"name": "x", "variants": [variant, variant]})
+
+
+def test_a_change_leaves_what_it_does_not_name_but_for_constraints_and_variants() -> None:
+    assert StrategyChange().load({}) == {"constraints": [], "variants": []}
+    assert StrategyChange().load({"id": 7, "featureName": None, "sortOrder": "x", "disabled": None, "title": None}) == {
+        "constraints": [],
+        "variants": [],
+        "disabled": False,
+        "title": None,
+    }
+
+
+def test_a_gradual_rollout_gets_what_it_cannot_do_without() -> None:
+    full = {"rollout": "100", "groupId": "f", "stickiness": "userId"}
+    assert with_defaults("flexibleRollout", {}, flag="f", stickiness="userId") == full
+    assert with_defaults("flexibleRollout", {"rollout": "5"}, flag="f", stickiness="userId") == full | {"rollout": "5"}
+    assert with_defaults("flexibleRollout", {"stickiness": ""}, flag="f", stickiness="userId")["stickiness"] == "default"
+    assert with_defaults("default", {}, flag="f", stickiness="userId") == {}
