@@ -3,6 +3,7 @@
 from blueprints import (
     documentation,
     events,
+    feature_search,
     health,
     insights,
     login,
@@ -15,7 +16,8 @@ from blueprints import (
 ALL = (
     signup_tokens.bp,  # /api/admin/invite-link/tokens
     insights.bp,  # /api/admin/insights
-    events.bp,  # /api/admin/search/events, /api/admin/events/search
+    events.bp,  # /api/admin/search/events, /api/admin/events, /api/admin/event-creators
+    feature_search.bp,  # /api/admin/search/features
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
     projects.bp,  # /api/admin/projects
     login.bp,  # /auth

@@ -1,6 +1,8 @@
-"""The two event searches (api.md 3 and 9)."""
+"""The event searches (api.md 3 and 9), the events of a flag, and who made events (neighbours.md 3.17)."""
 
 from flask import Blueprint, Response, current_app, request
+from flask.blueprints import BlueprintSetupState
+from werkzeug.routing import BaseConverter
 
 from blueprints.access import require
 from blueprints.contract import operation
@@ -10,6 +12,20 @@ from validators import load, load_query
 from validators.events import DeprecatedEventSearch, EventSearch
 
 bp = Blueprint("events", __name__)
+
+
+# Our choice: the word search is the address of the search, also for who asks with another method.
+class NotSearch(BaseConverter):
+    """A word of a path other than search."""
+
+    regex = r"(?!search\Z)[^/]+"
+    part_isolating = True
+
+
+@bp.record_once
+def know_the_word(state: BlueprintSetupState) -> None:
+    """Make the converter known before the routes that use it."""
+    state.app.url_map.converters["not_search"] = NotSearch
 
 
 @bp.get("/api/admin/search/events")
@@ -41,6 +57,32 @@ def search_events_deprecated() -> Response:
         asked = load(DeprecatedEventSearch())
         limit, first_id = asked.pop("limit"), asked.pop("offset")
         body = events.search_from_id(conn, asked, is_admin=actor.is_admin, viewer=actor.viewer, limit=limit, first_id=first_id)
+    return json_response(body)
+
+
+@bp.get("/api/admin/events/<not_search:feature_name>")
+@operation(record="flagEvents", refuses=(401, 403))
+def get_flag_events(feature_name: str) -> Response:
+    """Get the events of a flag.
+
+    The newest hundred, and how many there are in all that the caller may see. Of a name that no flag ever had, there are none.
+    """
+    with connection() as conn:
+        actor = require(conn)
+        body = events.of_flag(conn, feature_name, is_admin=actor.is_admin, viewer=actor.viewer)
+    return json_response(body)
+
+
+@bp.get("/api/admin/event-creators")
+@operation(record="eventCreators", refuses=(401, 403))
+def get_event_creators() -> Response:
+    """Get who made events.
+
+    The users, deleted ones too, who made events that the caller may see; their ids are what the filter createdBy takes.
+    """
+    with connection() as conn:
+        actor = require(conn)
+        body = events.creators(conn, is_admin=actor.is_admin, viewer=actor.viewer)
     return json_response(body)
 
 

@@ -88,6 +88,35 @@ SEARCH_FROM_ID: LiteralString = """
 """
 
 
+# Our choice: as many as the interface gives, and the total of what the caller may see.
+OF_FLAG: LiteralString = """
+    , page AS (
+        SELECT *
+          FROM matching
+         ORDER BY created_at DESC, id DESC
+         LIMIT 100
+    ),
+    entries AS (
+        SELECT coalesce(json_agg(entry), '[]') AS list
+          FROM (SELECT {record} FROM page ORDER BY created_at DESC, page.id DESC) AS entry
+    )
+    SELECT json_build_object('version', 1, 'toggleName', %(feature)s::text, 'events', list,
+                             'totalEvents', (SELECT count(*) FROM matching))::text
+      FROM entries
+"""
+
+# One probe of an index for each user there ever was, instead of a look at every event.
+CREATORS: LiteralString = """
+    SELECT coalesce(json_agg(json_build_object('id', users.id, 'name', called) ORDER BY called, users.id), '[]')::text
+      FROM users
+     CROSS JOIN LATERAL (SELECT coalesce(users.name, users.username, users.email) AS called) AS naming
+     WHERE EXISTS (
+            SELECT FROM events
+             WHERE created_by_user_id = users.id
+               AND {conditions})
+"""
+
+
 class Author(Protocol):
     """Whom an event names: createdBy, and createdByUserId where it is a user."""
 
@@ -109,6 +138,17 @@ def search_from_id(
     """{"version": 1, "events": [...], "totalEvents": n} as JSON text: from the event first_id to older ones; None: from the newest."""
     params = {**filters, "viewer": viewer, "limit": limit, "first_id": first_id}
     return value(conn, statement(SEARCH_FROM_ID, filters, is_admin), params)
+
+
+def of_flag(conn: Connection, flag: str, *, is_admin: bool, viewer: int | None) -> str:
+    """{"version": 1, "toggleName": flag, "events": the newest 100, "totalEvents": n} as JSON text; of no flag, there are none."""
+    filters = {"feature": flag}
+    return value(conn, statement(OF_FLAG, filters, is_admin), filters | {"viewer": viewer})
+
+
+def creators(conn: Connection, *, is_admin: bool, viewer: int | None) -> str:
+    """[{"id", "name"}] as JSON text, by name: the users, deleted ones too, who made the events that the viewer may see."""
+    return value(conn, CREATORS.format(conditions="true" if is_admin else VISIBLE), {"viewer": viewer})
 
 
 def statement(form: LiteralString, filters: Mapping[str, Any], is_admin: bool) -> LiteralString:

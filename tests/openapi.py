@@ -31,6 +31,8 @@ from tests.openapi_words import (
 from validators import MOST_ITEMS, Body, fields
 from validators.errors import NAMES
 from validators.events import TYPES
+from validators.feature_search import BOUNDS, SETS, WORDS, Bound, Members, Status, Words
+from validators.repeated import Repeated
 from validators.strategies import ParameterValue
 from validators.users import Password
 
@@ -146,7 +148,7 @@ def component(file: str) -> str:
 
 def path_of(rule: Rule) -> str:
     """/a/<project_id> as /a/{projectId}."""
-    return re.sub(r"<([a-z_]+)>", lambda found: f"{{{camel(found[1])}}}", rule.rule)
+    return re.sub(r"<(?:[a-z_]+:)?([a-z_]+)>", lambda found: f"{{{camel(found[1])}}}", rule.rule)
 
 
 def camel(words: str) -> str:
@@ -186,7 +188,7 @@ def request_body(contract: Operation) -> dict[str, Any]:
 
 def parameters(contract: Operation, rule: Rule) -> Iterator[dict[str, Any]]:
     """Those of the path in its order, then those of the query."""
-    for name in re.findall(r"<([a-z_]+)>", rule.rule):
+    for name in re.findall(r"<(?:[a-z_]+:)?([a-z_]+)>", rule.rule):
         word = camel(name)
         description, example = PATH_WORDS[word]
         schema = {"type": "string", "minLength": 1, "examples": [example]}
@@ -256,6 +258,16 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             return {"type": "string", "format": "email", "maxLength": 254, "pattern": f"^{fields.EMAIL.pattern}$"}
         case fields.Username():
             return text(field) | {"pattern": r"^[^@\s]([^@]*[^@\s])?$"}
+        case Repeated(inner=inner):
+            return {"type": "array", "items": json_schema(inner)}
+        case Status():
+            return {"type": "string", "pattern": r"^.+:(enabled|disabled)$"}
+        case Words():
+            return {"type": "string", "pattern": f"^({'|'.join(WORDS)}):[^\\n\\r]*$"}
+        case Members():
+            return {"type": "string", "pattern": f"^({'|'.join(SETS)}):[^\\n\\r]*$"}
+        case Bound():
+            return {"type": "string", "pattern": f"^({'|'.join(BOUNDS)}):\\d{{4}}-\\d{{2}}-\\d{{2}}$"}
         case ParameterValue():
             return {"type": ["string", "number", "boolean"]}
         case Password():

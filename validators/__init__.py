@@ -10,6 +10,8 @@ from flask import request
 from marshmallow import RAISE, Schema, ValidationError
 from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 
+from validators.repeated import Repeated
+
 # An unknown property is named in the message, but not a megabyte of it, and not a hundred thousand of them.
 QUOTED = 100
 MOST_UNKNOWN = 20
@@ -92,9 +94,14 @@ def load_query(schema: Query) -> dict[str, Any]:
         pairs = parse_qsl(request.query_string.decode("ascii"), keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
         raise BadRequest("The query string must be UTF-8, percent-encoded.") from None
+    asked: dict[str, Any] = {}
+    for name, text in pairs:
+        asked.setdefault(name, []).append(text)
+    single = {field.data_key or name for name, field in schema.fields.items() if not isinstance(field, Repeated)}
+    asked |= {name: texts[0] for name, texts in asked.items() if name in single}
     given = [name for name, _ in pairs]
-    repeated = {name: ["must not be given more than once"] for name in names_of(schema) if given.count(name) > 1}
-    return checked(schema, dict(pairs), repeated)
+    repeated = {name: ["must not be given more than once"] for name in single if given.count(name) > 1}
+    return checked(schema, asked, repeated)
 
 
 def parse(raw: bytes) -> Any:
