@@ -27,6 +27,8 @@ class Actor:
     user_id: int | None = None
     is_admin: bool = False
     sees_all: bool = False
+    # Of the permissions that require() named, those that he holds.
+    held: frozenset[str] = frozenset()
 
     @property
     def viewer(self) -> int | None:
@@ -61,7 +63,7 @@ def require(
         raise Unauthorized("A valid API key in the header Authorization, or a session, is required.")
     g.caller = f"{caller['via']}:{caller['user_id'] or caller['key_id']}"
     # Our choice: such keys are for SDKs alone.
-    if caller["key_kind"] in ("client", "frontend"):
+    if caller["key_kind"] not in (None, "admin"):
         raise Forbidden(f"A {caller['key_kind']} key may not use the admin API.")
     if credential != "any" and caller["user_id"] is None:
         raise Forbidden("This is for users; an API key cannot do it.")
@@ -75,7 +77,8 @@ def require(
         raise NotFound("No project has that id.")
     if not caller["is_marked_seen"]:
         access.mark_seen(conn, caller)
-    return Actor(caller["name"], caller["user_id"], caller["is_admin"], caller["sees_all"])
+    held = frozenset(permissions if caller["is_admin"] else caller["held"])
+    return Actor(caller["name"], caller["user_id"], caller["is_admin"], caller["sees_all"], held)
 
 
 def require_user(conn: Connection, *, project: str | None = None, credential: Literal["user", "session"] = "user") -> tuple[Actor, int]:

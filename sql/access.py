@@ -76,6 +76,7 @@ AUTHENTICATE = """
            caller.name,
            caller.is_admin,
            caller.is_admin OR EXISTS (SELECT FROM rights) AS is_permitted,
+           ARRAY(SELECT permission FROM rights) AS held,
            caller.is_admin OR sees_all.yes AS sees_all,
            projects.id IS NOT NULL
                AND (projects.mode <> 'private'
@@ -109,7 +110,8 @@ def authenticate(
 ) -> DictRow | None:
     """The caller whose key or session has this SHA-256, with what he may do here; None when it is unknown, expired or his user deleted.
 
-    is_permitted: he holds one of the permissions (or ADMIN) there. sees_project: false as well when there is no such project.
+    is_permitted: he holds one of the permissions (or ADMIN) there; held: which, and ADMIN if he does. sees_project: false as well when
+    there is no such project.
     """
     params: dict[str, Any] = {
         "key": key,
