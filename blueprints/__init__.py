@@ -7,7 +7,9 @@ from blueprints import (
     health,
     insights,
     login,
+    permissions,
     projects,
+    roles,
     signup,
     signup_tokens,
     strategies,
@@ -15,6 +17,8 @@ from blueprints import (
 
 ALL = (
     signup_tokens.bp,  # /api/admin/invite-link/tokens
+    permissions.bp,  # /api/admin/permissions
+    roles.bp,  # /api/admin/roles
     insights.bp,  # /api/admin/insights
     events.bp,  # /api/admin/search/events, /api/admin/events, /api/admin/event-creators
     feature_search.bp,  # /api/admin/search/features

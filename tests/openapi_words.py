@@ -78,6 +78,10 @@ REFUSALS: dict[int, tuple[str, str]] = {
 
 # Where an operation means something else by a status: by endpoint and status, with the name if that is another too.
 SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
+    ("roles.get_role", 404): ("No role has that id.", "No role has that id."),
+    ("roles.create_role", 409): ("The name is taken.", "name: a role with this name exists already", "NameExistsError"),
+    ("roles.update_role", 409): ("The role is predefined, or the name is taken.", "A predefined role cannot be changed or deleted."),
+    ("roles.delete_role", 409): ("The role is predefined, or somebody holds it.", "The role is held by 2 users and 1 group."),
     ("signup_tokens.update_signup_token", 400): (
         DOES_NOT_FIT,
         "enabled: must be true or false",

@@ -111,7 +111,7 @@ def refused(conn: Connection, statement: str, **params: Any) -> str | None:
         ("INSERT INTO roles (name, type) VALUES ('x', 'other')", "roles_type_check"),
         ("INSERT INTO roles (name, type) VALUES ('', 'custom')", "roles_name_length"),
         ("INSERT INTO roles (name, type) VALUES ('OWNER', 'custom')", "roles_name_key"),
-        ("INSERT INTO permissions VALUES (99, 'X', 'other')", "permissions_type_check"),
+        ("INSERT INTO permissions VALUES (99, 'X', 'other', 'X')", "permissions_type_check"),
         ("UPDATE environments SET name = 'a b'", "environments_name_format"),
         ("UPDATE environments SET name = '..'", "environments_name_format"),
         ("UPDATE flag_types SET lifetime_days = 0", "flag_types_lifetime_positive"),

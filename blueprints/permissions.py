@@ -1,0 +1,23 @@
+"""Permissions: what roles can allow (neighbours.md 3.6)."""
+
+from flask import Blueprint, Response
+
+from blueprints.access import require
+from blueprints.contract import operation
+from blueprints.respond import json_response
+from sql import connection, permissions
+
+bp = Blueprint("permissions", __name__)
+
+
+@bp.get("/api/admin/permissions")
+@operation(record="permissionTree", refuses=(401, 403))
+def get_permissions() -> Response:
+    """List permissions.
+
+    Those of the whole instance, those of projects, and for each environment those of environments.
+    """
+    with connection() as conn:
+        require(conn)
+        body = permissions.tree(conn)
+    return json_response(body)

@@ -1,0 +1,22 @@
+"""Who may read and change roles, and read what they can allow."""
+
+from sql import roles
+from tests.access import Props
+from tests.world import Caller, World
+
+TABLE = """
+    route                              project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    GET /api/admin/permissions         -        200    200  200     200   200  200    403     403       401
+    GET /api/admin/roles               -        200    403  403     403   403  200    403     403       401
+    GET /api/admin/roles/<role_id>     -        200    403  403     403   403  200    403     403       401
+    POST /api/admin/roles              -        200    403  403     403   403  200    403     403       401
+    PUT /api/admin/roles/<role_id>     -        200    403  403     403   403  200    403     403       401
+    DELETE /api/admin/roles/<role_id>  -        200    403  403     403   403  200    403     403       401
+"""
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """A role that nobody holds."""
+    bodies = {"POST /api/admin/roles": {"name": "A new role"}, "PUT /api/admin/roles/<role_id>": {"name": "Another name"}}
+    return Props(words={"*": {"role_id": roles.insert(world.conn, "A role")}}, bodies=bodies)
