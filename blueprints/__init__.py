@@ -4,6 +4,7 @@ from blueprints import (
     documentation,
     events,
     feature_search,
+    groups,
     health,
     insights,
     login,
@@ -19,6 +20,7 @@ ALL = (
     signup_tokens.bp,  # /api/admin/invite-link/tokens
     permissions.bp,  # /api/admin/permissions
     roles.bp,  # /api/admin/roles
+    groups.bp,  # /api/admin/groups
     insights.bp,  # /api/admin/insights
     events.bp,  # /api/admin/search/events, /api/admin/events, /api/admin/event-creators
     feature_search.bp,  # /api/admin/search/features

@@ -82,6 +82,9 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ("roles.create_role", 409): ("The name is taken.", "name: a role with this name exists already", "NameExistsError"),
     ("roles.update_role", 409): ("The role is predefined, or the name is taken.", "A predefined role cannot be changed or deleted."),
     ("roles.delete_role", 409): ("The role is predefined, or somebody holds it.", "The role is held by 2 users and 1 group."),
+    ("groups.get_group", 404): ("No group has that id.", "No group has that id."),
+    ("groups.create_group", 409): ("The name is taken.", "name: a group with this name exists already", "NameExistsError"),
+    ("groups.update_group", 409): ("The name is taken.", "name: a group with this name exists already", "NameExistsError"),
     ("signup_tokens.update_signup_token", 400): (
         DOES_NOT_FIT,
         "enabled: must be true or false",

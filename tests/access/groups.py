@@ -1,0 +1,21 @@
+"""Who may read and change groups: whoever administers."""
+
+from sql import groups
+from tests.access import Props
+from tests.world import Caller, World
+
+TABLE = """
+    route                                project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    GET /api/admin/groups                -        200    403  403     403   403  200    403     403       401
+    POST /api/admin/groups               -        201    403  403     403   403  201    403     403       401
+    GET /api/admin/groups/<group_id>     -        200    403  403     403   403  200    403     403       401
+    PUT /api/admin/groups/<group_id>     -        200    403  403     403   403  200    403     403       401
+    DELETE /api/admin/groups/<group_id>  -        200    403  403     403   403  200    403     403       401
+"""
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """A group."""
+    bodies = {"POST /api/admin/groups": {"name": "A new group"}, "PUT /api/admin/groups/<group_id>": {"name": "Another name"}}
+    return Props(words={"*": {"group_id": groups.insert(world.conn, "A group")}}, bodies=bodies)
