@@ -1,6 +1,7 @@
 """The table of contents of the API: ALL, one line a family."""
 
 from blueprints import (
+    api_tokens,
     documentation,
     events,
     feature_search,
@@ -17,6 +18,7 @@ from blueprints import (
 )
 
 ALL = (
+    api_tokens.bp,  # /api/admin/api-tokens
     signup_tokens.bp,  # /api/admin/invite-link/tokens
     permissions.bp,  # /api/admin/permissions
     roles.bp,  # /api/admin/roles

@@ -32,7 +32,7 @@ def create(name: str, kind: str, environment: str | None, projects: tuple[str, .
     asked = checked(NewApiKey(), {option: value for option, value in options.items() if value is not None})
     with transaction() as conn:
         key = scope(conn, asked)
-        secret = api_keys.generate(project_part(key["projects"]), key["environment"] or "*")
+        secret = api_keys.generate(api_keys.project_part(key["projects"]), key["environment"] or "*")
         key_id = api_keys.insert(conn, secret, **key, expires_at=asked.get("expires"))
         data = api_keys.lock(conn, key_id) or {}
         events.record(conn, "api-token-created", System(), project=data["project"], environment=data["environment"], data=data)
@@ -80,16 +80,9 @@ def scope(conn: Connection, asked: dict) -> dict:
     if asked["type"] == "admin":
         return {"name": asked["name"], "kind": "admin", "environment": None, "projects": []}
     environment = asked.get("environment", "development")
-    found = api_keys.look_at_scope(conn, environment, projects)
-    if not found["has_environment"]:
+    found = api_keys.hold_scope(conn, [environment], projects)
+    if found["environment"] is None:
         raise click.ClickException(f"environment: no environment is called {environment}.")
     if found["unknown_projects"]:
         raise click.ClickException(f"project: no project has the id {', '.join(found['unknown_projects'])}.")
     return {"name": asked["name"], "kind": asked["type"], "environment": environment, "projects": projects}
-
-
-def project_part(projects: list[str]) -> str:
-    """What a key begins with: * for all projects, [] for several, else the one."""
-    if len(projects) > 1:
-        return "[]"
-    return projects[0] if projects else "*"

@@ -78,6 +78,15 @@ REFUSALS: dict[int, tuple[str, str]] = {
 
 # Where an operation means something else by a status: by endpoint and status, with the name if that is another too.
 SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
+    ("api_tokens.get_api_tokens", 403): (
+        "The caller may read no kind of token.",
+        "You lack the permission ADMIN or READ_CLIENT_API_TOKEN or READ_FRONTEND_API_TOKEN.",
+    ),
+    ("api_tokens.create_api_token", 403): (
+        "The caller lacks the permission for this kind of token.",
+        "You lack the permission CREATE_FRONTEND_API_TOKEN.",
+    ),
+    ("api_tokens.update_api_token", 404): ("No token has that secret.", "No API token has that secret."),
     ("roles.get_role", 404): ("No role has that id.", "No role has that id."),
     ("roles.create_role", 409): ("The name is taken.", "name: a role with this name exists already", "NameExistsError"),
     ("roles.update_role", 409): ("The role is predefined, or the name is taken.", "A predefined role cannot be changed or deleted."),
@@ -134,6 +143,7 @@ CONTENTS: dict[str, tuple[str, dict[str, Any]]] = {
 # By its name in the address: what a parameter of a path means, and one that might be.
 PATH_WORDS: dict[str, tuple[str, str]] = {
     "token": ("The token's secret.", "5f0c9e2b7a1d4c3e8f6b0a9d2c1e4f7a"),
+    "apiToken": ("Name of the tokens to get; secret of the token to change or delete.", "checkout-service"),
     "projectId": ("Id of the project.", "default"),
     "featureName": ("Name of the flag.", "new-checkout"),
     "environment": ("Name of the environment.", "development"),
