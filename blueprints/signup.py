@@ -1,17 +1,29 @@
-"""Signup of an invited user (api.md 8)."""
+"""Signup of an invited user (api.md 8, neighbours.md 3.5)."""
 
 from flask import Blueprint, Response, abort, current_app
 from psycopg.rows import DictRow
 
 from blueprints.access import Actor
 from blueprints.contract import operation
-from blueprints.respond import json_response, unique
+from blueprints.respond import empty_response, json_response, unique
 from sql import connection, events, signup_tokens, transaction, users
 from sql.passwords import passwords
 from validators import load
 from validators.users import InvitedUser
 
 bp = Blueprint("signup", __name__)
+
+
+@bp.get("/invite/<token>/validate")
+@operation(record=None, refuses=(403, 404), public=True)
+def validate_signup_token(token: str) -> Response:
+    """Ask whether a signup token works.
+
+    The answer has no body; a token that is disabled or has expired is refused as it would be at the signup.
+    """
+    with connection() as conn:
+        usable(signup_tokens.find(conn, token))
+    return empty_response()
 
 
 @bp.post("/invite/<token>/signup")

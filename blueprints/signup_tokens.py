@@ -1,15 +1,59 @@
-"""Public signup tokens (api.md 1)."""
+"""Public signup tokens (api.md 1, neighbours.md 3.5)."""
 
 from flask import Blueprint, Response, abort, current_app
 
 from blueprints.access import require
 from blueprints.contract import operation
-from blueprints.respond import json_response
-from sql import events, signup_tokens, transaction
+from blueprints.respond import created, json_response
+from sql import connection, events, signup_tokens, transaction
 from validators import load
-from validators.signup_tokens import SignupTokenUpdate
+from validators.signup_tokens import PublicSignupTokenCreate, SignupTokenUpdate
 
 bp = Blueprint("signup_tokens", __name__)
+
+
+@bp.get("/api/admin/invite-link/tokens")
+@operation(record="publicSignupTokens", refuses=(401, 403))
+def get_signup_tokens() -> Response:
+    """List public signup tokens.
+
+    Newest first, disabled and expired ones too.
+    """
+    with connection() as conn:
+        require(conn, "ADMIN")
+        body = signup_tokens.read(conn, current_app.config["BASE_URL"])
+    return json_response(body)
+
+
+@bp.get("/api/admin/invite-link/tokens/<token>")
+@operation(record="publicSignupToken", refuses=(401, 403, 404))
+def get_signup_token(token: str) -> Response:
+    """Get a public signup token.
+
+    With the users who signed up with it, oldest first.
+    """
+    with connection() as conn:
+        require(conn, "ADMIN")
+        found = signup_tokens.find(conn, token) or abort(404, "No signup token has that secret.")
+        body = signup_tokens.get(conn, found["id"], current_app.config["BASE_URL"])
+    return json_response(body)
+
+
+@bp.post("/api/admin/invite-link/tokens")
+@operation(record="publicSignupToken", body=PublicSignupTokenCreate, status=201, refuses=(400, 401, 403, 415))
+def create_signup_token() -> Response:
+    """Create a public signup token.
+
+    Who has its link can make an account of his own, with the root role Viewer, until the instant of its expiry.
+    """
+    with transaction() as conn:
+        actor = require(conn, "ADMIN")
+        asked = load(PublicSignupTokenCreate())
+        token = signup_tokens.insert(conn, name=asked["name"], expires_at=asked["expiresAt"], created_by=actor.name)
+        secret = token.pop("secret")
+        events.record(conn, "public-signup-token-created", actor, data=token)
+        body = signup_tokens.get(conn, token["id"], current_app.config["BASE_URL"])
+    return created(body, "tokens/{}", secret)
 
 
 @bp.put("/api/admin/invite-link/tokens/<token>")

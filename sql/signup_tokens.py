@@ -6,7 +6,7 @@ from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
-from sql import Connection, one, rows, run, users, value
+from sql import Connection, one, roles, rows, run, users, value
 
 URL: LiteralString = "%(base_url)s::text || '/new-user?invite=' || signup_tokens.secret"
 
@@ -30,11 +30,9 @@ RECORD: LiteralString = (
               JOIN users ON users.id = signup_token_users.user_id
              WHERE signup_token_users.token_id = signup_tokens.id
                AND users.deleted_at IS NULL),
-        'role', (
-            SELECT jsonb_build_object(
-                       'id', roles.id, 'type', roles.type, 'name', roles.name, 'description', roles.description, 'project', NULL)
-              FROM roles
-             WHERE roles.id = signup_tokens.root_role_id))
+        'role', (SELECT """
+    + roles.RECORD
+    + """ FROM roles WHERE roles.id = signup_tokens.root_role_id))
 """
 )
 
@@ -44,6 +42,18 @@ GET: LiteralString = "SELECT (" + RECORD + ")::text FROM signup_tokens WHERE id 
 def get(conn: Connection, token_id: int, base_url: str) -> str:
     """The record as JSON text; its url begins with base_url."""
     return value(conn, GET, {"id": token_id, "base_url": base_url})
+
+
+READ: LiteralString = (
+    "SELECT json_build_object('tokens', coalesce(json_agg("
+    + RECORD
+    + " ORDER BY signup_tokens.created_at DESC, signup_tokens.id DESC), '[]'))::text FROM signup_tokens"
+)
+
+
+def read(conn: Connection, base_url: str) -> str:
+    """{"tokens": [...]} as JSON text: every token, newest first."""
+    return value(conn, READ, {"base_url": base_url})
 
 
 LOCK = """

@@ -94,6 +94,8 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ("groups.get_group", 404): ("No group has that id.", "No group has that id."),
     ("groups.create_group", 409): ("The name is taken.", "name: a group with this name exists already", "NameExistsError"),
     ("groups.update_group", 409): ("The name is taken.", "name: a group with this name exists already", "NameExistsError"),
+    ("signup.validate_signup_token", 403): ("The token is disabled or has expired.", "This signup token is disabled or has expired."),
+    ("signup.validate_signup_token", 404): ("No token has that secret.", "No signup token has that secret."),
     ("signup_tokens.update_signup_token", 400): (
         DOES_NOT_FIT,
         "enabled: must be true or false",

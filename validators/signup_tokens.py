@@ -1,11 +1,11 @@
-"""The change of a public signup token (api.md 1)."""
+"""Public signup tokens (api.md 1, neighbours.md 3.5)."""
 
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, validates_schema
 
 from validators import Body
-from validators.fields import Boolean, DateTime
+from validators.fields import Boolean, DateTime, Text
 
 
 class SignupTokenUpdate(Body):
@@ -23,3 +23,12 @@ class SignupTokenUpdate(Body):
         """A request that asks for nothing is a mistake, and says so."""
         if not asked:
             raise ValidationError("must hold expiresAt or enabled")
+
+
+class PublicSignupTokenCreate(Body):
+    """A new token. Any expiry is kept as it was sent."""
+
+    example: ClassVar[dict[str, Any]] = {"name": "Summer interns", "expiresAt": "2026-12-31T23:59:59Z"}
+
+    name = Text(min=1, max=255, required=True, metadata={"description": "Name, for display only."})
+    expiresAt = DateTime(required=True, metadata={"description": "The instant until which the token works; past or to come."})

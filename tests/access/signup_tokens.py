@@ -1,4 +1,4 @@
-"""Who may change a signup token: whoever administers."""
+"""Who may read, make and change signup tokens: whoever administers. Anybody may ask whether one works."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -9,12 +9,20 @@ from tests.world import Caller, World
 TABLE = """
     route                                      project  alice  eve  victor  olga  max  admin  client  frontend  stranger
 
+    GET /api/admin/invite-link/tokens          -        200    403  403     403   403  200    403     403       401
+    POST /api/admin/invite-link/tokens         -        201    403  403     403   403  201    403     403       401
+    GET /api/admin/invite-link/tokens/<token>  -        200    403  403     403   403  200    403     403       401
     PUT /api/admin/invite-link/tokens/<token>  -        200    403  403     403   403  200    403     403       401
 """
+PUBLIC = (("GET /invite/<token>/validate", 200),)
 
 
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """A token, which is to be disabled."""
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     token = signup_tokens.insert(world.conn, name="a token", expires_at=tomorrow, created_by="alice")["secret"]
-    return Props(words={"*": {"token": token}}, bodies={"PUT /api/admin/invite-link/tokens/<token>": {"enabled": False}})
+    bodies = {
+        "POST /api/admin/invite-link/tokens": {"name": "a new token", "expiresAt": "2099-12-31T00:00:00Z"},
+        "PUT /api/admin/invite-link/tokens/<token>": {"enabled": False},
+    }
+    return Props(words={"*": {"token": token}}, bodies=bodies)
