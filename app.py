@@ -6,13 +6,14 @@ from typing import Any
 
 import psycopg
 from flask import Flask, Response, current_app, request
-from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
+from werkzeug.exceptions import BadRequest, Conflict, HTTPException, RequestEntityTooLarge
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 import blueprints
 import commands
 import sql
 from blueprints import request_log
+from blueprints.converters import CONVERTERS
 from blueprints.mount import Mount
 from commands.database import load_settings
 from sql import passwords
@@ -28,6 +29,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     # A doubled slash is another path, and a path that is not ours is 404.
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
+    app.url_map.converters |= CONVERTERS
     sql.init_app(app)
     passwords.init_app(app)
     request_log.init_app(app)
@@ -98,6 +100,9 @@ def fail(error: Exception) -> Response:
     request_log.note(error=error)
     if isinstance(error, (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction)):
         return refuse(Unavailable())
+    # Our choice: what a change refers to can go in the very moment between the look at it and the change.
+    if isinstance(error, psycopg.errors.ForeignKeyViolation):
+        return refuse(Conflict("Something that this change refers to went, or came into use, at the same moment."))
     if isinstance(error, passwords.Busy):
         return refuse(Unavailable("Too many passwords are being checked at this moment."))
     body, error_id = error_body("InternalError", "Something went wrong here. The log tells more under the id of this error.")

@@ -2,9 +2,11 @@
 
 from blueprints import (
     api_tokens,
+    context_fields,
     documentation,
     events,
     feature_search,
+    flag_types,
     groups,
     health,
     insights,
@@ -15,6 +17,9 @@ from blueprints import (
     signup,
     signup_tokens,
     strategies,
+    strategy_types,
+    tag_types,
+    tags,
 )
 
 ALL = (
@@ -26,6 +31,11 @@ ALL = (
     insights.bp,  # /api/admin/insights
     events.bp,  # /api/admin/search/events, /api/admin/events, /api/admin/event-creators
     feature_search.bp,  # /api/admin/search/features
+    flag_types.bp,  # /api/admin/feature-types
+    context_fields.bp,  # /api/admin/context
+    tag_types.bp,  # /api/admin/tag-types
+    tags.bp,  # /api/admin/tags
+    strategy_types.bp,  # /api/admin/strategies
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
     projects.bp,  # /api/admin/projects
     login.bp,  # /auth

@@ -1,8 +1,6 @@
 """The event searches (api.md 3 and 9), the events of a flag, and who made events (neighbours.md 3.17)."""
 
 from flask import Blueprint, Response, current_app, request
-from flask.blueprints import BlueprintSetupState
-from werkzeug.routing import BaseConverter
 
 from blueprints.access import require
 from blueprints.contract import operation
@@ -12,20 +10,6 @@ from validators import load, load_query
 from validators.events import DeprecatedEventSearch, EventSearch
 
 bp = Blueprint("events", __name__)
-
-
-# Our choice: the word search is the address of the search, also for who asks with another method.
-class NotSearch(BaseConverter):
-    """A word of a path other than search."""
-
-    regex = r"(?!search\Z)[^/]+"
-    part_isolating = True
-
-
-@bp.record_once
-def know_the_word(state: BlueprintSetupState) -> None:
-    """Make the converter known before the routes that use it."""
-    state.app.url_map.converters["not_search"] = NotSearch
 
 
 @bp.get("/api/admin/search/events")

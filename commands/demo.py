@@ -73,6 +73,7 @@ def make(url: str, seed: int, today: date, scale: float) -> company.Made | None:
 
 # What is unique, by the constraint that says so.
 UNIQUE = {
+    "context_fields_pkey": "a context field",
     "environments_pkey": "an environment",
     "groups_name_key": "a group",
     "flags_name_key": "a flag",

@@ -5,7 +5,7 @@ from typing import Any
 
 from psycopg.rows import DictRow
 
-from sql import Connection, one, run
+from sql import Connection, one, rows, run
 
 # Our choice: which roles see a private project (2 is Editor), and that rights add up.
 # Rights come from the user's own root role, the root roles of his groups, and, in the project asked about, the roles that he or a group
@@ -121,6 +121,35 @@ def authenticate(
         "environment": environment,
     }
     return one(conn, AUTHENTICATE, params)
+
+
+# Rights as in AUTHENTICATE, of one user and one permission, in every project there is.
+PERMITTING = """
+    SELECT projects.id
+      FROM projects
+     WHERE EXISTS (
+            SELECT FROM role_permissions
+             WHERE permission = %(permission)s
+               AND (role_permissions.project_id IS NULL OR role_permissions.project_id = projects.id)
+               AND environment IS NULL
+               AND role_id IN (
+                    SELECT root_role_id FROM users WHERE id = %(user_id)s
+                 UNION ALL
+                    SELECT root_role_id FROM groups JOIN group_users ON group_id = groups.id WHERE user_id = %(user_id)s
+                 UNION ALL
+                    SELECT role_id FROM project_user_roles WHERE user_id = %(user_id)s AND project_user_roles.project_id = projects.id
+                 UNION ALL
+                    SELECT role_id
+                      FROM project_group_roles
+                      JOIN group_users USING (group_id)
+                     WHERE user_id = %(user_id)s
+                       AND project_group_roles.project_id = projects.id))
+"""
+
+
+def projects_permitting(conn: Connection, user_id: int, permission: str) -> set[str]:
+    """The projects in which a user who does not administer holds a permission of projects."""
+    return {row["id"] for row in rows(conn, PERMITTING, {"user_id": user_id, "permission": permission})}
 
 
 MARK_USER_SEEN = """

@@ -153,17 +153,6 @@ def tag(conn: Connection, flag_id: int, type: str, text: str, created_at: dateti
     run(conn, TAG, {"flag_id": flag_id, "type": type, "value": text, "created_at": created_at})
 
 
-ADD_TAG_TYPE = """
-    INSERT INTO tag_types (name, description, icon, created_at)
-    VALUES (%(name)s, %(description)s, %(icon)s, coalesce(%(created_at)s::timestamptz, now()))
-"""
-
-
-def add_tag_type(conn: Connection, name: str, description: str, icon: str | None = None, created_at: datetime | None = None) -> None:
-    """Make a type of tags. UniqueViolation of tag_types_pkey when there is one of that name."""
-    run(conn, ADD_TAG_TYPE, {"name": name, "description": description, "icon": icon, "created_at": created_at})
-
-
 ADD_FAVORITE = """
     INSERT INTO flag_favorites (user_id, flag_id, created_at)
     VALUES (%(user_id)s, %(flag_id)s, coalesce(%(created_at)s::timestamptz, now()))

@@ -32,9 +32,10 @@ def usable_segments(conn: Connection, ids: Sequence[int], project: str) -> set[i
     return {row["id"] for row in rows(conn, USABLE_SEGMENTS, {"ids": list(ids), "project": project})}
 
 
-IS_TYPE = "SELECT EXISTS (SELECT FROM strategy_types WHERE name = %(name)s)"
+# Held until the end of the transaction: a type that is being deleted is not given to a strategy meanwhile.
+HOLD_TYPE = "SELECT name FROM strategy_types WHERE name = %(name)s FOR KEY SHARE"
 
 
 def is_strategy_type(conn: Connection, name: str) -> bool:
     """Whether there is such a type of strategy."""
-    return value(conn, IS_TYPE, {"name": name})
+    return value(conn, HOLD_TYPE, {"name": name}) is not None

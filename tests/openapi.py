@@ -113,8 +113,9 @@ def with_nested(body: type[Body]) -> list[type[Body]]:
 
 
 def name_of(body: type[Body]) -> str:
-    """The component of a body: CreateRole is createRoleSchema, unless api.md has a name for it."""
-    return BODIES.get(body) or f"{body.__name__[0].lower()}{body.__name__[1:]}Schema"
+    """The component of a body: CreateRole is createRoleSchema, unless api.md has a name for it; tagInputSchema where tag is a record."""
+    name = f"{body.__name__[0].lower()}{body.__name__[1:]}"
+    return BODIES.get(body) or f"{name}{'Input' if name in records.SCHEMAS else ''}Schema"
 
 
 def add_components(spec: APISpec, described_bodies: Iterable[type[Body]]) -> None:

@@ -156,6 +156,7 @@ PATH_WORDS: dict[str, tuple[str, str]] = {
     "segmentId": ("Id of the segment.", "2"),
     "tokenId": ("Id of the token.", "12"),
     "name": ("Name of what is meant.", "userId"),
+    "typeId": ("Id of the type.", "release"),
     "type": ("The type.", "simple"),
     "value": ("The value.", "beta"),
     "parent": ("Name of the flag that this one depends on.", "new-cart"),

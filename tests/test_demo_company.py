@@ -181,6 +181,7 @@ def test_every_event_is_of_a_known_type_and_nothing_is_of_the_future(read: Read)
     # What was there before the company was made a moment ago.
     older = {"users": "username = 'admin'", "api_keys": "kind = 'admin'", "events": "type IN ('user-created', 'api-token-created')"}
     older |= {"roles": "id < 6", "tag_types": "name = 'simple'", "environments": "name IN ('development', 'production')"}
+    older |= {"context_fields": "sort_order < 5", "strategy_types": "NOT editable"}
     older |= {"projects": "id = 'default'", "project_environments": "project_id = 'default'"}
     for column in columns:
         table, name = column["table_name"], column["column_name"]

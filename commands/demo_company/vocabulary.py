@@ -8,7 +8,7 @@ from commands.demo_company.cast import DOMAIN, People
 from commands.demo_company.dates import Dates, iso
 from commands.demo_company.log import Log
 from commands.demo_company.targeting import CONTEXT_FIELDS, SEVERAL, Document
-from sql import Connection, environments, flags, segments
+from sql import Connection, context_fields, environments, segments, tag_types
 
 ENVIRONMENTS = (("qa", "test"), ("staging", "preproduction"))
 TAGS = (
@@ -27,14 +27,14 @@ def make_vocabulary(conn: Connection, dates: Dates, people: People, log: Log) ->
         record = {"name": name, "type": type, "enabled": True, "protected": False, "sortOrder": 1}
         log.add(at, "environment-created", nora, environment=name, data=record)
     at = dates.ago(728, "10:40")
-    team = {"name": "team", "description": "The team that answers for the flag.", "icon": None}
-    flags.add_tag_type(conn, team["name"], team["description"], created_at=at)
+    team = tag_types.insert(conn, "team", "The team that answers for the flag.", created_at=at)
     log.add(at, "tag-type-created", nora, data=team)
     for minute, (type, value) in enumerate(TAGS):
         log.add(dates.ago(728, f"11:{minute + 10}"), "tag-created", nora, data={"type": type, "value": value})
     for minute, (name, description) in enumerate(CONTEXT_FIELDS.items()):
-        field = {"name": name, "description": description, "stickiness": False, "sortOrder": 10, "legalValues": []}
-        log.add(dates.ago(728, f"12:{minute + 10}"), "context-field-created", people["tomasz.wojcik"], data=field)
+        at = dates.ago(728, f"12:{minute + 10}")
+        field = context_fields.insert(conn, name, description=description, created_at=at)
+        log.add(at, "context-field-created", people["tomasz.wojcik"], data=field)
 
 
 class Segment(NamedTuple):

@@ -1,0 +1,70 @@
+"""Types of tags."""
+
+from datetime import datetime
+from typing import Any, LiteralString
+
+from sql import Connection, run, value
+
+# What the service says when the name of a type of tags is taken.
+TAKEN = {"tag_types_pkey": "name: a tag type with this name exists already"}
+
+RECORD: LiteralString = "json_build_object('name', name, 'description', description, 'icon', icon)"
+
+LIST: LiteralString = (
+    "SELECT json_build_object('version', 1, 'tagTypes', (SELECT coalesce(json_agg("
+    + RECORD
+    + " ORDER BY name), '[]') FROM tag_types))::text"
+)
+
+
+def read(conn: Connection) -> str:
+    """{"version": 1, "tagTypes": [...]} as JSON text, by name."""
+    return value(conn, LIST)
+
+
+GET: LiteralString = "SELECT json_build_object('version', 1, 'tagType', " + RECORD + ")::text FROM tag_types WHERE name = %(name)s"
+
+
+def get(conn: Connection, name: str) -> str | None:
+    """{"version": 1, "tagType": {...}} as JSON text; None: unknown."""
+    return value(conn, GET, {"name": name})
+
+
+LOCK: LiteralString = "SELECT " + RECORD + " FROM tag_types WHERE name = %(name)s FOR UPDATE"
+
+
+def lock(conn: Connection, name: str) -> dict[str, Any] | None:
+    """The TagType record, and the type stays as it is until the transaction ends. None: unknown."""
+    return value(conn, LOCK, {"name": name})
+
+
+INSERT: LiteralString = (
+    """
+    INSERT INTO tag_types (name, description, icon, created_at)
+    VALUES (%(name)s, %(description)s, %(icon)s, coalesce(%(created_at)s::timestamptz, now()))
+    RETURNING """
+    + RECORD
+)
+
+
+def insert(
+    conn: Connection, name: str, description: str = "", icon: str | None = None, created_at: datetime | None = None
+) -> dict[str, Any]:
+    """The TagType record of the new type. UniqueViolation of tag_types_pkey when there is one of that name."""
+    return value(conn, INSERT, {"name": name, "description": description, "icon": icon, "created_at": created_at})
+
+
+UPDATE: LiteralString = "UPDATE tag_types SET description = %(description)s, icon = %(icon)s WHERE name = %(name)s RETURNING " + RECORD
+
+
+def update(conn: Connection, tag_type: dict[str, Any]) -> dict[str, Any]:
+    """The record of the type of tags, made what this record says."""
+    return value(conn, UPDATE, tag_type)
+
+
+DELETE = "DELETE FROM tag_types WHERE name = %(name)s"
+
+
+def delete(conn: Connection, name: str) -> None:
+    """Remove a type with its tags and their uses."""
+    run(conn, DELETE, {"name": name})

@@ -1,0 +1,28 @@
+"""Who may read context fields, and who may change them."""
+
+from tests.access import Props
+from tests.world import Caller, World
+
+TABLE = """
+    route                                                    project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    GET /api/admin/context                                 -         200   200   200   200   200   200   403   403   401
+    POST /api/admin/context                                -         201   201   403   403   403   201   403   403   401
+    POST /api/admin/context/validate                       -         200   200   403   403   403   200   403   403   401
+    GET /api/admin/context/<name>                          -         200   200   200   200   200   200   403   403   401
+    PUT /api/admin/context/<name>                          -         200   200   403   403   403   200   403   403   401
+    DELETE /api/admin/context/<name>                       -         200   200   403   403   403   200   403   403   401
+    GET /api/admin/context/<name>/strategies               -         200   200   200   200   200   200   403   403   401
+"""
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """A field that is there, and one to be."""
+    return Props(
+        words={"*": {"name": "userId"}},
+        bodies={
+            "POST /api/admin/context": {"name": "country"},
+            "POST /api/admin/context/validate": {"name": "country"},
+            "PUT /api/admin/context/<name>": {"description": "new"},
+        },
+    )

@@ -1,0 +1,16 @@
+"""Who may read types of flags, and who may change their lifetimes."""
+
+from tests.access import Props
+from tests.world import Caller, World
+
+TABLE = """
+    route                                                    project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    GET /api/admin/feature-types                           -         200   200   200   200   200   200   403   403   401
+    PUT /api/admin/feature-types/<type_id>/lifetime        -         200   403   403   403   403   200   403   403   401
+"""
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """A type of flags."""
+    return Props(words={"*": {"type_id": "release"}}, bodies={"PUT /api/admin/feature-types/<type_id>/lifetime": {"lifetimeDays": 3}})

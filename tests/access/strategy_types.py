@@ -1,0 +1,25 @@
+"""Who may read types of strategies, and who may change them."""
+
+from tests.access import Props
+from tests.world import Caller, World
+
+TABLE = """
+    route                                                    project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    GET /api/admin/strategies                              -         200   200   200   200   200   200   403   403   401
+    POST /api/admin/strategies                             -         201   201   403   403   403   201   403   403   401
+    GET /api/admin/strategies/<name>                       -         200   200   200   200   200   200   403   403   401
+    PUT /api/admin/strategies/<name>                       -         200   200   403   403   403   200   403   403   401
+    DELETE /api/admin/strategies/<name>                    -         200   200   403   403   403   200   403   403   401
+    POST /api/admin/strategies/<name>/deprecate            -         200   200   403   403   403   200   403   403   401
+    POST /api/admin/strategies/<name>/reactivate           -         200   200   403   403   403   200   403   403   401
+"""
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """A type of one's own, and one to be."""
+    world.conn.execute("INSERT INTO strategy_types (name) VALUES ('byHost')")
+    return Props(
+        words={"*": {"name": "byHost"}},
+        bodies={"POST /api/admin/strategies": {"name": "byShop", "parameters": []}, "PUT /api/admin/strategies/<name>": {"parameters": []}},
+    )

@@ -1,0 +1,27 @@
+"""Who may read types of tags, and who may change them."""
+
+from tests.access import Props
+from tests.world import Caller, World
+
+TABLE = """
+    route                                                    project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    GET /api/admin/tag-types                               -         200   200   200   200   200   200   403   403   401
+    POST /api/admin/tag-types                              -         201   201   403   403   403   201   403   403   401
+    POST /api/admin/tag-types/validate                     -         200   200   200   200   200   200   403   403   401
+    GET /api/admin/tag-types/<name>                        -         200   200   200   200   200   200   403   403   401
+    PUT /api/admin/tag-types/<name>                        -         200   200   403   403   403   200   403   403   401
+    DELETE /api/admin/tag-types/<name>                     -         200   200   403   403   403   200   403   403   401
+"""
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """A type that is there, and one to be."""
+    return Props(
+        words={"*": {"name": "simple"}},
+        bodies={
+            "POST /api/admin/tag-types": {"name": "team"},
+            "POST /api/admin/tag-types/validate": {"name": "team"},
+            "PUT /api/admin/tag-types/<name>": {"description": "new"},
+        },
+    )

@@ -1,0 +1,20 @@
+"""Who may read tags, and who may change them: whoever may change flags somewhere."""
+
+from tests.access import Props
+from tests.world import Caller, World
+
+TABLE = """
+    route                                                    project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    GET /api/admin/tags                                    -         200   200   200   200   200   200   403   403   401
+    GET /api/admin/tags/<type>                             -         200   200   200   200   200   200   403   403   401
+    POST /api/admin/tags                                   -         201   201   403   201   201   201   403   403   401
+    GET /api/admin/tags/<type>/<anything:value>            -         200   200   200   200   200   200   403   403   401
+    DELETE /api/admin/tags/<type>/<anything:value>         -         200   200   403   200   200   200   403   403   401
+"""
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """A tag that no flag has, and one to be."""
+    world.conn.execute("INSERT INTO tags (type, value) VALUES ('simple', 'beta')")
+    return Props(words={"*": {"type": "simple", "value": "beta"}}, bodies={"POST /api/admin/tags": {"type": "simple", "value": "gamma"}})
