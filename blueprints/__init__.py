@@ -12,6 +12,7 @@ from blueprints import (
     insights,
     login,
     permissions,
+    personal_tokens,
     projects,
     roles,
     signup,
@@ -39,6 +40,7 @@ ALL = (
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
     projects.bp,  # /api/admin/projects
     login.bp,  # /auth
+    personal_tokens.bp,  # /api/admin/user/tokens
     signup.bp,  # /invite
     health.bp,  # /health, /ready
     documentation.bp,  # /openapi.json, /docs

@@ -122,6 +122,11 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         "There were too many failed logins with this name, or too many logins from this address.",
         "There were too many attempts to log in. Try again later.",
     ),
+    ("personal_tokens.create_token", 409): (
+        "You have as many tokens as one can have, or one with this description.",
+        "description: there is a token with this description already",
+        "NameExistsError",
+    ),
     ("signup.sign_up", 400): (
         DOES_NOT_FIT,
         "email: must be an e-mail address such as ada@example.org",

@@ -1,0 +1,20 @@
+"""Who may have personal tokens: every user, and no key. Somebody else's are not there."""
+
+from sql import value
+from tests.access import Props
+from tests.world import Caller, World
+
+TABLE = """
+    route                                     project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    GET /api/admin/user/tokens                -        200    200  200     200   200  403    403     403       401
+    POST /api/admin/user/tokens               -        201    201  201     201   201  403    403     403       401
+    DELETE /api/admin/user/tokens/<token_id>  -        404    404  200     404   404  403    403     403       401
+"""
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:
+    """The token of Victor's with which he comes."""
+    token = value(world.conn, "SELECT id FROM personal_tokens WHERE user_id = %(id)s", {"id": cast["victor"].id})
+    made = {"description": "another", "expiresAt": "2099-12-31T23:59:59Z"}
+    return Props(words={"*": {"token_id": token}}, bodies={"POST /api/admin/user/tokens": made})
