@@ -1,6 +1,7 @@
 """The table of contents of the API: ALL, one line a family."""
 
 from blueprints import (
+    account,
     api_tokens,
     context_fields,
     documentation,
@@ -40,6 +41,7 @@ ALL = (
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
     projects.bp,  # /api/admin/projects
     login.bp,  # /auth
+    account.bp,  # /api/admin/user, /logout
     personal_tokens.bp,  # /api/admin/user/tokens
     signup.bp,  # /invite
     health.bp,  # /health, /ready

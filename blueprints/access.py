@@ -67,7 +67,8 @@ def require(
         raise Forbidden(f"A {caller['key_kind']} key may not use the admin API.")
     if credential != "any" and caller["user_id"] is None:
         raise Forbidden("This is for users; an API key cannot do it.")
-    if session is not None:
+    # What needs a session changes something even when it is a GET: /logout.
+    if session is not None and (credential == "session" or request.method not in SAFE_METHODS):
         refuse_cross_site(request)
     elif credential == "session":
         raise Forbidden("This needs a session; a personal token cannot do it.")
@@ -113,8 +114,6 @@ def credentials(request: Request) -> tuple[bytes | None, bytes | None]:
 
 def refuse_cross_site(request: Request) -> None:
     """403 for a change that a page of somebody else's had the browser send along with our cookie."""
-    if request.method in SAFE_METHODS:
-        return
     origin = request.headers.get("Origin")
     # Our choice: ours is the origin of BASE_URL, and that under which the request itself was addressed.
     ours = {origin_of(current_app.config["BASE_URL"]), origin_of(request.host_url)}

@@ -13,7 +13,7 @@ from blueprints.login import name_digest
 from blueprints.respond import unique
 from commands.database import DatabaseCommand
 from commands.output import json_option, show
-from sql import Connection, connection, events, login_throttle, roles, sessions, transaction, users
+from sql import Connection, connection, events, login_throttle, past_passwords, roles, sessions, transaction, users
 from sql.bootstrap import System
 from sql.passwords import passwords
 from validators import checked
@@ -103,7 +103,7 @@ def reset_password(name: str, password_file: TextIO | None, generate: bool) -> N
     password_hash = hashed(password, found)
     with transaction() as conn:
         found = known(conn, name)
-        users.set_password(conn, found["id"], password_hash)
+        past_passwords.replace(conn, found["id"], password_hash)
         sessions.delete_of_user(conn, found["id"])
         data = users.event_data(found.pop("id"), **found)
         events.record(conn, "user-updated", System(), data=data, pre_data=data)

@@ -165,12 +165,19 @@ def lock(conn: Connection, login: str) -> DictRow | None:
     return one(conn, LOCK, {"login": login, "email": login.lower()})
 
 
-SET_HASH = "UPDATE users SET password_hash = %(password_hash)s WHERE id = %(id)s"
+LOCK_ACCOUNT = """
+    SELECT id AS user_id, name, username, email, root_role_id AS root_role
+      FROM users
+     WHERE id = %(id)s
+       AND deleted_at IS NULL
+       AND account_type = %(account_type)s
+       FOR NO KEY UPDATE
+"""
 
 
-def set_password(conn: Connection, user_id: int, password_hash: str) -> None:
-    """Another password for this user."""
-    run(conn, SET_HASH, {"id": user_id, "password_hash": password_hash})
+def lock_account(conn: Connection, user_id: int, account_type: str = "User") -> DictRow | None:
+    """What event_data() says of the user, or of the service account, with this id. None: there is none, or it is of the other kind."""
+    return one(conn, LOCK_ACCOUNT, {"id": user_id, "account_type": account_type})
 
 
 FORGET_FAILURES = "UPDATE users SET login_attempts = 0 WHERE id = %(id)s"

@@ -52,8 +52,9 @@ SECURITY = {
 HEADERS = {
     "X-Request-ID": "Id of the request, which the log has too: the one that came with it when that is of sane form, else a new one.",
     "Retry-After": "Seconds to wait before the next attempt.",
-    "Location": "Where the new record is, seen from where it was made.",
-    "Set-Cookie": f"The session, in the cookie `{SESSION_COOKIE}`: HttpOnly, SameSite=Lax, and Secure where BASE_URL is https.",
+    "Location": "Where the new record is, seen from where it was made; or where to go on.",
+    "Set-Cookie": f"The session, or its end, in the cookie `{SESSION_COOKIE}`: HttpOnly, SameSite=Lax, and Secure where BASE_URL is https.",
+    "Clear-Site-Data": "What the browser is to forget.",
     "Deprecation": "Always `true`: this operation may go.",
     "Link": 'The operation to use in its place, with rel="successor-version".',
 }
@@ -120,6 +121,16 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ("login.log_in", 401): ("No user with that name has that password.", "No user with that name has that password."),
     ("login.log_in", 429): (
         "There were too many failed logins with this name, or too many logins from this address.",
+        "There were too many attempts to log in. Try again later.",
+    ),
+    ("account.log_out", 401): ("There is no session.", "A valid API key in the header Authorization, or a session, is required."),
+    ("account.log_out_by_link", 401): ("There is no session.", "A valid API key in the header Authorization, or a session, is required."),
+    ("account.change_password", 401): (
+        "Authorization is missing or invalid, or the old password is wrong.",
+        "oldPassword: is not your present password",
+    ),
+    ("account.change_password", 429): (
+        "There were too many failed attempts with the old password.",
         "There were too many attempts to log in. Try again later.",
     ),
     ("personal_tokens.create_token", 409): (

@@ -1,8 +1,10 @@
 """What a user may be called, and what a password may be (decisions.md, 8)."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, validates_schema
+from werkzeug.exceptions import BadRequest
 
 from validators import Body
 from validators.fields import Email, Text, Username
@@ -22,27 +24,25 @@ class Password(Text):
         return value
 
 
-class InvitedUser(Body):
-    """The body of a signup (api.md 8)."""
+RULES = "Password of at most 72 bytes. How many characters it must have at least is a setting; 8 unless the operator chose otherwise."
+OWN_NAME = "must not be the user's own name, user name or e-mail address"
 
-    example: ClassVar[dict[str, Any]] = {
-        "username": "ada",
-        "email": "ada@example.org",
-        "name": "Ada Lovelace",
-        "password": "correct horse battery staple",
-    }
+
+def is_own_name(password: str, person: Mapping[str, Any]) -> bool:
+    """Whether a password is one that everybody knows: the name, user name or e-mail address of its user, in any case of letters."""
+    return password.casefold() in {person[field].casefold() for field in ("username", "email", "name") if person.get(field)}
+
+
+def refuse_own_name(password: str, person: Mapping[str, Any]) -> None:
+    """400 when a password is the name, user name or e-mail address of this user."""
+    if is_own_name(password, person):
+        raise BadRequest(f"password: {OWN_NAME}")
+
+
+class WithPassword(Body):
+    """A body with a new password, whose least length is a setting."""
+
     unsaid: ClassVar[str] = "bytes long|own name"
-
-    username = Username(metadata={"description": "User name; must not be taken. No @, and no spaces around."})
-    email = Email(required=True, metadata={"description": "E-mail address; must not be taken. Kept in lower case."})
-    name = Text(min=1, max=255, required=True, metadata={"description": "Name of the user."})
-    password = Password(
-        required=True,
-        metadata={
-            "description": "Password of at most 72 bytes. "
-            "How many characters it must have at least is a setting; 8 unless the operator chose otherwise."
-        },
-    )
 
     def __init__(self, password_min_length: int = 8, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -53,6 +53,42 @@ class InvitedUser(Body):
     @validates_schema
     def password_is_no_name(self, asked: dict[str, Any], **_: Any) -> None:
         """A password that everybody knows is none."""
-        own = {asked[field].casefold() for field in ("username", "email", "name") if field in asked}
-        if asked["password"].casefold() in own:
-            raise ValidationError("must not be the user's own name, user name or e-mail address", "password")
+        if is_own_name(asked.get("password") or "", asked):
+            raise ValidationError(OWN_NAME, "password")
+
+
+class InvitedUser(WithPassword):
+    """The body of a signup (api.md 8)."""
+
+    example: ClassVar[dict[str, Any]] = {
+        "username": "ada",
+        "email": "ada@example.org",
+        "name": "Ada Lovelace",
+        "password": "correct horse battery staple",
+    }
+
+    username = Username(metadata={"description": "User name; must not be taken. No @, and no spaces around."})
+    email = Email(required=True, metadata={"description": "E-mail address; must not be taken. Kept in lower case."})
+    name = Text(min=1, max=255, required=True, metadata={"description": "Name of the user."})
+    password = Password(required=True, metadata={"description": RULES})
+
+
+class ChangePassword(WithPassword):
+    """A new password for oneself: POST /api/admin/user/change-password."""
+
+    example: ClassVar[dict[str, Any]] = {
+        "password": "correct horse battery staple",
+        "confirmPassword": "correct horse battery staple",
+        "oldPassword": "incorrect horse battery staple",
+    }
+    unsaid: ClassVar[str] = WithPassword.unsaid + "|the same as password"
+
+    password = Password(required=True, metadata={"description": RULES + " None of the last five."})
+    confirmPassword = Text(required=True, metadata={"description": "The same once more."})
+    oldPassword = Text(required=True, metadata={"description": "The present password."})
+
+    @validates_schema
+    def is_confirmed(self, asked: dict[str, Any], **_: Any) -> None:
+        """A slip of the fingers is not kept."""
+        if asked["confirmPassword"] != asked["password"]:
+            raise ValidationError("must be the same as password", "confirmPassword")

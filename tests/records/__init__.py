@@ -102,6 +102,8 @@ def headers(endpoint: str | None, operation: Operation | None, status: int) -> l
         promised.append("Location")
     if good and operation.deprecated:
         promised += ["Deprecation", "Link"]
+    if good and status == 302:
+        promised += ["Location", "Set-Cookie", "Clear-Site-Data"]
     if good and endpoint == "login.log_in":
         promised.append("Set-Cookie")
     return promised

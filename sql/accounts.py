@@ -1,0 +1,80 @@
+"""What a caller is told of himself: his account and all that he may do."""
+
+from typing import LiteralString
+
+from sql import Connection, user_records, value
+
+# Rights add up as in sql/access.py: of his own root role and those of his groups, and of the roles that he or a group of his has in
+# projects. Without a project or environment, a right holds in all of them.
+GET: LiteralString = (
+    """
+    WITH held_roles AS (
+        SELECT root_role_id AS role_id, NULL AS project_id
+          FROM users
+         WHERE id = %(user_id)s
+     UNION ALL
+        SELECT groups.root_role_id, NULL
+          FROM group_users
+          JOIN groups ON groups.id = group_users.group_id
+         WHERE group_users.user_id = %(user_id)s
+     UNION ALL
+        SELECT role_id, project_id
+          FROM project_user_roles
+         WHERE user_id = %(user_id)s
+     UNION ALL
+        SELECT project_group_roles.role_id, project_group_roles.project_id
+          FROM group_users
+          JOIN project_group_roles ON project_group_roles.group_id = group_users.group_id
+         WHERE group_users.user_id = %(user_id)s
+    ),
+    rights AS (
+        SELECT DISTINCT
+               role_permissions.permission,
+               coalesce(held_roles.project_id, role_permissions.project_id) AS project,
+               role_permissions.environment
+          FROM held_roles
+          JOIN role_permissions ON role_permissions.role_id = held_roles.role_id
+         WHERE held_roles.project_id IS NULL
+            OR role_permissions.project_id IS NULL
+            OR role_permissions.project_id = held_roles.project_id
+    )
+    SELECT json_build_object(
+               'user', ("""
+    + user_records.RECORD
+    + """) - 'rootRole',
+               'permissions', (
+                   SELECT coalesce(json_agg(jsonb_strip_nulls(to_jsonb(rights)) ORDER BY permission, project, environment), '[]')
+                     FROM rights
+                    WHERE permission = 'ADMIN'
+                       OR NOT EXISTS (SELECT FROM rights WHERE permission = 'ADMIN')),
+               'feedback', json_build_array(),
+               'splash', json_build_object())::text
+      FROM users
+     WHERE id = %(user_id)s
+"""
+)
+
+# Our choice: of a key, what it has in common with a user.
+GET_KEY = """
+    SELECT json_build_object(
+               'user', json_build_object(
+                   'id', -42,
+                   'isAPI', true,
+                   'username', name,
+                   'loginAttempts', 0,
+                   'seenAt', iso(seen_at),
+                   'createdAt', iso(created_at),
+                   'scimId', NULL),
+               'permissions', json_build_array(json_build_object('permission', 'ADMIN')),
+               'feedback', json_build_array(),
+               'splash', json_build_object())::text
+      FROM api_keys
+     WHERE digest = %(key)s
+"""
+
+
+def get(conn: Connection, user_id: int | None, key: bytes | None) -> str | None:
+    """The Me record of a user, or else of the admin key with this SHA-256, as JSON text."""
+    if user_id is None:
+        return value(conn, GET_KEY, {"key": key})
+    return value(conn, GET, {"user_id": user_id})

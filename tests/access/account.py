@@ -1,0 +1,19 @@
+"""Who may ask who he is, change his password and log out. These come with tokens: the last two are for sessions."""
+
+from tests.access import Props
+from tests.world import PASSWORD, Caller, World
+
+TABLE = """
+    route                                 project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    GET /api/admin/user                   -        200    200  200     200   200  200    403     403       401
+    POST /api/admin/user/change-password  -        403    403  403     403   403  403    403     403       401
+    GET /logout                           -        403    403  403     403   403  403    403     403       401
+    POST /logout                          -        403    403  403     403   403  403    403     403       401
+"""
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """Another password."""
+    change = {"password": f"another {PASSWORD}", "confirmPassword": f"another {PASSWORD}", "oldPassword": PASSWORD}
+    return Props(bodies={"POST /api/admin/user/change-password": change})
