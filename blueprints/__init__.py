@@ -22,6 +22,7 @@ from blueprints import (
     strategy_types,
     tag_types,
     tags,
+    users,
 )
 
 ALL = (
@@ -43,6 +44,7 @@ ALL = (
     login.bp,  # /auth
     account.bp,  # /api/admin/user, /logout
     personal_tokens.bp,  # /api/admin/user/tokens
+    users.bp,  # /api/admin/user-admin
     signup.bp,  # /invite
     health.bp,  # /health, /ready
     documentation.bp,  # /openapi.json, /docs

@@ -180,6 +180,25 @@ def lock_account(conn: Connection, user_id: int, account_type: str = "User") -> 
     return one(conn, LOCK_ACCOUNT, {"id": user_id, "account_type": account_type})
 
 
+UPDATE = """
+    UPDATE users
+       SET name = coalesce(%(name)s::text, name),
+           email = coalesce(%(email)s::text, email),
+           root_role_id = coalesce(%(root_role)s::integer, root_role_id)
+     WHERE id = %(id)s
+    RETURNING id AS user_id, name, username, email, root_role_id AS root_role
+"""
+
+
+def update(
+    conn: Connection, user_id: int, *, name: str | None = None, email: str | None = None, root_role: int | None = None
+) -> dict[str, Any]:
+    """What event_data() says of the changed user. None leaves a field as it is. UniqueViolation of users_email_key."""
+    changed = one(conn, UPDATE, {"id": user_id, "name": name, "email": email, "root_role": root_role})
+    assert changed is not None
+    return changed
+
+
 FORGET_FAILURES = "UPDATE users SET login_attempts = 0 WHERE id = %(id)s"
 
 

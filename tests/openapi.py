@@ -34,7 +34,7 @@ from validators.events import TYPES
 from validators.feature_search import BOUNDS, SETS, WORDS, Bound, Members, Status, Words
 from validators.repeated import Repeated
 from validators.strategies import ParameterValue
-from validators.users import Password
+from validators.users import EmailOrEmpty, Password, RootRole
 
 # api.md 3, word for word.
 FILTER = r"^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$"
@@ -255,8 +255,12 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
     match field:
         case fields.OneOf(choices=choices):
             return {"$ref": component("eventType.json")} if choices is TYPES else {"type": "string", "enum": sorted(choices)}
+        case EmailOrEmpty():
+            return {"type": "string", "maxLength": 254, "pattern": f"^({fields.EMAIL.pattern})?$"}
         case fields.Email():
             return {"type": "string", "format": "email", "maxLength": 254, "pattern": f"^{fields.EMAIL.pattern}$"}
+        case RootRole():
+            return {"anyOf": [{"type": "integer", "format": "int64", "minimum": 1}, {"type": "string"}]}
         case fields.Username():
             return text(field) | {"pattern": r"^[^@\s]([^@]*[^@\s])?$"}
         case Repeated(inner=inner):

@@ -138,6 +138,19 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         "description: there is a token with this description already",
         "NameExistsError",
     ),
+    ("users.create_user", 409): (
+        "The e-mail address or the user name is taken.",
+        "email: a user with this e-mail address exists already",
+        "NameExistsError",
+    ),
+    ("users.update_user", 409): (
+        "The e-mail address is taken, or the last administrator would be none any more.",
+        "This user is the last administrator: make another user one first.",
+    ),
+    ("users.delete_user", 409): (
+        "The user is the last administrator.",
+        "This user is the last administrator: make another user one first.",
+    ),
     ("signup.sign_up", 400): (
         DOES_NOT_FIT,
         "email: must be an e-mail address such as ada@example.org",

@@ -1,0 +1,29 @@
+"""Who may manage users: whoever administers. Everybody may search for them."""
+
+from tests.access import Props
+from tests.world import PASSWORD, Caller, World
+
+TABLE = """
+    route                                                 project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    GET /api/admin/user-admin                             -        200    403  403     403   403  200    403     403       401
+    POST /api/admin/user-admin                            -        201    403  403     403   403  201    403     403       401
+    GET /api/admin/user-admin/search                      -        200    200  200     200   200  200    403     403       401
+    GET /api/admin/user-admin/<user_id>                   -        200    403  403     403   403  200    403     403       401
+    PUT /api/admin/user-admin/<user_id>                   -        200    403  403     403   403  200    403     403       401
+    DELETE /api/admin/user-admin/<user_id>                -        200    403  403     403   403  200    403     403       401
+    POST /api/admin/user-admin/<user_id>/change-password  -        200    403  403     403   403  200    403     403       401
+"""
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """Ida, of whom all this is asked."""
+    return Props(
+        words={"*": {"user_id": world.user("Ida").id}},
+        bodies={
+            "POST /api/admin/user-admin": {"username": "new", "rootRole": 3},
+            "PUT /api/admin/user-admin/<user_id>": {"name": "Ida Rhodes"},
+            "POST /api/admin/user-admin/<user_id>/change-password": {"password": PASSWORD},
+        },
+        queries={"GET /api/admin/user-admin/search": "?q=ida"},
+    )
