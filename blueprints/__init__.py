@@ -16,6 +16,7 @@ from blueprints import (
     personal_tokens,
     projects,
     roles,
+    service_accounts,
     signup,
     signup_tokens,
     strategies,
@@ -45,6 +46,7 @@ ALL = (
     account.bp,  # /api/admin/user, /logout
     personal_tokens.bp,  # /api/admin/user/tokens
     users.bp,  # /api/admin/user-admin
+    service_accounts.bp,  # /api/admin/service-account
     signup.bp,  # /invite
     health.bp,  # /health, /ready
     documentation.bp,  # /openapi.json, /docs

@@ -138,6 +138,11 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         "description: there is a token with this description already",
         "NameExistsError",
     ),
+    ("service_accounts.create_account_token", 409): (
+        "The account has as many tokens as one can have, or one with this description.",
+        "description: there is a token with this description already",
+        "NameExistsError",
+    ),
     ("users.create_user", 409): (
         "The e-mail address or the user name is taken.",
         "email: a user with this e-mail address exists already",
@@ -150,6 +155,11 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ("users.delete_user", 409): (
         "The user is the last administrator.",
         "This user is the last administrator: make another user one first.",
+    ),
+    ("service_accounts.create_account", 409): (
+        "The user name is taken.",
+        "username: a user with this user name exists already",
+        "NameExistsError",
     ),
     ("signup.sign_up", 400): (
         DOES_NOT_FIT,
@@ -183,6 +193,7 @@ PATH_WORDS: dict[str, tuple[str, str]] = {
     "groupId": ("Id of the group.", "3"),
     "roleId": ("Id of the role.", "4"),
     "segmentId": ("Id of the segment.", "2"),
+    "accountId": ("Id of the service account.", "31"),
     "tokenId": ("Id of the token.", "12"),
     "name": ("Name of what is meant.", "userId"),
     "typeId": ("Id of the type.", "release"),

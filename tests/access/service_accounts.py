@@ -1,0 +1,31 @@
+"""Who may manage service accounts: whoever administers."""
+
+from sql import value
+from tests.access import Props
+from tests.world import Caller, World
+
+TABLE = """
+    route                                                           project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    GET /api/admin/service-account                                  -        200    403  403     403   403  200    403     403       401
+    POST /api/admin/service-account                                 -        201    403  403     403   403  201    403     403       401
+    PUT /api/admin/service-account/<account_id>                     -        200    403  403     403   403  200    403     403       401
+    DELETE /api/admin/service-account/<account_id>                  -        200    403  403     403   403  200    403     403       401
+    GET /api/admin/service-account/<account_id>/token               -        200    403  403     403   403  200    403     403       401
+    POST /api/admin/service-account/<account_id>/token              -        201    403  403     403   403  201    403     403       401
+    DELETE /api/admin/service-account/<account_id>/token/<token_id>  -        200    403  403     403   403  200    403     403       401
+"""
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """A service account with a token."""
+    robot = world.user("Robot", email=None, account_type="Service Account").id
+    token = value(world.conn, "SELECT id FROM personal_tokens WHERE user_id = %(id)s", {"id": robot})
+    return Props(
+        words={"*": {"account_id": robot, "token_id": token}},
+        bodies={
+            "POST /api/admin/service-account": {"username": "new", "name": "New", "rootRole": 3},
+            "PUT /api/admin/service-account/<account_id>": {"name": "Another"},
+            "POST /api/admin/service-account/<account_id>/token": {"description": "another", "expiresAt": "2099-12-31T23:59:59Z"},
+        },
+    )
