@@ -5,7 +5,7 @@ from flask import Blueprint, Response
 from blueprints.access import require
 from blueprints.contract import operation
 from blueprints.respond import json_response
-from sql import connection, project_access, projects
+from sql import connection, project_access, project_overview
 
 bp = Blueprint("projects", __name__)
 
@@ -19,7 +19,7 @@ def get_project_overview(project_id: str) -> Response:
     """
     with connection() as conn:
         actor = require(conn, project=project_id)
-        body = projects.overview(conn, project_id, actor.user_id)
+        body = project_overview.get(conn, project_id, actor.user_id)
     return json_response(body)
 
 

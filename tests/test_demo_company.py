@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 
 from commands.demo_company import company
-from sql import connect, insights, projects, rows
+from sql import connect, insights, project_overview, rows
 from tests.conftest import ADMIN_KEY
 from tests.world import Caller
 from validators.events import TYPES
@@ -270,8 +270,8 @@ def test_the_trends_are_those_of_a_living_company(url: str) -> None:
 
 def test_a_busy_project_has_something_to_show(url: str) -> None:
     with connect(url) as conn:
-        stats = json.loads(projects.overview(conn, "checkout", None) or "")["stats"]
-        young = json.loads(projects.overview(conn, "gift-registry", None) or "")
+        stats = json.loads(project_overview.get(conn, "checkout", None) or "")["stats"]
+        young = json.loads(project_overview.get(conn, "gift-registry", None) or "")
     now = ("avgTimeToProd", "created", "archived", "projectActivity", "projectMembersAdded")
     assert all(stats[f"{name}CurrentWindow"] > 0 for name in now), stats
     assert stats["projectActivityPastWindow"] > 0
