@@ -20,7 +20,7 @@ from tests.world import Caller, World, refused
 PROJECTS = ("default", "hermes", "apollo")
 PLACES = {*PROJECTS, "nowhere"}
 WHO = ("alice", "eve", "victor", "olga", "max", "admin", "client", "frontend", "stranger")
-NAMES = {401: "AuthenticationRequired", 403: "NoAccessError", 404: "NotFoundError"}
+NAMES = {401: "AuthenticationRequired", 403: "NoAccessError", 404: "NotFoundError", 409: "ConflictError"}
 
 
 @dataclass
