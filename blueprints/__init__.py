@@ -14,6 +14,7 @@ from blueprints import (
     login,
     permissions,
     personal_tokens,
+    project_favorites,
     projects,
     roles,
     service_accounts,
@@ -42,6 +43,7 @@ ALL = (
     strategy_types.bp,  # /api/admin/strategies
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
     projects.bp,  # /api/admin/projects
+    project_favorites.bp,  # /api/admin/projects/…/favorites
     login.bp,  # /auth
     account.bp,  # /api/admin/user, /logout
     personal_tokens.bp,  # /api/admin/user/tokens

@@ -1,13 +1,90 @@
-"""The project overview and who has access to a project (api.md 5 and 7)."""
+"""Projects: what there is to know of them, making and changing them, and who has access (api.md 5 and 7, neighbours.md 3.8)."""
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, abort
 
 from blueprints.access import require
 from blueprints.contract import operation
-from blueprints.respond import json_response
-from sql import connection, project_access, project_overview
+from blueprints.respond import created, empty_response, json_response, refuse_excess, unique
+from sql import connection, events, health_report, project_access, project_list, project_overview, projects, transaction
+from validators import Body, load, load_query
+from validators.projects import RESERVED, NewProject, ProjectChange, ProjectFilter, ProjectSettings, slug
 
 bp = Blueprint("projects", __name__)
+
+# Our choice: who may settle how a project works.
+CHANGE = ("UPDATE_PROJECT", "PROJECT_SETTINGS_WRITE")
+
+
+@bp.get("/api/admin/projects")
+@operation(record="projects", query=ProjectFilter, refuses=(400, 401, 403))
+def list_projects() -> Response:
+    """List projects.
+
+    Those that the caller may see, by name: the live ones, or with `archived=true` the archived ones.
+    """
+    with connection() as conn:
+        actor = require(conn)
+        asked = load_query(ProjectFilter())
+        body = project_list.read(conn, archived=asked["archived"] == "true", viewer=actor.viewer, user_id=actor.user_id)
+    return json_response(body)
+
+
+@bp.post("/api/admin/projects")
+@operation(record="projectCreated", body=NewProject, status=201, refuses=(400, 401, 403, 409, 415))
+def create_project() -> Response:
+    """Create a project.
+
+    The user who makes it becomes its owner. An id that is left out is made from the name; environments that are left out are all that are
+    enabled.
+    """
+    with transaction() as conn:
+        actor = require(conn, "CREATE_PROJECT")
+        asked = load(NewProject())
+        refuse_excess(conn, "MAX_PROJECTS", "projects that are not archived")
+        project_id = asked["id"] or projects.free_id(conn, slug(asked["name"]), RESERVED)
+        with unique({"projects_pkey": "id: a project with this id exists already, maybe an archived one"}):
+            projects.create(conn, {**asked, "id": project_id})
+        unknown = projects.add_environments(conn, project_id, asked["environments"])
+        if unknown:
+            abort(400, f"environments: there is no environment {', '.join(unknown[:20])}")
+        projects.add_owner(conn, project_id, actor.user_id)
+        made = projects.created(conn, project_id)
+        events.record(conn, "project-created", actor, project=project_id, data=made["record"])
+    return created(made["text"], "projects/{}", project_id)
+
+
+@bp.put("/api/admin/projects/<project_id>")
+@operation(body=ProjectChange, refuses=(400, 401, 403, 404, 415))
+def update_project(project_id: str) -> Response:
+    """Change a project.
+
+    What is left out stays as it is.
+    """
+    return change(project_id, ProjectChange())
+
+
+@bp.put("/api/admin/projects/<project_id>/settings")
+@operation(body=ProjectSettings, refuses=(400, 401, 403, 404, 415))
+def update_project_settings(project_id: str) -> Response:
+    """Change the settings of a project.
+
+    What is left out stays as it is. A naming pattern is a regular expression for whole names, without looking around, references back and
+    white space; a naming without a pattern takes the pattern away. Flags that exist keep their names.
+    """
+    return change(project_id, ProjectSettings())
+
+
+def change(project_id: str, schema: Body) -> Response:
+    """Let the keys of the body replace those of the project."""
+    with transaction() as conn:
+        actor = require(conn, *CHANGE, project=project_id)
+        asked = load(schema)
+        before = projects.lock(conn, project_id) or abort(404, "No project has that id.")
+        after = before["whole"] | asked
+        if after != before["whole"]:
+            projects.update(conn, after)
+            events.record(conn, "project-updated", actor, project=project_id, data=after, pre_data=before["whole"])
+    return empty_response()
 
 
 @bp.get("/api/admin/projects/<project_id>/overview")
@@ -20,6 +97,19 @@ def get_project_overview(project_id: str) -> Response:
     with connection() as conn:
         actor = require(conn, project=project_id)
         body = project_overview.get(conn, project_id, actor.user_id)
+    return json_response(body)
+
+
+@bp.get("/api/admin/projects/<project_id>/health-report")
+@operation(record="healthReport", refuses=(401, 403, 404))
+def get_health_report(project_id: str) -> Response:
+    """Get a health report of a project.
+
+    The overview with every flag, and how many are marked stale, are not, and should be because they are older than their type lives.
+    """
+    with connection() as conn:
+        actor = require(conn, project=project_id)
+        body = health_report.get(conn, project_id, actor.user_id)
     return json_response(body)
 
 

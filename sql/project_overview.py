@@ -3,7 +3,7 @@
 from typing import LiteralString
 
 from sql import Connection, value
-from sql.projects import HEALTH, MEAN_DAYS
+from sql.projects import ACTIVE, HEALTH, MEAN_DAYS
 
 # Our choice: the current window is the last 30 days, the past window the 30 days before; all is computed when it is asked for.
 OVERVIEW: LiteralString = (
@@ -17,8 +17,10 @@ OVERVIEW: LiteralString = (
                flags.name,
                flags.type,
                flags.created_at,
-               stale_since IS NULL
-                   AND coalesce(now() - flags.created_at <= make_interval(days => lifetime_days), true) AS is_active
+               stale_since IS NOT NULL AS is_stale,
+               """
+    + ACTIVE
+    + """ AS is_active
           FROM flags
           JOIN flag_types ON flag_types.id = flags.type
          WHERE project_id = %(id)s
@@ -92,47 +94,51 @@ OVERVIEW: LiteralString = (
                        'status', 'first-flag-created',
                        'feature', (SELECT name FROM live_flags ORDER BY created_at, id LIMIT 1))
                END AS status
+    ),
+    overview AS (
+        SELECT jsonb_build_object(
+                    'stats', jsonb_build_object(
+                        'avgTimeToProdCurrentWindow', time_to_production.days,
+                        'createdCurrentWindow', created.this,
+                        'createdPastWindow', created.last,
+                        'archivedCurrentWindow', archived.this,
+                        'archivedPastWindow', archived.last,
+                        'projectActivityCurrentWindow', activity.this,
+                        'projectActivityPastWindow', activity.last,
+                        'projectMembersAddedCurrentWindow', members.added),
+                    'version', 1,
+                    'name', projects.name,
+                    'description', projects.description,
+                    'defaultStickiness', projects.default_stickiness,
+                    'mode', projects.mode,
+                    'featureLimit', projects.feature_limit,
+                    'members', members.present,
+                    'health', health.percent,
+                    'environments', own_environments.list,
+                    'featureTypeCounts', type_counts.list,
+                    'updatedAt', iso(projects.updated_at),
+                    'archivedAt', iso(projects.archived_at),
+                    'createdAt', iso(projects.created_at),
+                    'favorite', EXISTS (
+                        SELECT FROM project_favorites
+                         WHERE project_id = projects.id
+                           AND user_id = %(user_id)s::integer),
+                    'onboardingStatus', onboarding.status)
+                || CASE WHEN projects.naming_pattern IS NULL THEN '{}'
+                        ELSE jsonb_build_object('featureNaming', jsonb_build_object(
+                            'pattern', projects.naming_pattern,
+                            'example', projects.naming_example,
+                            'description', projects.naming_description))
+                   END AS record
+          FROM projects, health, created, archived, time_to_production, activity, members, type_counts, own_environments, onboarding
+         WHERE projects.id = %(id)s
     )
-    SELECT (jsonb_build_object(
-                'stats', jsonb_build_object(
-                    'avgTimeToProdCurrentWindow', time_to_production.days,
-                    'createdCurrentWindow', created.this,
-                    'createdPastWindow', created.last,
-                    'archivedCurrentWindow', archived.this,
-                    'archivedPastWindow', archived.last,
-                    'projectActivityCurrentWindow', activity.this,
-                    'projectActivityPastWindow', activity.last,
-                    'projectMembersAddedCurrentWindow', members.added),
-                'version', 1,
-                'name', projects.name,
-                'description', projects.description,
-                'defaultStickiness', projects.default_stickiness,
-                'mode', projects.mode,
-                'featureLimit', projects.feature_limit,
-                'members', members.present,
-                'health', health.percent,
-                'environments', own_environments.list,
-                'featureTypeCounts', type_counts.list,
-                'updatedAt', iso(projects.updated_at),
-                'archivedAt', iso(projects.archived_at),
-                'createdAt', iso(projects.created_at),
-                'favorite', EXISTS (
-                    SELECT FROM project_favorites
-                     WHERE project_id = projects.id
-                       AND user_id = %(user_id)s::integer),
-                'onboardingStatus', onboarding.status)
-            || CASE WHEN projects.naming_pattern IS NULL THEN '{}'
-                    ELSE jsonb_build_object('featureNaming', jsonb_build_object(
-                        'pattern', projects.naming_pattern,
-                        'example', projects.naming_example,
-                        'description', projects.naming_description))
-               END)::text
-      FROM projects, health, created, archived, time_to_production, activity, members, type_counts, own_environments, onboarding
-     WHERE projects.id = %(id)s
 """
 )
+
+GET: LiteralString = OVERVIEW + "SELECT record::text FROM overview"
 
 
 def get(conn: Connection, project_id: str, user_id: int | None) -> str | None:
     """The project overview record as JSON text, favorite as this user (None: a key) has it. None: no such project."""
-    return value(conn, OVERVIEW, {"id": project_id, "user_id": user_id})
+    return value(conn, GET, {"id": project_id, "user_id": user_id})

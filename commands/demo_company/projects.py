@@ -11,7 +11,7 @@ from commands.demo_company.log import SYSTEM, Log
 from commands.demo_company.portfolio import MEMBER, OWNER, PORTFOLIO, RESPONDER, TESTER, Membership, Plan
 from commands.demo_company.targeting import Document
 from commands.demo_company.vocabulary import Segment
-from sql import Connection, project_access, projects
+from sql import Connection, project_access, project_favorites, projects
 from sql.bootstrap import System
 
 NOW = datetime.max  # of a membership that has not ended; only ever compared
@@ -79,7 +79,7 @@ def make_projects(
         let_people_in(conn, dates, project, ids, log)
         for who in project.plan.favorites:
             at = dates.working_instant(rng, max(project.created_at, people[who].joined_at), dates.end)
-            projects.add_favorite(conn, people[who].id, project.plan.id, at)
+            project_favorites.add(conn, people[who].id, project.plan.id, at)
             log.add(at, "project-favorited", people[who], project=project.plan.id, data={"project": project.plan.id})
     return made
 

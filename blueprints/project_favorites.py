@@ -1,0 +1,40 @@
+"""The projects that a user has made his favourites (neighbours.md 3.8)."""
+
+from flask import Blueprint, Response
+
+from blueprints.access import require_user
+from blueprints.contract import operation
+from blueprints.respond import empty_response
+from sql import events, project_favorites, transaction
+
+bp = Blueprint("project_favorites", __name__)
+
+PATH = "/api/admin/projects/<project_id>/favorites"
+
+
+@bp.post(PATH)
+@operation(refuses=(401, 403, 404))
+def favor_project(project_id: str) -> Response:
+    """Make a project a favourite.
+
+    For users; an API key has none.
+    """
+    with transaction() as conn:
+        actor, user_id = require_user(conn, project=project_id)
+        if project_favorites.add(conn, user_id, project_id):
+            events.record(conn, "project-favorited", actor, project=project_id, data={"project": project_id})
+    return empty_response()
+
+
+@bp.delete(PATH)
+@operation(refuses=(401, 403, 404))
+def disfavor_project(project_id: str) -> Response:
+    """Let a project be no favourite any more.
+
+    For users; an API key has none.
+    """
+    with transaction() as conn:
+        actor, user_id = require_user(conn, project=project_id)
+        if project_favorites.remove(conn, user_id, project_id):
+            events.record(conn, "project-unfavorited", actor, project=project_id, data={"project": project_id})
+    return empty_response()
