@@ -15,6 +15,7 @@ from blueprints import (
     permissions,
     personal_tokens,
     project_favorites,
+    project_lifecycle,
     projects,
     roles,
     service_accounts,
@@ -43,6 +44,7 @@ ALL = (
     strategy_types.bp,  # /api/admin/strategies
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
     projects.bp,  # /api/admin/projects
+    project_lifecycle.bp,  # /api/admin/projects/archive, /api/admin/projects/revive
     project_favorites.bp,  # /api/admin/projects/…/favorites
     login.bp,  # /auth
     account.bp,  # /api/admin/user, /logout

@@ -1,0 +1,116 @@
+"""The end of a project: its flags, its API keys, and then itself. The caller holds the project, by projects.lock()."""
+
+from typing import LiteralString
+
+from psycopg.rows import DictRow
+
+from sql import Connection, api_keys, flag_records, rows, run
+
+# Held, by name as elsewhere, so that none comes back from the archive before the project is gone. A row that was waited for is seen as it
+# is by then.
+HOLD_FLAGS = """
+    SELECT archived_at IS NULL AS is_live
+      FROM flags
+     WHERE project_id = %(id)s
+       AND deleted_at IS NULL
+     ORDER BY name
+       FOR UPDATE
+"""
+
+
+def has_live_flags(conn: Connection, project_id: str) -> bool:
+    """Whether the project has flags that are not archived. Until the transaction ends, none is archived or revived."""
+    return any(row["is_live"] for row in rows(conn, HOLD_FLAGS, {"id": project_id}))
+
+
+READ_FLAGS: LiteralString = (
+    "SELECT name, "
+    + flag_records.CORE
+    + " AS record, "
+    + flag_records.TAGS
+    + """ AS tags
+      FROM flags
+     WHERE project_id = %(id)s
+       AND deleted_at IS NULL
+     ORDER BY name
+"""
+)
+
+# Their rows stay, for the insights of the past.
+DELETE_FLAGS = """
+    WITH gone AS (
+        UPDATE flags SET deleted_at = now()
+         WHERE project_id = %(id)s
+           AND deleted_at IS NULL
+        RETURNING id
+    ),
+    dependencies AS (
+        DELETE FROM flag_dependencies USING gone WHERE gone.id IN (child_id, parent_id)
+    ),
+    tags AS (
+        DELETE FROM flag_tags USING gone WHERE flag_id = gone.id
+    ),
+    favorites AS (
+        DELETE FROM flag_favorites USING gone WHERE flag_id = gone.id
+    )
+    DELETE FROM flag_environments USING gone WHERE flag_id = gone.id
+"""
+
+
+def delete_flags(conn: Connection, project_id: str) -> list[DictRow]:
+    """Delete the flags of a project, with all that hangs on them: name, record (FlagCore) and tags of each as it was, by name."""
+    found = rows(conn, READ_FLAGS, {"id": project_id})
+    run(conn, DELETE_FLAGS, {"id": project_id})
+    return found
+
+
+# Of two projects that share a key and are deleted at once, the second sees here what the first has left.
+HOLD_KEYS = """
+    SELECT
+      FROM api_keys
+     WHERE id IN (SELECT api_key_id FROM api_key_projects WHERE project_id = %(id)s)
+     ORDER BY id
+       FOR UPDATE
+"""
+
+# A key without projects would be one for all of them.
+READ_KEYS: LiteralString = (
+    "SELECT id, "
+    + api_keys.RECORD
+    + """
+      FROM api_keys
+     WHERE EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id AND project_id = %(id)s)
+       AND NOT EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id AND project_id <> %(id)s)
+     ORDER BY api_keys.created_at, api_keys.id
+"""
+)
+
+DELETE_KEYS = "DELETE FROM api_keys WHERE id = ANY(%(ids)s)"
+
+LEAVE_KEYS = "DELETE FROM api_key_projects WHERE project_id = %(id)s"
+
+
+def delete_keys(conn: Connection, project_id: str) -> list[DictRow]:
+    """Delete the API keys of this project alone, and take it from those that it shares with others. The records of the deleted ones."""
+    rows(conn, HOLD_KEYS, {"id": project_id})
+    found = rows(conn, READ_KEYS, {"id": project_id})
+    run(conn, DELETE_KEYS, {"ids": [key.pop("id") for key in found]})
+    run(conn, LEAVE_KEYS, {"id": project_id})
+    return found
+
+
+LEAVE_SEGMENTS = """
+    DELETE FROM strategy_segments
+     USING segments
+     WHERE segments.id = segment_id
+       AND segments.project_id = %(id)s
+"""
+
+# Its environments, segments, roles, favourites, usage and past go with it, by their foreign keys.
+DELETE = "DELETE FROM projects WHERE id = %(id)s"
+
+
+def delete(conn: Connection, project_id: str) -> None:
+    """Delete a project whose flags and keys are gone."""
+    run(conn, LEAVE_SEGMENTS, {"id": project_id})
+    run(conn, DELETE, {"id": project_id})
