@@ -110,6 +110,18 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         "The strategy is not of this project, flag and environment, or the project is hidden from the caller.",
         "No such strategy belongs to this flag in this project and environment.",
     ),
+    ("projects.create_project", 400): (DOES_NOT_FIT, "environments: there is no environment staging"),
+    ("projects.create_project", 409): (
+        "The id is taken, maybe by an archived project.",
+        "id: a project with this id exists already, maybe an archived one",
+        "NameExistsError",
+    ),
+    ("projects.update_project", 400): (DOES_NOT_FIT, "name: must not be blank"),
+    ("projects.update_project_settings", 400): (DOES_NOT_FIT, "featureNaming.example: must match the pattern"),
+    ("project_lifecycle.revive_project", 400): (
+        "There are as many live projects as there may be.",
+        "There can be at most 500 projects that are not archived in this instance.",
+    ),
     ("projects.get_project_access", 403): (
         "The caller lacks the permission to see this.",
         "You lack the permission UPDATE_PROJECT or PROJECT_USER_ACCESS_READ in this project.",

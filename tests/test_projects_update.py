@@ -175,3 +175,17 @@ def test_an_archived_project_can_be_changed(conn: Connection, world: World, alic
     world.project("old", archived_at="2026-01-01T00:00:00Z")
     assert alice.put("/api/admin/projects/old", json={"name": "Older"}).status_code == 200
     assert stored(conn, "old")["archived_at"] is not None
+
+
+@pytest.mark.parametrize("path", [PATH, SETTINGS])
+def test_who_may_not_learns_nothing_of_his_body_and_what_is_not_there_comes_before_it(alice: Caller, victor: Caller, path: str) -> None:
+    plain = {"data": "{", "content_type": "text/plain"}
+    refused(victor.put(path, **plain), 403, "NoAccessError")
+    refused(alice.put(path.replace("mobile", "nowhere"), **plain), 404, "NotFoundError")
+    refused(alice.put(path, **plain), 415, "ContentTypeError")
+    refused(alice.put(path), 400)
+
+
+def test_who_may_not_make_projects_learns_nothing_of_his_body(victor: Caller, alice: Caller) -> None:
+    refused(victor.post("/api/admin/projects", data="{", content_type="text/plain"), 403, "NoAccessError")
+    refused(alice.post("/api/admin/projects", data="{", content_type="text/plain"), 415, "ContentTypeError")
