@@ -7,7 +7,12 @@ from blueprints import (
     documentation,
     events,
     feature_search,
+    flag_favorites,
+    flag_lifecycle,
+    flag_moves,
+    flag_tags,
     flag_types,
+    flags,
     groups,
     health,
     insights,
@@ -42,6 +47,11 @@ ALL = (
     tag_types.bp,  # /api/admin/tag-types
     tags.bp,  # /api/admin/tags
     strategy_types.bp,  # /api/admin/strategies
+    flags.bp,  # /api/admin/projects/…/features
+    flag_lifecycle.bp,  # the same, /api/admin/projects/…/archive, revive and stale, /api/admin/archive
+    flag_moves.bp,  # /api/admin/projects/…/features/…/clone, changeProject
+    flag_tags.bp,  # /api/admin/features/…/tags
+    flag_favorites.bp,  # /api/admin/projects/…/features/…/favorites
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
     projects.bp,  # /api/admin/projects
     project_lifecycle.bp,  # /api/admin/projects/archive, /api/admin/projects/revive

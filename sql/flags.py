@@ -1,11 +1,12 @@
-"""Feature flags, their environments and their tags."""
+"""Feature flags, their environments, and what is put on them."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
-from sql import Connection, flag_records, one, run, value
+from sql import Connection, flag_records, one, projects, rows, run, value
 
 # What a change must know of a flag, and what the log says of it.
 STATE: LiteralString = (
@@ -44,6 +45,13 @@ def lock(conn: Connection, project: str, name: str) -> DictRow | None:
     return None if flag_id is None else one(conn, READ, {"id": flag_id})
 
 
+def read(conn: Connection, flag_id: int) -> DictRow:
+    """The same of a flag that is held already, as it is by now."""
+    found = one(conn, READ, {"id": flag_id})
+    assert found is not None
+    return found
+
+
 LOCK_ANYWHERE = """
     SELECT id
       FROM flags
@@ -52,11 +60,81 @@ LOCK_ANYWHERE = """
        FOR UPDATE
 """
 
+SEEN: LiteralString = " AND EXISTS (SELECT FROM projects WHERE projects.id = flags.project_id AND " + projects.VISIBLE + ")"
 
-def lock_anywhere(conn: Connection, name: str) -> DictRow | None:
-    """The same of a flag of whatever project, live or archived, for addresses that name the flag alone. None: unknown."""
+READ_SEEN: LiteralString = READ + SEEN
+
+
+def lock_anywhere(conn: Connection, name: str, viewer: int | None) -> DictRow | None:
+    """The same of a flag of any project, live or archived, for addresses that name the flag alone. None: unknown or hidden."""
     flag_id = value(conn, LOCK_ANYWHERE, {"name": name})
-    return None if flag_id is None else one(conn, READ, {"id": flag_id})
+    return None if flag_id is None else one(conn, READ_SEEN, {"id": flag_id, "viewer": viewer})
+
+
+PROJECT_OF: LiteralString = "SELECT project_id FROM flags WHERE name = %(name)s AND deleted_at IS NULL" + SEEN
+
+
+def project_of(conn: Connection, name: str, viewer: int | None) -> str | None:
+    """The project of a flag, live or archived. None: unknown, or hidden from this viewer."""
+    return value(conn, PROJECT_OF, {"name": name, "viewer": viewer})
+
+
+LOCK_MANY = """
+    SELECT id
+      FROM flags
+     WHERE name = ANY(%(names)s::text[])
+       AND deleted_at IS NULL
+     ORDER BY name
+       FOR UPDATE
+"""
+
+READ_MANY: LiteralString = STATE + " WHERE flags.id = ANY(%(ids)s)" + SEEN + " ORDER BY array_position(%(names)s::text[], flags.name)"
+
+
+def lock_many(conn: Connection, names: Sequence[str], viewer: int | None) -> list[DictRow]:
+    """The same of several, in the order of their names here, live or archived; unknown and hidden ones are left out.
+
+    They are locked in the order of the alphabet, so that two requests never wait for each other.
+    """
+    ids = [row["id"] for row in rows(conn, LOCK_MANY, {"names": list(names)})]
+    return rows(conn, READ_MANY, {"ids": ids, "names": list(names), "viewer": viewer})
+
+
+GET_CORE: LiteralString = "SELECT (" + flag_records.CORE + ")::text FROM flags WHERE id = %(id)s"
+
+
+def get_core(conn: Connection, flag_id: int) -> str:
+    """The FlagCore record as JSON text."""
+    return value(conn, GET_CORE, {"id": flag_id})
+
+
+LIST: LiteralString = (
+    """
+    SELECT json_build_object('version', 2, 'features', coalesce(json_agg("""
+    + flag_records.ITEM
+    + """ ORDER BY flags.name), '[]'))::text
+      FROM flags
+     WHERE project_id = %(project)s
+       AND archived_at IS NULL
+       AND starts_with(flags.name, %(prefix)s)
+       AND (%(types)s::text[] IS NULL
+            OR EXISTS (
+                SELECT FROM flag_tags
+                  JOIN unnest(%(types)s::text[], %(values)s::text[]) AS asked (type, value) USING (type, value)
+                 WHERE flag_id = flags.id))
+"""
+)
+
+
+def get_list(conn: Connection, project: str, user_id: int | None, *, prefix: str, tags: Sequence[tuple[str, str]] | None) -> str:
+    """The FlagList record as JSON text: live flags by name, favorite as this user (None: a key) has them.
+
+    Only those whose names begin with prefix and, unless tags is None, that have one of the tags (type and value).
+    """
+    params: dict[str, Any] = {"project": project, "user_id": user_id, "prefix": prefix, "types": None, "values": None}
+    if tags is not None:
+        params |= {"types": [type for type, _ in tags], "values": [text for _, text in tags]}
+    return value(conn, LIST, params)
 
 
 INSERT = """
@@ -97,6 +175,37 @@ def insert(
         "first_in_production_at": first_in_production_at,
     }
     return value(conn, INSERT, params)
+
+
+UPDATE = """
+    UPDATE flags
+       SET type = %(type)s,
+           description = %(description)s,
+           impression_data = %(impression_data)s,
+           stale_since = CASE WHEN %(stale)s THEN coalesce(stale_since, now()) END
+     WHERE id = %(id)s
+"""
+
+
+def update(conn: Connection, flag_id: int, *, type: str, description: str | None, impression_data: bool, stale: bool) -> None:
+    """Change what a flag says of itself. One that is stale already stays so since when it was."""
+    params = {"id": flag_id, "type": type, "description": description, "impression_data": impression_data, "stale": stale}
+    run(conn, UPDATE, params)
+
+
+LINK_ENVIRONMENTS = """
+    INSERT INTO flag_environments (flag_id, environment)
+    SELECT flags.id, project_environments.environment
+      FROM flags
+      JOIN project_environments USING (project_id)
+     WHERE flags.id = %(id)s
+    ON CONFLICT DO NOTHING
+"""
+
+
+def link_environments(conn: Connection, flag_id: int) -> None:
+    """Let a flag have a state in every environment of its project: off where it had none."""
+    run(conn, LINK_ENVIRONMENTS, {"id": flag_id})
 
 
 ADD_ENVIRONMENT = """
@@ -160,6 +269,14 @@ ADD_FAVORITE = """
 """
 
 
-def add_favorite(conn: Connection, user_id: int, flag_id: int, created_at: datetime | None = None) -> None:
-    """Make a flag one of a user's favourites."""
-    run(conn, ADD_FAVORITE, {"user_id": user_id, "flag_id": flag_id, "created_at": created_at})
+def add_favorite(conn: Connection, user_id: int, flag_id: int, created_at: datetime | None = None) -> bool:
+    """Make a flag one of a user's favourites; whether it was none before."""
+    return run(conn, ADD_FAVORITE, {"user_id": user_id, "flag_id": flag_id, "created_at": created_at}) == 1
+
+
+REMOVE_FAVORITE = "DELETE FROM flag_favorites WHERE user_id = %(user_id)s AND flag_id = %(flag_id)s"
+
+
+def remove_favorite(conn: Connection, user_id: int, flag_id: int) -> bool:
+    """Make a flag one of a user's favourites no more; whether it was one before."""
+    return run(conn, REMOVE_FAVORITE, {"user_id": user_id, "flag_id": flag_id}) == 1

@@ -1,0 +1,41 @@
+"""Flags that a user has among his favourites (neighbours.md 3.12)."""
+
+from flask import Blueprint, Response
+
+from blueprints.access import require_user
+from blueprints.contract import operation
+from blueprints.flag_holds import hold, record
+from blueprints.respond import empty_response
+from sql import flags, transaction
+
+bp = Blueprint("flag_favorites", __name__)
+
+
+@bp.post("/api/admin/projects/<project_id>/features/<feature_name>/favorites")
+@operation(record=None, refuses=(401, 403, 404))
+def add_favorite_flag(project_id: str, feature_name: str) -> Response:
+    """Make a flag a favourite.
+
+    Of the user who asks. One that is a favourite already stays one.
+    """
+    with transaction() as conn:
+        actor, user_id = require_user(conn, project=project_id)
+        flag = hold(conn, project_id, feature_name)
+        if flags.add_favorite(conn, user_id, flag["id"]):
+            record(conn, "feature-favorited", actor, flag, data={"feature": flag["name"]})
+    return empty_response()
+
+
+@bp.delete("/api/admin/projects/<project_id>/features/<feature_name>/favorites")
+@operation(record=None, refuses=(401, 403, 404))
+def remove_favorite_flag(project_id: str, feature_name: str) -> Response:
+    """Make a flag a favourite no more.
+
+    Of the user who asks. One that is no favourite stays none.
+    """
+    with transaction() as conn:
+        actor, user_id = require_user(conn, project=project_id)
+        flag = hold(conn, project_id, feature_name)
+        if flags.remove_favorite(conn, user_id, flag["id"]):
+            record(conn, "feature-unfavorited", actor, flag, data={"feature": flag["name"]})
+    return empty_response()

@@ -1,0 +1,94 @@
+"""Tags of a flag (neighbours.md 3.14)."""
+
+from collections.abc import Mapping, Sequence
+
+from flask import Blueprint, Response, abort
+from flask.blueprints import BlueprintSetupState
+from psycopg.rows import DictRow
+from werkzeug.exceptions import BadRequest
+from werkzeug.routing import BaseConverter
+
+from blueprints.access import Actor, require
+from blueprints.contract import operation
+from blueprints.flag_holds import hold_anywhere, record
+from blueprints.respond import created, empty_response, json_response
+from sql import Connection, as_json, connection, events, flag_tags, transaction
+from validators import load
+from validators.tags import Tag
+
+bp = Blueprint("flag_tags", __name__)
+
+
+class AnyText(BaseConverter):
+    """The end of an address, whatever is in it: the value of a tag may have slashes, also as its first character."""
+
+    regex = ".+"
+    part_isolating = False
+
+
+@bp.record
+def know_any_text(state: BlueprintSetupState) -> None:
+    """Let addresses of this blueprint have <anything:...>."""
+    state.app.url_map.converters["anything"] = AnyText
+
+
+@bp.get("/api/admin/features/<feature_name>/tags")
+@operation(record="tagList", refuses=(401, 403, 404))
+def list_tags_of_flag(feature_name: str) -> Response:
+    """List the tags of a flag.
+
+    An archived flag has its tags still.
+    """
+    with connection() as conn:
+        actor = require(conn)
+        body = flag_tags.get_list(conn, feature_name, actor.viewer)
+    return json_response(body)
+
+
+@bp.post("/api/admin/features/<feature_name>/tags")
+@operation(record="tag", body=Tag, status=201, refuses=(401, 403, 404, 415))
+def tag_flag(feature_name: str) -> Response:
+    """Put a tag on a flag.
+
+    The type must be there; the tag itself is made if it is not. A flag that has the tag already keeps it.
+    """
+    with transaction() as conn:
+        actor, flag = hold_anywhere(conn, feature_name, "UPDATE_FEATURE")
+        asked = load(Tag())
+        if flag["archived_at"] is not None:
+            abort(404, "The flag is archived.")
+        add_tags(conn, actor, flag, [asked])
+    return created(as_json({"type": asked["type"], "value": asked["value"]}), "tags/{}/{}", asked["type"], asked["value"])
+
+
+@bp.delete("/api/admin/features/<feature_name>/tags/<type>/<anything:value>")
+@operation(record=None, refuses=(401, 403, 404))
+def untag_flag(feature_name: str, type: str, value: str) -> Response:
+    """Take a tag off a flag.
+
+    The tag itself stays. A flag that does not have it is as it should be.
+    """
+    with transaction() as conn:
+        actor, flag = hold_anywhere(conn, feature_name, "UPDATE_FEATURE")
+        if flag["archived_at"] is not None:
+            abort(404, "The flag is archived.")
+        if flag_tags.remove(conn, flag["id"], type, value):
+            tag = {"type": type, "value": value}
+            record(conn, "feature-untagged", actor, flag, pre_data=tag, tags=[other for other in flag["tags"] if other != tag])
+    return empty_response()
+
+
+def add_tags(conn: Connection, actor: Actor, flag: DictRow, tags: Sequence[Mapping[str, str]]) -> None:
+    """Put tags on a flag that is held, with the events of those that it did not have; 400 when a type is unknown."""
+    types = {tag["type"] for tag in tags}
+    unknown = sorted(types - flag_tags.hold_types(conn, types)) if types else []
+    if unknown:
+        raise BadRequest(f"type: must be a type of tags that exists, which {', '.join(unknown)} is not")
+    by_now = flag["tags"]
+    for added in flag_tags.add(conn, flag["id"], tags) if tags else ():
+        tag = {"type": added["type"], "value": added["value"]}
+        if added["is_new"]:
+            events.record(conn, "tag-created", actor, data=tag)
+        # The tags of that time: this one, and those that came before it.
+        by_now = sorted([*by_now, tag], key=lambda one: (one["type"], one["value"]))
+        record(conn, "feature-tagged", actor, flag, data=tag, tags=by_now)

@@ -1,0 +1,26 @@
+"""Who may revive and delete archived flags by their names alone: their project decides, and whoever may not see it finds nothing."""
+
+from datetime import UTC, datetime
+
+from tests.access import PROJECTS, Props
+from tests.world import Caller, World
+
+TABLE = """
+    route                                          project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    POST /api/admin/archive/revive/<feature_name>  default  200    200  403     403   403  200    403     403       401
+    POST /api/admin/archive/revive/<feature_name>  hermes   200    403  403     403   403  200    403     403       401
+    POST /api/admin/archive/revive/<feature_name>  apollo   200    403  404     200   200  200    403     403       401
+    POST /api/admin/archive/revive/<feature_name>  nowhere  404    404  404     404   404  404    403     403       401
+    DELETE /api/admin/archive/<feature_name>       default  200    200  403     403   403  200    403     403       401
+    DELETE /api/admin/archive/<feature_name>       hermes   200    403  403     403   403  200    403     403       401
+    DELETE /api/admin/archive/<feature_name>       apollo   200    403  404     200   200  200    403     403       401
+    DELETE /api/admin/archive/<feature_name>       nowhere  404    404  404     404   404  404    403     403       401
+"""
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """An archived flag in each project."""
+    for project in PROJECTS:
+        world.flag(f"archived-in-{project}", project, archived_at=datetime.now(UTC))
+    return Props(words={project: {"feature_name": f"archived-in-{project}"} for project in (*PROJECTS, "nowhere")})

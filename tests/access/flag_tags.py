@@ -1,0 +1,29 @@
+"""Who may see and change the tags of a flag: its project decides, and whoever may not see it finds nothing."""
+
+from tests.access import Props
+from tests.world import Caller, World
+
+TABLE = """
+    route                                                                   project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    GET /api/admin/features/<feature_name>/tags                             default  200    200  200     200   200  200    403     403       401
+    GET /api/admin/features/<feature_name>/tags                             hermes   200    200  200     200   200  200    403     403       401
+    GET /api/admin/features/<feature_name>/tags                             apollo   200    200  404     200   200  200    403     403       401
+    GET /api/admin/features/<feature_name>/tags                             nowhere  404    404  404     404   404  404    403     403       401
+    POST /api/admin/features/<feature_name>/tags                            default  201    201  403     403   403  201    403     403       401
+    POST /api/admin/features/<feature_name>/tags                            hermes   201    403  403     403   403  201    403     403       401
+    POST /api/admin/features/<feature_name>/tags                            apollo   201    403  404     201   201  201    403     403       401
+    POST /api/admin/features/<feature_name>/tags                            nowhere  404    404  404     404   404  404    403     403       401
+    DELETE /api/admin/features/<feature_name>/tags/<type>/<anything:value>  default  200    200  403     403   403  200    403     403       401
+    DELETE /api/admin/features/<feature_name>/tags/<type>/<anything:value>  hermes   200    403  403     403   403  200    403     403       401
+    DELETE /api/admin/features/<feature_name>/tags/<type>/<anything:value>  apollo   200    403  404     200   200  200    403     403       401
+    DELETE /api/admin/features/<feature_name>/tags/<type>/<anything:value>  nowhere  404    404  404     404   404  404    403     403       401
+"""
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """A tag."""
+    return Props(
+        words={"*": {"type": "simple", "value": "beta"}},
+        bodies={"POST /api/admin/features/<feature_name>/tags": {"type": "simple", "value": "beta"}},
+    )

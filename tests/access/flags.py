@@ -1,0 +1,69 @@
+"""Who may see, make and change the flags of a project."""
+
+from tests.access import Props
+from tests.world import Caller, World
+
+FLAGS = "/api/admin/projects/<project_id>/features"
+TABLE = """
+    route                                                                        project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    GET /api/admin/projects/<project_id>/features                                default  200    200  200     200   200  200    403     403       401
+    GET /api/admin/projects/<project_id>/features                                hermes   200    200  200     200   200  200    403     403       401
+    GET /api/admin/projects/<project_id>/features                                apollo   200    200  404     200   200  200    403     403       401
+    GET /api/admin/projects/<project_id>/features                                nowhere  404    404  404     404   404  404    403     403       401
+    POST /api/admin/projects/<project_id>/features                               default  201    201  403     403   403  201    403     403       401
+    POST /api/admin/projects/<project_id>/features                               hermes   201    403  403     403   403  201    403     403       401
+    POST /api/admin/projects/<project_id>/features                               apollo   201    403  403     201   201  201    403     403       401
+    POST /api/admin/projects/<project_id>/features                               nowhere  404    403  403     403   403  404    403     403       401
+    GET /api/admin/projects/<project_id>/features/<feature_name>                 default  200    200  200     200   200  200    403     403       401
+    GET /api/admin/projects/<project_id>/features/<feature_name>                 hermes   200    200  200     200   200  200    403     403       401
+    GET /api/admin/projects/<project_id>/features/<feature_name>                 apollo   200    200  404     200   200  200    403     403       401
+    GET /api/admin/projects/<project_id>/features/<feature_name>                 nowhere  404    404  404     404   404  404    403     403       401
+    PUT /api/admin/projects/<project_id>/features/<feature_name>                 default  200    200  403     403   403  200    403     403       401
+    PUT /api/admin/projects/<project_id>/features/<feature_name>                 hermes   200    403  403     403   403  200    403     403       401
+    PUT /api/admin/projects/<project_id>/features/<feature_name>                 apollo   200    403  403     200   200  200    403     403       401
+    PUT /api/admin/projects/<project_id>/features/<feature_name>                 nowhere  404    403  403     403   403  404    403     403       401
+    DELETE /api/admin/projects/<project_id>/features/<feature_name>              default  202    202  403     403   403  202    403     403       401
+    DELETE /api/admin/projects/<project_id>/features/<feature_name>              hermes   202    403  403     403   403  202    403     403       401
+    DELETE /api/admin/projects/<project_id>/features/<feature_name>              apollo   202    403  403     202   202  202    403     403       401
+    DELETE /api/admin/projects/<project_id>/features/<feature_name>              nowhere  404    403  403     403   403  404    403     403       401
+    POST /api/admin/projects/<project_id>/features/<feature_name>/clone          default  201    201  403     403   403  201    403     403       401
+    POST /api/admin/projects/<project_id>/features/<feature_name>/clone          hermes   201    403  403     403   403  201    403     403       401
+    POST /api/admin/projects/<project_id>/features/<feature_name>/clone          apollo   201    403  403     201   201  201    403     403       401
+    POST /api/admin/projects/<project_id>/features/<feature_name>/clone          nowhere  404    403  403     403   403  404    403     403       401
+    POST /api/admin/projects/<project_id>/features/<feature_name>/changeProject  default  200    200  403     403   403  200    403     403       401
+    POST /api/admin/projects/<project_id>/features/<feature_name>/changeProject  hermes   200    403  403     403   403  200    403     403       401
+    POST /api/admin/projects/<project_id>/features/<feature_name>/changeProject  apollo   200    403  403     200   403  200    403     403       401
+    POST /api/admin/projects/<project_id>/features/<feature_name>/changeProject  nowhere  404    403  403     403   403  404    403     403       401
+    POST /api/admin/projects/<project_id>/stale                                  default  202    202  403     403   403  202    403     403       401
+    POST /api/admin/projects/<project_id>/stale                                  hermes   202    403  403     403   403  202    403     403       401
+    POST /api/admin/projects/<project_id>/stale                                  apollo   202    403  403     202   202  202    403     403       401
+    POST /api/admin/projects/<project_id>/stale                                  nowhere  404    403  403     403   403  404    403     403       401
+    POST /api/admin/projects/<project_id>/archive                                default  202    202  403     403   403  202    403     403       401
+    POST /api/admin/projects/<project_id>/archive                                hermes   202    403  403     403   403  202    403     403       401
+    POST /api/admin/projects/<project_id>/archive                                apollo   202    403  403     202   202  202    403     403       401
+    POST /api/admin/projects/<project_id>/archive                                nowhere  404    403  403     403   403  404    403     403       401
+    POST /api/admin/projects/<project_id>/revive                                 default  200    200  403     403   403  200    403     403       401
+    POST /api/admin/projects/<project_id>/revive                                 hermes   200    403  403     403   403  200    403     403       401
+    POST /api/admin/projects/<project_id>/revive                                 apollo   200    403  403     200   200  200    403     403       401
+    POST /api/admin/projects/<project_id>/revive                                 nowhere  404    403  403     403   403  404    403     403       401
+"""
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """What fits the flag that each project has."""
+
+    def named(project: str) -> dict[str, object]:
+        return {"features": [f"flag-of-{project}"]}
+
+    return Props(
+        bodies={
+            f"POST {FLAGS}": {"name": "a-new-flag"},
+            f"PUT {FLAGS}/<feature_name>": {"description": "changed"},
+            f"POST {FLAGS}/<feature_name>/clone": {"name": "a-copy"},
+            f"POST {FLAGS}/<feature_name>/changeProject": lambda project: {"newProjectId": project},
+            "POST /api/admin/projects/<project_id>/stale": lambda project: named(project) | {"stale": True},
+            "POST /api/admin/projects/<project_id>/archive": named,
+            "POST /api/admin/projects/<project_id>/revive": named,
+        }
+    )

@@ -1,0 +1,344 @@
+"""Flags of a project: made, listed and changed."""
+
+import pytest
+
+from sql import flags, rows, value
+from tests.test_hostile_inputs import fingerprint
+from tests.world import refused
+from validators.flags import TYPES
+
+FLAGS = "/api/admin/projects/default/features"
+# What an event says beside its id, its time and its author.
+COLUMNS = ("type", "project", "environment", "feature_name", "data", "pre_data", "tags")
+
+
+def told(world, since, by=None):
+    """The events since then, each as what it says, without what is null; AssertionError unless all are by this user."""
+    found = world.events(since)
+    if by is not None:
+        assert {(event["created_by"], event["created_by_user_id"]) for event in found} <= {(by.email, by.id)}
+    return [{column: event[column] for column in COLUMNS if event[column] is not None} for event in found]
+
+
+def event(type, name="f", project="default", tags=(), **payload):
+    """What told() gives for an event of a flag."""
+    return {"type": type, "project": project, "feature_name": name, "tags": list(tags)} | payload
+
+
+def core(conn, name="f"):
+    """The FlagCore of a flag as it is now."""
+    return flags.read(conn, value(conn, "SELECT id FROM flags WHERE name = %(name)s AND deleted_at IS NULL", {"name": name}))["record"]
+
+
+# --- Creation -------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_flag_is_off_everywhere_and_told(world, alice, conn):
+    since = world.last_event_id()
+    body = {"name": "f", "type": "kill-switch", "description": "é", "impressionData": True}
+    response = alice.post(FLAGS, json=body)
+    assert response.status_code == 201
+    assert response.headers["Location"] == "features/f"
+    record = response.json
+    assert record == core(conn)
+    assert record.pop("createdAt").endswith("Z")
+    unset = {"project": "default", "stale": False, "archived": False, "archivedAt": None, "lastSeenAt": None}
+    assert record == body | unset
+    assert told(world, since, alice) == [event("feature-created", data=response.json)]
+    places = alice.get(f"{FLAGS}/f").json["environments"]
+    assert [(place["name"], place["enabled"], place["strategies"]) for place in places] == [
+        ("development", False, []),
+        ("production", False, []),
+    ]
+    assert value(conn, "SELECT count(*) FROM flag_environments") == 2
+    assert value(conn, "SELECT created_by_user_id FROM flags") == alice.id
+
+
+def test_a_name_is_enough(world, conn):
+    key = world.api_key(name="ci")
+    assert key.post(FLAGS, json={"name": "f"}).status_code == 201
+    record = core(conn)
+    assert (record["type"], record["description"], record["impressionData"]) == ("release", None, False)
+    assert value(conn, "SELECT created_by_user_id FROM flags") is None
+    assert "createdBy" not in key.get(f"{FLAGS}/f").json
+
+
+def test_tags_of_a_new_flag_are_made_and_told_one_after_the_other(world, alice, conn):
+    flags.tag(conn, world.flag("other"), "simple", "known")
+    since = world.last_event_id()
+    tags = [{"type": "simple", "value": value} for value in ("known", "  new ", "known")]
+    response = alice.post(FLAGS, json={"name": "f", "tags": tags})
+    known, new = ({"type": "simple", "value": value} for value in ("known", "new"))
+    assert told(world, since, alice) == [
+        event("feature-created", data=response.json),
+        event("feature-tagged", data=known, tags=[known]),
+        {"type": "tag-created", "data": new, "tags": []},
+        event("feature-tagged", data=new, tags=[known, new]),
+    ]
+    assert alice.get(f"{FLAGS}/f").json["tags"] == [known, new]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({}, "name: is required"),
+        ({"name": ""}, "name: must not be empty"),
+        ({"name": "x" * 101}, "name: must be at most 100"),
+        ({"name": ".."}, "name: must not be"),
+        ({"name": "a b"}, "name: must contain nothing but"),
+        ({"name": "a/b"}, "name: must contain nothing but"),
+        ({"name": "f", "type": "unknown"}, "type: must be experiment"),
+        ({"name": "f", "type": None}, "type: must not be null"),
+        ({"name": "f", "description": 5}, "description: must be a string"),
+        ({"name": "f", "impressionData": "true"}, "impressionData: must be true or false"),
+        ({"name": "f", "tags": [{"type": "simple", "value": " x "}]}, "tags.0.value: must be at least 2"),
+        ({"name": "f", "tags": [{"type": "simple", "value": "x" * 51}]}, "tags.0.value: must be at most 50"),
+        ({"name": "f", "tags": [{"type": "simple"}]}, "tags.0.value: is required"),
+        ({"name": "f", "tags": [{"type": "simple", "value": "one"}, {"type": "nope", "value": "two"}]}, "type: must be a type of tags"),
+        ({"name": "f", "tags": [{"type": "simple", "value": "xy"}] * 101}, "tags: must hold at most 100 tags"),
+        ({"name": "f", "stale": True}, "stale: is not known here"),
+    ],
+)
+def test_a_new_flag_that_does_not_fit_is_refused_and_nothing_stays(alice, conn, body, message):
+    before = fingerprint(conn)
+    assert message in refused(alice.post(FLAGS, json=body))
+    assert fingerprint(conn) == before
+
+
+@pytest.mark.parametrize("name", ["validate", "features", "revive", "tags", "archive", "a.b", "~", "...", "x" * 100])
+def test_a_name_that_looks_like_a_part_of_an_address_is_a_name(alice, name):
+    assert alice.post(FLAGS, json={"name": name}).status_code == 201
+    assert alice.get(f"{FLAGS}/{name}").json["name"] == name
+    assert alice.put(f"{FLAGS}/{name}", json={"name": name}).status_code == 200
+    assert alice.post(f"/api/admin/features/{name}/tags", json={"type": "simple", "value": name[:50].ljust(2, "-")}).status_code == 201
+    assert alice.delete(f"{FLAGS}/{name}").status_code == 202
+    assert alice.post(f"/api/admin/archive/revive/{name}").status_code == 200
+    assert alice.delete(f"{FLAGS}/{name}").status_code == 202
+    assert alice.delete(f"/api/admin/archive/{name}").status_code == 200
+
+
+@pytest.mark.parametrize("is_archived", [False, True])
+def test_a_name_is_taken_in_the_whole_instance_also_by_an_archived_flag(world, alice, conn, is_archived):
+    world.project("apollo", mode="private")
+    world.flag("f", "apollo", archived_at=value(conn, "SELECT now()") if is_archived else None)
+    before = fingerprint(conn)
+    assert refused(alice.post(FLAGS, json={"name": "f"}), 409, "NameExistsError").startswith("name: ")
+    assert fingerprint(conn) == before
+    assert alice.post(FLAGS, json={"name": "F"}).status_code == 201
+
+
+def test_no_flag_is_made_in_an_archived_project(world, alice, conn):
+    world.project("past", archived_at=value(conn, "SELECT now()"))
+    before = fingerprint(conn)
+    for body in ({"name": "f"}, {"name": "f", "tags": [{"type": "nope", "value": "xy"}]}):
+        refused(alice.post("/api/admin/projects/past/features", json=body), 404, "NotFoundError")
+    refused(alice.post("/api/admin/projects/past/features", json={}))
+    assert fingerprint(conn) == before
+    assert alice.get("/api/admin/projects/past/features").json == {"version": 2, "features": []}
+
+
+def test_the_naming_pattern_of_the_project_holds_for_the_whole_name(world, alice, conn):
+    world.project("strict", naming_pattern="[a-z]+-[0-9]+")
+    before = fingerprint(conn)
+    path = "/api/admin/projects/strict/features"
+    for name in ("abc", "xabc-1x", "ABC-1"):
+        assert "naming pattern" in refused(alice.post(path, json={"name": name}))
+    assert fingerprint(conn) == before
+    assert alice.post(path, json={"name": "abc-1"}).status_code == 201
+
+
+def test_a_full_project_takes_no_flag_but_archived_ones_do_not_count(world, alice, conn):
+    world.project("small", feature_limit=1)
+    world.flag("gone", "small", archived_at=value(conn, "SELECT now()"))
+    path = "/api/admin/projects/small/features"
+    assert alice.post(path, json={"name": "one"}).status_code == 201
+    before = fingerprint(conn)
+    assert "at most 1 flags" in refused(alice.post(path, json={"name": "two"}), 409, "ConflictError")
+    assert fingerprint(conn) == before
+    assert alice.post(FLAGS, json={"name": "elsewhere"}).status_code == 201
+
+
+def test_a_full_instance_takes_no_flag_and_archived_ones_count(world, alice, conn, app, monkeypatch):
+    monkeypatch.setitem(app.config, "MAX_FLAGS", 1)
+    world.flag("gone", archived_at=value(conn, "SELECT now()"))
+    before = fingerprint(conn)
+    assert "at most 1 flags" in refused(alice.post(FLAGS, json={"name": "f"}))
+    assert fingerprint(conn) == before
+
+
+def test_the_types_of_flags_are_those_of_the_database(conn):
+    assert {row["id"] for row in conn.execute("SELECT id FROM flag_types").fetchall()} == TYPES
+
+
+# --- The list -------------------------------------------------------------------------------------------------------------------------
+
+
+def names(caller, query="", path=FLAGS):
+    """The names of the flags that are listed."""
+    response = caller.get(f"{path}{query}")
+    assert response.status_code == 200, response.text
+    assert response.json["version"] == 2
+    return [flag["name"] for flag in response.json["features"]]
+
+
+def test_the_live_flags_of_the_project_are_listed_by_name(world, alice, conn):
+    world.project("apollo")
+    for name in ("b", "a", "C"):
+        world.flag(name)
+    world.flag("d", "apollo")
+    world.flag("e", archived_at=value(conn, "SELECT now()"))
+    ordered = rows(conn, "SELECT name FROM flags WHERE name = ANY(%(names)s) ORDER BY name", {"names": ["a", "b", "C"]})
+    assert names(alice) == [row["name"] for row in ordered]
+    assert len(ordered) == 3
+    assert names(alice, path="/api/admin/projects/apollo/features") == ["d"]
+
+
+def test_an_item_has_no_strategies_no_usage_and_no_archived_at(world, alice, conn):
+    flag = world.flag("f", enabled_in=("production",), description="d")
+    world.strategy(flag, "production", disabled=True)
+    flags.tag(conn, flag, "simple", "beta")
+    flags.add_favorite(conn, alice.id, flag)
+    empty = {"variantCount": 0, "hasStrategies": False, "hasEnabledStrategies": False, "lastSeenAt": None}
+    (item,) = alice.get(FLAGS).json["features"]
+    assert item == {
+        "name": "f",
+        "type": "release",
+        "description": "d",
+        "project": "default",
+        "stale": False,
+        "impressionData": False,
+        "archived": False,
+        "createdAt": core(conn)["createdAt"],
+        "lastSeenAt": None,
+        "favorite": True,
+        "tags": [{"type": "simple", "value": "beta"}],
+        "environments": [
+            empty | {"name": name, "environment": name, "type": name, "enabled": on, "sortOrder": order, "hasStrategies": on}
+            for name, on, order in (("development", False, 1), ("production", True, 2))
+        ],
+    }
+    assert world.user("Bob").get(FLAGS).json["features"][0]["favorite"] is False
+    assert world.api_key().get(FLAGS).json["features"][0]["favorite"] is False
+
+
+def test_a_list_is_one_statement_after_the_guard(world, alice, conn, monkeypatch):
+    for number in range(3):
+        world.strategy(world.flag(f"f{number}"))
+    alice.get(FLAGS)
+    asked = []
+    execute = type(conn).execute
+    monkeypatch.setattr(type(conn), "execute", lambda self, *args, **kwargs: asked.append(args) or execute(self, *args, **kwargs))
+    alice.get(FLAGS)
+    alice.get(f"{FLAGS}/f0")
+    assert len(asked) == 4
+
+
+def test_flags_are_listed_by_the_beginning_of_their_names(world, alice):
+    for name in ("ab", "abc", "xab", "AB", "a.b"):
+        world.flag(name)
+    assert names(alice, "?namePrefix=ab") == ["ab", "abc"]
+    assert names(alice, "?namePrefix=a.") == ["a.b"]
+    assert names(alice, "?namePrefix=%25") == names(alice, "?namePrefix=a_") == []
+    assert len(names(alice, "?namePrefix=")) == 5
+    assert "must not be given more than once" in refused(alice.get(f"{FLAGS}?namePrefix=a&namePrefix=b"))
+
+
+def test_flags_are_listed_by_any_of_several_tags(world, alice, conn):
+    flags.add_tag_type(conn, "team", "")
+    for name, tags in (("a", ["simple:one"]), ("b", ["simple:two", "team:one"]), ("c", ["team:x:y"]), ("d", [])):
+        flag = world.flag(name)
+        for tag in tags:
+            flags.tag(conn, flag, *tag.split(":", 1))
+    assert names(alice, "?tag=simple:one") == ["a"]
+    assert names(alice, "?tag=simple:one&tag=team:one&tag=simple:two") == ["a", "b"]
+    assert names(alice, "?tag=team:x:y") == ["c"]
+    assert names(alice, "?tag=simple:one&namePrefix=b") == names(alice, "?tag=team:none") == names(alice, "?tag=simple:ONE") == []
+    assert refused(alice.get(f"{FLAGS}?tag=simple:one&tag=simple")) == "tag: must look like simple:beta, a type and a value"
+    assert "NUL" in refused(alice.get(f"{FLAGS}?tag=simple:%00"))
+
+
+# --- Changes --------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_change_is_told_with_the_whole_flag_before_and_after(world, alice, conn):
+    flags.tag(conn, world.flag("f", description="old"), "simple", "beta")
+    before, since = core(conn), world.last_event_id()
+    change = {"name": "f", "description": None, "type": "experiment", "impressionData": True}
+    response = alice.put(f"{FLAGS}/f", json=change)
+    assert response.status_code == 200
+    assert response.json == core(conn) == before | change
+    tags = [{"type": "simple", "value": "beta"}]
+    assert told(world, since, alice) == [event("feature-metadata-updated", data=response.json, pre_data=before, tags=tags)]
+
+
+@pytest.mark.parametrize(
+    "change", [{}, {"name": "f"}, {"type": "release"}, {"stale": False}, {"archived": True, "createdAt": 5, "project": {"a": None}}]
+)
+def test_a_change_to_what_is_so_already_is_none(world, alice, conn, change):
+    world.flag("f", description="d")
+    before = fingerprint(conn)
+    assert alice.put(f"{FLAGS}/f", json=change).json == core(conn)
+    assert fingerprint(conn) == before
+
+
+def test_what_is_absent_stays(world, alice, conn):
+    world.flag("f", description="d", type="kill-switch", impression_data=True, stale_since="2024-03-01T00:00:00Z")
+    before = core(conn)
+    for change in ({"description": "e"}, {"type": "permission"}, {"impressionData": False}):
+        before |= change
+        assert alice.put(f"{FLAGS}/f", json=change).json == before
+    assert value(conn, "SELECT stale_since = '2024-03-01T00:00:00Z' FROM flags")
+
+
+def test_the_stale_mark_has_an_event_of_its_own(world, alice, conn):
+    world.flag("f")
+    since = world.last_event_id()
+    for stale in (True, True, False, False):
+        assert alice.put(f"{FLAGS}/f", json={"stale": stale}).json["stale"] is stale
+    assert told(world, since, alice) == [event("feature-stale-on"), event("feature-stale-off")]
+    assert value(conn, "SELECT count(*) FROM past_flag_states WHERE state = 'stale'") == 1
+    since = world.last_event_id()
+    response = alice.put(f"{FLAGS}/f", json={"stale": True, "description": "old"})
+    assert [entry["type"] for entry in told(world, since)] == ["feature-metadata-updated", "feature-stale-on"]
+    assert told(world, since)[0]["data"] == response.json
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": "g"}, "name: must be that of the address"),
+        ({"type": "unknown"}, "type: must be experiment"),
+        ({"stale": None}, "stale: must not be null"),
+        ({"lastSeenAt": None}, "lastSeenAt: is not known here"),
+        ([], "body: must be a JSON object"),
+    ],
+)
+def test_a_change_that_does_not_fit_is_refused(world, alice, conn, change, message):
+    world.flag("f")
+    before = fingerprint(conn)
+    assert message in refused(alice.put(f"{FLAGS}/f", json=change))
+    assert fingerprint(conn) == before
+
+
+def test_a_flag_that_is_not_there_cannot_be_read_or_changed(world, alice, conn):
+    world.project("apollo")
+    world.flag("gone", archived_at=value(conn, "SELECT now()"))
+    world.flag("other", "apollo")
+    before = fingerprint(conn)
+    for name in ("gone", "other", "unknown", "F", "f%00"):
+        refused(alice.get(f"{FLAGS}/{name}"), 404, "NotFoundError")
+        refused(alice.put(f"{FLAGS}/{name}", json={"description": "d"}), 404, "NotFoundError")
+    assert fingerprint(conn) == before
+
+
+@pytest.mark.parametrize("unwritable", ["feature-created", "feature-tagged", "feature-metadata-updated", "feature-stale-on"])
+def test_without_its_event_nothing_is_made_or_changed(world, alice, conn, unwritable):
+    world.flag("f")
+    conn.execute(f"ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> '{unwritable}') NOT VALID")
+    before = fingerprint(conn)
+    if unwritable in ("feature-created", "feature-tagged"):
+        response = alice.post(FLAGS, json={"name": "g", "tags": [{"type": "simple", "value": "beta"}]})
+    else:
+        response = alice.put(f"{FLAGS}/f", json={"description": "d", "stale": True})
+    refused(response, 500, "InternalError")
+    assert fingerprint(conn) == before
