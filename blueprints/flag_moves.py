@@ -27,7 +27,7 @@ def clone_flag(project_id: str, feature_name: str) -> Response:
         actor = require(conn, "CREATE_FEATURE", project=project_id)
         asked = load(CloneFlag())
         home = hold_home(conn, project_id)
-        flag_copies.hold(conn, feature_name)
+        # While this one is held, nobody archives those on which it depends: they cannot go without it.
         source = hold(conn, project_id, feature_name)
         # Our choice: tags and the stale mark are of the flag that has them, and do not go over to its copy.
         said = source["record"]

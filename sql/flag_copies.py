@@ -6,28 +6,6 @@ from psycopg.rows import DictRow
 
 from sql import Connection, flag_records, rows, run, strategies
 
-# In the order in which all who lock several flags do it.
-HOLD = """
-    SELECT flags.id
-      FROM flags
-     WHERE archived_at IS NULL
-       AND (name = %(name)s
-            OR id IN (
-                SELECT parent_id
-                  FROM flag_dependencies
-                  JOIN flags AS children ON children.id = child_id
-                 WHERE children.name = %(name)s
-                   AND children.archived_at IS NULL))
-     ORDER BY name
-       FOR UPDATE
-"""
-
-
-def hold(conn: Connection, name: str) -> None:
-    """Let a live flag and those on which it depends stay as they are: none of these may be archived while there is one more child."""
-    run(conn, HOLD, {"name": name})
-
-
 COPY = """
     WITH sources AS MATERIALIZED (
         SELECT strategies.*, gen_random_uuid()::text AS new_id

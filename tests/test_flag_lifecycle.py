@@ -91,6 +91,12 @@ def test_a_flag_on_which_a_live_one_depends_stays(world, alice, conn, how):
     assert fingerprint(conn) == before
 
 
+def test_an_archived_child_does_not_keep_its_parent(world, alice, conn, now):
+    depend(conn, world.flag("child", archived_at=now), world.flag("parent"))
+    assert alice.delete(f"{FLAGS}/parent").status_code == 202
+    assert archived(conn) == ["child", "parent"]
+
+
 def test_a_child_in_the_list_goes_with_its_parent(world, alice, conn):
     ids = {name: world.flag(name) for name in ("parent", "child", "other")}
     depend(conn, ids["child"], ids["parent"])
