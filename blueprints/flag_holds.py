@@ -53,11 +53,16 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
+def entry(type: str, actor: Actor, flag: DictRow, **payload: Any) -> dict[str, Any]:
+    """An event of a flag, for events.record_many(): with its project, its name, and its tags unless the payload has others."""
+    return events.row(type, actor, **({"project": flag["project_id"], "feature": flag["name"], "tags": flag["tags"]} | payload))
+
+
 def record(conn: Connection, type: str, actor: Actor, flag: DictRow, **payload: Any) -> None:
-    """Write an event of a flag into the log: with its project, its name, and its tags unless the payload has others."""
-    events.record(conn, type, actor, **({"project": flag["project_id"], "feature": flag["name"], "tags": flag["tags"]} | payload))
+    """Write such an event into the log."""
+    events.record_many(conn, [entry(type, actor, flag, **payload)])
 
 
 def record_each(conn: Connection, type: str, actor: Actor, of: Sequence[DictRow]) -> None:
     """Write the same event, without a payload, for each of some flags."""
-    events.record_many(conn, [events.row(type, actor, project=flag["project_id"], feature=flag["name"], tags=flag["tags"]) for flag in of])
+    events.record_many(conn, [entry(type, actor, flag) for flag in of])

@@ -8,10 +8,10 @@ from werkzeug.exceptions import Conflict
 
 from blueprints.access import Actor, require
 from blueprints.contract import operation
-from blueprints.flag_holds import hold, hold_anywhere, hold_many, listed, record, record_each, refuse_unknown
+from blueprints.flag_holds import entry, hold, hold_anywhere, hold_many, listed, record, record_each, refuse_unknown
 from blueprints.flag_homes import hold_home, make_room
 from blueprints.respond import empty_response
-from sql import Connection, flag_lifecycle, flags, transaction
+from sql import Connection, events, flag_lifecycle, flags, transaction
 from validators import load
 from validators.flags import FlagNames, StaleFlags
 
@@ -53,10 +53,13 @@ def archive(conn: Connection, actor: Actor, live: Sequence[DictRow]) -> None:
     if needed:
         raise Conflict(f"Other flags, which are not archived, depend on {listed(needed)}.")
     freed = flag_lifecycle.archive(conn, ids)
-    for flag in live:
-        record(conn, "feature-archived", actor, flag)
-        if flag["id"] in freed:
-            record(conn, "feature-dependencies-removed", actor, flag)
+    told = [
+        entry(type, actor, flag)
+        for flag in live
+        for type in ("feature-archived", "feature-dependencies-removed")
+        if type == "feature-archived" or flag["id"] in freed
+    ]
+    events.record_many(conn, told)
 
 
 @bp.post("/api/admin/projects/<project_id>/revive")

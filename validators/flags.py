@@ -61,11 +61,6 @@ class FlagNames(Body):
 
     features = ListOf(Name(), required=True, what="names", metadata={"description": "Names of the flags."})
 
-    @post_load
-    def once(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """A name that stands twice means the same as once."""
-        return asked | {"features": list(dict.fromkeys(asked["features"]))}
-
 
 class StaleFlags(FlagNames):
     """Some flags of a project, and whether they are stale."""
