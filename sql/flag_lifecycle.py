@@ -7,16 +7,11 @@ from psycopg.rows import DictRow
 
 from sql import Connection, flag_records, rows, run
 
-SET_STALE = """
-    UPDATE flags
-       SET stale_since = CASE WHEN %(stale)s THEN now() END
-     WHERE id = ANY(%(ids)s)
-       AND (stale_since IS NOT NULL) <> %(stale)s
-"""
+SET_STALE = "UPDATE flags SET stale_since = CASE WHEN %(stale)s THEN now() END WHERE id = ANY(%(ids)s)"
 
 
 def set_stale(conn: Connection, ids: Sequence[int], *, stale: bool) -> None:
-    """Mark flags stale, or take the mark away; those that are as asked stay as they are."""
+    """Mark flags stale since now, or take the mark away."""
     run(conn, SET_STALE, {"ids": list(ids), "stale": stale})
 
 

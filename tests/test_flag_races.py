@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from flask import Flask
 
-from sql import Connection, connect, rows, value
+from sql import Connection, connect, flags, rows, value
 from tests.test_races import at_once, at_the_gate, statuses
 from tests.world import Caller, World
 
@@ -173,3 +173,16 @@ def test_no_copy_comes_to_depend_on_a_flag_that_is_archived_meanwhile(world: Wor
         if cloned.status_code == 404:
             break
         assert admin.delete(f"{FLAGS.format(project)}/{copy['name']}").status_code == 202
+
+
+def test_a_tag_is_not_put_on_when_its_type_goes_meanwhile(
+    world: World, admin: Caller, conn: Connection, gate: Connection, project: str
+) -> None:
+    world.flag(project, project)
+    flags.add_tag_type(conn, project[:50], "")
+    since = world.last_event_id()
+    tag = {"type": project[:50], "value": "beta"}
+    gone = f"DELETE FROM tag_types WHERE name = '{project[:50]}'"
+    answers = at_the_gate(conn, gate, gone, lambda: admin.post(f"/api/admin/features/{project}/tags", json=tag))
+    assert statuses(answers) == {400: 1}
+    assert world.events(since) == []
