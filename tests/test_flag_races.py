@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from flask import Flask
 
-from sql import Connection, connect, flags, rows, value
+from sql import Connection, connect, rows, tag_types, value
 from tests.test_races import at_once, at_the_gate, statuses
 from tests.world import Caller, World
 
@@ -179,7 +179,7 @@ def test_a_tag_is_not_put_on_when_its_type_goes_meanwhile(
     world: World, admin: Caller, conn: Connection, gate: Connection, project: str
 ) -> None:
     world.flag(project, project)
-    flags.add_tag_type(conn, project[:50], "")
+    tag_types.insert(conn, project[:50], "")
     since = world.last_event_id()
     tag = {"type": project[:50], "value": "beta"}
     gone = f"DELETE FROM tag_types WHERE name = '{project[:50]}'"

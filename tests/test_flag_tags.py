@@ -2,7 +2,7 @@
 
 import pytest
 
-from sql import flags, roles, rows, value
+from sql import flags, roles, rows, tag_types, value
 from tests.test_flags import event, told
 from tests.test_hostile_inputs import fingerprint
 from tests.world import refused
@@ -40,7 +40,7 @@ def test_a_tag_that_is_there_is_not_made_again_and_one_on_the_flag_is_no_change(
 
 
 def test_tags_are_listed_by_type_and_value(world, alice, conn):
-    flags.add_tag_type(conn, "atype", "")
+    tag_types.insert(conn, "atype", "")
     flag = world.flag("f")
     assert alice.get(TAGS).json == {"version": 1, "tags": []}
     for type, text in (("simple", "bb"), ("simple", "aa"), ("atype", "zz")):

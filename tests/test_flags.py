@@ -2,7 +2,7 @@
 
 import pytest
 
-from sql import flags, rows, value
+from sql import flags, rows, tag_types, value
 from tests.test_hostile_inputs import fingerprint
 from tests.world import refused
 from validators.flags import TYPES
@@ -244,7 +244,7 @@ def test_flags_are_listed_by_the_beginning_of_their_names(world, alice):
 
 
 def test_flags_are_listed_by_any_of_several_tags(world, alice, conn):
-    flags.add_tag_type(conn, "team", "")
+    tag_types.insert(conn, "team", "")
     for name, tags in (("a", ["simple:one"]), ("b", ["simple:two", "team:one"]), ("c", ["team:x:y"]), ("d", [])):
         flag = world.flag(name)
         for tag in tags:
