@@ -3,10 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from flask import Blueprint, Response, abort
-from flask.blueprints import BlueprintSetupState
 from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest
-from werkzeug.routing import BaseConverter
 
 from blueprints.access import Actor, require
 from blueprints.contract import operation
@@ -17,19 +15,6 @@ from validators import load
 from validators.tags import Tag
 
 bp = Blueprint("flag_tags", __name__)
-
-
-class AnyText(BaseConverter):
-    """The end of an address, whatever is in it: the value of a tag may have slashes, also as its first character."""
-
-    regex = ".+"
-    part_isolating = False
-
-
-@bp.record
-def know_any_text(state: BlueprintSetupState) -> None:
-    """Let addresses of this blueprint have <anything:...>."""
-    state.app.url_map.converters["anything"] = AnyText
 
 
 @bp.get("/api/admin/features/<feature_name>/tags")

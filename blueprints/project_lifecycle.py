@@ -6,7 +6,7 @@ from psycopg.rows import DictRow
 from blueprints.access import require
 from blueprints.contract import operation
 from blueprints.respond import empty_response, refuse_excess
-from sql import Connection, events, project_deletion, projects, transaction
+from sql import Connection, events, flag_lifecycle, project_deletion, projects, transaction
 
 bp = Blueprint("project_lifecycle", __name__)
 
@@ -55,7 +55,7 @@ def delete_project(project_id: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "DELETE_PROJECT", project=project_id)
         hold_idle(conn, project_id)
-        flags = project_deletion.delete_flags(conn, project_id)
+        flags = flag_lifecycle.delete_archived(conn, project_id)
         keys = project_deletion.delete_keys(conn, project_id)
         project_deletion.delete(conn, project_id)
         log = [events.row("feature-deleted", actor, project_id, None, it["name"], None, it["record"], it["tags"]) for it in flags]

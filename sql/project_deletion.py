@@ -4,7 +4,7 @@ from typing import LiteralString
 
 from psycopg.rows import DictRow
 
-from sql import Connection, api_keys, flag_records, rows, run
+from sql import Connection, api_keys, rows, run
 
 # Held, by name as elsewhere, so that none comes back from the archive before the project is gone. A row that was waited for is seen as it
 # is by then.
@@ -21,47 +21,6 @@ HOLD_FLAGS = """
 def has_live_flags(conn: Connection, project_id: str) -> bool:
     """Whether the project has flags that are not archived. Until the transaction ends, none is archived or revived."""
     return any(row["is_live"] for row in rows(conn, HOLD_FLAGS, {"id": project_id}))
-
-
-READ_FLAGS: LiteralString = (
-    "SELECT name, "
-    + flag_records.CORE
-    + " AS record, "
-    + flag_records.TAGS
-    + """ AS tags
-      FROM flags
-     WHERE project_id = %(id)s
-       AND deleted_at IS NULL
-     ORDER BY name
-"""
-)
-
-# Their rows stay, for the insights of the past.
-DELETE_FLAGS = """
-    WITH gone AS (
-        UPDATE flags SET deleted_at = now()
-         WHERE project_id = %(id)s
-           AND deleted_at IS NULL
-        RETURNING id
-    ),
-    dependencies AS (
-        DELETE FROM flag_dependencies USING gone WHERE gone.id IN (child_id, parent_id)
-    ),
-    tags AS (
-        DELETE FROM flag_tags USING gone WHERE flag_id = gone.id
-    ),
-    favorites AS (
-        DELETE FROM flag_favorites USING gone WHERE flag_id = gone.id
-    )
-    DELETE FROM flag_environments USING gone WHERE flag_id = gone.id
-"""
-
-
-def delete_flags(conn: Connection, project_id: str) -> list[DictRow]:
-    """Delete the flags of a project, with all that hangs on them: name, record (FlagCore) and tags of each as it was, by name."""
-    found = rows(conn, READ_FLAGS, {"id": project_id})
-    run(conn, DELETE_FLAGS, {"id": project_id})
-    return found
 
 
 # Of two projects that share a key and are deleted at once, the second sees here what the first has left.

@@ -75,7 +75,7 @@ class Name(Text):
         if not NAME.fullmatch(value):
             raise ValidationError("must contain nothing but A-Z, a-z, 0-9, -, _, . and ~")
         if value in (".", ".."):
-            raise ValidationError("must not be . or ..")
+            raise ValidationError("must not be one or two dots alone")
         return value
 
 
