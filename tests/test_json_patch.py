@@ -1,0 +1,134 @@
+"""JSON patches: each operation of RFC 6902, what cannot be done, and that a small patch does not make a large document."""
+
+from typing import Any
+
+import pytest
+from marshmallow import ValidationError
+
+from validators import read
+from validators.json_patch import MOST_COPIED, MOST_STEPS, PatchOperation, patched
+
+ABC: Any = ["a", "b", "c"]
+
+
+def patch(document: Any, *steps: dict[str, Any]) -> Any:
+    """What the steps, read as a request's, make of a document."""
+    return patched(document, [read(PatchOperation(), step) for step in steps])
+
+
+def step(op: str, path: str, **more: Any) -> dict[str, Any]:
+    """One step; from_ stands for from."""
+    return {"op": op, "path": path} | {name.rstrip("_"): value for name, value in more.items()}
+
+
+# Among them the examples of RFC 6902, appendix A, and the escapes of RFC 6901.
+DONE: list[tuple[Any, list[dict[str, Any]], Any]] = [
+    ({"foo": "bar"}, [step("add", "/baz", value="qux")], {"foo": "bar", "baz": "qux"}),
+    ({"foo": ["bar", "baz"]}, [step("add", "/foo/1", value="qux")], {"foo": ["bar", "qux", "baz"]}),
+    ({"baz": "qux", "foo": "bar"}, [step("remove", "/baz")], {"foo": "bar"}),
+    ({"foo": ["bar", "qux", "baz"]}, [step("remove", "/foo/1")], {"foo": ["bar", "baz"]}),
+    ({"baz": "qux"}, [step("replace", "/baz", value="boo")], {"baz": "boo"}),
+    ({"foo": {"a": 1}, "qux": {}}, [step("move", "/qux/b", from_="/foo/a")], {"foo": {}, "qux": {"b": 1}}),
+    ({"foo": ["all", "grass", "cows", "eat"]}, [step("move", "/foo/3", from_="/foo/1")], {"foo": ["all", "cows", "eat", "grass"]}),
+    ({"foo": ["bar"]}, [step("add", "/foo/-", value=["abc", "def"])], {"foo": ["bar", ["abc", "def"]]}),
+    ({"/": 9, "~1": 10}, [step("test", "/~01", value=10), step("remove", "/~1")], {"~1": 10}),
+    ({}, [step("add", "/child", value={"grand": {}})], {"child": {"grand": {}}}),
+    ({"a": 1}, [step("add", "/a", value=None)], {"a": None}),
+    (ABC, [step("add", "/3", value="d")], [*ABC, "d"]),
+    (ABC, [step("add", "/0", value="d")], ["d", *ABC]),
+    (ABC, [step("replace", "/2", value=[])], ["a", "b", []]),
+    (ABC, [step("copy", "/0", from_="/2"), step("copy", "/-", from_="/1")], ["c", "a", "b", "c", "a"]),
+    (ABC, [step("move", "/-", from_="/0")], ["b", "c", "a"]),
+    (ABC, [step("move", "/1", from_="/1")], ABC),
+    (ABC, [step("replace", "", value={"x": 1}), step("add", "/", value=2)], {"x": 1, "": 2}),
+    ({"": {"": 1}}, [step("remove", "//")], {"": {}}),
+    (ABC, [step("add", "", value=None)], None),
+    ({"a": {"b": [1]}}, [step("copy", "/c", from_="/a"), step("add", "/c/b/-", value=2)], {"a": {"b": [1]}, "c": {"b": [1, 2]}}),
+    ({"a": {"ab": 1}}, [step("move", "/ab", from_="/a")], {"ab": {"ab": 1}}),
+    ({"a": [1, {"b": True}]}, [step("test", "/a", value=[1.0, {"b": True}])], {"a": [1, {"b": True}]}),
+    (ABC, [], ABC),
+]
+
+
+@pytest.mark.parametrize(("document", "steps", "made"), DONE, ids=str)
+def test_a_patch_is_done_step_by_step_on_a_copy(document, steps, made):
+    before = repr(document)
+    assert patch(document, *steps) == made
+    assert repr(document) == before
+
+
+REFUSED: list[tuple[Any, dict[str, Any]]] = [
+    (ABC, step("remove", "/3")),
+    (ABC, step("remove", "/-")),
+    (ABC, step("remove", "")),
+    (ABC, step("replace", "/-", value=1)),
+    (ABC, step("replace", "/3", value=1)),
+    (ABC, step("add", "/4", value=1)),
+    (ABC, step("add", "/01", value=1)),
+    (ABC, step("add", "/-1", value=1)),
+    (ABC, step("add", "/+1", value=1)),
+    (ABC, step("add", "/1.0", value=1)),
+    (ABC, step("add", "/١", value=1)),
+    (ABC, step("add", "/name", value=1)),
+    (ABC, step("add", f"/{'9' * 900}", value=1)),
+    (ABC, step("add", "/0/x", value=1)),
+    (ABC, step("add", "/x/y", value=1)),
+    (ABC, step("test", "/0", value="b")),
+    (ABC, step("test", "/3", value=None)),
+    (ABC, step("copy", "/0", from_="/3")),
+    (ABC, step("move", "/0", from_="/3")),
+    ({"a": {"b": 1}}, step("move", "/a/b", from_="/a")),
+    ({"a": {"b": 1}}, step("move", "/a", from_="")),
+    ({"a": {"b": 1}}, step("replace", "/a/c", value=1)),
+    ({"a": 1}, step("test", "/a", value=True)),
+    ({"a": [0]}, step("test", "/a", value=[False])),
+    ({"a": {"b": 1}}, step("test", "/a", value={"b": 1, "c": 1})),
+    ({"a": [1]}, step("test", "/a", value=[1, 1])),
+    ({"a": "1"}, step("test", "/a", value=1)),
+    # The form.
+    (ABC, {"op": "add", "path": "/0"}),
+    (ABC, {"op": "replace", "path": "/0"}),
+    (ABC, {"op": "test", "path": "/0"}),
+    (ABC, {"op": "move", "path": "/0"}),
+    (ABC, {"op": "copy", "path": "/0", "value": "/1"}),
+    (ABC, {"path": "/0", "value": 1}),
+    (ABC, {"op": "add", "value": 1}),
+    (ABC, step("Add", "/0", value=1)),
+    (ABC, step("add", "0", value=1)),
+    (ABC, step("add", "#/0", value=1)),
+    (ABC, step("add", "/~2", value=1)),
+    (ABC, step("add", "/~", value=1)),
+    (ABC, step("copy", "/0", from_="1")),
+    (ABC, step("add", "/0", value=1, more=1)),
+    (ABC, step("add", "/0", value="\0")),
+    (ABC, step("add", "/" * 1001, value=1)),
+]
+
+
+@pytest.mark.parametrize(("document", "wrong"), REFUSED, ids=str)
+def test_what_cannot_be_done_is_refused(document, wrong):
+    with pytest.raises(ValidationError):
+        patch(document, wrong)
+
+
+def test_a_refusal_says_which_step_it_was():
+    with pytest.raises(ValidationError) as refusal:
+        patch(ABC, step("remove", "/0"), step("remove", "/2"))
+    assert refusal.value.messages == {1: {"path": ["there is nothing at this place"]}}
+
+
+def test_a_patch_has_so_many_steps_and_no_more():
+    assert patch(ABC, *[step("test", "/0", value="a")] * MOST_STEPS) == ABC
+    with pytest.raises(ValidationError, match="at most"):
+        patch(ABC, *[step("test", "/0", value="a")] * (MOST_STEPS + 1))
+
+
+@pytest.mark.parametrize("where", ["/-", "/0/-"])
+def test_copies_of_copies_do_not_grow_without_end(where):
+    with pytest.raises(ValidationError, match=str(MOST_COPIED)):
+        patch([[1]], *[step("copy", where, from_="")] * 40)
+
+
+def test_copies_into_copies_do_not_become_too_deep():
+    with pytest.raises(ValidationError, match="levels"):
+        patch({"a": {}}, *(step("copy", "/a" * (2**times + 1), from_="/a") for times in range(8)))
