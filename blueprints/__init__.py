@@ -7,6 +7,7 @@ from blueprints import (
     documentation,
     events,
     feature_search,
+    flag_environments,
     flag_favorites,
     flag_lifecycle,
     flag_moves,
@@ -52,6 +53,7 @@ ALL = (
     flag_moves.bp,  # /api/admin/projects/…/features/…/clone, changeProject
     flag_tags.bp,  # /api/admin/features/…/tags
     flag_favorites.bp,  # /api/admin/projects/…/features/…/favorites
+    flag_environments.bp,  # /api/admin/projects/…/features/…/environments/…, /api/admin/projects/…/bulk_features
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
     projects.bp,  # /api/admin/projects
     project_lifecycle.bp,  # /api/admin/projects/archive, /api/admin/projects/revive

@@ -1,12 +1,12 @@
 """Strategies of a flag in an environment, with their variants and segments."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
-from sql import Connection, as_json, one, run, value
+from sql import Connection, as_json, one, rows, run, value
 
 # The variants of rows chosen by the condition, in the field's form; payload only where there is one.
 VARIANTS: LiteralString = """
@@ -40,32 +40,87 @@ RECORD: LiteralString = (
 """
 )
 
-# The row of flag_environments is locked too: whether this is the last enabled strategy there must stay true until the commit.
-LOCK: LiteralString = (
+GET: LiteralString = (
     """
-    SELECT """
+    SELECT ("""
     + RECORD
-    + """ AS record,
-           (SELECT coalesce(json_agg(json_build_object('type', type, 'value', value) ORDER BY type, value), '[]')
-              FROM flag_tags
-             WHERE flag_id = flags.id) AS tags
+    + """)::text
       FROM strategies
-      JOIN flag_environments USING (flag_id, environment)
-      JOIN flags ON flags.id = flag_environments.flag_id
+      JOIN flags ON flags.id = strategies.flag_id
+      JOIN project_environments USING (project_id, environment)
      WHERE strategies.id = %(id)s
-       AND flag_environments.environment = %(environment)s
+       AND environment = %(environment)s
        AND flags.name = %(flag)s
-       AND flags.project_id = %(project)s
-       AND flags.archived_at IS NULL
-       FOR UPDATE OF flag_environments, strategies
+       AND project_id = %(project)s
+       AND archived_at IS NULL
 """
 )
 
 
-def lock(conn: Connection, project: str, flag: str, environment: str, strategy_id: str) -> DictRow | None:
-    """record and tags of a live flag's strategy, locked. None: not of this project, flag and environment."""
-    params = {"id": strategy_id, "project": project, "flag": flag, "environment": environment}
-    return one(conn, LOCK, params)
+def get(conn: Connection, project: str, flag: str, environment: str, strategy_id: str) -> str | None:
+    """The Strategy record as JSON text. None: not of this project, environment and live flag."""
+    return value(conn, GET, {"id": strategy_id, "project": project, "flag": flag, "environment": environment})
+
+
+GET_LIST: LiteralString = (
+    """
+    SELECT (SELECT coalesce(json_agg("""
+    + RECORD
+    + """ ORDER BY sort_order, strategies.created_at, strategies.id), '[]')
+              FROM strategies
+             WHERE flag_id = flags.id
+               AND environment = project_environments.environment)::text
+      FROM flags
+      JOIN project_environments USING (project_id)
+     WHERE flags.name = %(flag)s
+       AND project_id = %(project)s
+       AND archived_at IS NULL
+       AND project_environments.environment = %(environment)s
+"""
+)
+
+
+def get_list(conn: Connection, project: str, flag: str, environment: str) -> str | None:
+    """The Strategy records as JSON text, in their order. None: no such live flag, or the environment is not linked to the project."""
+    return value(conn, GET_LIST, {"project": project, "flag": flag, "environment": environment})
+
+
+READ_MANY: LiteralString = (
+    "SELECT "
+    + RECORD
+    + """ AS record
+      FROM strategies
+      JOIN flags ON flags.id = flag_id
+     WHERE flag_id = %(flag_id)s
+       AND environment = %(environment)s
+     ORDER BY sort_order, strategies.created_at, strategies.id
+"""
+)
+
+
+def read_many(conn: Connection, flag_id: int, environment: str) -> list[dict[str, Any]]:
+    """The Strategy records of a flag in an environment, in their order."""
+    return [row["record"] for row in rows(conn, READ_MANY, {"flag_id": flag_id, "environment": environment})]
+
+
+READ: LiteralString = (
+    """
+    SELECT record, record::text AS body
+      FROM (SELECT """
+    + RECORD
+    + """ AS record
+              FROM strategies
+              JOIN flags ON flags.id = flag_id
+             WHERE strategies.id = %(id)s
+               AND flag_id = %(flag_id)s
+               AND environment = %(environment)s) AS found
+"""
+)
+
+
+def read(conn: Connection, flag_id: int, environment: str, strategy_id: str) -> DictRow | None:
+    """record and body (the same as JSON text) of a strategy. None: not of this flag and environment."""
+    return one(conn, READ, {"id": strategy_id, "flag_id": flag_id, "environment": environment})
 
 
 DISABLE_WITHOUT = """
@@ -89,6 +144,38 @@ DISABLE_WITHOUT = """
 def disable_environment_without(conn: Connection, strategy_id: str) -> bool:
     """Switch the flag's environment off if it is on and this is its last enabled strategy; whether that was so."""
     return run(conn, DISABLE_WITHOUT, {"id": strategy_id}) == 1
+
+
+UPDATE = """
+    UPDATE strategies
+       SET name = %(name)s,
+           title = %(title)s,
+           disabled = %(disabled)s,
+           parameters = %(parameters)s::json,
+           constraints = %(constraints)s::json
+     WHERE id = %(id)s
+"""
+
+
+def update(conn: Connection, strategy: Mapping[str, Any]) -> None:
+    """Make a strategy what its record says, but for its place, its variants and its segments."""
+    params = {key: strategy[key] for key in ("id", "name", "title", "disabled")}
+    params |= {key: as_json(strategy[key]) for key in ("parameters", "constraints")}
+    run(conn, UPDATE, params)
+
+
+ENABLE_ALL = """
+    UPDATE strategies
+       SET disabled = false
+     WHERE flag_id = %(flag_id)s
+       AND environment = %(environment)s
+       AND disabled
+"""
+
+
+def enable_all(conn: Connection, flag_id: int, environment: str) -> None:
+    """Let no strategy of a flag be disabled in an environment."""
+    run(conn, ENABLE_ALL, {"flag_id": flag_id, "environment": environment})
 
 
 DELETE = "DELETE FROM strategies WHERE id = %(id)s"
@@ -179,3 +266,20 @@ ADD_SEGMENT = "INSERT INTO strategy_segments (strategy_id, segment_id) VALUES (%
 def add_segment(conn: Connection, strategy_id: str, segment_id: int) -> None:
     """Limit a strategy to a segment."""
     run(conn, ADD_SEGMENT, {"strategy_id": strategy_id, "segment_id": segment_id})
+
+
+SET_SEGMENTS = """
+    WITH gone AS (
+        DELETE FROM strategy_segments
+         WHERE strategy_id = %(strategy_id)s
+           AND segment_id <> ALL(%(segments)s::integer[])
+    )
+    INSERT INTO strategy_segments (strategy_id, segment_id)
+    SELECT %(strategy_id)s, unnest(%(segments)s::integer[])
+    ON CONFLICT DO NOTHING
+"""
+
+
+def set_segments(conn: Connection, strategy_id: str, segments: Sequence[int]) -> None:
+    """Limit a strategy to these segments and no others."""
+    run(conn, SET_SEGMENTS, {"strategy_id": strategy_id, "segments": list(segments)})

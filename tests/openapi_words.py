@@ -4,6 +4,7 @@ from typing import Any
 
 from blueprints.access import SESSION_COOKIE
 from validators import Body
+from validators.constraints import Constraint
 from validators.events import DeprecatedEventSearch
 from validators.login import Login
 from validators.signup_tokens import SignupTokenUpdate
@@ -32,6 +33,8 @@ BODIES: dict[type[Body], str] = {
     DeprecatedEventSearch: "deprecatedSearchEventsSchema",
     Login: "loginSchema",
     InvitedUser: "createInvitedUserSchema",
+    # These have the names of records.
+    Constraint: "constraintInputSchema",
 }
 
 SECURITY = {

@@ -1,10 +1,50 @@
-"""Who may delete a strategy."""
+"""Who may see strategies, and add, change, order and delete them."""
+
+from tests.access import Props
+from tests.world import Caller, World
 
 TABLE = """
     route                                                                                                                project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                   default  200    200  200     200   200  200    403     403       401
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                   hermes   200    200  200     200   200  200    403     403       401
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                   apollo   200    200  404     200   200  200    403     403       401
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                   nowhere  404    404  404     404   404  404    403     403       401
+
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                  default  200    200  403     403   403  200    403     403       401
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                  hermes   200    403  403     403   403  200    403     403       401
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                  apollo   200    403  403     200   200  200    403     403       401
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                  nowhere  404    403  403     403   403  404    403     403       401
+
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     default  200    200  200     200   200  200    403     403       401
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     hermes   200    200  200     200   200  200    403     403       401
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     apollo   200    200  404     200   200  200    403     403       401
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     nowhere  404    404  404     404   404  404    403     403       401
+
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     default  200    200  403     403   403  200    403     403       401
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     hermes   200    403  403     403   403  200    403     403       401
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     apollo   200    403  403     200   200  200    403     403       401
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     nowhere  404    403  403     403   403  404    403     403       401
 
     DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>  default  200    200  403     403   403  200    403     403       401
     DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>  hermes   200    403  403     403   403  200    403     403       401
     DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>  apollo   200    403  403     200   200  200    403     403       401
     DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>  nowhere  404    403  403     403   403  404    403     403       401
+
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/set-sort-order   default  200    200  403     403   403  200    403     403       401
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/set-sort-order   hermes   200    403  403     403   403  200    403     403       401
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/set-sort-order   apollo   200    403  403     200   200  200    403     403       401
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/set-sort-order   nowhere  404    403  403     403   403  404    403     403       401
 """
+
+STRATEGIES = "/api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies"
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """A strategy to add, a change, and an order of none."""
+    bodies = {
+        f"POST {STRATEGIES}": {"name": "default"},
+        f"PUT {STRATEGIES}/<strategy_id>": {"title": "another"},
+        f"POST {STRATEGIES}/set-sort-order": [],
+    }
+    return Props(bodies=bodies)
