@@ -32,6 +32,7 @@ from blueprints import (
     tag_types,
     tags,
     users,
+    variants,
 )
 
 ALL = (
@@ -55,6 +56,7 @@ ALL = (
     flag_favorites.bp,  # /api/admin/projects/…/features/…/favorites
     flag_environments.bp,  # /api/admin/projects/…/features/…/environments/…, /api/admin/projects/…/bulk_features
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
+    variants.bp,  # /api/admin/projects/…/features/…/environments/…/variants, /api/admin/projects/…/features/…/variants-batch
     projects.bp,  # /api/admin/projects
     project_lifecycle.bp,  # /api/admin/projects/archive, /api/admin/projects/revive
     project_favorites.bp,  # /api/admin/projects/…/favorites

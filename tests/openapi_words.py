@@ -9,6 +9,7 @@ from validators.events import DeprecatedEventSearch
 from validators.login import Login
 from validators.signup_tokens import SignupTokenUpdate
 from validators.users import InvitedUser
+from validators.variants import Variant
 
 ABOUT = """Administration of feature flags, compatible with the Unleash admin API.
 
@@ -35,6 +36,7 @@ BODIES: dict[type[Body], str] = {
     InvitedUser: "createInvitedUserSchema",
     # These have the names of records.
     Constraint: "constraintInputSchema",
+    Variant: "variantInputSchema",
 }
 
 SECURITY = {

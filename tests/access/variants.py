@@ -1,0 +1,41 @@
+"""Who may see the variants of flags, and change them."""
+
+from tests.access import Props
+from tests.world import Caller, World
+
+TABLE = """
+    route                                                                                               project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants    default  200    200  200     200   200  200    403     403       401
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants    hermes   200    200  200     200   200  200    403     403       401
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants    apollo   200    200  404     200   200  200    403     403       401
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants    nowhere  404    404  404     404   404  404    403     403       401
+
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants    default  200    200  403     403   403  200    403     403       401
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants    hermes   200    403  403     403   403  200    403     403       401
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants    apollo   200    403  403     200   200  200    403     403       401
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants    nowhere  404    403  403     403   403  404    403     403       401
+
+    PATCH /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants  default  200    200  403     403   403  200    403     403       401
+    PATCH /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants  hermes   200    403  403     403   403  200    403     403       401
+    PATCH /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants  apollo   200    403  403     200   200  200    403     403       401
+    PATCH /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants  nowhere  404    403  403     403   403  404    403     403       401
+
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/variants-batch                         default  200    200  403     403   403  200    403     403       401
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/variants-batch                         hermes   200    403  403     403   403  200    403     403       401
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/variants-batch                         apollo   200    403  403     200   200  200    403     403       401
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/variants-batch                         nowhere  404    403  403     403   403  404    403     403       401
+"""
+
+FLAG = "/api/admin/projects/<project_id>/features/<feature_name>"
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """One variant, in each of the ways that there are."""
+    blue = {"name": "blue", "weight": 1000}
+    bodies = {
+        f"PUT {FLAG}/environments/<environment>/variants": [blue],
+        f"PATCH {FLAG}/environments/<environment>/variants": [{"op": "add", "path": "/-", "value": blue}],
+        f"PUT {FLAG}/variants-batch": {"variants": [blue], "environments": ["development"]},
+    }
+    return Props(bodies=bodies)
