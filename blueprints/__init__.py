@@ -4,6 +4,7 @@ from blueprints import (
     account,
     api_tokens,
     context_fields,
+    dependencies,
     documentation,
     events,
     feature_search,
@@ -57,6 +58,7 @@ ALL = (
     flag_environments.bp,  # /api/admin/projects/…/features/…/environments/…, /api/admin/projects/…/bulk_features
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
     variants.bp,  # /api/admin/projects/…/features/…/environments/…/variants, /api/admin/projects/…/features/…/variants-batch
+    dependencies.bp,  # /api/admin/projects/…/features/…/dependencies, …/parents, …/parent-variants
     projects.bp,  # /api/admin/projects
     project_lifecycle.bp,  # /api/admin/projects/archive, /api/admin/projects/revive
     project_favorites.bp,  # /api/admin/projects/…/favorites
