@@ -146,6 +146,15 @@ def test_what_there_was_too_much_of_may_stay(world, alice):
     refused(put(alice, strategy, {"constraints": [CONSTRAINT] * 36}))
 
 
+def test_a_strategy_is_not_changed_from_elsewhere(world, alice):
+    strategy = world.strategy(tagged_flag(world), title="old")
+    world.flag("g")
+    before, since = seen(alice, strategy), world.last_event_id()
+    for place in ({"flag": "g"}, {"environment": "production"}):
+        refused(put(alice, strategy, {"title": "new"}, **place), 404, "NotFoundError")
+    assert (seen(alice, strategy), world.events(since)) == (before, [])
+
+
 @pytest.mark.parametrize(
     ("on", "is_disabled", "others_disabled", "goes_off"),
     [
