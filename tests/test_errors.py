@@ -52,7 +52,7 @@ def test_a_path_that_is_not_ours_is_not_there(alice, stranger, path):
         (OVERVIEW, "GET, HEAD"),
         ("/api/admin/events/search", "POST"),
         ("/api/admin/invite-link/tokens/x", "GET, HEAD, PUT"),
-        ("/api/admin/projects/x/features/x/environments/x/strategies/x", "DELETE"),
+        ("/api/admin/projects/x/features/x/environments/x/strategies/x", "DELETE, GET, HEAD, PUT"),
         ("/health", "GET, HEAD"),
     ],
 )
