@@ -6,6 +6,7 @@ from blueprints import (
     context_fields,
     dependencies,
     documentation,
+    environments,
     events,
     feature_search,
     flag_environments,
@@ -21,6 +22,7 @@ from blueprints import (
     login,
     permissions,
     personal_tokens,
+    project_environments,
     project_favorites,
     project_lifecycle,
     projects,
@@ -60,6 +62,8 @@ ALL = (
     variants.bp,  # /api/admin/projects/…/features/…/environments/…/variants, /api/admin/projects/…/features/…/variants-batch
     dependencies.bp,  # /api/admin/projects/…/features/…/dependencies, …/parents, …/parent-variants
     projects.bp,  # /api/admin/projects
+    project_environments.bp,  # /api/admin/projects/…/environments, /api/admin/environments/project
+    environments.bp,  # /api/admin/environments
     project_lifecycle.bp,  # /api/admin/projects/archive, /api/admin/projects/revive
     project_favorites.bp,  # /api/admin/projects/…/favorites
     login.bp,  # /auth

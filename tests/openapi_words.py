@@ -115,6 +115,22 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         "The strategy is not of this project, flag and environment, or the project is hidden from the caller.",
         "No such strategy belongs to this flag in this project and environment.",
     ),
+    ("environments.create_environment", 409): (
+        "The name is taken.",
+        "name: an environment with this name exists already",
+        "NameExistsError",
+    ),
+    ("environments.delete_environment", 409): ("The environment is protected.", "The environment is protected and cannot be deleted."),
+    ("project_environments.add_project_environment", 404): (
+        "The project is archived, unknown or hidden, or there is no such environment.",
+        "environment: there is no environment of that name",
+    ),
+    ("project_environments.add_project_environment", 409): (
+        "The project has the environment already.",
+        "environment: the project has this environment already",
+        "NameExistsError",
+    ),
+    ("project_environments.set_default_strategy", 400): (DOES_NOT_FIT, "name: must be flexibleRollout"),
     ("projects.create_project", 400): (DOES_NOT_FIT, "environments: there is no environment staging"),
     ("projects.create_project", 409): (
         "The id is taken, maybe by an archived project.",

@@ -1,0 +1,29 @@
+"""Who may see environments: everybody; who may change them: whoever administers."""
+
+from sql import environments
+from tests.access import Props
+from tests.world import Caller, World
+
+TABLE = """
+    route                                             project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    GET /api/admin/environments                       -        200    200  200     200   200  200    403     403       401
+    GET /api/admin/environments/<name>                -        200    200  200     200   200  200    403     403       401
+    POST /api/admin/environments                      -        201    403  403     403   403  201    403     403       401
+    PUT /api/admin/environments/update/<name>         -        200    403  403     403   403  200    403     403       401
+    DELETE /api/admin/environments/<name>             -        200    403  403     403   403  200    403     403       401
+    POST /api/admin/environments/<name>/on            -        204    403  403     403   403  204    403     403       401
+    POST /api/admin/environments/<name>/off           -        204    403  403     403   403  204    403     403       401
+    PUT /api/admin/environments/sort-order            -        200    403  403     403   403  200    403     403       401
+"""
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+    """An environment that is to be changed, and one that is to be made."""
+    environments.insert(world.conn, "staging", "preproduction")
+    bodies = {
+        "POST /api/admin/environments": {"name": "qa", "type": "test"},
+        "PUT /api/admin/environments/update/<name>": {"type": "test"},
+        "PUT /api/admin/environments/sort-order": {"staging": 7},
+    }
+    return Props(words={"*": {"name": "staging"}}, bodies=bodies)
