@@ -663,6 +663,34 @@ END $$;
 CREATE TRIGGER keep_past_group_user AFTER DELETE ON group_users
     FOR EACH ROW EXECUTE FUNCTION keep_past_group_user();
 
+-- Until when an environment was of a type: it then was of another, or was no more. No foreign key: events of an environment outlive it.
+CREATE TABLE past_environment_types (
+    environment  text NOT NULL,
+    type         text NOT NULL,
+    ended_at     timestamptz NOT NULL
+);
+CREATE INDEX past_environment_types_environment_idx ON past_environment_types (environment);
+
+CREATE FUNCTION keep_past_environment_type() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' OR new.type <> old.type THEN
+        INSERT INTO past_environment_types VALUES (old.name, old.type, now());
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER keep_past_environment_type AFTER DELETE OR UPDATE OF type ON environments
+    FOR EACH ROW EXECUTE FUNCTION keep_past_environment_type();
+
+-- Of which type each environment was when: after started_at, up to and including ended_at, so that what ended it counts for it. Null: still.
+CREATE VIEW environment_types AS
+    SELECT environment,
+           type,
+           coalesce(lag(ended_at) OVER (PARTITION BY environment ORDER BY ended_at), '-infinity') AS started_at,
+           ended_at
+      FROM (SELECT environment, type, ended_at FROM past_environment_types
+         UNION ALL
+            SELECT name, type, NULL FROM environments) AS types;
+
 -- When each flag was stale or archived; ended_at null: it still is.
 CREATE VIEW flag_states AS
     SELECT id AS flag_id, 'stale' AS state, stale_since AS started_at, NULL::timestamptz AS ended_at

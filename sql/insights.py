@@ -154,13 +154,16 @@ METRICS: LiteralString = """
     )
 """
 
+# Our choice: an event counts for the type that its environment had then.
 ENVIRONMENTS: LiteralString = """
     , environment_type_trends AS (
-        SELECT iso(until) AS date, week, environments.type AS "environmentType", count(*) AS "totalUpdates"
+        SELECT iso(until) AS date, week, environment_types.type AS "environmentType", count(*) AS "totalUpdates"
           FROM weeks
           JOIN events ON events.created_at BETWEEN since AND until
-          JOIN environments ON environments.name = events.environment
-         GROUP BY week, until, environments.type
+          JOIN environment_types ON environment_types.environment = events.environment
+                                AND environment_types.started_at < events.created_at
+                                AND (environment_types.ended_at IS NULL OR environment_types.ended_at >= events.created_at)
+         GROUP BY week, until, environment_types.type
     )
 """
 
