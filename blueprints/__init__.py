@@ -22,6 +22,7 @@ from blueprints import (
     login,
     permissions,
     personal_tokens,
+    project_access,
     project_environments,
     project_favorites,
     project_lifecycle,
@@ -63,6 +64,7 @@ ALL = (
     dependencies.bp,  # /api/admin/projects/…/features/…/dependencies, …/parents, …/parent-variants
     projects.bp,  # /api/admin/projects
     project_environments.bp,  # /api/admin/projects/…/environments, /api/admin/environments/project
+    project_access.bp,  # /api/admin/projects/…/access
     environments.bp,  # /api/admin/environments
     project_lifecycle.bp,  # /api/admin/projects/archive, /api/admin/projects/revive
     project_favorites.bp,  # /api/admin/projects/…/favorites

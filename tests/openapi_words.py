@@ -131,6 +131,10 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         "NameExistsError",
     ),
     ("project_environments.set_default_strategy", 400): (DOES_NOT_FIT, "name: must be flexibleRollout"),
+    **{
+        (f"project_access.{operation}", 409): ("This is the last owner.", "This is the last owner of the project.")
+        for operation in ("set_user_roles", "remove_user_roles", "set_group_roles", "remove_group_roles")
+    },
     ("projects.create_project", 400): (DOES_NOT_FIT, "environments: there is no environment staging"),
     ("projects.create_project", 409): (
         "The id is taken, maybe by an archived project.",

@@ -1,0 +1,50 @@
+"""Who may give roles in a project: who may change the project."""
+
+from sql import groups
+from tests.access import Props
+from tests.world import Caller, World
+
+TABLE = """
+    route                                                                   project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+
+    POST /api/admin/projects/<project_id>/access                            default  200    200  403     403   403  200    403     403       401
+    POST /api/admin/projects/<project_id>/access                            hermes   200    403  403     403   403  200    403     403       401
+    POST /api/admin/projects/<project_id>/access                            apollo   200    403  403     200   403  200    403     403       401
+    POST /api/admin/projects/<project_id>/access                            nowhere  404    403  403     403   403  404    403     403       401
+    PUT /api/admin/projects/<project_id>/access                             default  200    200  403     403   403  200    403     403       401
+    PUT /api/admin/projects/<project_id>/access                             hermes   200    403  403     403   403  200    403     403       401
+    PUT /api/admin/projects/<project_id>/access                             apollo   200    403  403     200   403  200    403     403       401
+    PUT /api/admin/projects/<project_id>/access                             nowhere  404    403  403     403   403  404    403     403       401
+    PUT /api/admin/projects/<project_id>/access/users/<user_id>/roles       default  200    200  403     403   403  200    403     403       401
+    PUT /api/admin/projects/<project_id>/access/users/<user_id>/roles       hermes   200    403  403     403   403  200    403     403       401
+    PUT /api/admin/projects/<project_id>/access/users/<user_id>/roles       apollo   200    403  403     200   403  200    403     403       401
+    PUT /api/admin/projects/<project_id>/access/users/<user_id>/roles       nowhere  404    403  403     403   403  404    403     403       401
+    DELETE /api/admin/projects/<project_id>/access/users/<user_id>/roles    default  200    200  403     403   403  200    403     403       401
+    DELETE /api/admin/projects/<project_id>/access/users/<user_id>/roles    hermes   200    403  403     403   403  200    403     403       401
+    DELETE /api/admin/projects/<project_id>/access/users/<user_id>/roles    apollo   200    403  403     200   403  200    403     403       401
+    DELETE /api/admin/projects/<project_id>/access/users/<user_id>/roles    nowhere  404    403  403     403   403  404    403     403       401
+    PUT /api/admin/projects/<project_id>/access/groups/<group_id>/roles     default  200    200  403     403   403  200    403     403       401
+    PUT /api/admin/projects/<project_id>/access/groups/<group_id>/roles     hermes   200    403  403     403   403  200    403     403       401
+    PUT /api/admin/projects/<project_id>/access/groups/<group_id>/roles     apollo   200    403  403     200   403  200    403     403       401
+    PUT /api/admin/projects/<project_id>/access/groups/<group_id>/roles     nowhere  404    403  403     403   403  404    403     403       401
+    DELETE /api/admin/projects/<project_id>/access/groups/<group_id>/roles  default  200    200  403     403   403  200    403     403       401
+    DELETE /api/admin/projects/<project_id>/access/groups/<group_id>/roles  hermes   200    403  403     403   403  200    403     403       401
+    DELETE /api/admin/projects/<project_id>/access/groups/<group_id>/roles  apollo   200    403  403     200   403  200    403     403       401
+    DELETE /api/admin/projects/<project_id>/access/groups/<group_id>/roles  nowhere  404    403  403     403   403  404    403     403       401
+"""
+
+
+def furnish(world: World, cast: dict[str, Caller]) -> Props:
+    """A group without roles, and the role Member for Victor."""
+    group = groups.insert(world.conn, "a group")
+    access = "/api/admin/projects/<project_id>/access"
+    victor, olga, max = (cast[name].id for name in ("victor", "olga", "max"))
+    # Who owns and who is a member stays so: what is refused is refused for the caller's sake.
+    everybody = [{"id": 4, "users": [olga], "groups": []}, {"id": 5, "users": [max, victor], "groups": [group]}]
+    bodies = {
+        f"POST {access}": {"roles": [5], "users": [victor], "groups": [group]},
+        f"PUT {access}": {"roles": everybody},
+        f"PUT {access}/users/<user_id>/roles": {"roles": [5]},
+        f"PUT {access}/groups/<group_id>/roles": {"roles": [5]},
+    }
+    return Props(words={"*": {"user_id": victor, "group_id": group}}, bodies=bodies)
