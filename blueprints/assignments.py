@@ -48,14 +48,12 @@ def replace(
     conn: Connection, actor: Actor, project_id: str, before: set[Assignment], after: set[Assignment], *, keep_owner: bool = False
 ) -> bool:
     """Let what was become what is to be; whether that is another thing. keep_owner: 409 when a project that has an owner would lose it."""
-    changed = before ^ after
-    # Our choice: who may not give a role may not take it away either. Otherwise he could drive the owners out.
-    if not actor.is_admin and project_assignments.beyond(conn, project_id, actor.user_id, {it.role for it in changed}):
-        raise Forbidden("You may give and take away only roles whose permissions you hold in this project.")
+    if not actor.is_admin and project_assignments.beyond(conn, project_id, actor.user_id, {it.role for it in after - before}):
+        raise Forbidden("You may give only roles whose permissions you hold in this project.")
     if keep_owner and has_owner(before) and not has_owner(after):
         raise Conflict("This is the last owner of the project.")
     project_assignments.replace(conn, project_id, before, after)
-    return bool(changed)
+    return before != after
 
 
 def has_owner(assignments: Iterable[Assignment]) -> bool:

@@ -18,6 +18,10 @@ bp = Blueprint("project_access", __name__)
 # Our choice: who may change the project, or was given the right to change this.
 WRITE = ("UPDATE_PROJECT", "PROJECT_USER_ACCESS_WRITE")
 
+# The events, by whose roles they were.
+UPDATED = {"user": "project-access-user-roles-updated", "group": "project-access-group-roles-updated"}
+DELETED = {"user": "project-access-user-roles-deleted", "group": "project-access-group-roles-deleted"}
+
 
 @bp.post("/api/admin/projects/<project_id>/access")
 @operation(body=GrantAccess, refuses=(401, 403, 404, 415))
@@ -46,7 +50,7 @@ def replace_project_access(project_id: str) -> Response:
     """Set all roles in a project.
 
     Whoever is not named has none afterwards. An assignment that stays keeps its date. No owner is demanded. Who neither administers nor
-    owns the project can give and take away only roles whose permissions he holds in it.
+    owns the project can give only roles whose permissions he holds in it.
     """
     with transaction() as conn:
         actor = require(conn, *WRITE, project=project_id)
@@ -124,7 +128,7 @@ def set_roles(conn: Connection, actor: Actor, project_id: str, holder: Literal["
     after = before - had | {Assignment(role, holder, holder_id) for role in roles}
     if assignments.replace(conn, actor, project_id, before, after, keep_owner=True):
         was, now = ({"roles": held, f"{holder}Id": holder_id} for held in (assignments.roles_of(had), sorted(set(roles))))
-        events.record(conn, f"project-access-{holder}-roles-updated", actor, project=project_id, data=now, pre_data=was)
+        events.record(conn, UPDATED[holder], actor, project=project_id, data=now, pre_data=was)
 
 
 def remove_roles(conn: Connection, actor: Actor, project_id: str, holder: Literal["user", "group"], holder_id: int) -> None:
@@ -134,4 +138,4 @@ def remove_roles(conn: Connection, actor: Actor, project_id: str, holder: Litera
     had = assignments.of_holder(before, holder, holder_id)
     if assignments.replace(conn, actor, project_id, before, before - had, keep_owner=True):
         was = {"roles": assignments.roles_of(had), f"{holder}Id": holder_id}
-        events.record(conn, f"project-access-{holder}-roles-deleted", actor, project=project_id, pre_data=was)
+        events.record(conn, DELETED[holder], actor, project=project_id, pre_data=was)
