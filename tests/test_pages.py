@@ -83,7 +83,7 @@ def test_the_readme_shows_each_of_the_nine_operations():
 def test_the_readme_begins_with_one_sentence_and_keeps_its_order():
     text = README.read_text(encoding="utf-8")
     titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert titles == ["Start", "Nine operations", "Settings", "Upgrading", "Backup"]
+    assert titles == ["Start", "Nine operations", "Administration", "Settings", "Upgrading", "Backup"]
     first = text.split("\n\n")[1].replace("\n", " ")
     assert first.endswith(".")
     assert first.count(". ") == 0
