@@ -10,6 +10,7 @@ from blueprints import (
     events,
     feature_search,
     flag_environments,
+    flag_export,
     flag_favorites,
     flag_lifecycle,
     flag_moves,
@@ -59,6 +60,7 @@ ALL = (
     flag_tags.bp,  # /api/admin/features/…/tags
     flag_favorites.bp,  # /api/admin/projects/…/features/…/favorites
     flag_environments.bp,  # /api/admin/projects/…/features/…/environments/…, /api/admin/projects/…/bulk_features
+    flag_export.bp,  # /api/admin/features-batch/export
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
     variants.bp,  # /api/admin/projects/…/features/…/environments/…/variants, /api/admin/projects/…/features/…/variants-batch
     dependencies.bp,  # /api/admin/projects/…/features/…/dependencies, …/parents, …/parent-variants
