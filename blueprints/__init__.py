@@ -12,6 +12,7 @@ from blueprints import (
     flag_environments,
     flag_export,
     flag_favorites,
+    flag_import,
     flag_lifecycle,
     flag_moves,
     flag_tags,
@@ -61,6 +62,7 @@ ALL = (
     flag_favorites.bp,  # /api/admin/projects/…/features/…/favorites
     flag_environments.bp,  # /api/admin/projects/…/features/…/environments/…, /api/admin/projects/…/bulk_features
     flag_export.bp,  # /api/admin/features-batch/export
+    flag_import.bp,  # /api/admin/features-batch
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
     variants.bp,  # /api/admin/projects/…/features/…/environments/…/variants, /api/admin/projects/…/features/…/variants-batch
     dependencies.bp,  # /api/admin/projects/…/features/…/dependencies, …/parents, …/parent-variants

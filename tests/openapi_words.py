@@ -209,6 +209,15 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         "email: a user with this e-mail address exists already",
         "NameExistsError",
     ),
+    ("flag_import.import_flags", 400): (
+        "The document does not fit, or there are errors, as the validation of an import finds them. Nothing is imported.",
+        "There are no such types of strategies: ours",
+    ),
+    ("flag_import.import_flags", 409): (
+        "A flag or strategy of the document was made by somebody else while it was imported. Nothing is imported.",
+        "data.features: a flag of one of these names was made while this was imported",
+        "NameExistsError",
+    ),
 }
 
 # By media type: what the answer is, and its schema.

@@ -1,4 +1,4 @@
-"""Who may export the flags of a project: who may see it."""
+"""Who may export flags, ask what an import would meet, and import: export and the question are open to who may see the project."""
 
 from tests.access import Props
 from tests.world import Caller, World
@@ -10,9 +10,25 @@ TABLE = """
     POST /api/admin/features-batch/export    hermes   200    200  200     200   200  200    403     403       401
     POST /api/admin/features-batch/export    apollo   200    200  404     200   200  200    403     403       401
     POST /api/admin/features-batch/export    nowhere  404    404  404     404   404  404    403     403       401
+    POST /api/admin/features-batch/validate  default  200    200  200     200   200  200    403     403       401
+    POST /api/admin/features-batch/validate  hermes   200    200  200     200   200  200    403     403       401
+    POST /api/admin/features-batch/validate  apollo   200    200  404     200   200  200    403     403       401
+    POST /api/admin/features-batch/validate  nowhere  404    404  404     404   404  404    403     403       401
+    POST /api/admin/features-batch/import    default  200    200  403     403   403  200    403     403       401
+    POST /api/admin/features-batch/import    hermes   200    403  403     403   403  200    403     403       401
+    POST /api/admin/features-batch/import    apollo   200    403  403     200   200  200    403     403       401
+    POST /api/admin/features-batch/import    nowhere  404    403  403     403   403  404    403     403       401
 """
+
+DOCUMENT = {"features": [], "featureStrategies": [], "tagTypes": []}
 
 
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """The environment, for each project."""
-    return Props(bodies={"POST /api/admin/features-batch/export": lambda project: {"project": project, "environment": "development"}})
+    """A document without a flag, for each project."""
+
+    def to(project: str) -> dict[str, object]:
+        return {"project": project, "environment": "development", "data": DOCUMENT}
+
+    path = "POST /api/admin/features-batch"
+    exported = {f"{path}/export": lambda project: {"project": project, "environment": "development"}}
+    return Props(bodies=exported | {f"{path}/validate": to, f"{path}/import": to})
