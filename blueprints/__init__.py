@@ -3,6 +3,7 @@
 from blueprints import (
     account,
     api_tokens,
+    constraints,
     context_fields,
     dependencies,
     documentation,
@@ -30,6 +31,8 @@ from blueprints import (
     project_lifecycle,
     projects,
     roles,
+    segment_strategies,
+    segments,
     service_accounts,
     signup,
     signup_tokens,
@@ -52,6 +55,9 @@ ALL = (
     feature_search.bp,  # /api/admin/search/features
     flag_types.bp,  # /api/admin/feature-types
     context_fields.bp,  # /api/admin/context
+    segments.bp,  # /api/admin/segments
+    segment_strategies.bp,  # /api/admin/segments/strategies, /api/admin/segments/…/strategies
+    constraints.bp,  # /api/admin/constraints/validate
     tag_types.bp,  # /api/admin/tag-types
     tags.bp,  # /api/admin/tags
     strategy_types.bp,  # /api/admin/strategies

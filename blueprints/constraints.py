@@ -1,0 +1,38 @@
+"""Constraints on their own, to ask whether they would do (neighbours.md 3.16)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Blueprint, Response, abort
+
+from blueprints.access import require
+from blueprints.contract import operation
+from blueprints.respond import empty_response
+from blueprints.targeting import illegal, too_many
+from sql import Connection, connection, targeting
+from validators import load
+from validators.constraints import Constraint
+
+bp = Blueprint("constraints", __name__)
+
+
+@bp.post("/api/admin/constraints/validate")
+@operation(body=Constraint, status=204, refuses=(400, 401, 403, 415))
+def validate_constraint() -> Response:
+    """Check a constraint.
+
+    Whether a strategy or a segment could have it.
+    """
+    with connection() as conn:
+        require(conn)
+        check(conn, load(Constraint()))
+    return empty_response(204)
+
+
+def check(conn: Connection, constraint: Mapping[str, Any]) -> None:
+    """400 unless it asks about a context field that exists, for its legal values, and no more of them than the setting allows."""
+    legal = targeting.legal_values(conn, [constraint["contextName"]])
+    problems = [*too_many([constraint], ()), *illegal([constraint], legal)]
+    if problems:
+        # In a list of one it has a place, and here none.
+        abort(400, "; ".join(problem.replace("constraints.0.", "", 1).replace("constraints.0:", "values:", 1) for problem in problems))
