@@ -1,0 +1,321 @@
+"""Segments: changed and deleted, alone and at once, and what the log says of it (neighbours.md 3.16)."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from flask import Flask
+
+from sql import Connection, connect, context_fields, segments, strategies, targeting, value
+from tests.event_log import event, events
+from tests.test_hostile_inputs import fingerprint
+from tests.test_races import at_once, at_the_gate, wait_for
+from tests.test_segments import ASKED, KEPT, PATH, curator, limit, make, stored
+from tests.world import World, refused
+
+
+def used(world: World, segment: int, flag: str = "checkout", project: str = "default", **fields: str) -> str:
+    """A strategy of a new flag that has the segment."""
+    strategy = world.strategy(world.flag(flag, project, **fields))
+    strategies.add_segment(world.conn, strategy, segment)
+    return strategy
+
+
+def body(name: str = "Beta", **said: object) -> dict[str, object]:
+    """A body of a change."""
+    return {"name": name, "constraints": [ASKED]} | said
+
+
+# Changing one
+
+
+def test_a_change_replaces_the_segment(world, alice, eve, apollo, conn):
+    segment = make(alice, description="Before")
+    before = alice.get(f"{PATH}/{segment}").json
+    since = world.last_event_id()
+    answer = eve.put(f"{PATH}/{segment}", json={"name": " Gamma ", "constraints": [], "project": apollo})
+    assert (answer.status_code, answer.data) == (204, b"")
+    after = eve.get(f"{PATH}/{segment}").json
+    # Without a description it has none; who made it stays.
+    assert after == before | {"name": "Gamma", "description": None, "constraints": [], "project": apollo}
+    row = {"id": segment, "name": "Gamma", "description": None, "project_id": apollo, "constraints": [], "created_by": alice.email}
+    assert stored(conn, segment) == row
+    assert events(world, since) == [event("segment-updated", eve, data=after, pre_data=before, project=apollo)]
+
+
+def test_a_segment_of_a_project_becomes_one_for_all(world, alice, apollo):
+    segment = make(alice, project=apollo)
+    before = alice.get(f"{PATH}/{segment}").json
+    since = world.last_event_id()
+    assert alice.put(f"{PATH}/{segment}", json=body()).status_code == 204
+    after = alice.get(f"{PATH}/{segment}").json
+    assert before == after | {"project": apollo}
+    assert events(world, since) == [event("segment-updated", alice, data=after, pre_data=before)]
+
+
+def test_a_change_that_changes_nothing_records_nothing(world, alice, apollo, conn):
+    segment, other = make(alice, description="Same", project=apollo), make(alice, "Other")
+    since, before = world.last_event_id(), fingerprint(conn)
+    for constraint in (ASKED, KEPT):
+        said = body(description="Same", project=apollo, constraints=[constraint])
+        assert alice.put(f"{PATH}/{segment}", json=said).status_code == 204
+    assert alice.put(f"{PATH}/{other}", json=body(" Other ", project=None)).status_code == 204
+    assert (world.events(since), fingerprint(conn)) == ([], before)
+
+
+def test_a_name_that_is_taken_stays_with_whom_it_is(world, alice, conn):
+    make(alice, "Taken")
+    segment = make(alice)
+    since, before = world.last_event_id(), fingerprint(conn)
+    refused(alice.put(f"{PATH}/{segment}", json=body("Taken")), 409, "NameExistsError")
+    assert (world.events(since), fingerprint(conn)) == ([], before)
+
+
+def test_a_misfit_changes_nothing(world, alice, conn):
+    segment = make(alice)
+    since, before = world.last_event_id(), fingerprint(conn)
+    path = f"{PATH}/{segment}"
+    refused(alice.put(path, data="x", content_type="text/plain"), 415, "ContentTypeError")
+    for said in (
+        {},
+        {"name": "x"},
+        {"constraints": []},
+        body(id=segment),
+        body(project="nowhere"),
+        body(constraints=[ASKED | {"contextName": "x"}]),
+    ):
+        refused(alice.put(path, json=said))
+    # What is wrong with the body comes before whether there is such a segment.
+    refused(alice.put(f"{PATH}/999", json={}))
+    assert (world.events(since), fingerprint(conn)) == ([], before)
+
+
+def test_constraints_are_checked_again_when_they_are_written(alice, conn):
+    context_fields.insert(conn, "plan")
+    plan = {"contextName": "plan", "operator": "IN", "values": ["free"]}
+    segment = make(alice, constraints=[plan])
+    context_fields.delete(conn, "plan")
+    assert alice.get(f"{PATH}/{segment}").json["constraints"][0]["contextName"] == "plan"
+    message = refused(alice.put(f"{PATH}/{segment}", json=body(constraints=[plan])))
+    assert message == "constraints.0.contextName: must be a context field that exists"
+
+
+def test_a_change_may_keep_what_is_too_many_but_not_add_to_it(app, world, alice, conn, monkeypatch):
+    of = [ASKED | {"values": [str(number) for number in range(count)]} for count in range(6)]
+    segment = make(alice, constraints=[of[4], of[4]])
+    limit(app, monkeypatch, MAX_CONSTRAINTS=1, MAX_CONSTRAINT_VALUES=3, MAX_SEGMENT_VALUES=6)
+    assert alice.put(f"{PATH}/{segment}", json=body("Kept", constraints=[of[4], of[4]])).status_code == 204
+    since, before = world.last_event_id(), fingerprint(conn)
+    for constraints, message in (
+        ([of[1]] * 3, "constraints: must be at most 2"),
+        ([of[5], of[1]], "constraints.0.values: must be at most 4"),
+    ):
+        assert refused(alice.put(f"{PATH}/{segment}", json=body(constraints=constraints))) == message
+    assert (world.events(since), fingerprint(conn)) == ([], before)
+    limit(app, monkeypatch, MAX_CONSTRAINTS=9)
+    message = refused(alice.put(f"{PATH}/{segment}", json=body(constraints=[of[3]] * 3)))
+    assert message == "constraints: must have at most 8 values together"
+    assert alice.put(f"{PATH}/{segment}", json=body(constraints=[of[3]])).status_code == 204
+    assert "at most 6 values" in refused(alice.put(f"{PATH}/{segment}", json=body(constraints=[of[3], of[3], of[1]])))
+
+
+def test_a_segment_kept_without_values_can_be_changed(alice, conn):
+    segment = segments.insert(conn, "old", [{"contextName": "userId", "operator": "IN"}])
+    assert alice.put(f"{PATH}/{segment}", json=body()).status_code == 204
+
+
+# One that is used
+
+
+def test_a_used_segment_cannot_be_deleted(world, alice, conn):
+    segment = make(alice)
+    used(world, segment)
+    since, before = world.last_event_id(), fingerprint(conn)
+    assert refused(alice.delete(f"{PATH}/{segment}"), 409, "ConflictError") == "The segment is used by 1 strategy."
+    assert (world.events(since), fingerprint(conn)) == ([], before)
+    used(world, segment, "archived", archived_at="2026-01-01T00:00:00Z")
+    assert refused(alice.delete(f"{PATH}/{segment}"), 409, "ConflictError") == "The segment is used by 2 strategies."
+
+
+def test_archived_flags_keep_their_segments(world, alice):
+    segment = make(alice)
+    used(world, segment, archived_at="2026-01-01T00:00:00Z")
+    refused(alice.delete(f"{PATH}/{segment}"), 409, "ConflictError")
+
+
+def test_a_segment_does_not_leave_strategies_of_other_projects(world, alice, apollo, conn):
+    segment = make(alice)
+    used(world, segment)
+    used(world, segment, "rocket", apollo)
+    since, before = world.last_event_id(), fingerprint(conn)
+    for project in ("default", apollo):
+        message = refused(alice.put(f"{PATH}/{segment}", json=body(project=project)), 409, "ConflictError")
+        assert message == "The segment is used by 1 strategy of other projects."
+    assert (world.events(since), fingerprint(conn)) == ([], before)
+    # Its other properties can change, and it can go where all that use it are.
+    assert alice.put(f"{PATH}/{segment}", json=body("Gamma")).status_code == 204
+    conn.execute("DELETE FROM flags WHERE project_id = 'apollo'")
+    assert alice.put(f"{PATH}/{segment}", json=body(project="default")).status_code == 204
+    refused(alice.put(f"{PATH}/{segment}", json=body(project=apollo)), 409, "ConflictError")
+    assert alice.put(f"{PATH}/{segment}", json=body()).status_code == 204
+
+
+# Deleting one
+
+
+def test_a_deleted_segment_is_gone_and_recorded(world, alice, eve, apollo, conn):
+    shared, owned = make(alice, "shared"), make(alice, "owned", project=apollo)
+    before = {segment: alice.get(f"{PATH}/{segment}").json for segment in (shared, owned)}
+    since = world.last_event_id()
+    for segment in (shared, owned):
+        answer = eve.delete(f"{PATH}/{segment}")
+        assert (answer.status_code, answer.data) == (204, b"")
+        assert stored(conn, segment) is None
+        refused(eve.delete(f"{PATH}/{segment}"), 404, "NotFoundError")
+    first, second = (event("segment-deleted", eve, pre_data=record) for record in before.values())
+    assert events(world, since) == [first, second | {"project": apollo}]
+
+
+# Who may
+
+
+def test_a_curator_changes_segments_of_his_projects_alone(world, alice, apollo, conn):
+    world.project("zeus")
+    carla = curator(world, apollo, "zeus")
+    mine, other, shared = make(alice, "mine", project=apollo), make(alice, "other", project="default"), make(alice, "shared")
+    since, before = world.last_event_id(), fingerprint(conn)
+    for segment in (other, shared):
+        refused(carla.put(f"{PATH}/{segment}", json=body(project=apollo)), 403, "NoAccessError")
+        refused(carla.put(f"{PATH}/{segment}", data="x"), 403, "NoAccessError")
+        refused(carla.delete(f"{PATH}/{segment}"), 403, "NoAccessError")
+    for project in ("default", "nowhere", None):
+        refused(carla.put(f"{PATH}/{mine}", json=body(project=project)), 403, "NoAccessError")
+    assert (world.events(since), fingerprint(conn)) == ([], before)
+    assert carla.put(f"{PATH}/{mine}", json=body(project="zeus")).status_code == 204
+    assert carla.delete(f"{PATH}/{mine}").status_code == 204
+    assert [(row["type"], row["project"]) for row in world.events(since)] == [("segment-updated", "zeus"), ("segment-deleted", "zeus")]
+
+
+def test_who_can_change_no_segment_is_refused_before_anything_is_looked_for(alice, victor, olga, apollo):
+    segment = make(alice, project=apollo)
+    for caller in (victor, olga):
+        for word in (segment, 999, "x"):
+            refused(caller.put(f"{PATH}/{word}", data="x", content_type="text/plain"), 403, "NoAccessError")
+            refused(caller.delete(f"{PATH}/{word}"), 403, "NoAccessError")
+
+
+# At once
+
+
+@pytest.fixture(scope="module")
+def own_url(make_database: Callable[..., str]) -> str:
+    """A database that commits."""
+    return make_database()
+
+
+@pytest.fixture
+def committed(own_url: str, make_app: Callable[..., Flask]) -> Iterator[World]:
+    """What there is in it."""
+    with connect(own_url) as own:
+        yield World(make_app(own_url), own)
+
+
+@pytest.fixture
+def gate(own_url: str) -> Iterator[Connection]:
+    """A connection that holds what others must wait for."""
+    with connect(own_url) as gate:
+        yield gate
+
+
+def test_of_eight_segments_of_one_name_one_is_made(committed):
+    admin = committed.api_key()
+    since = committed.last_event_id()
+    answers = at_once(*[lambda: admin.post(PATH, json=body("The one"))] * 8)
+    assert sorted(answer.status_code for answer in answers) == [201] + [409] * 7
+    assert [row["type"] for row in committed.events(since)] == ["segment-created"]
+
+
+def test_eight_at_once_do_not_pass_the_limit(committed, make_app, own_url):
+    most = value(committed.conn, "SELECT count(*) FROM segments") + 2
+    world = World(make_app(own_url, MAX_SEGMENTS=most), committed.conn)
+    admin = world.api_key()
+    calls: list[Callable] = [lambda number=number: admin.post(PATH, json=body(f"Of eight {number}")) for number in range(8)]
+    assert sorted(answer.status_code for answer in at_once(*calls)) == [201] * 2 + [400] * 6
+    assert value(committed.conn, "SELECT count(*) FROM segments") == most
+
+
+def test_changes_at_once_are_recorded_one_after_the_other(committed, gate):
+    admin = committed.api_key()
+    segment = make(admin, "Many times changed", description="0")
+    calls: list[Callable] = [
+        lambda number=number: admin.put(f"{PATH}/{segment}", json=body("Many times changed", description=str(number)))
+        for number in range(1, 5)
+    ]
+    since = committed.last_event_id()
+    at_the_gate(committed.conn, gate, f"SELECT FROM segments WHERE id = {segment} FOR UPDATE", *calls)
+    log = committed.events(since)
+    assert [row["pre_data"]["description"] for row in log] == ["0", *(row["data"]["description"] for row in log)][:-1]
+    assert len(log) == 4
+
+
+@pytest.mark.parametrize("change", ["delete", "move"])
+def test_a_segment_that_is_given_meanwhile_stays_where_it_is(committed, gate, change):
+    admin = committed.api_key()
+    committed.project(f"other-{change}")
+    segment = make(admin, f"Given before {change}")
+    strategy = committed.strategy(committed.flag(f"given-{change}"))
+    since, before = committed.last_event_id(), stored(committed.conn, segment)
+    calls = {
+        "delete": lambda: admin.delete(f"{PATH}/{segment}"),
+        "move": lambda: admin.put(f"{PATH}/{segment}", json=body(f"Given before {change}", project=f"other-{change}")),
+    }
+    with ThreadPoolExecutor(1) as thread:
+        with gate.transaction():
+            assert targeting.usable_segments(gate, [segment], "default") == {segment}
+            waiting = thread.submit(calls[change])
+            wait_for(committed.conn, [waiting])
+            strategies.add_segment(gate, strategy, segment)
+        refused(waiting.result(), 409, "ConflictError")
+    assert (committed.events(since), stored(committed.conn, segment)) == ([], before)
+
+
+@pytest.mark.parametrize("change", ["delete", "move"])
+def test_a_segment_that_goes_meanwhile_is_not_given(committed, gate, change):
+    admin = committed.api_key()
+    committed.project(f"new-{change}")
+    segment = make(admin, f"Gone by {change}")
+    strategy = committed.strategy(committed.flag(f"gone-{change}"))
+    said = {"projectId": "default", "environmentId": "development", "strategyId": strategy, "segmentIds": [segment]}
+    statements = {
+        "delete": f"DELETE FROM segments WHERE id = {segment}",
+        "move": f"UPDATE segments SET project_id = 'new-{change}' WHERE id = {segment}",
+    }
+    since = committed.last_event_id()
+    [answer] = at_the_gate(committed.conn, gate, statements[change], lambda: admin.post(f"{PATH}/strategies", json=said))
+    refused(answer)
+    assert committed.events(since) == []
+    assert value(committed.conn, "SELECT count(*) FROM strategy_segments WHERE strategy_id = %(id)s", {"id": strategy}) == 0
+
+
+def test_a_segment_that_moves_to_a_hidden_project_meanwhile_is_not_seen(committed, gate):
+    committed.project("closed", mode="private")
+    carla = curator(committed, "default")
+    segment = segments.insert(committed.conn, "Hidden meanwhile", [], project="default")
+    statement = f"UPDATE segments SET project_id = 'closed' WHERE id = {segment}"
+    [answer] = at_the_gate(committed.conn, gate, statement, lambda: carla.delete(f"{PATH}/{segment}"))
+    refused(answer, 404, "NotFoundError")
+
+
+@pytest.mark.parametrize("change", ["make", "move"])
+def test_no_segment_is_of_a_project_that_is_being_deleted(committed, gate, change):
+    admin, name = committed.api_key(), f"Of a brief {change}"
+    committed.project(f"brief-{change}")
+    segment = make(admin, f"{name}, made before")
+    since = committed.last_event_id()
+    calls: dict[str, Callable] = {
+        "make": lambda: admin.post(PATH, json=body(name, project=f"brief-{change}")),
+        "move": lambda: admin.put(f"{PATH}/{segment}", json=body(name, project=f"brief-{change}")),
+    }
+    [answer] = at_the_gate(committed.conn, gate, f"DELETE FROM projects WHERE id = 'brief-{change}'", calls[change])
+    assert refused(answer) == "project: must be a project that exists"
+    assert committed.events(since) == []
