@@ -15,6 +15,9 @@ from validators.constraints import Constraint
 
 bp = Blueprint("constraints", __name__)
 
+# Of the first one, in what is said of a list.
+PLACE = "constraints.0"
+
 
 @bp.post("/api/admin/constraints/validate")
 @operation(body=Constraint, status=204, refuses=(400, 401, 403, 415))
@@ -34,5 +37,9 @@ def check(conn: Connection, constraint: Mapping[str, Any]) -> None:
     legal = targeting.legal_values(conn, [constraint["contextName"]])
     problems = [*too_many([constraint], ()), *illegal([constraint], legal)]
     if problems:
-        # In a list of one it has a place, and here none.
-        abort(400, "; ".join(problem.replace("constraints.0.", "", 1).replace("constraints.0:", "values:", 1) for problem in problems))
+        abort(400, "; ".join(map(of_one, problems)))
+
+
+def of_one(problem: str) -> str:
+    """A problem with a constraint of a list, as that of the only one."""
+    return f"body{problem.removeprefix(PLACE)}" if problem.startswith(f"{PLACE}:") else problem.removeprefix(f"{PLACE}.")

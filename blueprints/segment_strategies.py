@@ -75,7 +75,7 @@ def give(conn: Connection, actor: Actor, place: DictRow, asked: Mapping[str, Any
     """Give a strategy of the place these segments, each once."""
     before = find_strategy(conn, place, asked["strategyId"])["record"]
     wanted = sorted(set(asked["segmentIds"]))
-    check_segments(conn, wanted, place["project"], before["segments"])
+    check_segments(conn, wanted, place["project"], before["segments"], field="segmentIds")
     if wanted != before["segments"]:
         strategies.set_segments(conn, before["id"], wanted)
         after = find_strategy(conn, place, before["id"])["record"]

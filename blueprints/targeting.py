@@ -45,13 +45,16 @@ def illegal(constraints: Constraints, legal: Mapping[str, Sequence[str]]) -> Ite
                 yield f"constraints.{place}: must ask for legal values of the context field {name} only"
 
 
-def check_segments(conn: Connection, segments: Sequence[int], project: str, before: Sequence[int] = ()) -> None:
-    """400 unless each is a segment of all projects or of this one, and there are no more than the setting allows, or than before."""
+def check_segments(conn: Connection, segments: Sequence[int], project: str, before: Sequence[int] = (), *, field: str = "segments") -> None:
+    """400 unless each is a segment of all projects or of this one, and there are no more than the setting allows, or than before.
+
+    field: what the body calls them.
+    """
     most = max(current_app.config["MAX_STRATEGY_SEGMENTS"], len(before))
     if len(segments) > most:
-        raise BadRequest(f"segments: must be at most {most}")
+        raise BadRequest(f"{field}: must be at most {most}")
     if set(segments) - targeting.usable_segments(conn, segments, project):
-        raise BadRequest("segments: must be ids of segments that exist, of all projects or of this one")
+        raise BadRequest(f"{field}: must be ids of segments that exist, of all projects or of this one")
 
 
 def check_strategy(conn: Connection, strategy: Mapping[str, Any], project: str, before: Mapping[str, Any] | None = None) -> None:
