@@ -19,7 +19,7 @@ def make(caller: Caller, name: str = "Beta", **fields: Any) -> int:
     """The id of a segment made over HTTP."""
     answer = caller.post(PATH, json={"name": name, "constraints": [ASKED]} | fields)
     assert answer.status_code == 201, answer.text
-    return answer.json["id"]
+    return answer.get_json()["id"]
 
 
 def curator(world: World, *projects: str, name: str = "Carla") -> Caller:
@@ -32,10 +32,10 @@ def curator(world: World, *projects: str, name: str = "Carla") -> Caller:
     return caller
 
 
-def stored(conn: Connection, segment: int) -> dict[str, Any] | None:
-    """The row of a segment, without its instant."""
-    row = conn.execute("SELECT * FROM segments WHERE id = %s", [segment]).fetchone()
-    return None if row is None else {column: word for column, word in row.items() if column != "created_at"}
+def stored(conn: Connection, segment: int) -> dict[str, Any]:
+    """The row of a segment, without its instant; {} when there is none."""
+    row = conn.execute("SELECT * FROM segments WHERE id = %s", [segment]).fetchone() or {}
+    return {column: word for column, word in row.items() if column != "created_at"}
 
 
 # Making one
