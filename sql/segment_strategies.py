@@ -85,9 +85,10 @@ FLAG = """
      WHERE strategies.id = %(id)s
        AND strategies.environment = %(environment)s
        AND flags.project_id = %(project)s
+       AND flags.archived_at IS NULL
 """
 
 
 def flag_of(conn: Connection, project: str, environment: str, strategy_id: str) -> str | None:
-    """The name of the flag that a strategy is of. None: there is no such strategy in this project and environment."""
+    """The name of the live flag that a strategy is of. None: there is no such strategy in this project and environment."""
     return value(conn, FLAG, {"id": strategy_id, "project": project, "environment": environment})

@@ -9,7 +9,7 @@ from sql import Connection, flags, roles, rows, segments, strategies
 from tests.event_log import event, events
 from tests.test_hostile_inputs import fingerprint
 from tests.test_segments import PATH
-from tests.world import Caller, World, refused
+from tests.world import World, refused
 
 GIVE = f"{PATH}/strategies"
 
@@ -137,8 +137,8 @@ def test_the_strategy_must_be_where_the_body_says(world, alice, apollo, conn, st
         # Whether there is such a strategy comes before whether there is such a segment.
         asked("no-such-strategy", 999),
     ]
-    for body in bodies:
-        refused(alice.post(GIVE, json=body), 404, "NotFoundError")
+    said = {refused(alice.post(GIVE, json=body), 404, "NotFoundError") for body in bodies}
+    assert said == {"No such strategy of a live flag is in this project and environment.", "No project has that id."}
     assert (world.events(since), fingerprint(conn)) == ([], before)
 
 
@@ -229,7 +229,7 @@ def test_the_segments_of_a_strategy_are_told_by_name(world, alice, victor, max, 
         assert alice.get(f"{path}/{word}").json == {"segments": []}
 
 
-def test_a_segment_of_a_hidden_project_is_not_told_of_a_strategy_that_is_seen(alice: Caller, victor: Caller, apollo: str, conn, strategy):
+def test_a_segment_of_a_hidden_project_is_not_told_of_a_strategy_that_is_seen(alice, victor, apollo, conn, strategy):
     """As when a flag has left the project of its segment."""
     [segment] = some(conn, 1, project=apollo)
     strategies.add_segment(conn, strategy, segment)

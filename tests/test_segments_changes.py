@@ -155,6 +155,13 @@ def test_a_segment_does_not_leave_strategies_of_other_projects(world, alice, apo
     assert alice.put(f"{PATH}/{segment}", json=body()).status_code == 204
 
 
+def test_a_segment_that_stays_where_it_is_may_be_used_elsewhere(world, alice, apollo):
+    """As when a flag has left its project: what was so before is no reason against another name."""
+    segment = make(alice, project=apollo)
+    used(world, segment)
+    assert alice.put(f"{PATH}/{segment}", json=body("Gamma", project=apollo)).status_code == 204
+
+
 # Deleting one
 
 
