@@ -100,6 +100,19 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ("groups.get_group", 404): ("No group has that id.", "No group has that id."),
     ("groups.create_group", 409): ("The name is taken.", "name: a group with this name exists already", "NameExistsError"),
     ("groups.update_group", 409): ("The name is taken.", "name: a group with this name exists already", "NameExistsError"),
+    ("segments.create_segment", 409): ("The name is taken.", "name: a segment with this name exists already", "NameExistsError"),
+    ("segments.validate_segment", 409): ("The name is taken.", "name: a segment with this name exists already", "NameExistsError"),
+    ("segments.update_segment", 409): (
+        "The name is taken, or strategies of other projects than the new one use the segment.",
+        "The segment is used by 2 strategies of other projects.",
+    ),
+    ("segments.delete_segment", 409): ("Strategies use the segment.", "The segment is used by 2 strategies."),
+    ("segments.get_segment", 404): ("No segment has that id, or it is hidden from the caller.", "No segment has that id."),
+    ("constraints.validate_constraint", 400): (DOES_NOT_FIT, "value: must be a version such as 1.2.3, without a v"),
+    ("segment_strategies.set_strategy_segments", 404): (
+        "The strategy is not in this project and environment, its flag is archived, or the project is hidden from the caller.",
+        "No such strategy of a live flag is in this project and environment.",
+    ),
     ("signup.validate_signup_token", 403): ("The token is disabled or has expired.", "This signup token is disabled or has expired."),
     ("signup.validate_signup_token", 404): ("No token has that secret.", "No signup token has that secret."),
     ("signup_tokens.update_signup_token", 400): (
