@@ -235,3 +235,9 @@ def test_a_segment_of_a_hidden_project_is_not_told_of_a_strategy_that_is_seen(al
     strategies.add_segment(conn, strategy, segment)
     assert victor.get(f"{PATH}/strategies/{strategy}").json == {"segments": []}
     assert len(alice.get(f"{PATH}/strategies/{strategy}").json["segments"]) == 1
+
+
+@pytest.mark.parametrize("word", ["%00", "%ff", "%ED%A0%80", "x" * 4000, "%zz"])
+def test_no_address_of_a_strategy_is_too_strange(alice, word):
+    response = alice.get(f"{PATH}/strategies/{word}")
+    assert response.status_code < 500, response.text
