@@ -27,7 +27,7 @@ def too_many(constraints: Constraints, before: Constraints) -> Iterator[str]:
     most = max(current_app.config["MAX_CONSTRAINTS"], len(before))
     if len(constraints) > most:
         yield f"constraints: must be at most {most}"
-    most = max(current_app.config["MAX_CONSTRAINT_VALUES"], *(len(constraint["values"]) for constraint in before), 0)
+    most = max(current_app.config["MAX_CONSTRAINT_VALUES"], *(len(constraint.get("values", ())) for constraint in before), 0)
     for place, constraint in enumerate(constraints):
         if len(constraint["values"]) > most:
             yield f"constraints.{place}.values: must be at most {most}"

@@ -257,3 +257,10 @@ def test_a_strategy_has_one_place(world, alice, conn):
     refused(alice.post(path("/strategies/set-sort-order"), json={"id": a, "sortOrder": 5}))
     refused(alice.post(path("/strategies/set-sort-order")))
     assert order(conn) == {"a": 0, "b": 1, "c": 2}
+
+
+def test_a_constraint_that_was_kept_without_values_is_no_obstacle(world, alice):
+    asked = {"contextName": "userId", "operator": "NUM_EQ", "value": "1"}
+    strategy = world.strategy(world.flag("f"), constraints=[asked])
+    assert put(alice, strategy, {"constraints": [asked]}).status_code == 200
+    assert seen(alice, strategy)["constraints"] == [asked | {"values": [], "inverted": False, "caseInsensitive": False}]
