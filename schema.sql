@@ -456,7 +456,7 @@ CREATE TABLE variants (
     flag_id        bigint NOT NULL,
     environment    text NOT NULL,
     strategy_id    text,
-    name           text NOT NULL,
+    name           text COLLATE "C" NOT NULL,  -- listed in the same order by every server
     weight         integer NOT NULL,
     weight_type    text NOT NULL DEFAULT 'variable',
     stickiness     text NOT NULL DEFAULT 'default',

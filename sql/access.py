@@ -158,9 +158,18 @@ MARK_USER_SEEN = """
     ON CONFLICT DO NOTHING
 """
 
-MARK_PERSONAL_SEEN = "UPDATE personal_tokens SET seen_at = now() WHERE id = %(token_id)s"
+# Another request of the same token or key may hold its row for as long as its change takes. It marks it as well, so nobody waits for it.
+MARK_PERSONAL_SEEN = """
+    UPDATE personal_tokens
+       SET seen_at = now()
+     WHERE id = (SELECT id FROM personal_tokens WHERE id = %(token_id)s FOR UPDATE SKIP LOCKED)
+"""
 
-MARK_KEY_SEEN = "UPDATE api_keys SET seen_at = now() WHERE id = %(key_id)s"
+MARK_KEY_SEEN = """
+    UPDATE api_keys
+       SET seen_at = now()
+     WHERE id = (SELECT id FROM api_keys WHERE id = %(key_id)s FOR UPDATE SKIP LOCKED)
+"""
 
 
 def mark_user_seen(conn: Connection, user_id: int) -> None:

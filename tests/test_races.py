@@ -251,3 +251,10 @@ def test_who_signs_up_is_refused_when_the_token_was_disabled_while_the_password_
     refused(future.result(), 403, "NoAccessError")
     assert [event["type"] for event in world.events(since)] == ["public-signup-token-updated"]
     assert value(conn, "SELECT count(*) FROM users WHERE username = %(name)s", {"name": name}) == 0
+
+
+def test_nobody_waits_for_a_change_of_another_with_the_same_key_or_token(world, gate, name):
+    for caller, table in ((world.api_key(name=name), "api_keys"), (world.user(name), "personal_tokens")):
+        with gate.transaction():
+            gate.execute(f"SELECT FROM {table} FOR UPDATE")
+            assert caller.get("/api/admin/projects/default/overview").status_code == 200
