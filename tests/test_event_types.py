@@ -1,5 +1,8 @@
 """The list of event types: as in the specification, and taken by the one search that knows it (api.md, Events and 9)."""
 
+import re
+
+from tests.service import ROOT
 from tests.test_search_events import PATH
 from tests.test_search_events_deprecated import PATH as DEPRECATED
 from tests.world import Caller
@@ -39,6 +42,23 @@ def test_the_types_are_those_of_the_specification() -> None:
     words = SPECIFIED.split()
     assert len(words) == len(set(words)) == 146
     assert sorted(TYPES) == sorted(words)
+
+
+def unrecorded() -> list[str]:
+    """The types that docs/decisions.md says nothing records, each with a reason beside it."""
+    page = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    section = page.partition("## Event types that nothing records")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([a-z, -]+) \| \S.* \|$", section, re.MULTILINE)
+    return [type for row in rows for type in row.split(", ")]
+
+
+def test_every_type_is_recorded_by_an_operation_or_there_is_a_reason_why_not() -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "blueprints").glob("*.py"))
+    recorded = {type for type in TYPES if f'"{type}"' in code}
+    assert len(unrecorded()) == len(set(unrecorded()))
+    assert sorted(recorded & set(unrecorded())) == []
+    assert sorted(TYPES - recorded - set(unrecorded())) == []
+    assert sorted(set(unrecorded()) - TYPES) == []
 
 
 def test_each_type_can_be_searched_for_in_both_forms(alice: Caller) -> None:
