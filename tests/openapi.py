@@ -18,9 +18,9 @@ import blueprints
 from app import create_app
 from blueprints.contract import ALWAYS, CONTRACTS, Operation
 from tests import records
+from tests.openapi_fields import component, name_of, reference, shape
 from tests.openapi_words import (
     ABOUT,
-    BODIES,
     CONTENTS,
     HEADERS,
     PATH_WORDS,
@@ -30,14 +30,7 @@ from tests.openapi_words import (
 )
 from validators import MOST_ITEMS, Body, fields
 from validators.errors import NAMES
-from validators.events import TYPES
-from validators.feature_search import BOUNDS, SETS, WORDS, Bound, Members, Status, Words
-from validators.repeated import Repeated
-from validators.strategies import ParameterValue
-from validators.users import EmailOrEmpty, Password, RootRole
 
-# api.md 3, word for word.
-FILTER = r"^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$"
 SERVER = "http://127.0.0.1:4242"
 
 
@@ -112,12 +105,6 @@ def with_nested(body: type[Body]) -> list[type[Body]]:
     return found
 
 
-def name_of(body: type[Body]) -> str:
-    """The component of a body: CreateRole is createRoleSchema, unless api.md has a name for it; tagInputSchema where tag is a record."""
-    name = f"{body.__name__[0].lower()}{body.__name__[1:]}"
-    return BODIES.get(body) or f"{name}{'Input' if name in records.SCHEMAS else ''}Schema"
-
-
 def add_components(spec: APISpec, described_bodies: Iterable[type[Body]]) -> None:
     """What operations refer to: records, bodies, refusals, headers and the two ways to say who one is."""
     for name, schema in records.SCHEMAS.items():
@@ -140,11 +127,6 @@ def pointed(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     return {key: component(value) if key == "$ref" else pointed(value) for key, value in schema.items()}
-
-
-def component(file: str) -> str:
-    """user.json as the place of that record in the document."""
-    return f"#/components/schemas/{file.removesuffix('.json')}Schema"
 
 
 def path_of(rule: Rule) -> str:
@@ -224,104 +206,6 @@ def refusal(status: int, description: str, message: str, name: str | None = None
 def promised(endpoint: str | None, contract: Operation | None, status: int) -> dict[str, str]:
     """The headers of an answer, by their names among the components."""
     return {name: name for name in records.headers(endpoint, contract, status)}
-
-
-def shape(_converter: Any, field: fields.fields.Field, **_: Any) -> dict[str, Any]:
-    """What one of the fields of validators/fields.py takes, as JSON Schema, with its description."""
-    if not field.metadata.get("description"):
-        name = f"{type(field.parent).__name__}.{field.name}"
-        raise TypeError(f'{name} has no description: give it one as metadata={{"description": "..."}}')
-    return {"description": field.metadata["description"]} | json_schema(field)
-
-
-def json_schema(field: fields.fields.Field) -> dict[str, Any]:
-    """What a field takes, null included where it may be that."""
-    schema = not_null(field)
-    if not field.allow_none or isinstance(field, fields.Anything):
-        return schema
-    if "$ref" in schema:
-        return {"anyOf": [schema, {"type": "null"}]}
-    more = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
-    return schema | {"type": [schema["type"], "null"]} | more
-
-
-def reference(body: type[Body]) -> dict[str, Any]:
-    """Points to the component of a body."""
-    return {"$ref": f"#/components/schemas/{name_of(body)}"}
-
-
-def not_null(field: fields.fields.Field) -> dict[str, Any]:
-    """The type of a field and its limits."""
-    match field:
-        case fields.OneOf(choices=choices):
-            return {"$ref": component("eventType.json")} if choices is TYPES else {"type": "string", "enum": sorted(choices)}
-        case EmailOrEmpty():
-            return {"type": "string", "maxLength": 254, "pattern": f"^({fields.EMAIL.pattern})?$"}
-        case fields.Email():
-            return {"type": "string", "format": "email", "maxLength": 254, "pattern": f"^{fields.EMAIL.pattern}$"}
-        case RootRole():
-            return {"anyOf": [{"type": "integer", "format": "int64", "minimum": 1}, {"type": "string"}]}
-        case fields.Username():
-            return text(field) | {"pattern": r"^[^@\s]([^@]*[^@\s])?$"}
-        case Repeated(inner=inner):
-            return {"type": "array", "items": json_schema(inner)}
-        case Status():
-            return {"type": "string", "pattern": r"^.+:(enabled|disabled)$"}
-        case Words():
-            return {"type": "string", "pattern": f"^({'|'.join(WORDS)}):[^\\n\\r]*$"}
-        case Members():
-            return {"type": "string", "pattern": f"^({'|'.join(SETS)}):[^\\n\\r]*$"}
-        case Bound():
-            return {"type": "string", "pattern": f"^({'|'.join(BOUNDS)}):\\d{{4}}-\\d{{2}}-\\d{{2}}$"}
-        case ParameterValue():
-            return {"type": ["string", "number", "boolean"]}
-        case Password():
-            return text(field) | {"format": "password"}
-        case fields.Name():
-            return text(field) | {"pattern": r"^(?!\.{1,2}$)[A-Za-z0-9_.~-]+$"}
-        case fields.Trimmed():
-            return {"type": "string", "pattern": trimmed(field.min, field.max)}
-        case fields.Text():
-            return text(field)
-        case fields.Boolean():
-            return {"type": "boolean"}
-        case fields.Integer(min=low, max=high):
-            return {"type": "integer", "minimum": low} | ({"format": "int64"} if high == fields.BIGINT_MAX else {"maximum": high})
-        case fields.DateTime():
-            return {"type": "string", "format": "date-time"}
-        case fields.Day(prefix="IS:"):
-            return {"type": "string", "pattern": r"^(IS):\d{4}-\d{2}-\d{2}$"}
-        case fields.Day(prefix="", empty_is_absent=True):
-            return {"type": "string", "pattern": r"^(\d{4}-\d{2}-\d{2})?$"}
-        case fields.Filter():
-            return {"type": "string", "pattern": FILTER}
-        case fields.ListOf(inner=inner, max=most):
-            return {"type": "array", "items": json_schema(inner)} | ({} if most is None else {"maxItems": most})
-        case fields.Nested(schema_class=body):
-            return reference(body)
-        case fields.ObjectOf(value_field=inner):
-            return {"type": "object", "additionalProperties": json_schema(inner), "maxProperties": fields.MOST_KEYS}
-        case fields.Anything(allow_none=True):
-            return {}
-        case fields.Anything():
-            return {"type": ["boolean", "number", "string", "array", "object"]}
-        case _:
-            raise TypeError(f"{type(field).__name__} has no place in the OpenAPI document: give it one here")
-
-
-def text(field: fields.Text) -> dict[str, Any]:
-    """The limits of a text."""
-    limits = {"minLength": field.min or None, "maxLength": field.max}
-    return {"type": "string"} | {name: limit for name, limit in limits.items() if limit is not None}
-
-
-def trimmed(low: int, high: int | None) -> str:
-    """The pattern of a text of low to high characters, those of white space around it not counted."""
-    # The first character and the last are none of white space; what is between them is free.
-    between = f"{{{max(low - 2, 0)},{'' if high is None else max(high - 2, 0)}}}"
-    behind_first = "" if high == 1 else rf"([\s\S]{between}\S)" + ("?" if low < 2 else "")
-    core = rf"\S{behind_first}"
-    return rf"^\s*({core})?\s*$" if low == 0 else rf"^\s*{core}\s*$"
 
 
 def generate() -> str:
