@@ -5,6 +5,7 @@ from werkzeug.exceptions import Forbidden
 
 from blueprints.access import Actor, require
 from blueprints.contract import operation
+from blueprints.flag_holds import entry
 from blueprints.respond import created, empty_response, json_response, unique
 from sql import Connection, access, connection, events, tag_types, tags, transaction
 from validators import load
@@ -87,10 +88,8 @@ def delete_tag(type: str, value: str) -> Response:
         if allowed is not None and not {flag["project_id"] for flag in flags} <= allowed:
             raise Forbidden("You lack the permission UPDATE_FEATURE in a project where flags have this tag.")
         tag = {"type": type, "value": value}
-        for flag in flags:
-            about = {"project": flag["project_id"], "feature": flag["name"], "tags": flag["other_tags"]}
-            events.record(conn, "feature-untagged", actor, pre_data=tag, **about)
         tags.delete(conn, type, value)
+        events.record_many(conn, [entry("feature-untagged", actor, flag, pre_data=tag) for flag in flags])
         events.record(conn, "tag-deleted", actor, data=tag)
     return empty_response()
 

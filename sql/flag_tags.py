@@ -58,9 +58,20 @@ ADD = """
 """
 
 
+# A statement of its own: a tag that is being deleted is gone, and made anew, when the wait for it is over.
+HOLD_TAGS = """
+    SELECT
+      FROM tags
+      JOIN unnest(%(types)s::text[], %(values)s::text[]) AS asked (type, value) USING (type, value)
+     ORDER BY type, value
+       FOR KEY SHARE OF tags
+"""
+
+
 def add(conn: Connection, flag_id: int, tags: Sequence[Mapping[str, str]]) -> list[DictRow]:
     """Put tags on a flag. type and value of those that it did not have, in their order, and is_new: no flag ever had it."""
     params = {"flag_id": flag_id, "types": [tag["type"] for tag in tags], "values": [tag["value"] for tag in tags]}
+    run(conn, HOLD_TAGS, params)
     return rows(conn, ADD, params)
 
 

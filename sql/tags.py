@@ -54,6 +54,7 @@ def lock(conn: Connection, type: str, word: str) -> bool:
     return bool(value(conn, LOCK, {"type": type, "value": word}))
 
 
+# Held: what a flag loses at this moment by another request is not told of twice.
 USES: LiteralString = """
     SELECT flags.name,
            flags.project_id,
@@ -61,17 +62,18 @@ USES: LiteralString = """
                                      ORDER BY others.type, others.value), '[]')
               FROM flag_tags AS others
              WHERE others.flag_id = flags.id
-               AND (others.type, others.value) <> (%(type)s, %(value)s)) AS other_tags
+               AND (others.type, others.value) <> (%(type)s, %(value)s)) AS tags
       FROM flag_tags
       JOIN flags ON flags.id = flag_tags.flag_id
      WHERE flag_tags.type = %(type)s
        AND flag_tags.value = %(value)s
      ORDER BY flags.name
+       FOR UPDATE OF flag_tags
 """
 
 
 def uses(conn: Connection, type: str, word: str) -> Sequence[DictRow]:
-    """name, project_id and other_tags of each flag that has the tag, archived ones too, by name."""
+    """name and project_id of each flag that has the tag, archived ones too, by name, and tags: its others. None loses it meanwhile."""
     return rows(conn, USES, {"type": type, "value": word})
 
 
