@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sql import flags, value
+from sql import flags, groups, project_access, roles, value
 from tests.event_log import event, events
 from tests.world import Caller, World, refused
 
@@ -110,6 +110,31 @@ def test_who_may_not_change_a_project_takes_no_tag_from_its_flags(world: World, 
     flags.tag(world.conn, world.flag("g", apollo), "simple", "beta")
     flags.tag(world.conn, world.flag("h", "default"), "simple", "beta")
     refused(max.delete(f"{PATH}/simple/beta"), 403, "NoAccessError")
+
+
+@pytest.mark.parametrize("way", ["project role", "project role of a group", "root role", "root role of a group"])
+def test_who_may_change_flags_in_whichever_way_deletes_tags_of_those_flags(world: World, apollo: str, way: str) -> None:
+    dora, kind = world.user("Dora"), "root-custom" if way.startswith("root") else "custom"
+    role = roles.insert(world.conn, "Changer", type=kind)
+    roles.allow(world.conn, role, "UPDATE_FEATURE")
+    group = groups.insert(world.conn, "Changers", root_role=role if way == "root role of a group" else None)
+    groups.add_user(world.conn, group, dora.id or 0)
+    flags.tag(world.conn, world.flag("f", apollo), "simple", "beta")
+    if way == "root role":
+        world.conn.execute("UPDATE users SET root_role_id = %s WHERE id = %s", [role, dora.id])
+    elif way == "project role":
+        world.member(apollo, dora, role)
+    elif way == "project role of a group":
+        project_access.add_group(world.conn, apollo, group, role)
+    assert dora.delete(f"{PATH}/simple/beta").status_code == 200
+
+
+def test_who_may_change_flags_in_one_environment_alone_changes_no_tag(world: World, victor: Caller) -> None:
+    role = roles.insert(world.conn, "Changer there")
+    roles.allow(world.conn, role, "UPDATE_FEATURE", environment="development")
+    world.member("default", victor, role)
+    refused(victor.post(PATH, json=BETA), 403, "NoAccessError")
+    assert value(world.conn, "SELECT count(*) FROM tags") == 0
 
 
 def test_who_may_change_no_flag_learns_nothing_of_a_tag(world: World, victor: Caller) -> None:
