@@ -20,6 +20,7 @@ bp = Blueprint("segments", __name__)
 # What it takes for the segments of one project, beside the permission for all segments.
 IN_PROJECT = "UPDATE_PROJECT_SEGMENT"
 UNKNOWN = "No segment has that id."
+NO_PROJECT = "project: must be a project that exists"
 
 
 @bp.get("/api/admin/segments")
@@ -46,6 +47,7 @@ def create_segment() -> Response:
         actor = require_somewhere(conn, "CREATE_SEGMENT")
         asked = load(SegmentInput())
         require_there(conn, "CREATE_SEGMENT", asked["project"])
+        hold_project(conn, asked["project"])
         check(conn, asked)
         refuse_excess(conn, "MAX_SEGMENTS", "segments")
         segment_id = segments.insert(conn, **asked, created_by=actor.name)
@@ -95,6 +97,9 @@ def update_segment(segment_id: str) -> Response:
         asked = load(SegmentInput())
         before = found or abort(404, UNKNOWN)
         require_there(conn, "UPDATE_SEGMENT", asked["project"])
+        # While it is held, its own project cannot go; and whoever deletes that project waits for the segment, not the other way round.
+        if asked["project"] != before.get("project"):
+            hold_project(conn, asked["project"])
         check(conn, asked, before)
         after = segments.update(conn, before["id"], asked)
         if after != before:
@@ -128,16 +133,20 @@ def require_somewhere(conn: Connection, permission: str) -> Actor:
 
 
 def require_there(conn: Connection, permission: str, project: str | None) -> None:
-    """403 unless the caller may have segments in the project (None: in all); 400 when there is no such project, which now stays."""
+    """403 unless the caller may have segments in the project (None: in all); 400 when there is no such project."""
     if project is None:
         require(conn, permission)
         return
     try:
         require(conn, permission, IN_PROJECT, project=project)
     except NotFound:
-        abort(400, "project: must be a project that exists")
-    if not segments.hold_project(conn, project):
-        abort(400, "project: must be a project that exists")
+        abort(400, NO_PROJECT)
+
+
+def hold_project(conn: Connection, project: str | None) -> None:
+    """400 when the project is gone by now; otherwise it stays until the transaction ends. None, for all projects, always is."""
+    if project is not None and not segments.hold_project(conn, project):
+        abort(400, NO_PROJECT)
 
 
 def changeable(conn: Connection, permission: str, segment_id: str) -> tuple[Actor, dict[str, Any] | None]:

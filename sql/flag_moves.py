@@ -4,6 +4,15 @@ from psycopg.rows import DictRow
 
 from sql import Connection, one, run
 
+# Held until the end of the transaction: a segment of all projects does not become one of the project that the flag leaves.
+HOLD_SEGMENTS = """
+    SELECT
+      FROM segments
+     WHERE id IN (SELECT segment_id FROM strategy_segments JOIN strategies ON strategies.id = strategy_id WHERE flag_id = %(id)s)
+     ORDER BY id
+       FOR SHARE
+"""
+
 OBSTACLES = """
     SELECT ARRAY(
                SELECT environment
@@ -28,6 +37,7 @@ def obstacles(conn: Connection, flag_id: int, project: str) -> DictRow:
 
     environments: those of the flag that the project lacks; has_dependencies; segments: the names of those it uses that belong elsewhere.
     """
+    run(conn, HOLD_SEGMENTS, {"id": flag_id})
     found = one(conn, OBSTACLES, {"id": flag_id, "project": project})
     assert found is not None
     return found

@@ -125,3 +125,47 @@ def test_no_segment_is_of_a_project_that_is_being_deleted(committed, gate, chang
     [answer] = at_the_gate(committed.conn, gate, f"DELETE FROM projects WHERE id = 'brief-{change}'", calls[change])
     assert refused(answer) == "project: must be a project that exists"
     assert committed.events(since) == []
+
+
+def test_a_segment_that_is_changed_does_not_wait_for_its_project_that_waits_for_it(committed, gate):
+    admin = committed.api_key()
+    committed.project("doomed")
+    segment = make(admin, "Of the doomed", project="doomed")
+    with ThreadPoolExecutor(2) as threads:
+        with gate.transaction():
+            gate.execute("SELECT FROM projects WHERE id = 'doomed' FOR UPDATE")
+            deletion = threads.submit(admin.delete, "/api/admin/projects/doomed")
+            wait_for(committed.conn, [deletion])
+            change = threads.submit(admin.put, f"{PATH}/{segment}", json=body("Of the doomed", project="doomed", description="Still there"))
+            wait_for(committed.conn, [deletion, change])
+        assert (deletion.result().status_code, change.result().status_code) == (200, 204)
+    assert stored(committed.conn, segment) == {}
+
+
+@pytest.mark.parametrize("first", ["flag", "segment"])
+def test_a_flag_and_its_segment_do_not_part(committed, gate, first):
+    admin = committed.api_key()
+    old, new, name = f"old-{first}", f"new-{first}", f"Stays with a {first}"
+    committed.project(old)
+    committed.project(new, feature_limit=9)
+    segment = make(admin, name)
+    strategies.add_segment(committed.conn, committed.strategy(committed.flag(f"goes-{first}", old)), segment)
+    calls: dict[str, Callable] = {
+        "flag": lambda: admin.post(f"/api/admin/projects/{old}/features/goes-{first}/changeProject", json={"newProjectId": new}),
+        "segment": lambda: admin.put(f"{PATH}/{segment}", json=body(name, project=old)),
+    }
+    # The flag waits where its new project is counted, the segment where its new project is held: both have looked at each other by then.
+    gates = {
+        "flag": f"SELECT pg_advisory_xact_lock(hashtext('featureLimit'), hashtext('{new}'))",
+        "segment": f"SELECT FROM projects WHERE id = '{old}' FOR UPDATE",
+    }
+    with ThreadPoolExecutor(2) as threads:
+        with gate.transaction():
+            gate.execute(gates[first])
+            waiting = [threads.submit(calls[first])]
+            wait_for(committed.conn, waiting)
+            waiting.append(threads.submit(calls["segment" if first == "flag" else "flag"]))
+            wait_for(committed.conn, waiting)
+        winner, loser = (call.result() for call in waiting)
+    assert winner.status_code == {"flag": 200, "segment": 204}[first]
+    refused(loser, 409, "ConflictError")
