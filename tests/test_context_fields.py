@@ -82,6 +82,7 @@ def test_a_name_is_there_once(world: World, alice: Caller) -> None:
         ({"legalValues": ["NO"]}, "legalValues.0"),
         ({"legalValues": [{"value": ""}]}, "legalValues.0.value"),
         ({"legalValues": [{"value": "x" * 101}]}, "legalValues.0.value"),
+        ({"legalValues": [{"value": "NO", "description": "x" * 251}]}, "legalValues.0.description"),
         ({"legalValues": [{"value": "NO"}, {"value": "NO", "description": "twice"}]}, "legalValues: must be different"),
         ({"legalValues": None}, "legalValues"),
         ({"other": 1}, "other"),
