@@ -62,19 +62,28 @@ def segments_of(conn: Connection, strategy_id: str, viewer: int | None) -> str:
     return value(conn, SEGMENTS, {"id": strategy_id, "viewer": viewer})
 
 
-# Strategies of archived flags have segments too, and come back with them.
+# Strategies of archived flags have segments too, and come back with them. A default strategy gives its segments to strategies to come.
 COUNT = """
-    SELECT count(*)
-      FROM strategy_segments
-      JOIN strategies ON strategies.id = strategy_segments.strategy_id
-      JOIN flags ON flags.id = strategies.flag_id
-     WHERE strategy_segments.segment_id = %(id)s
-       AND flags.project_id IS DISTINCT FROM %(project)s::text
+    SELECT (SELECT count(*)
+              FROM strategy_segments
+              JOIN strategies ON strategies.id = strategy_segments.strategy_id
+              JOIN flags ON flags.id = strategies.flag_id
+             WHERE strategy_segments.segment_id = %(id)s
+               AND flags.project_id IS DISTINCT FROM %(project)s::text)
+         + (SELECT count(*)
+              FROM project_environments
+             WHERE project_id IS DISTINCT FROM %(project)s::text
+               AND EXISTS (
+                    SELECT FROM json_array_elements_text(default_strategy -> 'segments') AS segment
+                     WHERE segment = %(id)s::integer::text))
 """
 
 
 def count_outside(conn: Connection, segment_id: int, project: str | None) -> int:
-    """How many strategies of other projects than this one have the segment; None: of all. Read it after lock(): no more can come."""
+    """How many strategies of other projects than this one have the segment, default strategies of environments included; None: of all.
+
+    Read it after lock(): no more can come.
+    """
     return value(conn, COUNT, {"id": segment_id, "project": project})
 
 

@@ -204,3 +204,16 @@ def test_who_can_change_no_segment_is_refused_before_anything_is_looked_for(alic
         for word in (segment, 999, "x"):
             refused(caller.put(f"{PATH}/{word}", data="x", content_type="text/plain"), 403, "NoAccessError")
             refused(caller.delete(f"{PATH}/{word}"), 403, "NoAccessError")
+
+
+def test_a_segment_of_a_default_strategy_is_in_use(world, alice, apollo):
+    segment = make(alice)
+    path = f"/api/admin/projects/{apollo}/environments/production/default-strategy"
+    assert alice.post(path, json={"name": "flexibleRollout", "segments": [segment]}).status_code == 200
+    since = world.last_event_id()
+    refused(alice.delete(f"{PATH}/{segment}"), 409, "ConflictError")
+    refused(alice.put(f"{PATH}/{segment}", json=body(project="default")), 409, "ConflictError")
+    assert world.events(since) == []
+    assert alice.put(f"{PATH}/{segment}", json=body(project=apollo)).status_code == 204
+    assert alice.post(path, json={"name": "flexibleRollout"}).status_code == 200
+    assert alice.delete(f"{PATH}/{segment}").status_code == 204
