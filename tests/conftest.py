@@ -71,9 +71,16 @@ def make_database(server: str) -> Iterator[Callable[..., str]]:
             admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')  # pyright: ignore
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def make_app() -> Iterator[Callable[..., Flask]]:
-    """make_app(url, **settings): the service on a database."""
+    """make_app(url, **settings): the service on a database; its connections go with the module, so that the server has enough for all."""
+    with apps() as make:
+        yield make
+
+
+@contextmanager
+def apps() -> Iterator[Callable[..., Flask]]:
+    """Makes services, and closes their connections at the end."""
     made: list[Flask] = []
 
     def make(url: str, **settings: object) -> Flask:
@@ -95,9 +102,10 @@ def shared_url(make_database: Callable[..., str]) -> str:
 
 
 @pytest.fixture(scope="session")
-def shared_app(make_app: Callable[..., Flask], shared_url: str) -> Flask:
+def shared_app(shared_url: str) -> Iterator[Flask]:
     """The service on that database."""
-    return make_app(shared_url)
+    with apps() as make:
+        yield make(shared_url)
 
 
 @pytest.fixture(scope="session")
