@@ -125,6 +125,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield browser
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/flags/docs", "/docs"])
 def test_the_page_shows_every_operation_and_asks_no_other_site(browser: Browser, service: Service, path: str) -> None:
     browser.open(f"{service.origin}{path}")
@@ -143,6 +144,7 @@ def test_the_page_shows_every_operation_and_asks_no_other_site(browser: Browser,
     assert browser.complaints() == []
 
 
+@pytest.mark.slow
 def test_an_operation_can_be_tried_on_the_page(browser: Browser, service: Service) -> None:
     browser.open(f"{service.origin}/flags/docs")
     browser.wait_for(SHOWN, lambda found: len(found) >= len(DOCUMENT["paths"]))
@@ -152,6 +154,7 @@ def test_an_operation_can_be_tried_on_the_page(browser: Browser, service: Servic
     assert browser.complaints() == []
 
 
+@pytest.mark.slow
 def test_the_browser_keeps_the_page_from_other_sites(browser: Browser, service: Service) -> None:
     browser.open(f"{service.origin}/flags/docs")
     # The same service under another name: it would answer.
