@@ -13,6 +13,7 @@ from flask import Flask
 
 from app import create_app
 from sql import Connection, bootstrap, connect, database, embedded
+from tests.access import Stage, staged
 from tests.world import Caller, World
 
 ADMIN_KEY = "*:*.test-admin-key-of-the-template"
@@ -187,3 +188,9 @@ def max(world: World, apollo: str) -> Caller:
 def stranger(app: Flask) -> Caller:
     """Nobody in particular."""
     return Caller(app)
+
+
+@pytest.fixture
+def stage(world: World, alice: Caller, eve: Caller, victor: Caller, olga: Caller, max: Caller, stranger: Caller) -> Stage:
+    """The stage, with everybody on it."""
+    return staged(world, alice=alice, eve=eve, victor=victor, olga=olga, max=max, stranger=stranger)

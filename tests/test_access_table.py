@@ -7,9 +7,9 @@ import pytest
 from flask import Flask
 
 from sql import personal_tokens
-from tests.access import FAMILIES, PLACES, ROUTES, ROWS, Family, Row, Stage, staged
+from tests.access import FAMILIES, PLACES, ROUTES, ROWS, Family, Row, Stage
 from tests.test_hostile_inputs import fingerprint
-from tests.world import Caller, World, refused
+from tests.world import Caller, refused
 
 UPDATE_TOKEN = "PUT /api/admin/invite-link/tokens/<token>"
 DELETE_STRATEGY = "DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>"
@@ -26,12 +26,6 @@ ORIGINAL = [
 CHANGES = [UPDATE_TOKEN, DELETE_STRATEGY]
 CLOSED = [pytest.param(family, id=family.name) for family in FAMILIES if family.rows]
 OPEN = [pytest.param(family, id=family.name) for family in FAMILIES if family.public]
-
-
-@pytest.fixture
-def stage(world: World, alice: Caller, eve: Caller, victor: Caller, olga: Caller, max: Caller, stranger: Caller) -> Stage:
-    """The stage, with everybody on it."""
-    return staged(world, alice=alice, eve=eve, victor=victor, olga=olga, max=max, stranger=stranger)
 
 
 def verdict(complaints: list[str]) -> None:
