@@ -56,7 +56,8 @@ def remove_project_environment(project_id: str, environment: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "UPDATE_PROJECT", project=project_id)
         project_environments.lock(conn, project_id)
-        if project_environments.remove(conn, project_id, environment):
+        if project_environments.lock_link(conn, project_id, environment) is not None:
+            project_environments.remove(conn, project_id, environment)
             events.record(conn, "project-environment-removed", actor, project=project_id, environment=environment)
     return empty_response()
 

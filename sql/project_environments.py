@@ -112,29 +112,6 @@ def add(conn: Connection, project: str, environment: str) -> None:
     run(conn, ADD, {"project": project, "environment": environment})
 
 
-REMOVE = """
-    WITH gone AS (
-        DELETE FROM project_environments
-         WHERE project_id = %(project)s
-           AND environment = %(environment)s
-        RETURNING environment
-    ),
-    states AS (
-        DELETE FROM flag_environments
-         USING flags, gone
-         WHERE flags.project_id = %(project)s
-           AND flag_environments.flag_id = flags.id
-           AND flag_environments.environment = gone.environment
-    )
-    SELECT EXISTS (SELECT FROM gone)
-"""
-
-
-def remove(conn: Connection, project: str, environment: str) -> bool:
-    """Unlink an environment from a project, with the states and strategies that its flags have there; whether it was linked."""
-    return value(conn, REMOVE, {"project": project, "environment": environment})
-
-
 LOCK_LINK = """
     SELECT default_strategy
       FROM project_environments
@@ -147,6 +124,29 @@ LOCK_LINK = """
 def lock_link(conn: Connection, project: str, environment: str) -> DictRow | None:
     """default_strategy (None: none) of an environment that the project has; None: it has not."""
     return one(conn, LOCK_LINK, {"project": project, "environment": environment})
+
+
+REMOVE = """
+    WITH gone AS (
+        DELETE FROM project_environments
+         WHERE project_id = %(project)s
+           AND environment = %(environment)s
+        RETURNING environment
+    )
+    DELETE FROM flag_environments
+     USING flags, gone
+     WHERE flags.project_id = %(project)s
+       AND flag_environments.flag_id = flags.id
+       AND flag_environments.environment = gone.environment
+"""
+
+
+def remove(conn: Connection, project: str, environment: str) -> None:
+    """Unlink an environment that is held by lock_link(), with the states and strategies that the project's flags have there.
+
+    A statement of its own, begun when the link is held: it sees what those wrote who had it before.
+    """
+    run(conn, REMOVE, {"project": project, "environment": environment})
 
 
 SET_DEFAULT_STRATEGY: LiteralString = """

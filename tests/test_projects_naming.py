@@ -136,9 +136,9 @@ def test_no_pattern_keeps_us_busy(pattern: str) -> None:
     built = time.process_time()
     for name in ("a" * 100, "a" * 99 + "!", "a-" * 50):
         matches(pattern, name)
-    # Tens of milliseconds at the most, on any machine on which the tests are run.
-    assert built - start < 0.5
-    assert time.process_time() - built < 0.5
+    # Tens of milliseconds at the most, half a second while coverage is measured; what tries one way after the other needs centuries.
+    assert built - start < 3
+    assert time.process_time() - built < 3
 
 
 def test_the_largest_pattern_has_as_many_places_as_there_may_be() -> None:
