@@ -13,7 +13,7 @@ LOCK = """
        AND project_id = %(project)s
        AND archived_at IS NULL
      ORDER BY name
-       FOR UPDATE
+       FOR NO KEY UPDATE
 """
 
 

@@ -173,7 +173,7 @@ LOCK_FLAGS = """
      WHERE environment = %(name)s
        AND deleted_at IS NULL
      ORDER BY flags.name
-       FOR UPDATE OF flags
+       FOR NO KEY UPDATE OF flags
 """
 
 LOCK_FOR_DELETION: LiteralString = "SELECT " + RECORD + " FROM environments WHERE name = %(name)s FOR UPDATE"

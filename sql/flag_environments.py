@@ -17,7 +17,7 @@ LOCK = """
        AND archived_at IS NULL
        AND project_environments.environment = %(environment)s
      ORDER BY flags.name
-       FOR UPDATE OF flags
+       FOR NO KEY UPDATE OF flags
        FOR KEY SHARE OF project_environments
 """
 

@@ -18,7 +18,7 @@ LOCK = """
        AND project_id = %(project)s
        AND deleted_at IS NULL
      ORDER BY name
-       FOR UPDATE
+       FOR NO KEY UPDATE
 """
 
 

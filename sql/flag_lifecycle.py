@@ -125,7 +125,7 @@ DELETE_ARCHIVED: LiteralString = (
            AND archived_at IS NOT NULL
            AND deleted_at IS NULL
          ORDER BY name
-           FOR UPDATE
+           FOR NO KEY UPDATE
     )
 """
     + DELETE

@@ -26,13 +26,14 @@ STATE: LiteralString = (
 """
 )
 
+# NO KEY, here and wherever flags are held: what refers to a flag can be made by who holds another one, and so nobody waits in a circle.
 LOCK = """
     SELECT id
       FROM flags
      WHERE name = %(name)s
        AND project_id = %(project)s
        AND archived_at IS NULL
-       FOR UPDATE
+       FOR NO KEY UPDATE
 """
 
 # A statement of its own, begun when the lock is held: a subquery beside the lock would see the tags as they were before the wait for it.
@@ -57,7 +58,7 @@ LOCK_ANYWHERE = """
       FROM flags
      WHERE name = %(name)s
        AND deleted_at IS NULL
-       FOR UPDATE
+       FOR NO KEY UPDATE
 """
 
 SEEN: LiteralString = " AND EXISTS (SELECT FROM projects WHERE projects.id = flags.project_id AND " + projects.VISIBLE + ")"
@@ -85,7 +86,7 @@ LOCK_MANY = """
      WHERE name = ANY(%(names)s::text[])
        AND deleted_at IS NULL
      ORDER BY name
-       FOR UPDATE
+       FOR NO KEY UPDATE
 """
 
 READ_MANY: LiteralString = STATE + " WHERE flags.id = ANY(%(ids)s)" + SEEN + " ORDER BY array_position(%(names)s::text[], flags.name)"

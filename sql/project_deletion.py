@@ -14,7 +14,7 @@ HOLD_FLAGS = """
      WHERE project_id = %(id)s
        AND deleted_at IS NULL
      ORDER BY name
-       FOR UPDATE
+       FOR NO KEY UPDATE
 """
 
 

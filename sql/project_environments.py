@@ -81,7 +81,7 @@ LOCK_FLAGS = """
      WHERE project_id = %(project)s
        AND deleted_at IS NULL
      ORDER BY name
-       FOR UPDATE
+       FOR NO KEY UPDATE
 """
 
 

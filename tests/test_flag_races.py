@@ -1,13 +1,14 @@
 """Changes of flags at once, on connections that commit: one winner, no deadlock, and no more than the limits allow."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
 from flask import Flask
 
 from sql import Connection, connect, rows, tag_types, value
-from tests.test_races import at_once, at_the_gate, statuses
+from tests.test_races import at_once, at_the_gate, statuses, wait_for
 from tests.world import Caller, World
 
 FLAGS = "/api/admin/projects/{}/features"
@@ -186,3 +187,23 @@ def test_a_tag_is_not_put_on_when_its_type_goes_meanwhile(
     answers = at_the_gate(conn, gate, gone, lambda: admin.post(f"/api/admin/features/{project}/tags", json=tag))
     assert statuses(answers) == {400: 1}
     assert world.events(since) == []
+
+
+@pytest.mark.parametrize("other", ["archive", "clone"])
+def test_a_flag_is_cloned_while_somebody_has_its_parent_and_waits(
+    world: World, admin: Caller, conn: Connection, gate: Connection, project: str, other: str
+) -> None:
+    parent, child = f"{project}-a", f"{project}-b"
+    ids = (world.flag(child, project), world.flag(parent, project))
+    conn.execute("INSERT INTO flag_dependencies (child_id, parent_id) VALUES (%s, %s)", ids)
+    clone = [lambda name=name: admin.post(f"{FLAGS.format(project)}/{name}/clone", json={"name": f"{name}-copy"}) for name in (child, parent)]
+    archive = [clone[0], lambda: admin.post(f"/api/admin/projects/{project}/archive", json={"features": [parent, child]})]
+    with ThreadPoolExecutor(2) as threads:
+        futures: list[Future] = []
+        with gate.transaction():
+            gate.execute("SELECT pg_advisory_xact_lock(hashtext('limit'), hashtext('MAX_FLAGS'))")
+            for call in {"archive": archive, "clone": clone}[other]:
+                futures.append(threads.submit(call))
+                wait_for(conn, futures)
+        answers = [future.result() for future in futures]
+    assert [answer.status_code for answer in answers] == [201, {"archive": 409, "clone": 201}[other]]
