@@ -43,7 +43,8 @@ def hold_many(conn: Connection, actor: Actor, project_id: str, names: Sequence[s
 
 def refuse_unknown(names: Sequence[str], found: Sequence[DictRow]) -> None:
     """404 that says which of the flags are not there."""
-    unknown = [name for name in names if name not in {flag["name"] for flag in found}]
+    known = {flag["name"] for flag in found}
+    unknown = [name for name in names if name not in known]
     if unknown:
         raise NotFound(f"features: there is no flag {listed(unknown)}")
 

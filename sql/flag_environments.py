@@ -48,7 +48,6 @@ READ: LiteralString = (
       JOIN project_environments ON project_environments.project_id = flags.project_id AND project_environments.environment = %(environment)s
       LEFT JOIN flag_environments ON flag_environments.flag_id = flags.id AND flag_environments.environment = %(environment)s
      WHERE flags.id = ANY(%(ids)s::bigint[])
-     ORDER BY array_position(%(flags)s::text[], flags.name)
 """
 )
 
@@ -65,7 +64,8 @@ def lock_many(conn: Connection, project: str, flags: Sequence[str], environment:
     """The same of several flags, in the order of their names here; those for which it would be None are left out."""
     params: dict[str, Any] = {"project": project, "flags": list(flags), "environment": environment}
     params["ids"] = [row["id"] for row in rows(conn, LOCK, params)]
-    return rows(conn, READ, params)
+    found = {row["flag"]: row for row in rows(conn, READ, params)}
+    return [found[flag] for flag in dict.fromkeys(flags) if flag in found]
 
 
 IS_LINKED = """

@@ -89,7 +89,7 @@ LOCK_MANY = """
        FOR NO KEY UPDATE
 """
 
-READ_MANY: LiteralString = STATE + " WHERE flags.id = ANY(%(ids)s)" + SEEN + " ORDER BY array_position(%(names)s::text[], flags.name)"
+READ_MANY: LiteralString = STATE + " WHERE flags.id = ANY(%(ids)s)" + SEEN
 
 
 def lock_many(conn: Connection, names: Sequence[str], viewer: int | None) -> list[DictRow]:
@@ -98,7 +98,9 @@ def lock_many(conn: Connection, names: Sequence[str], viewer: int | None) -> lis
     They are locked in the order of the alphabet, so that two requests never wait for each other.
     """
     ids = [row["id"] for row in rows(conn, LOCK_MANY, {"names": list(names)})]
-    return rows(conn, READ_MANY, {"ids": ids, "names": list(names), "viewer": viewer})
+    found = {row["name"]: row for row in rows(conn, READ_MANY, {"ids": ids, "viewer": viewer})}
+    # A list may be as long as there are flags, so nothing is looked for in it.
+    return [found[name] for name in dict.fromkeys(names) if name in found]
 
 
 GET_CORE: LiteralString = "SELECT (" + flag_records.CORE + ")::text FROM flags WHERE id = %(id)s"
