@@ -10,6 +10,7 @@ from blueprints.access import Actor, require
 from sql import Connection, events, flags
 
 NO_FLAG = "No such flag is in this project, or it is archived."
+NO_FLAG_ANYWHERE = "No flag has that name."
 
 
 def hold(conn: Connection, project_id: str, name: str) -> DictRow:
@@ -30,23 +31,23 @@ def hold_anywhere(conn: Connection, name: str, permission: str) -> tuple[Actor, 
     caller = require(conn)
     flag = flags.lock_anywhere(conn, name, caller.viewer)
     if flag is None:
-        raise NotFound("No flag has that name.")
+        raise NotFound(NO_FLAG_ANYWHERE)
     return require(conn, permission, project=flag["project_id"]), flag
 
 
 def hold_many(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]) -> list[DictRow]:
     """Flags of the project, live or archived, in the order of their names here; 404 unless all are there."""
     found = [flag for flag in flags.lock_many(conn, names, actor.viewer) if flag["project_id"] == project_id]
-    refuse_unknown(names, found)
+    refuse_unknown(names, found, "features: this project has no flag")
     return found
 
 
-def refuse_unknown(names: Sequence[str], found: Sequence[DictRow]) -> None:
-    """404 that says which of the flags are not there."""
+def refuse_unknown(names: Sequence[str], found: Sequence[DictRow], what: str) -> None:
+    """404 that says which of the flags are not there; what: the beginning of that sentence."""
     known = {flag["name"] for flag in found}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise NotFound(f"features: there is no flag {listed(unknown)}")
+        raise NotFound(f"{what} {listed(unknown)}")
 
 
 def listed(names: Sequence[str]) -> str:

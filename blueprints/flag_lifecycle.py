@@ -8,7 +8,7 @@ from werkzeug.exceptions import Conflict
 
 from blueprints.access import Actor, require
 from blueprints.contract import operation
-from blueprints.flag_holds import entry, hold, hold_anywhere, hold_many, listed, record, record_each, refuse_unknown
+from blueprints.flag_holds import NO_FLAG_ANYWHERE, entry, hold, hold_anywhere, hold_many, listed, record, record_each, refuse_unknown
 from blueprints.flag_homes import hold_home, make_room
 from blueprints.respond import empty_response
 from sql import Connection, events, flag_lifecycle, flags, transaction
@@ -86,7 +86,7 @@ def revive_flag(feature_name: str) -> Response:
         caller = require(conn)
         project_id = flags.project_of(conn, feature_name, caller.viewer)
         if project_id is None:
-            abort(404, "No flag has that name.")
+            abort(404, NO_FLAG_ANYWHERE)
         actor = require(conn, "UPDATE_FEATURE", project=project_id)
         revive(conn, actor, project_id, [feature_name])
     return empty_response()
@@ -135,7 +135,7 @@ def mark(conn: Connection, actor: Actor, project_id: str, *, features: Sequence[
     """Mark live flags stale or not, with their events; 404 when one is unknown, 409 when one is in another project."""
     # Our choice: an archived flag is unknown here, as it is below its own address.
     found = [flag for flag in flags.lock_many(conn, features, actor.viewer) if flag["archived_at"] is None]
-    refuse_unknown(features, found)
+    refuse_unknown(features, found, "features: there is no live flag")
     strays = [flag["name"] for flag in found if flag["project_id"] != project_id]
     if strays:
         raise Conflict(f"These flags are in another project: {listed(strays)}.")

@@ -8,7 +8,7 @@ from werkzeug.exceptions import BadRequest
 
 from blueprints.access import Actor, require
 from blueprints.contract import operation
-from blueprints.flag_holds import hold_anywhere, record
+from blueprints.flag_holds import NO_FLAG_ANYWHERE, hold_anywhere, listed, record
 from blueprints.respond import created, empty_response, json_response
 from sql import Connection, as_json, connection, events, flag_tags, transaction
 from validators import load
@@ -26,7 +26,7 @@ def list_tags_of_flag(feature_name: str) -> Response:
     """
     with connection() as conn:
         actor = require(conn)
-        body = flag_tags.get_list(conn, feature_name, actor.viewer)
+        body = flag_tags.get_list(conn, feature_name, actor.viewer) or abort(404, NO_FLAG_ANYWHERE)
     return json_response(body)
 
 
@@ -42,7 +42,7 @@ def tag_flag(feature_name: str) -> Response:
         asked = load(Tag())
         if flag["archived_at"] is not None:
             abort(404, "The flag is archived.")
-        add_tags(conn, actor, flag, [asked])
+        add_tags(conn, actor, flag, [asked], "type")
     return created(as_json({"type": asked["type"], "value": asked["value"]}), "tags/{}/{}", asked["type"], asked["value"])
 
 
@@ -63,12 +63,15 @@ def untag_flag(feature_name: str, type: str, value: str) -> Response:
     return empty_response()
 
 
-def add_tags(conn: Connection, actor: Actor, flag: DictRow, tags: Sequence[Mapping[str, str]]) -> None:
-    """Put tags on a flag that is held, with the events of those that it did not have; 400 when a type is unknown."""
+def add_tags(conn: Connection, actor: Actor, flag: DictRow, tags: Sequence[Mapping[str, str]], field: str) -> None:
+    """Put tags on a flag that is held, with the events of those that it did not have; 400 when a type is unknown.
+
+    field: what the message of the 400 is about.
+    """
     types = {tag["type"] for tag in tags}
     unknown = sorted(types - flag_tags.hold_types(conn, types)) if types else []
     if unknown:
-        raise BadRequest(f"type: must be a type of tags that exists, which {', '.join(unknown)} is not")
+        raise BadRequest(f"{field}: there is no type of tags {listed(unknown)}")
     by_now = flag["tags"]
     for added in flag_tags.add(conn, flag["id"], tags) if tags else ():
         tag = {"type": added["type"], "value": added["value"]}

@@ -8,7 +8,7 @@ from psycopg.rows import DictRow
 
 from blueprints.access import Actor, require
 from blueprints.contract import operation
-from blueprints.flag_holds import hold, record
+from blueprints.flag_holds import NO_FLAG, hold, record
 from blueprints.flag_homes import hold_home, make
 from blueprints.flag_tags import add_tags
 from blueprints.respond import created, json_response
@@ -46,7 +46,7 @@ def create_flag(project_id: str) -> Response:
         home = hold_home(conn, project_id)
         details = {"type": asked["type"], "description": asked["description"], "impression_data": asked["impressionData"]}
         flag = make(conn, actor, home, name=asked["name"], **details)
-        add_tags(conn, actor, flag, asked["tags"])
+        add_tags(conn, actor, flag, asked["tags"], "tags")
         body = flags.get_core(conn, flag["id"])
     return created(body, "features/{}", flag["name"])
 
@@ -60,7 +60,7 @@ def get_flag(project_id: str, feature_name: str) -> Response:
     """
     with connection() as conn:
         actor = require(conn, project=project_id)
-        body = flag_records.get(conn, project_id, feature_name, actor.user_id)
+        body = flag_records.get(conn, project_id, feature_name, actor.user_id) or abort(404, NO_FLAG)
     return json_response(body)
 
 

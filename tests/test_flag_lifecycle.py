@@ -120,11 +120,11 @@ def test_a_list_with_a_flag_that_is_not_in_the_project_does_nothing(world, alice
     world.flag("f", enabled_in=("production",), archived_at=None if action == "archive" else now)
     before = fingerprint(conn)
     message = refused(alice.post(f"{PROJECT}/{action}", json={"features": ["f", stray]}), 404, "NotFoundError")
-    assert message == f"features: there is no flag {stray}"
+    assert message == f"features: this project has no flag {stray}"
     assert fingerprint(conn) == before
 
 
-def test_a_list_as_long_as_may_be_takes_no_longer_than_its_flags(world, alice, conn):
+def test_a_list_as_long_as_may_be_takes_no_longer_than_its_flags(alice, conn):
     conn.execute("INSERT INTO flags (name, project_id) SELECT 'f' || number, 'default' FROM generate_series(1, 3000) AS number")
     names = [f"f{number}" for number in range(10_000)]
     # Of this process alone: each name looked for in the list of the others would be a second and more.
@@ -239,7 +239,7 @@ def test_a_flag_of_another_project_is_409_but_404_where_it_is_hidden(world, olga
     assert "theirs" in refused(olga.post(path, json=asked | {"features": ["mine", "theirs"]}), 409, "ConflictError")
     for name in ("hidden", "unknown", "gone"):
         message = refused(olga.post(path, json=asked | {"features": ["mine", "theirs", name]}), 404, "NotFoundError")
-        assert message == f"features: there is no flag {name}"
+        assert message == f"features: there is no live flag {name}"
     assert fingerprint(conn) == before
 
 

@@ -196,7 +196,9 @@ def test_a_flag_is_cloned_while_somebody_has_its_parent_and_waits(
     parent, child = f"{project}-a", f"{project}-b"
     ids = (world.flag(child, project), world.flag(parent, project))
     conn.execute("INSERT INTO flag_dependencies (child_id, parent_id) VALUES (%s, %s)", ids)
-    clone = [lambda name=name: admin.post(f"{FLAGS.format(project)}/{name}/clone", json={"name": f"{name}-copy"}) for name in (child, parent)]
+    clone = [
+        lambda name=name: admin.post(f"{FLAGS.format(project)}/{name}/clone", json={"name": f"{name}-copy"}) for name in (child, parent)
+    ]
     archive = [clone[0], lambda: admin.post(f"/api/admin/projects/{project}/archive", json={"features": [parent, child]})]
     with ThreadPoolExecutor(2) as threads:
         futures: list[Future] = []

@@ -82,7 +82,7 @@ def test_taking_off_leaves_the_others_and_again_is_no_change(world, alice, conn)
         (tag(" a "), "value: must be at least 2"),
         (tag("x" * 51), "value: must be at most 50"),
         (tag(None), "value: must not be null"),
-        (tag(type="unknown"), "type: must be a type of tags that exists, which unknown is not"),
+        (tag(type="unknown"), "type: there is no type of tags unknown"),
         (tag() | {"color": "red"}, "color: is not known here"),
     ],
 )
@@ -114,7 +114,7 @@ def test_who_may_see_nothing_of_a_flag_cannot_tell_it_from_one_that_is_not_there
         sent = {} if body is None else {"json": body}
         hidden = refused(victor.request(method, f"/api/admin/features/f/{path}", **sent), 404, "NotFoundError")
         unknown = refused(victor.request(method, f"/api/admin/features/unknown/{path}", **sent), 404, "NotFoundError")
-        assert hidden == unknown
+        assert hidden == unknown == "No flag has that name."
         # An editor sees every project.
         assert eve.request(method, f"/api/admin/features/f/{path}", **sent).status_code == (200 if method == "GET" else 403)
     assert world.events(since) == []

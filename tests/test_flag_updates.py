@@ -74,8 +74,8 @@ def test_a_flag_that_is_not_there_cannot_be_read_or_changed(world, alice, conn):
     world.flag("other", "apollo")
     before = fingerprint(conn)
     for name in ("gone", "other", "unknown", "F", "f%00"):
-        refused(alice.get(f"{FLAGS}/{name}"), 404, "NotFoundError")
-        refused(alice.put(f"{FLAGS}/{name}", json={"description": "d"}), 404, "NotFoundError")
+        why = refused(alice.put(f"{FLAGS}/{name}", json={"description": "d"}), 404, "NotFoundError")
+        assert why == refused(alice.get(f"{FLAGS}/{name}"), 404, "NotFoundError") == "No such flag is in this project, or it is archived."
     assert fingerprint(conn) == before
 
 
