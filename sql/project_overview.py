@@ -88,7 +88,10 @@ OVERVIEW: LiteralString = (
                    WHEN NOT EXISTS (SELECT FROM live_flags)
                        THEN json_build_object('status', 'onboarding-started')
                    WHEN EXISTS (SELECT FROM usage_metrics WHERE project_id = %(id)s)
-                     OR EXISTS (SELECT FROM flags JOIN usage_metrics ON flag_name = flags.name WHERE flags.project_id = %(id)s)
+                     OR EXISTS (
+                            SELECT FROM flags
+                              JOIN usage_metrics ON flag_name = flags.name AND hour >= date_trunc('hour', flags.created_at)
+                             WHERE flags.project_id = %(id)s)
                        THEN json_build_object('status', 'onboarded')
                    ELSE json_build_object(
                        'status', 'first-flag-created',

@@ -82,9 +82,19 @@ def test_a_project_whose_last_flag_was_archived_begins_again(world, gemini, stat
 
 @pytest.mark.usefixtures("gemini")
 def test_a_flag_that_moves_brings_its_usage_and_leaves_what_was_reported(world, status, alice):
-    flag_id = world.flag("a", "vostok")
+    flag_id = world.flag("a", "vostok", created_at="2024-03-01T10:30:00Z")
     report(world, "a", "vostok")
     world.flag("b", "vostok")
     world.conn.execute("UPDATE flags SET project_id = 'gemini' WHERE id = %s", [flag_id])
     assert status() == ONBOARDED
+    assert alice.get("/api/admin/projects/vostok/overview").json["onboardingStatus"] == ONBOARDED
+
+
+def test_usage_of_an_earlier_flag_of_the_same_name_is_that_of_the_project_which_had_it(world, gemini, status, alice):
+    world.flag("a", "vostok", created_at="2024-02-01T00:00:00Z", archived_at="2024-04-01T00:00:00Z")
+    report(world, "a", "vostok")
+    assert alice.delete("/api/admin/archive/a").status_code == 200
+    world.flag("a", gemini)
+    assert status() == first("a")
+    world.flag("b", "vostok")
     assert alice.get("/api/admin/projects/vostok/overview").json["onboardingStatus"] == ONBOARDED
