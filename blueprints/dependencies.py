@@ -7,8 +7,9 @@ from flask import Blueprint, Response, abort
 
 from blueprints.access import Actor, require
 from blueprints.contract import operation
+from blueprints.flag_holds import NO_FLAG, hold, record
 from blueprints.respond import empty_response, json_response
-from sql import Connection, connection, dependencies, events, flags, transaction
+from sql import Connection, connection, dependencies, events, transaction
 from validators import load
 from validators.dependencies import Dependency
 
@@ -16,7 +17,6 @@ bp = Blueprint("dependencies", __name__)
 
 FLAG = "/api/admin/projects/<project_id>/features/<feature_name>"
 PERMISSION = "UPDATE_FEATURE_DEPENDENCY"
-NO_FLAG = "No such flag is live in this project."
 
 
 @bp.post(f"{FLAG}/dependencies")
@@ -66,10 +66,9 @@ def remove_dependency(project_id: str, feature_name: str, parent: str) -> Respon
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id)
-        flag = flags.lock(conn, project_id, feature_name) or abort(404, NO_FLAG)
-        about = {"project": project_id, "feature": feature_name, "tags": flag["tags"]}
+        flag = hold(conn, project_id, feature_name)
         for gone in dependencies.delete(conn, flag["id"], parent):
-            events.record(conn, "feature-dependency-removed", actor, data={"feature": gone}, **about)
+            record(conn, "feature-dependency-removed", actor, flag, data={"feature": gone})
     return empty_response()
 
 
@@ -82,9 +81,9 @@ def remove_dependencies(project_id: str, feature_name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id)
-        flag = flags.lock(conn, project_id, feature_name) or abort(404, NO_FLAG)
+        flag = hold(conn, project_id, feature_name)
         if dependencies.delete(conn, flag["id"]):
-            events.record(conn, "feature-dependencies-removed", actor, project=project_id, feature=feature_name, tags=flag["tags"])
+            record(conn, "feature-dependencies-removed", actor, flag)
     return empty_response()
 
 

@@ -1,6 +1,6 @@
 """The flags that a request is about, held until it is done, and the events that tell of them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from psycopg.rows import DictRow
@@ -38,13 +38,13 @@ def hold_anywhere(conn: Connection, name: str, permission: str) -> tuple[Actor, 
 def hold_many(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]) -> list[DictRow]:
     """Flags of the project, live or archived, in the order of their names here; 404 unless all are there."""
     found = [flag for flag in flags.lock_many(conn, names, actor.viewer) if flag["project_id"] == project_id]
-    refuse_unknown(names, found, "features: this project has no flag")
+    refuse_unknown(names, [flag["name"] for flag in found], "features: this project has no flag")
     return found
 
 
-def refuse_unknown(names: Sequence[str], found: Sequence[DictRow], what: str) -> None:
-    """404 that says which of the flags are not there; what: the beginning of that sentence."""
-    known = {flag["name"] for flag in found}
+def refuse_unknown(names: Sequence[str], found: Collection[str], what: str) -> None:
+    """404 that says which of the flags are not among those found; what: the beginning of that sentence."""
+    known = set(found)
     unknown = [name for name in names if name not in known]
     if unknown:
         raise NotFound(f"{what} {listed(unknown)}")

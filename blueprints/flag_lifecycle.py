@@ -135,7 +135,7 @@ def mark(conn: Connection, actor: Actor, project_id: str, *, features: Sequence[
     """Mark live flags stale or not, with their events; 404 when one is unknown, 409 when one is in another project."""
     # Our choice: an archived flag is unknown here, as it is below its own address.
     found = [flag for flag in flags.lock_many(conn, features, actor.viewer) if flag["archived_at"] is None]
-    refuse_unknown(features, found, "features: there is no live flag")
+    refuse_unknown(features, [flag["name"] for flag in found], "features: there is no live flag")
     strays = [flag["name"] for flag in found if flag["project_id"] != project_id]
     if strays:
         raise Conflict(f"These flags are in another project: {listed(strays)}.")

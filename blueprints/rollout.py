@@ -6,9 +6,11 @@ from typing import Any
 from flask import abort, current_app
 from psycopg.rows import DictRow
 
+from blueprints import flag_holds
 from blueprints.access import Actor, require
+from blueprints.flag_holds import refuse_unknown
 from blueprints.targeting import check_strategy
-from sql import Connection, events, flag_environments, flags, strategies, strategy_order, targeting, variants
+from sql import Connection, events, flag_environments, strategies, strategy_order, targeting, variants
 from validators.strategies import with_defaults
 
 NOT_THERE = "No such flag is live in this project, or the environment is not linked to the project."
@@ -24,18 +26,14 @@ def hold_many(conn: Connection, project: str, flags: Sequence[str], environment:
     """The same of several flags, each once, in their order; 404 when it is None of one of them."""
     if not flag_environments.is_linked(conn, project, environment):
         abort(404, "The environment is not linked to the project.")
-    names = list(dict.fromkeys(flags))
-    places = flag_environments.lock_many(conn, project, names, environment)
-    if len(places) < len(names):
-        missing = ", ".join(sorted(set(names) - {place["flag"] for place in places}))
-        abort(404, f"Not live in this project: {missing:.200}.")
+    places = flag_environments.lock_many(conn, project, flags, environment)
+    refuse_unknown(flags, [place["flag"] for place in places], "features: this project has no live flag")
     return places
 
 
 def hold_everywhere(conn: Connection, project: str, flag: str, environments: Sequence[str]) -> list[DictRow]:
     """The flag in each of the environments that a body names; 404 when it is not live in the project, 400 when one is not linked to it."""
-    if flags.lock(conn, project, flag) is None:
-        abort(404, "No such flag is live in this project.")
+    flag_holds.hold(conn, project, flag)
     places = [flag_environments.lock(conn, project, flag, environment) for environment in dict.fromkeys(environments)]
     found = [place for place in places if place is not None]
     if len(found) < len(places):
