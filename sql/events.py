@@ -52,8 +52,8 @@ MATCHING: LiteralString = """
     )
 """
 
-# Our choice: newest first, by createdAt and then id; the total counts what the caller may see, exactly.
-SEARCH: LiteralString = """
+# Our choice: newest first, by createdAt and then id.
+NEWEST: LiteralString = """
     , page AS (
         SELECT *
           FROM matching
@@ -65,9 +65,16 @@ SEARCH: LiteralString = """
         SELECT coalesce(json_agg(entry), '[]') AS list
           FROM (SELECT {record} FROM page ORDER BY created_at DESC, page.id DESC) AS entry
     )
+"""
+
+# Our choice: the total counts what the caller may see, exactly.
+SEARCH: LiteralString = (
+    NEWEST
+    + """
     SELECT json_build_object('events', list, 'total', (SELECT count(*) FROM matching))::text
       FROM entries
 """
+)
 
 # Our choice: the listing starts at the event that offset names, and goes on to older ones.
 SEARCH_FROM_ID: LiteralString = """
@@ -87,23 +94,17 @@ SEARCH_FROM_ID: LiteralString = """
       FROM entries
 """
 
-
 # Our choice: as many as the interface gives, and the total of what the caller may see.
-OF_FLAG: LiteralString = """
-    , page AS (
-        SELECT *
-          FROM matching
-         ORDER BY created_at DESC, id DESC
-         LIMIT 100
-    ),
-    entries AS (
-        SELECT coalesce(json_agg(entry), '[]') AS list
-          FROM (SELECT {record} FROM page ORDER BY created_at DESC, page.id DESC) AS entry
-    )
+OF_FLAG_MOST = 100
+
+OF_FLAG: LiteralString = (
+    NEWEST
+    + """
     SELECT json_build_object('version', 1, 'toggleName', %(feature)s::text, 'events', list,
                              'totalEvents', (SELECT count(*) FROM matching))::text
       FROM entries
 """
+)
 
 # One probe of an index for each user there ever was, instead of a look at every event.
 CREATORS: LiteralString = """
@@ -143,7 +144,8 @@ def search_from_id(
 def of_flag(conn: Connection, flag: str, *, is_admin: bool, viewer: int | None) -> str:
     """{"version": 1, "toggleName": flag, "events": the newest 100, "totalEvents": n} as JSON text; of no flag, there are none."""
     filters = {"feature": flag}
-    return value(conn, statement(OF_FLAG, filters, is_admin), filters | {"viewer": viewer})
+    params = {**filters, "viewer": viewer, "limit": OF_FLAG_MOST, "offset": 0}
+    return value(conn, statement(OF_FLAG, filters, is_admin), params)
 
 
 def creators(conn: Connection, *, is_admin: bool, viewer: int | None) -> str:
