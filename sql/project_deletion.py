@@ -1,4 +1,4 @@
-"""The end of a project: its flags, its API keys, and then itself. The caller holds the project, by projects.lock()."""
+"""The end of a project: its flags, its API keys, and then itself. The caller has locked the project, by projects.lock()."""
 
 from typing import LiteralString
 
@@ -21,6 +21,15 @@ HOLD_FLAGS = """
 def has_live_flags(conn: Connection, project_id: str) -> bool:
     """Whether the project has flags that are not archived. Until the transaction ends, none is archived or revived."""
     return any(row["is_live"] for row in rows(conn, HOLD_FLAGS, {"id": project_id}))
+
+
+# When its flags are held: who makes a key or a segment of it has finished, or waits and finds it gone.
+HOLD = "SELECT FROM projects WHERE id = %(id)s FOR UPDATE"
+
+
+def hold(conn: Connection, project_id: str) -> None:
+    """Let nothing refer to the project anew until the transaction ends."""
+    rows(conn, HOLD, {"id": project_id})
 
 
 # Of two projects that share a key and are deleted at once, the second sees here what the first has left.

@@ -1,6 +1,7 @@
 """Projects made, changed and ended at once, on real connections that commit: one order, and exactly the events of it."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
@@ -8,7 +9,7 @@ import pytest
 from flask import Flask
 
 from sql import Connection, api_keys, connect, project_favorites, rows, value
-from tests.test_races import at_once, at_the_gate, statuses
+from tests.test_races import at_once, at_the_gate, statuses, wait_for
 from tests.world import Caller, World
 
 PATH = "/api/admin/projects"
@@ -181,3 +182,50 @@ def test_a_project_that_is_being_deleted_is_nobodys_favourite(conn: Connection, 
     assert answer.status_code == 200
     assert told(conn, name) == []
     assert project_favorites.add(conn, user.id or 0, name) is False
+
+
+@pytest.mark.parametrize("end", ["archive", "delete"])
+def test_who_ends_a_project_is_in_no_circle_of_who_changes_its_flags_and_segments(
+    world: World, admin: Caller, conn: Connection, gate: Connection, name: str, end: str
+) -> None:
+    world.project(name)
+    world.flag(name, name)
+    made = admin.post("/api/admin/segments", json={"name": name, "constraints": []})
+    segment = {"name": name, "constraints": [], "project": name}
+    calls = [
+        lambda: admin.post(
+            f"{PATH}/{name}/features/{name}/environments/production/strategies", json={"name": "default", "segments": [made.json["id"]]}
+        ),
+        lambda: admin.delete(f"{PATH}/{name}") if end == "delete" else admin.post(f"{PATH}/archive/{name}"),
+        lambda: admin.put(f"/api/admin/segments/{made.json['id']}", json=segment),
+    ]
+    with ThreadPoolExecutor(len(calls)) as threads:
+        futures: list[Future] = []
+        with gate.transaction():
+            # The strategy comes as far as its type, with the flag in its hand; the second then waits for that flag.
+            gate.execute("SELECT FROM strategy_types WHERE name = 'default' FOR UPDATE")
+            for call in calls:
+                futures.append(threads.submit(call))
+                wait_for(conn, futures)
+        answers = [future.result() for future in futures]
+    assert [answer.status_code for answer in answers] == [200, 409, 204]
+
+
+def test_who_makes_a_key_of_a_project_that_is_being_deleted_waits_and_is_refused(
+    world: World, admin: Caller, conn: Connection, gate: Connection, name: str
+) -> None:
+    world.project(name)
+    segment = value(conn, "INSERT INTO segments (name, project_id) VALUES (%(name)s, %(name)s) RETURNING id", {"name": name})
+    strategy = world.strategy(world.flag(name))
+    conn.execute("INSERT INTO strategy_segments VALUES (%s, %s)", [strategy, segment])
+    key = {"type": "client", "tokenName": name, "environment": "development", "projects": [name]}
+    with ThreadPoolExecutor(2) as threads:
+        with gate.transaction():
+            # The last that is looked at before the project itself, when its keys are gone.
+            gate.execute("SELECT FROM strategy_segments WHERE strategy_id = %s FOR UPDATE", [strategy])
+            deleted = threads.submit(lambda: admin.delete(f"{PATH}/{name}"))
+            wait_for(conn, [deleted])
+            made = threads.submit(lambda: admin.post("/api/admin/api-tokens", json=key))
+            wait_for(conn, [deleted, made])
+        assert (deleted.result().status_code, made.result().status_code) == (200, 400)
+    assert told(conn, name) == ["project-deleted"]
