@@ -127,10 +127,10 @@ def test_a_list_with_a_flag_that_is_not_in_the_project_does_nothing(world, alice
 def test_a_list_as_long_as_may_be_takes_no_longer_than_its_flags(alice, conn):
     conn.execute("INSERT INTO flags (name, project_id) SELECT 'f' || number, 'default' FROM generate_series(1, 3000) AS number")
     names = [f"f{number}" for number in range(10_000)]
-    # Of this process alone: each name looked for in the list of the others would be a second and more.
+    # Of this process alone: each name looked for in the list of the others would be six seconds.
     begun = process_time()
     message = refused(alice.post(f"{PROJECT}/stale", json={"features": names, "stale": True}), 404, "NotFoundError")
-    assert process_time() - begun < 0.5
+    assert process_time() - begun < 2
     assert message.endswith("f0, f3001, f3002, f3003, f3004 and 6995 more")
 
 
