@@ -27,8 +27,8 @@ test-slow: .venv/installed-dev ## Run the tests that start many real processes
 	@exec $(bin)/python -m pytest -n 2 --dist loadfile -m slow
 
 .PHONY: coverage
-coverage: .venv/installed-dev ## Run all tests, and say which lines and branches they miss
-	@exec $(bin)/python -m pytest -n 2 --dist loadfile --cov
+coverage: .venv/installed-dev ## Run what make test runs, and say which lines and branches it misses
+	@exec $(bin)/python -m pytest -n 2 --dist loadfile -m "not slow" --cov
 
 .PHONY: check
 check: .venv/installed-dev ## Look for mistakes without running anything: style, types, generated files

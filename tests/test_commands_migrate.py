@@ -133,6 +133,7 @@ def test_a_setting_that_makes_no_sense_stops_every_command(line: CommandLine, mo
         assert line.refuses(*command) == "The setting PORT must be a whole number from 1 to 65535."
 
 
+@pytest.mark.slow
 def test_the_real_program_says_so_too() -> None:
     unreachable = "postgresql://127.0.0.1:1/nowhere"
     for args, environ in (
@@ -146,6 +147,7 @@ def test_the_real_program_says_so_too() -> None:
         only_line(done.stderr)
 
 
+@pytest.mark.slow
 def test_help_needs_no_database_and_no_sensible_settings(tmp_path: Path) -> None:
     for args in (("--help",), ("user", "create", "--help"), ("api-key", "--help")):
         done = flask(*args, DATA_DIR=str(tmp_path / "data"), PORT="no port")
@@ -166,6 +168,7 @@ def test_every_command_and_option_has_a_help_text(line: CommandLine, command: tu
             assert option.param_type_name == "argument" or option.help, (name, option.name)
 
 
+@pytest.mark.slow
 def test_without_an_address_the_private_database_is_started_and_stopped(tmp_path: Path) -> None:
     environ = {"DATA_DIR": str(tmp_path / "my data"), "BCRYPT_ROUNDS": "10"}
     done = flask("migrate", **environ)
@@ -180,6 +183,7 @@ def test_without_an_address_the_private_database_is_started_and_stopped(tmp_path
     assert not (tmp_path / "my data" / "postgres" / "postmaster.pid").exists()
 
 
+@pytest.mark.slow
 def test_a_private_database_that_runs_is_joined_and_left_running(tmp_path: Path) -> None:
     server = embedded.Server(tmp_path / "data")
     url = server.ensure()

@@ -47,6 +47,7 @@ def demo(make_database: Callable[..., str]) -> tuple[str, str]:
     return url, token[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "number"), [(README, 9), (CURL, 20)], ids=["README", "curl"])
 def test_every_command_gets_the_answer_that_the_page_shows(page, number, demo, make_database, tmp_path):
     url, token = demo
