@@ -118,17 +118,20 @@ def delete_account_token(account_id: str, token_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        account = lock(conn, account_id)
-        personal_tokens.revoke(conn, actor, account["user_id"], id_in_path(token_id))
+        # The account is not locked: a request with this very token holds the token's row, and may wait for the account's.
+        if service_accounts.get(conn, id_in_path(account_id)) is None:
+            abort(404, UNKNOWN)
+        personal_tokens.revoke(conn, actor, int(account_id), id_in_path(token_id))
     return empty_response()
 
 
 KIND = "Service Account"
+UNKNOWN = "No service account has that id."
 
 
 def lock(conn: Connection, account_id: str) -> DictRow:
     """What the log says of the service account with this id; 404 when there is none."""
     account = users.lock_account(conn, id_in_path(account_id), KIND)
     if account is None:
-        abort(404, "No service account has that id.")
+        abort(404, UNKNOWN)
     return account

@@ -131,6 +131,20 @@ def test_eight_tokens_at_once_do_not_exceed_the_limit(world, conn):
     assert value(conn, "SELECT count(*) FROM personal_tokens WHERE user_id = %(id)s", {"id": victor.id}) == 10
 
 
+def test_a_token_that_is_revoked_while_it_changes_its_own_account_is_no_deadlock(world, conn, gate):
+    robot, key = world.user("Robot", account_type="Service Account"), world.api_key()
+    token = value(conn, "SELECT id FROM personal_tokens WHERE user_id = %(id)s", {"id": robot.id})
+    with ThreadPoolExecutor(1) as thread:
+        with gate.transaction():
+            # As a request with that token does, which then makes another one.
+            gate.execute("UPDATE personal_tokens SET seen_at = now() WHERE id = %s", [token])
+            future = thread.submit(lambda: key.delete(f"/api/admin/service-account/{robot.id}/token/{token}"))
+            wait_for(conn, [future])
+            gate.execute("SELECT FROM users WHERE id = %s FOR NO KEY UPDATE", [robot.id])
+        assert future.result().status_code == 200
+    assert value(conn, "SELECT count(*) FROM personal_tokens WHERE id = %(id)s", {"id": token}) == 0
+
+
 def test_who_is_deleted_while_he_makes_a_token_has_none(world, conn, gate):
     victor, since = world.user("Victor"), world.last_event_id()
     statement = f"UPDATE users SET deleted_at = now() WHERE id = {victor.id}"
