@@ -29,7 +29,7 @@ def get_api_tokens() -> Response:
     return json_response(body)
 
 
-@bp.get("/api/admin/api-tokens/<api_token>")
+@bp.get("/api/admin/api-tokens/<slashed:api_token>")
 @operation(record="apiTokens", refuses=(401, 403))
 def get_api_tokens_by_name(api_token: str) -> Response:
     """List the API tokens of one name.
@@ -61,7 +61,7 @@ def create_api_token() -> Response:
     return created(body, "api-tokens/{}", asked["name"])
 
 
-@bp.put("/api/admin/api-tokens/<api_token>")
+@bp.put("/api/admin/api-tokens/<slashed:api_token>")
 @operation(record=None, body=UpdateApiToken, refuses=(400, 401, 403, 404, 415))
 def update_api_token(api_token: str) -> Response:
     """Change when an API token expires.
@@ -81,7 +81,7 @@ def update_api_token(api_token: str) -> Response:
     return empty_response()
 
 
-@bp.delete("/api/admin/api-tokens/<api_token>")
+@bp.delete("/api/admin/api-tokens/<slashed:api_token>")
 @operation(record=None, refuses=(401, 403))
 def delete_api_token(api_token: str) -> Response:
     """Delete an API token.

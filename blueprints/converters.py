@@ -18,4 +18,12 @@ class Anything(BaseConverter):
     part_isolating = False
 
 
-CONVERTERS: dict[str, type[BaseConverter]] = {"not_search": NotSearch, "anything": Anything}
+# Our choice: names of API tokens, and keys that an operator made up, may have slashes; one at an end, or two together, is still no address.
+class Slashed(BaseConverter):
+    """The end of an address: one word, or several with a slash between each two."""
+
+    regex = "[^/]+(?:/[^/]+)*"
+    part_isolating = False
+
+
+CONVERTERS: dict[str, type[BaseConverter]] = {"not_search": NotSearch, "anything": Anything, "slashed": Slashed}

@@ -210,10 +210,19 @@ def test_an_expiry_is_kept_and_one_in_the_past_makes_a_token_that_does_not_work(
     assert Caller(world.app, works.json["secret"]).get(PATH).status_code == 200
 
 
-def test_names_need_not_be_unique_and_the_place_of_an_odd_one_is_encoded(alice):
+def test_names_need_not_be_unique_and_an_odd_one_is_found_at_its_place(alice):
     asked = {"type": "client", "tokenName": "für uns/alle?"}
-    for _ in range(2):
+    for number in (1, 2):
         assert alice.post(PATH, json=asked).headers["Location"] == "api-tokens/f%C3%BCr%20uns%2Falle%3F"
+        found = alice.get(f"{PATH}/f%C3%BCr%20uns%2Falle%3F").json["tokens"]
+        assert [token["tokenName"] for token in found] == ["für uns/alle?"] * number
+    assert alice.get(f"{PATH}/für uns/alle%3F").json["tokens"] == found
+
+
+@pytest.mark.parametrize("end", ["", "/", "sdk/", "sdk//", "/sdk", "a//b"])
+def test_a_slash_too_many_is_no_address(alice, end):
+    alice.post(PATH, json={"type": "client", "tokenName": "sdk"})
+    refused(alice.get(f"{PATH}/{end}"), 404, "NotFoundError")
 
 
 def test_the_author_is_the_key_that_made_it(world):

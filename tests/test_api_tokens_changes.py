@@ -11,7 +11,7 @@ from tests.event_log import event, events
 from tests.test_api_tokens import CLIENT, EXPIRY, PATH, described, holder, stored
 from tests.test_hostile_inputs import fingerprint
 from tests.test_races import at_once, at_the_gate
-from tests.world import World, refused
+from tests.world import Caller, World, refused
 
 
 def place(secret: str) -> str:
@@ -135,6 +135,15 @@ def test_a_deleted_token_stops_working_at_once(world, alice):
     refused(robot.get(PATH), 401, "AuthenticationRequired")
 
 
+def test_a_key_with_slashes_that_an_operator_made_up_is_changed_and_deleted(world, alice, conn):
+    api_keys.insert(conn, "made/up/by an operator", name="ops")
+    robot = Caller(world.app, "made/up/by an operator")
+    assert alice.put(place(robot.key), json={"expiresAt": EXPIRY}).status_code == 200
+    assert robot.get(PATH).status_code == 200
+    assert alice.delete(place(robot.key)).status_code == 200
+    refused(robot.get(PATH), 401, "AuthenticationRequired")
+
+
 def test_a_token_limited_to_projects_is_deleted_with_its_limits(world, alice, conn):
     world.project("hermes"), world.project("ares")
     secret = alice.post(PATH, json=CLIENT | {"projects": ["hermes", "ares"]}).json["secret"]
@@ -166,7 +175,7 @@ def test_no_secret_reaches_the_log_or_an_event(alice, conn, capfd):
         alice.delete(place(secret))
         alice.put(place(secret), json={"expiresAt": EXPIRY})
     log = capfd.readouterr().out
-    assert log.count(f'"route": "{PATH}/<api_token>"') == 5 * len(KINDS)
+    assert log.count(f'"route": "{PATH}/<slashed:api_token>"') == 5 * len(KINDS)
     written = "".join(row["all"] for row in rows(conn, 'SELECT to_jsonb(events)::text AS "all" FROM events'))
     for secret in secrets:
         random = secret.partition(".")[2]

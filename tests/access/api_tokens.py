@@ -4,13 +4,13 @@ from tests.access import Props
 from tests.world import Caller, World
 
 TABLE = """
-    route                                     project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                                             project  alice  eve  victor  olga  max  admin  client  frontend  stranger
 
-    GET /api/admin/api-tokens                 -        200    200  403     403   403  200    403     403       401
-    GET /api/admin/api-tokens/<api_token>     -        200    200  403     403   403  200    403     403       401
-    POST /api/admin/api-tokens                -        201    403  403     403   403  201    403     403       401
-    PUT /api/admin/api-tokens/<api_token>     -        200    403  403     403   403  200    403     403       401
-    DELETE /api/admin/api-tokens/<api_token>  -        200    403  403     403   403  200    403     403       401
+    GET /api/admin/api-tokens                         -        200    200  403     403   403  200    403     403       401
+    GET /api/admin/api-tokens/<slashed:api_token>     -        200    200  403     403   403  200    403     403       401
+    POST /api/admin/api-tokens                        -        201    403  403     403   403  201    403     403       401
+    PUT /api/admin/api-tokens/<slashed:api_token>     -        200    403  403     403   403  200    403     403       401
+    DELETE /api/admin/api-tokens/<slashed:api_token>  -        200    403  403     403   403  200    403     403       401
 """
 
 
@@ -18,6 +18,6 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """The token of an SDK."""
     bodies = {
         "POST /api/admin/api-tokens": {"type": "client", "tokenName": "a new token"},
-        "PUT /api/admin/api-tokens/<api_token>": {"expiresAt": "2099-12-31T00:00:00Z"},
+        "PUT /api/admin/api-tokens/<slashed:api_token>": {"expiresAt": "2099-12-31T00:00:00Z"},
     }
     return Props(words={"*": {"api_token": world.api_key("client").key}}, bodies=bodies)
