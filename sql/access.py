@@ -152,9 +152,11 @@ def projects_permitting(conn: Connection, user_id: int, permission: str) -> set[
     return {row["id"] for row in rows(conn, PERMITTING, {"user_id": user_id, "permission": permission})}
 
 
+# Another request of the same user may be remembering it, for as long as its change takes: nobody waits for that either.
 MARK_USER_SEEN = """
     INSERT INTO user_seen_days (user_id, day)
-    VALUES (%(user_id)s, (now() AT TIME ZONE 'UTC')::date)
+    SELECT %(user_id)s, (now() AT TIME ZONE 'UTC')::date
+     WHERE pg_try_advisory_xact_lock(hashtext('seen'), %(user_id)s::integer)
     ON CONFLICT DO NOTHING
 """
 
@@ -173,7 +175,7 @@ MARK_KEY_SEEN = """
 
 
 def mark_user_seen(conn: Connection, user_id: int) -> None:
-    """Remember that the user was here today (UTC)."""
+    """Remember that the user was here today (UTC), unless another request is at it."""
     run(conn, MARK_USER_SEEN, {"user_id": user_id})
 
 

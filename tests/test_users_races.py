@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 
 from blueprints.access import digest
-from sql import Connection, connect, sessions, value
+from sql import Connection, access, connect, sessions, value
 from tests.test_account_password import change
 from tests.test_log_in import HASH, log_in
 from tests.test_races import Call, at_once, at_the_gate, statuses, wait_for, while_hashing
@@ -143,6 +143,19 @@ def test_a_token_that_is_revoked_while_it_changes_its_own_account_is_no_deadlock
             gate.execute("SELECT FROM users WHERE id = %s FOR NO KEY UPDATE", [robot.id])
         assert future.result().status_code == 200
     assert value(conn, "SELECT count(*) FROM personal_tokens WHERE id = %(id)s", {"id": token}) == 0
+
+
+def test_nobody_waits_for_the_first_change_that_the_same_user_makes_on_a_day(world, conn, gate):
+    victor = world.user("Victor")
+    with ThreadPoolExecutor(1) as thread:
+        with gate.transaction():
+            # As the change does that has just begun.
+            access.mark_user_seen(gate, victor.id)
+            future = thread.submit(lambda: victor.get("/api/admin/user"))
+            wait_for(conn, [future])
+            assert future.done()
+        assert future.result().status_code == 200
+    assert value(conn, "SELECT count(*) FROM user_seen_days WHERE user_id = %(id)s", {"id": victor.id}) == 1
 
 
 def test_who_is_deleted_while_he_makes_a_token_has_none(world, conn, gate):
