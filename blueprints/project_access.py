@@ -33,7 +33,8 @@ def add_project_access(project_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, *WRITE, project=project_id)
-        asked = load(GrantAccess())
+        # What stands a thousand times in each of two lists would make a million pairs.
+        asked = {name: set(ids) for name, ids in load(GrantAccess()).items()}
         before = assignments.lock(conn, project_id)
         assignments.check_known(conn, **asked)
         named = {Assignment(role, "user", one) for role in asked["roles"] for one in asked["users"]}

@@ -76,7 +76,7 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
         case Bound():
             return {"type": "string", "pattern": f"^({'|'.join(BOUNDS)}):\\d{{4}}-\\d{{2}}-\\d{{2}}$"}
         case ParameterValue():
-            return {"type": ["string", "number", "boolean"]}
+            return {"type": ["string", "number", "boolean"], "minimum": -fields.BIGINT_MAX, "maximum": fields.BIGINT_MAX}
         case Password():
             return text(field) | {"format": "password"}
         case fields.Name():

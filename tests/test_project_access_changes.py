@@ -1,5 +1,6 @@
 """Roles in a project, given and taken away for many at once (neighbours.md 3.10)."""
 
+from time import process_time
 from typing import Any
 
 import pytest
@@ -114,6 +115,13 @@ def test_adding_what_is_there_is_no_event(world, alice, conn, people, crew):
     for repeat in (asked, *nothing):
         assert alice.post(url(), json=repeat).status_code == 200
     assert (held(conn), world.events(since)) == (before, [])
+
+
+def test_ids_that_stand_there_ten_thousand_times_cost_nothing(alice, conn, people):
+    began = process_time()
+    assert alice.post(url(), json={"roles": [5] * 10_000, "users": people[:1] * 10_000, "groups": []}).status_code == 200
+    assert process_time() - began < 3
+    assert held(conn) == {("user", people[0], 5)}
 
 
 # --- Replacing --------------------------------------------------------------------------------------------------------------------------

@@ -142,6 +142,8 @@ REFUSED: list[tuple[str, Any]] = [
     ("variants.0.overrides", {"name": "default", "variants": [VARIANTS[0] | {"overrides": []}]}),
     ("parameters.rollout", {"name": "default", "parameters": {"rollout": None}}),
     ("parameters.rollout", {"name": "default", "parameters": {"rollout": []}}),
+    ("parameters.rollout", {"name": "default", "parameters": {"rollout": 2**63}}),
+    ("parameters.rollout", {"name": "default", "parameters": {"rollout": -(10**400)}}),
     ("segments", {"name": "default", "segments": [4711]}),
     ("segments", {"name": "default", "segments": [2**63 - 1]}),
     ("segments.0", {"name": "default", "segments": ["1"]}),

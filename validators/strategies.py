@@ -1,6 +1,5 @@
 """What a strategy may be (neighbours.md 1.5 and 3.13)."""
 
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -8,7 +7,7 @@ from marshmallow import ValidationError, post_load
 
 from validators import Body
 from validators.constraints import Constraint
-from validators.fields import Anything, Boolean, Integer, ListOf, Nested, ObjectOf, Text
+from validators.fields import BIGINT_MAX, Anything, Boolean, Integer, ListOf, Nested, ObjectOf, Text
 from validators.variants import StrategyVariant, balanced
 
 SORT_ORDER_MAX = 2**31 - 1
@@ -20,7 +19,10 @@ class ParameterValue(Text):
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
         if isinstance(value, bool):
             return "true" if value else "false"
-        if isinstance(value, (int, float)) and math.isfinite(value):
+        if isinstance(value, (int, float)):
+            # Infinity too, as which Python reads 1e400.
+            if abs(value) > BIGINT_MAX:
+                raise ValidationError("must not be a number that is too large")
             return str(int(value)) if value == int(value) else repr(value)
         if not isinstance(value, str):
             raise ValidationError("must be a string, a number or a boolean")
