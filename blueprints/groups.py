@@ -5,7 +5,7 @@ from flask import Blueprint, Response, abort
 from blueprints.access import id_in_path, require
 from blueprints.contract import operation
 from blueprints.respond import created, empty_response, json_response, unique
-from sql import Connection, connection, events, groups, roles, transaction
+from sql import Connection, connection, events, groups, root_roles, transaction
 from validators import load
 from validators.groups import CreateGroup
 
@@ -101,7 +101,7 @@ def replace(conn: Connection, group_id: int, asked: dict, by: str) -> None:
 def whole(conn: Connection, asked: dict) -> dict:
     """What a group is to be, as it is kept; 400 for a role or users that do not exist."""
     problems = []
-    if asked["rootRole"] is not None and roles.hold_root(conn, asked["rootRole"]) is None:
+    if asked["rootRole"] is not None and root_roles.hold(conn, asked["rootRole"]) is None:
         problems.append("rootRole: must be the id of a root role")
     unknown = set(asked["users"]) - set(groups.hold_users(conn, asked["users"]))
     if unknown:

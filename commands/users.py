@@ -13,7 +13,7 @@ from blueprints.login import name_digest
 from blueprints.respond import unique
 from commands.database import DatabaseCommand
 from commands.output import json_option, show
-from sql import Connection, connection, events, login_throttle, past_passwords, roles, sessions, transaction, users
+from sql import Connection, connection, events, login_throttle, past_passwords, root_roles, sessions, transaction, users
 from sql.bootstrap import System
 from sql.passwords import passwords
 from validators import checked
@@ -138,10 +138,10 @@ def said(**options: Any) -> dict[str, Any]:
 
 def root_role(conn: Connection, name: str) -> int:
     """The id of the root role with this name."""
-    role_id = roles.find_root(conn, name)
-    if role_id is None:
+    role = root_roles.hold(conn, name)
+    if role is None:
         raise click.ClickException(f"role: no root role is called {name}.")
-    return role_id
+    return role["id"]
 
 
 def known(conn: Connection, name: str) -> DictRow:

@@ -181,19 +181,3 @@ DELETE = """
 def delete(conn: Connection, role_id: int) -> None:
     """End a role that nobody holds."""
     run(conn, DELETE, {"id": role_id})
-
-
-FIND_ROOT = "SELECT id FROM roles WHERE scope = 'root' AND lower(name) = lower(%(name)s)"
-
-
-def find_root(conn: Connection, name: str) -> int | None:
-    """The id of the root role with this name, in any case of letters."""
-    return value(conn, FIND_ROOT, {"name": name})
-
-
-HOLD_ROOT = "SELECT id FROM roles WHERE scope = 'root' AND id = %(id)s FOR KEY SHARE"
-
-
-def hold_root(conn: Connection, role_id: int) -> int | None:
-    """The id of a root role, which stays until the transaction ends; None: there is no root role with that id."""
-    return value(conn, HOLD_ROOT, {"id": role_id})
