@@ -8,6 +8,7 @@ from werkzeug.exceptions import BadRequest, Conflict, Forbidden, NotFound
 from blueprints.access import Actor
 from sql import Connection, project_assignments
 from sql.project_assignments import OWNER, Assignment
+from sql.users import hold as hold_users
 
 
 def lock(conn: Connection, project_id: str) -> set[Assignment]:
@@ -29,7 +30,7 @@ def check_known(conn: Connection, *, roles: Collection[int], users: Collection[i
     problems = []
     if set(roles) - project_assignments.hold_roles(conn, set(roles)):
         problems.append("roles: must be ids of roles that can be given in a project")
-    if set(users) - project_assignments.hold_users(conn, set(users)):
+    if set(users) - hold_users(conn, set(users)):
         problems.append("users: must be ids of users that exist")
     if set(groups) - project_assignments.hold_groups(conn, set(groups)):
         problems.append("groups: must be ids of groups that exist")
@@ -39,7 +40,7 @@ def check_known(conn: Connection, *, roles: Collection[int], users: Collection[i
 
 def check_holder(conn: Connection, holder: Literal["user", "group"], holder_id: int) -> None:
     """404 unless there is such a user or group."""
-    hold = project_assignments.hold_users if holder == "user" else project_assignments.hold_groups
+    hold = hold_users if holder == "user" else project_assignments.hold_groups
     if not hold(conn, [holder_id]):
         raise NotFound(f"No {holder} has that id.")
 

@@ -5,7 +5,7 @@ from flask import Blueprint, Response, abort
 from blueprints.access import id_in_path, require
 from blueprints.contract import operation
 from blueprints.respond import created, empty_response, json_response, unique
-from sql import Connection, connection, events, groups, root_roles, transaction
+from sql import Connection, connection, events, groups, root_roles, transaction, users
 from validators import load
 from validators.groups import CreateGroup
 
@@ -103,7 +103,7 @@ def whole(conn: Connection, asked: dict) -> dict:
     problems = []
     if asked["rootRole"] is not None and root_roles.hold(conn, asked["rootRole"]) is None:
         problems.append("rootRole: must be the id of a root role")
-    unknown = set(asked["users"]) - set(groups.hold_users(conn, asked["users"]))
+    unknown = set(asked["users"]) - users.hold(conn, asked["users"])
     if unknown:
         some = ", ".join(map(str, sorted(unknown)[:20]))
         problems.append(f"users: must be users that exist, which these are not: {some}")

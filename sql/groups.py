@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, LiteralString
 
-from sql import Connection, rows, run, users, value
+from sql import Connection, run, users, value
 
 # Of a row of the table groups.
 RECORD: LiteralString = (
@@ -138,15 +138,6 @@ DELETE = "DELETE FROM groups WHERE id = %(id)s"
 def delete(conn: Connection, group_id: int) -> None:
     """End a group, its memberships and its roles in projects; that they were there is kept."""
     run(conn, DELETE, {"id": group_id})
-
-
-# FOR SHARE, in one order: a user who is being deleted does not become a member meanwhile.
-HOLD_USERS = "SELECT id FROM users WHERE id = ANY(%(ids)s::integer[]) AND deleted_at IS NULL ORDER BY id FOR SHARE"
-
-
-def hold_users(conn: Connection, user_ids: Sequence[int]) -> list[int]:
-    """Those of the users that exist, which are not deleted until the transaction ends."""
-    return [row["id"] for row in rows(conn, HOLD_USERS, {"ids": list(user_ids)})]
 
 
 SET_USERS = """

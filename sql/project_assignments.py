@@ -42,20 +42,12 @@ def lock(conn: Connection, project: str) -> set[Assignment] | None:
 
 HOLD_ROLES = "SELECT id FROM roles WHERE id = ANY(%(ids)s::bigint[]) AND scope = 'project' ORDER BY id FOR KEY SHARE"
 
-# Whoever deletes a user marks him as deleted.
-HOLD_USERS = "SELECT id FROM users WHERE id = ANY(%(ids)s::bigint[]) AND deleted_at IS NULL ORDER BY id FOR SHARE"
-
 HOLD_GROUPS = "SELECT id FROM groups WHERE id = ANY(%(ids)s::bigint[]) ORDER BY id FOR KEY SHARE"
 
 
 def hold_roles(conn: Connection, ids: Collection[int]) -> set[int]:
     """Those of these roles that can be given in a project, which are not deleted until the transaction ends."""
     return {row["id"] for row in rows(conn, HOLD_ROLES, {"ids": list(ids)})}
-
-
-def hold_users(conn: Connection, ids: Collection[int]) -> set[int]:
-    """Those of these users that are there, which are not deleted until the transaction ends."""
-    return {row["id"] for row in rows(conn, HOLD_USERS, {"ids": list(ids)})}
 
 
 def hold_groups(conn: Connection, ids: Collection[int]) -> set[int]:

@@ -1,5 +1,6 @@
 """Users: rows for decisions, and the User record of api.md."""
 
+from collections.abc import Collection
 from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
@@ -178,6 +179,15 @@ LOCK_ACCOUNT = """
 def lock_account(conn: Connection, user_id: int, account_type: str = "User") -> DictRow | None:
     """What event_data() says of the user, or of the service account, with this id. None: there is none, or it is of the other kind."""
     return one(conn, LOCK_ACCOUNT, {"id": user_id, "account_type": account_type})
+
+
+# FOR SHARE, in one order: a user who is being deleted gets no membership and no role meanwhile.
+HOLD = "SELECT id FROM users WHERE id = ANY(%(ids)s::bigint[]) AND deleted_at IS NULL ORDER BY id FOR SHARE"
+
+
+def hold(conn: Connection, ids: Collection[int]) -> set[int]:
+    """Those of these users and service accounts that exist, which are not deleted until the transaction ends."""
+    return {row["id"] for row in rows(conn, HOLD, {"ids": list(ids)})}
 
 
 UPDATE = """
