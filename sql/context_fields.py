@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, LiteralString
 
-from sql import Connection, as_json, projects, run, value
+from sql import Connection, as_json, run, strategy_uses, value
 
 # What the service says when the name of a context field is taken.
 TAKEN = {"context_fields_pkey": "name: a context field with this name exists already"}
@@ -122,28 +122,17 @@ def delete(conn: Connection, name: str) -> None:
     run(conn, DELETE, {"name": name})
 
 
-# StrategyUse, of rows of strategies and flags; a strategy that asks twice is told once.
-USES: LiteralString = (
-    """
-    SELECT coalesce(json_agg(json_build_object(
-               'id', strategies.id,
-               'projectId', flags.project_id,
-               'featureName', flags.name,
-               'strategyName', strategies.name,
-               'environment', strategies.environment)
-               ORDER BY flags.name, strategies.environment, strategies.sort_order, strategies.id), '[]')
-      FROM strategies
-      JOIN flags ON flags.id = strategies.flag_id
-      JOIN projects ON projects.id = flags.project_id
-     WHERE flags.archived_at IS NULL
-       AND """
-    + projects.VISIBLE
-    + """
-       AND EXISTS (SELECT FROM json_array_elements(constraints) AS asked WHERE asked ->> 'contextName' = %(name)s)
+# A strategy that asks twice is told once.
+STRATEGIES: LiteralString = (
+    "SELECT json_build_object('strategies', "
+    + strategy_uses.RECORDS
+    + """EXISTS (
+            SELECT FROM json_array_elements(constraints) AS asked
+             WHERE asked ->> 'contextName' = %(name)s)))::text
+      FROM context_fields
+     WHERE name = %(name)s
 """
 )
-
-STRATEGIES: LiteralString = "SELECT json_build_object('strategies', (" + USES + "))::text FROM context_fields WHERE name = %(name)s"
 
 
 def strategies(conn: Connection, name: str, viewer: int | None) -> str | None:

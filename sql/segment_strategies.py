@@ -2,32 +2,18 @@
 
 from typing import LiteralString
 
-from sql import Connection, projects, segments, value
-
-# StrategyUse, of rows of strategies and flags.
-USES: LiteralString = (
-    """
-    SELECT coalesce(json_agg(json_build_object(
-               'id', strategies.id,
-               'projectId', flags.project_id,
-               'featureName', flags.name,
-               'strategyName', strategies.name,
-               'environment', strategies.environment)
-               ORDER BY flags.name, strategies.environment, strategies.sort_order, strategies.id), '[]')
-      FROM strategy_segments
-      JOIN strategies ON strategies.id = strategy_segments.strategy_id
-      JOIN flags ON flags.id = strategies.flag_id
-      JOIN projects ON projects.id = flags.project_id
-     WHERE strategy_segments.segment_id = segments.id
-       AND flags.archived_at IS NULL
-       AND """
-    + projects.VISIBLE
-)
+from sql import Connection, projects, segments, strategy_uses, value
 
 STRATEGIES: LiteralString = (
-    "SELECT json_build_object('strategies', ("
-    + USES
-    + "), 'changeRequestStrategies', '[]'::json)::text FROM segments WHERE id = %(id)s AND "
+    "SELECT json_build_object('strategies', "
+    + strategy_uses.RECORDS
+    + """EXISTS (
+            SELECT FROM strategy_segments
+             WHERE strategy_id = strategies.id
+               AND segment_id = segments.id)), 'changeRequestStrategies', '[]'::json)::text
+      FROM segments
+     WHERE id = %(id)s
+       AND """
     + segments.SEEN
 )
 
