@@ -1,6 +1,5 @@
 """require(): the caller of the current request, or 401, 403, 404. Every view that is not open to the world begins with it."""
 
-import hashlib
 import re
 from dataclasses import dataclass
 from typing import Literal
@@ -10,6 +9,7 @@ from flask import Request, current_app, g, request
 from werkzeug.exceptions import BadRequest, Forbidden, NotFound, Unauthorized
 
 from sql import Connection, access
+from sql.access import digest
 
 # Our choice: the transport of a session is this cookie, an opaque random value whose SHA-256 is kept.
 SESSION_COOKIE = "session"
@@ -34,11 +34,6 @@ class Actor:
     def viewer(self) -> int | None:
         """The user whose memberships decide which private projects can be seen; None: all can."""
         return None if self.sees_all else self.user_id
-
-
-def digest(secret: str | bytes) -> bytes:
-    """The SHA-256 under which a key, personal token or session is kept."""
-    return hashlib.sha256(secret.encode() if isinstance(secret, str) else secret).digest()
 
 
 def require(

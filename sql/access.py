@@ -1,11 +1,18 @@
 """Who is asking, and what he may: one statement for both, so that a request pays one round trip for its guard."""
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
 from psycopg.rows import DictRow
 
 from sql import Connection, one, rows, run
+
+
+def digest(secret: str | bytes) -> bytes:
+    """The SHA-256 under which a key, personal token or session is kept."""
+    return hashlib.sha256(secret.encode() if isinstance(secret, str) else secret).digest()
+
 
 # Our choice: which roles see a private project (2 is Editor), and that rights add up.
 # Rights come from the user's own root role, the root roles of his groups, and, in the project asked about, the roles that he or a group

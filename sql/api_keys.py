@@ -1,6 +1,5 @@
 """API keys: admin keys kept as a digest and a mask, client and frontend keys readable beside their digest."""
 
-import hashlib
 import secrets
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,6 +8,7 @@ from typing import Any, LiteralString
 from psycopg.rows import DictRow
 
 from sql import Connection, one, rows, run, value
+from sql.access import digest
 
 
 def generate(project: str = "*", environment: str = "*") -> str:
@@ -21,11 +21,6 @@ def project_part(projects: Sequence[str]) -> str:
     if len(projects) > 1:
         return "[]"
     return projects[0] if projects else "*"
-
-
-def digest(secret: str) -> bytes:
-    """The SHA-256 by which a key is found."""
-    return hashlib.sha256(secret.encode()).digest()
 
 
 def mask(secret: str) -> str:

@@ -1,6 +1,5 @@
 """Personal tokens: keys that act as their user. Only the SHA-256 is kept."""
 
-import hashlib
 import secrets
 from datetime import datetime
 from typing import LiteralString
@@ -8,6 +7,7 @@ from typing import LiteralString
 from psycopg.rows import DictRow
 
 from sql import Connection, one, value
+from sql.access import digest
 
 # What the service says when a unique constraint refuses a token.
 TAKEN = {"personal_tokens_description_key": "description: there is a token with this description already"}
@@ -68,11 +68,6 @@ def insert(conn: Connection, user_id: int, description: str, expires_at: datetim
     secret = f"user:{secrets.token_hex(32)}"
     value(conn, INSERT, {"user_id": user_id, "description": description, "digest": digest(secret), "expires_at": expires_at})
     return secret
-
-
-def digest(secret: str) -> bytes:
-    """The SHA-256 under which a token is kept."""
-    return hashlib.sha256(secret.encode()).digest()
 
 
 GET: LiteralString = (
