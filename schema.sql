@@ -305,6 +305,24 @@ CREATE TABLE project_group_roles (
 );
 CREATE INDEX project_group_roles_group_idx ON project_group_roles (group_id);
 
+-- All roles of each user, whose rights add up: his root role and those of his groups, and what he and they are in projects. Ask it about one
+-- user; sql/access.py says the same of a credential, in the one statement that every request pays for.
+CREATE VIEW user_roles AS
+    SELECT id AS user_id, root_role_id AS role_id, NULL AS project_id
+      FROM users
+ UNION ALL
+    SELECT group_users.user_id, groups.root_role_id, NULL
+      FROM group_users
+      JOIN groups ON groups.id = group_users.group_id
+     WHERE groups.root_role_id IS NOT NULL
+ UNION ALL
+    SELECT user_id, role_id, project_id
+      FROM project_user_roles
+ UNION ALL
+    SELECT group_users.user_id, project_group_roles.role_id, project_group_roles.project_id
+      FROM group_users
+      JOIN project_group_roles ON project_group_roles.group_id = group_users.group_id;
+
 CREATE TABLE project_favorites (
     user_id     integer NOT NULL,
     project_id  text NOT NULL,

@@ -135,22 +135,13 @@ PERMITTING = """
     SELECT projects.id
       FROM projects
      WHERE EXISTS (
-            SELECT FROM role_permissions
-             WHERE permission = %(permission)s
+            SELECT FROM user_roles
+              JOIN role_permissions ON role_permissions.role_id = user_roles.role_id
+             WHERE user_roles.user_id = %(user_id)s
+               AND (user_roles.project_id IS NULL OR user_roles.project_id = projects.id)
+               AND role_permissions.permission = %(permission)s
                AND (role_permissions.project_id IS NULL OR role_permissions.project_id = projects.id)
-               AND environment IS NULL
-               AND role_id IN (
-                    SELECT root_role_id FROM users WHERE id = %(user_id)s
-                 UNION ALL
-                    SELECT root_role_id FROM groups JOIN group_users ON group_id = groups.id WHERE user_id = %(user_id)s
-                 UNION ALL
-                    SELECT role_id FROM project_user_roles WHERE user_id = %(user_id)s AND project_user_roles.project_id = projects.id
-                 UNION ALL
-                    SELECT role_id
-                      FROM project_group_roles
-                      JOIN group_users USING (group_id)
-                     WHERE user_id = %(user_id)s
-                       AND project_group_roles.project_id = projects.id))
+               AND role_permissions.environment IS NULL)
 """
 
 

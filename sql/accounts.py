@@ -4,39 +4,20 @@ from typing import LiteralString
 
 from sql import Connection, user_records, value
 
-# Rights add up as in sql/access.py: of his own root role and those of his groups, and of the roles that he or a group of his has in
-# projects. Without a project or environment, a right holds in all of them.
+# Without a project or environment, a right holds in all of them.
 GET: LiteralString = (
     """
-    WITH held_roles AS (
-        SELECT root_role_id AS role_id, NULL AS project_id
-          FROM users
-         WHERE id = %(user_id)s
-     UNION ALL
-        SELECT groups.root_role_id, NULL
-          FROM group_users
-          JOIN groups ON groups.id = group_users.group_id
-         WHERE group_users.user_id = %(user_id)s
-     UNION ALL
-        SELECT role_id, project_id
-          FROM project_user_roles
-         WHERE user_id = %(user_id)s
-     UNION ALL
-        SELECT project_group_roles.role_id, project_group_roles.project_id
-          FROM group_users
-          JOIN project_group_roles ON project_group_roles.group_id = group_users.group_id
-         WHERE group_users.user_id = %(user_id)s
-    ),
-    rights AS (
+    WITH rights AS (
         SELECT DISTINCT
                role_permissions.permission,
-               coalesce(held_roles.project_id, role_permissions.project_id) AS project,
+               coalesce(user_roles.project_id, role_permissions.project_id) AS project,
                role_permissions.environment
-          FROM held_roles
-          JOIN role_permissions ON role_permissions.role_id = held_roles.role_id
-         WHERE held_roles.project_id IS NULL
-            OR role_permissions.project_id IS NULL
-            OR role_permissions.project_id = held_roles.project_id
+          FROM user_roles
+          JOIN role_permissions ON role_permissions.role_id = user_roles.role_id
+         WHERE user_roles.user_id = %(user_id)s
+           AND (user_roles.project_id IS NULL
+                OR role_permissions.project_id IS NULL
+                OR role_permissions.project_id = user_roles.project_id)
     )
     SELECT json_build_object(
                'user', ("""

@@ -55,29 +55,13 @@ def hold_groups(conn: Connection, ids: Collection[int]) -> set[int]:
     return {row["id"] for row in rows(conn, HOLD_GROUPS, {"ids": list(ids)})}
 
 
-# What the user holds in the project, by his root role, by those of his groups, and by the roles that he and they have there. Whoever owns
-# the project may give every role.
+# Whoever owns the project may give every role.
 BEYOND = """
     WITH held_roles AS (
-        SELECT root_role_id AS role_id
-          FROM users
-         WHERE id = %(user_id)s
-     UNION ALL
-        SELECT root_role_id
-          FROM group_users
-          JOIN groups ON groups.id = group_id
-         WHERE user_id = %(user_id)s
-     UNION ALL
         SELECT role_id
-          FROM project_user_roles
+          FROM user_roles
          WHERE user_id = %(user_id)s
-           AND project_id = %(project)s
-     UNION ALL
-        SELECT role_id
-          FROM group_users
-          JOIN project_group_roles USING (group_id)
-         WHERE user_id = %(user_id)s
-           AND project_id = %(project)s
+           AND (project_id IS NULL OR project_id = %(project)s)
     ),
     held AS (
         SELECT permission, environment

@@ -223,15 +223,11 @@ COUNT_ADMINS = """
      WHERE deleted_at IS NULL
        AND account_type = 'User'
        AND password_hash IS NOT NULL
-       AND EXISTS (
-            SELECT FROM role_permissions
-             WHERE permission = 'ADMIN'
-               AND (role_id = users.root_role_id
-                    OR role_id IN (
-                        SELECT groups.root_role_id
-                          FROM groups
-                          JOIN group_users ON group_users.group_id = groups.id
-                         WHERE group_users.user_id = users.id)))
+       AND id IN (
+            SELECT user_id
+              FROM user_roles
+              JOIN role_permissions ON role_permissions.role_id = user_roles.role_id
+             WHERE permission = 'ADMIN')
 """
 
 
