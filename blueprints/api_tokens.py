@@ -130,7 +130,8 @@ def scope(conn: Connection, asked: dict) -> tuple[str | None, list[str]]:
     if found["environment"] is None:
         abort(400, "environment: must be an environment that exists")
     if found["unknown_projects"]:
-        abort(400, "projects: must be projects that exist")
+        some = ", ".join(project[:100] for project in found["unknown_projects"][:20])
+        abort(400, f"projects: must be projects that exist, which these are not: {some}")
     return found["environment"], asked["projects"]
 
 
