@@ -595,6 +595,244 @@ CREATE INDEX events_environment_idx ON events (environment, created_at) WHERE en
 
 
 -- ---------------------------------------------------------------------------------------------------------------------------------
+-- Kept totals of the event log: searches add them up instead of counting events (docs/performance.md)
+-- ---------------------------------------------------------------------------------------------------------------------------------
+
+-- Writers of events do not wait for each other here: every 1024th event brings the totals up to date, all that is not in them yet is
+-- counted by who asks, and whose turn it is while another is at it leaves it to him. At every instant, in every snapshot,
+-- event_totals and uncounted_events together hold each event once.
+
+-- How many events a year has: in all, of each project, type, creator and environment, and of projects, types and creators two and three
+-- at a time. By month and by day of the year, in UTC; null: none, like those behind the last.
+CREATE TABLE event_totals (
+    key     text COLLATE "C" NOT NULL,  -- event_key() of what is counted
+    year    integer NOT NULL,
+    total   integer NOT NULL,
+    months  integer[] NOT NULL,
+    days    integer[] NOT NULL,
+    CONSTRAINT event_totals_pkey PRIMARY KEY (key, year)
+) WITH (fillfactor = 80);
+
+-- The key of the events that have all of these; null: whatever they have there.
+CREATE FUNCTION event_key(project text, type text, creator bigint, environment text) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN json_build_array(project, type, creator, environment)::text;
+
+-- The ids of events that the totals do not hold: from the first that nobody has looked at, to the largest that can be; and those that were
+-- missing below it, whose transactions may yet commit.
+CREATE TABLE uncounted_ids (
+    first_id      bigint NOT NULL,
+    last_id       bigint NOT NULL,
+    noted_at      timestamptz NOT NULL,
+    noted_before  xid8 NOT NULL,  -- transactions from here on do not have these ids
+    CONSTRAINT uncounted_ids_in_order CHECK (first_id <= last_id)
+);
+INSERT INTO uncounted_ids VALUES (1, 9223372036854775807, '-infinity', '0');
+
+-- OFFSET 0: whatever else is asked of them, they are looked up by these ids; by anything else there can be millions.
+CREATE VIEW uncounted_events AS
+    SELECT newest.*
+      FROM uncounted_ids
+     CROSS JOIN LATERAL (SELECT * FROM events WHERE id BETWEEN first_id AND last_id OFFSET 0) AS newest;
+
+CREATE TYPE event_count AS (
+    project      text,
+    type         text,
+    creator      integer,
+    environment  text,
+    day          date,
+    number       integer
+);
+
+CREATE FUNCTION put_number(numbers integer[], place integer, number integer) RETURNS integer[] LANGUAGE plpgsql AS $$
+BEGIN
+    numbers[place] := coalesce(numbers[place], 0) + number;
+    RETURN numbers;
+END $$;
+-- Numbers by their places; initially with a first place, so that arrays begin there.
+CREATE AGGREGATE put_number(place integer, number integer) (SFUNC = put_number, STYPE = integer[], INITCOND = '{NULL}');
+
+-- Add to the totals. The caller holds the lock on them; see count_events(). A row is written once, however many days there are: versions
+-- of one transaction pile up. What is of one day, as nearly always, is put in its place; to add up whole years costs four times that.
+CREATE FUNCTION add_event_totals(counts event_count[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    first       date := (SELECT min(day) FROM unnest(counts));
+    last        date := (SELECT max(day) FROM unnest(counts));
+    only_day    integer := CASE WHEN first = last THEN extract(doy FROM first) END;
+    only_month  integer := extract(month FROM first);
+    emptied     event_totals[];
+BEGIN
+    WITH by_day AS (
+        SELECT event_key(project, type, creator, environment) AS key, day, sum(number)::integer AS number
+          FROM unnest(counts)
+         GROUP BY day, GROUPING SETS (
+                (), (project), (type), (creator), (environment),
+                (project, type), (project, creator), (type, creator), (project, type, creator))
+        HAVING (project IS NOT NULL OR grouping(project) = 1)
+           AND (creator IS NOT NULL OR grouping(creator) = 1)
+           AND (environment IS NOT NULL OR grouping(environment) = 1)
+    ),
+    by_year AS (
+        SELECT key,
+               extract(year FROM day)::integer AS year,
+               sum(number)::integer AS total,
+               put_number(extract(month FROM day)::integer, number) FILTER (WHERE only_day IS NULL) AS months,
+               put_number(extract(doy FROM day)::integer, number) FILTER (WHERE only_day IS NULL) AS days
+          FROM by_day
+         GROUP BY key, extract(year FROM day)
+    ),
+    written AS (
+        INSERT INTO event_totals AS kept
+        SELECT key, year, total,
+               CASE WHEN only_day IS NULL THEN months ELSE array_fill(NULL::integer, ARRAY[only_month - 1]) || total END,
+               CASE WHEN only_day IS NULL THEN days ELSE array_fill(NULL::integer, ARRAY[only_day - 1]) || total END
+          FROM by_year
+            ON CONFLICT (key, year) DO UPDATE
+           SET total = kept.total + excluded.total,
+               months = ARRAY(SELECT nullif(coalesce(was, 0) + coalesce(added, 0), 0)
+                                FROM unnest(kept.months, excluded.months) AS sums (was, added)),
+               days = CASE WHEN only_day IS NULL
+                           THEN ARRAY(SELECT nullif(coalesce(was, 0) + coalesce(added, 0), 0)
+                                        FROM unnest(kept.days, excluded.days) AS sums (was, added))
+                           WHEN only_day > cardinality(kept.days)
+                           THEN kept.days || excluded.days[cardinality(kept.days) + 1:]
+                           ELSE kept.days[:only_day - 1] || nullif(coalesce(kept.days[only_day], 0) + excluded.total, 0)
+                                || kept.days[only_day + 1:]
+                      END
+        RETURNING kept
+    )
+    SELECT array_agg(kept) INTO emptied FROM written WHERE (kept).total = 0;
+    DELETE FROM event_totals USING unnest(emptied) AS gone WHERE event_totals.key = gone.key AND event_totals.year = gone.year;
+END $$;
+
+-- Any number will do for the lock, as long as all ask for the same one. It is released with the transaction, after its commit can be seen.
+CREATE FUNCTION lock_event_totals() RETURNS void LANGUAGE sql AS 'SELECT pg_advisory_xact_lock(7225432)';
+
+-- Take events into the totals, at most so many; how many it were. The caller holds the lock.
+CREATE FUNCTION count_events(most integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    start   bigint := (SELECT first_id FROM uncounted_ids WHERE last_id = 9223372036854775807);
+    upto    bigint := (SELECT max(id) FROM (SELECT id FROM events WHERE id >= start ORDER BY id LIMIT most) AS next);
+    ids     bigint[];
+    counts  event_count[];
+BEGIN
+    IF upto IS NULL THEN
+        RETURN 0;
+    END IF;
+    -- Ids and counts of one statement: what commits a moment later is in neither.
+    WITH found AS MATERIALIZED (
+        SELECT id, project, type, created_by_user_id, environment, (created_at AT TIME ZONE 'UTC')::date AS day
+          FROM uncounted_events
+         WHERE id <= upto
+    )
+    SELECT (SELECT array_agg(id) FROM found),
+           ARRAY(SELECT ROW(project, type, created_by_user_id, environment, day, 1)::event_count FROM found)
+      INTO ids, counts;
+    PERFORM add_event_totals(counts);
+    -- An id that was missing before, and still is, is forgotten when nobody can have it any more. A transaction takes ids shortly before
+    -- it takes its own number, within a statement, and none runs for an hour.
+    WITH missing AS (
+        DELETE FROM uncounted_ids WHERE last_id < start RETURNING *
+    ),
+    cut AS (
+        SELECT lag(id, 1, first_id - 1) OVER (PARTITION BY first_id ORDER BY id) AS before, id, noted_at, noted_before
+          FROM missing
+         CROSS JOIN LATERAL (SELECT id FROM unnest(ids) AS id WHERE id < start AND id BETWEEN first_id AND last_id
+                          UNION ALL
+                             SELECT last_id + 1) AS ends
+    )
+    INSERT INTO uncounted_ids
+    SELECT before + 1, id - 1, noted_at, noted_before
+      FROM cut
+     WHERE id - before > 1
+       AND (noted_at > now() - interval '1 hour' OR noted_before > pg_snapshot_xmin(pg_current_snapshot()));
+    WITH cut AS (
+        SELECT lag(id, 1, start - 1) OVER (ORDER BY id) AS before, id
+          FROM (SELECT id FROM unnest(ids) AS id WHERE id >= start UNION ALL SELECT upto + 1) AS ends
+    )
+    INSERT INTO uncounted_ids
+    SELECT before + 1, id - 1, now(), pg_snapshot_xmax(pg_current_snapshot())
+      FROM cut
+     WHERE id - before > 1;
+    UPDATE uncounted_ids SET first_id = upto + 1, noted_at = clock_timestamp() WHERE last_id = 9223372036854775807;
+    RETURN coalesce(cardinality(ids), 0);
+END $$;
+
+-- Few events wait long; many at once are waited for, because they cost less together.
+CREATE FUNCTION count_newest_events() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    -- In other isolation levels a statement may not see the totals that it would add to.
+    IF current_setting('transaction_isolation') = 'read committed'
+       AND EXISTS (SELECT FROM uncounted_ids
+                    WHERE last_id = 9223372036854775807
+                      AND (noted_at < clock_timestamp() - interval '10 seconds' OR first_id <= new.id - 16384))
+       AND pg_try_advisory_xact_lock(7225432) THEN
+        PERFORM count_events(100000);
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER count_newest_events AFTER INSERT ON events
+    FOR EACH ROW WHEN (new.id % 1024 = 0) EXECUTE FUNCTION count_newest_events();
+
+CREATE FUNCTION uncount_events() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM lock_event_totals();
+    PERFORM add_event_totals(ARRAY(
+        SELECT ROW(project, type, created_by_user_id, environment, (created_at AT TIME ZONE 'UTC')::date, -1)::event_count
+          FROM old_events
+         WHERE NOT EXISTS (SELECT FROM uncounted_ids WHERE id BETWEEN first_id AND last_id)));
+    RETURN NULL;
+END $$;
+CREATE TRIGGER uncount_events AFTER DELETE ON events
+    REFERENCING OLD TABLE AS old_events
+    FOR EACH STATEMENT EXECUTE FUNCTION uncount_events();
+
+CREATE FUNCTION recount_changed_events() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM lock_event_totals();
+    PERFORM add_event_totals(ARRAY(
+        SELECT ROW(project, type, created_by_user_id, environment, (created_at AT TIME ZONE 'UTC')::date, number)::event_count
+          FROM (SELECT *, -1 AS number FROM old_events UNION ALL SELECT *, 1 FROM new_events) AS changed
+         WHERE NOT EXISTS (SELECT FROM uncounted_ids WHERE id BETWEEN first_id AND last_id)));
+    RETURN NULL;
+END $$;
+CREATE TRIGGER recount_changed_events AFTER UPDATE ON events
+    REFERENCING OLD TABLE AS old_events NEW TABLE AS new_events
+    FOR EACH STATEMENT EXECUTE FUNCTION recount_changed_events();
+
+CREATE FUNCTION forget_event_totals() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM lock_event_totals();
+    DELETE FROM event_totals;
+    DELETE FROM uncounted_ids;
+    INSERT INTO uncounted_ids VALUES (1, 9223372036854775807, '-infinity', '0');
+END $$;
+
+CREATE FUNCTION uncount_all_events() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM forget_event_totals();
+    RETURN NULL;
+END $$;
+CREATE TRIGGER uncount_all_events AFTER TRUNCATE ON events
+    FOR EACH STATEMENT EXECUTE FUNCTION uncount_all_events();
+
+-- Count the whole log anew; how many events it has. Nobody waits for it.
+CREATE FUNCTION recount_events() RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    counted  integer;
+    number   bigint := 0;
+BEGIN
+    PERFORM forget_event_totals();
+    LOOP
+        counted := count_events(1000000);
+        number := number + counted;
+        EXIT WHEN counted = 0;
+    END LOOP;
+    RETURN number;
+END $$;
+
+
+-- ---------------------------------------------------------------------------------------------------------------------------------
 -- The past: what has ended, moved here by triggers with both its dates
 -- ---------------------------------------------------------------------------------------------------------------------------------
 

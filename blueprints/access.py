@@ -29,6 +29,8 @@ class Actor:
     sees_all: bool = False
     # Of the permissions that require() named, those that he holds.
     held: frozenset[str] = frozenset()
+    # The projects that he may see, where require() was asked to list them; None: he administers, and sees what has no project too.
+    visible: tuple[str, ...] | None = None
 
     @property
     def viewer(self) -> int | None:
@@ -42,18 +44,21 @@ def require(
     project: str | None = None,
     environment: str | None = None,
     credential: Literal["any", "user", "session"] = "any",
+    listing: bool = False,
 ) -> Actor:
     """The caller, if he holds one of the permissions (none named: whoever he is) and may see the project.
 
-    credential: with user, an API key is refused; with session, a personal token too. In this order: 401 no or wrong credentials, 403 wrong
-    kind of key or forged cross-site, 403 no permission, 404 project unknown or hidden.
+    credential: with user, an API key is refused; with session, a personal token too. listing: list the projects that he may see. In this
+    order: 401 no or wrong credentials, 403 wrong kind of key or forged cross-site, 403 no permission, 404 project unknown or hidden.
     """
     # Our choice: the order of refusals. A stranger learns nothing of a body or of what exists, and who lacks a permission not whether the
     # project does.
     key, session = credentials(request)
     caller = None
     if key is not None or session is not None:
-        caller = access.authenticate(conn, key=key, session=session, permissions=permissions, project=project, environment=environment)
+        caller = access.authenticate(
+            conn, key=key, session=session, permissions=permissions, project=project, environment=environment, listing=listing
+        )
     if caller is None:
         raise Unauthorized("A valid API key in the header Authorization, or a session, is required.")
     g.caller = f"{caller['via']}:{caller['user_id'] or caller['key_id']}"
@@ -74,7 +79,8 @@ def require(
     if not caller["is_marked_seen"]:
         access.mark_seen(conn, caller)
     held = frozenset(permissions if caller["is_admin"] else caller["held"])
-    return Actor(caller["name"], caller["user_id"], caller["is_admin"], caller["sees_all"], held)
+    visible = None if caller["is_admin"] or not listing else tuple(caller["visible"])
+    return Actor(caller["name"], caller["user_id"], caller["is_admin"], caller["sees_all"], held, visible)
 
 
 def require_user(conn: Connection, *, project: str | None = None, credential: Literal["user", "session"] = "user") -> tuple[Actor, int]:

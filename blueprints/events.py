@@ -5,7 +5,7 @@ from flask import Blueprint, Response, current_app, request
 from blueprints.access import require
 from blueprints.contract import operation
 from blueprints.respond import json_response
-from sql import connection, events
+from sql import connection, event_search
 from validators import load, load_query
 from validators.events import DeprecatedEventSearch, EventSearch
 
@@ -22,10 +22,10 @@ def search_events() -> Response:
     """
     with connection() as conn:
         # Our choice: any user or admin key may search, and finds what he may see.
-        actor = require(conn)
+        actor = require(conn, listing=True)
         asked = load_query(EventSearch())
         limit, offset = asked.pop("limit"), asked.pop("offset")
-        body = events.search(conn, asked, is_admin=actor.is_admin, viewer=actor.viewer, limit=limit, offset=offset)
+        body = event_search.search(conn, asked, actor.visible, limit=limit, offset=offset)
     return json_response(body)
 
 
@@ -37,10 +37,10 @@ def search_events_deprecated() -> Response:
     Use GET /api/admin/search/events. Here offset is the id of the event to start from.
     """
     with connection() as conn:
-        actor = require(conn)
+        actor = require(conn, listing=True)
         asked = load(DeprecatedEventSearch())
         limit, first_id = asked.pop("limit"), asked.pop("offset")
-        body = events.search_from_id(conn, asked, is_admin=actor.is_admin, viewer=actor.viewer, limit=limit, first_id=first_id)
+        body = event_search.search_from_id(conn, asked, actor.visible, limit=limit, first_id=first_id)
     return json_response(body)
 
 
@@ -52,8 +52,8 @@ def get_flag_events(feature_name: str) -> Response:
     The newest hundred, and how many there are in all that the caller may see. Of a name that no flag ever had, there are none.
     """
     with connection() as conn:
-        actor = require(conn)
-        body = events.of_flag(conn, feature_name, is_admin=actor.is_admin, viewer=actor.viewer)
+        actor = require(conn, listing=True)
+        body = event_search.of_flag(conn, feature_name, actor.visible)
     return json_response(body)
 
 
@@ -65,8 +65,8 @@ def get_event_creators() -> Response:
     The users, deleted ones too, who made events that the caller may see; their ids are what the filter createdBy takes.
     """
     with connection() as conn:
-        actor = require(conn)
-        body = events.creators(conn, is_admin=actor.is_admin, viewer=actor.viewer)
+        actor = require(conn, listing=True)
+        body = event_search.creators(conn, actor.visible)
     return json_response(body)
 
 

@@ -94,7 +94,14 @@ AUTHENTICATE = """
                AND (caller.user_id IS NULL OR EXISTS (
                    SELECT FROM user_seen_days
                     WHERE user_id = caller.user_id
-                      AND day = (now() AT TIME ZONE 'UTC')::date)) AS is_marked_seen
+                      AND day = (now() AT TIME ZONE 'UTC')::date)) AS is_marked_seen,
+           CASE WHEN %(listing)s AND NOT caller.is_admin THEN ARRAY(
+                SELECT id
+                  FROM projects
+                 WHERE mode <> 'private'
+                    OR sees_all.yes
+                    OR id IN (SELECT project_id FROM user_roles WHERE user_id = caller.user_id))
+           END AS visible
       FROM caller
      CROSS JOIN LATERAL (
         SELECT EXISTS (
@@ -114,11 +121,12 @@ def authenticate(
     permissions: Sequence[str],
     project: str | None,
     environment: str | None,
+    listing: bool = False,
 ) -> DictRow | None:
     """The caller whose key or session has this SHA-256, with what he may do here; None when it is unknown, expired or his user deleted.
 
     is_permitted: he holds one of the permissions (or ADMIN) there; held: which, and ADMIN if he does. sees_project: false as well when
-    there is no such project.
+    there is no such project. visible: with listing, the projects that he may see, if he does not administer.
     """
     params: dict[str, Any] = {
         "key": key,
@@ -126,6 +134,7 @@ def authenticate(
         "permissions": list(permissions),
         "project": project,
         "environment": environment,
+        "listing": listing,
     }
     return one(conn, AUTHENTICATE, params)
 

@@ -1,0 +1,276 @@
+"""The event searches: a page and its exact total, in one statement whose time does not grow with the log (docs/performance.md)."""
+
+from collections.abc import Collection, Mapping
+from datetime import date
+from typing import Any, LiteralString
+
+from sql import Connection, value
+from sql.events import FILTERS, RECORD
+
+# Our choice: who is not ADMIN finds the events of projects that he may see, and none without a project.
+VISIBLE: LiteralString = "project = ANY(%(visible)s::text[])"
+
+# A page is reached by an index alone up to here; what is further back is looked up by its day.
+WALK_AT_MOST = 1000
+# What event_totals are kept of: in the filters' words, one value or several.
+COUNTED = (("project", "projects"), ("type", "types"), ("creator", "creators"))
+NOT_OF_FLAGS = {name for names in COUNTED for name in names}
+UNBOUNDED = {"first_day": date.min, "last_day": date.max}
+
+# How many of a year's and of a month's events are of the days asked for.
+IN_YEAR: LiteralString = """
+    CASE WHEN make_date(year, 1, 1) >= %(first_day)s::date AND make_date(year, 12, 31) <= %(last_day)s::date THEN total
+         ELSE (SELECT coalesce(sum(number), 0)
+                 FROM unnest(days[extract(doy FROM greatest(%(first_day)s::date, make_date(year, 1, 1)))::integer
+                                : extract(doy FROM least(%(last_day)s::date, make_date(year, 12, 31)))::integer]) AS number)
+    END
+"""
+IN_MONTH: LiteralString = """
+    CASE WHEN make_date(year, place::integer, 1) >= %(first_day)s::date
+          AND make_date(year, place::integer, 1) + interval '1 month - 1 day' <= %(last_day)s::date THEN of_month
+         ELSE (SELECT coalesce(sum(number), 0)
+                 FROM unnest(days[extract(doy FROM greatest(%(first_day)s::date, make_date(year, place::integer, 1)))::integer
+                                : extract(doy FROM least(%(last_day)s::date,
+                                          (make_date(year, place::integer, 1) + interval '1 month - 1 day')::date))::integer]) AS number)
+    END
+"""
+YEARS: LiteralString = "AND year BETWEEN extract(year FROM %(first_day)s::date) AND extract(year FROM %(last_day)s::date)"
+MONTHS: LiteralString = (
+    "AND make_date(year, place::integer, 1) BETWEEN date_trunc('month', %(first_day)s::date)::date AND %(last_day)s::date"
+)
+
+# The total is what is kept of whole years, or of days, and the few events that are not in there yet.
+KEPT: LiteralString = """
+    WITH kept AS MATERIALIZED (
+        SELECT year, total, months, days
+          FROM event_totals
+         WHERE key = ANY(ARRAY(
+                SELECT event_key(project, type, creator, NULL)
+                  FROM unnest(%(projects_counted)s::text[]) AS project,
+                       unnest(%(types_counted)s::text[]) AS type,
+                       unnest(%(creators_counted)s::bigint[]) AS creator))
+           {years}
+    ),
+    uncounted AS MATERIALIZED (
+        SELECT (created_at AT TIME ZONE 'UTC')::date AS day
+          FROM uncounted_events
+         WHERE {conditions}
+    ),
+    total AS (
+        SELECT (SELECT coalesce(sum({in_year}), 0) FROM kept) + (SELECT count(*) FROM uncounted) AS number
+    )
+"""
+
+# NOT MATERIALIZED: used twice, the list of matches would otherwise be written out in full before either use.
+COUNTED_NOW: LiteralString = """
+    WITH matching AS NOT MATERIALIZED (
+        SELECT *
+          FROM events
+         WHERE {conditions}
+    ),
+    total AS (
+        SELECT count(*) AS number FROM matching
+    )
+"""
+
+# Our choice: newest first, by createdAt and then id.
+NEWEST: LiteralString = """
+    , page AS (
+        SELECT *
+          FROM events
+         WHERE {conditions}
+         ORDER BY created_at DESC, id DESC
+         LIMIT %(limit)s
+        OFFSET %(offset)s
+    )
+"""
+
+# Where the index that the conditions leave to choose could have to pass millions, or the page lies that far back: the totals tell in which
+# months, and there on which days, the page lies (newer: how many matches there are after such a day), and only those are read.
+NEWEST_BY_DAY: LiteralString = """
+    , months AS (
+        SELECT month, sum(number) AS number, sum(sum(number)) OVER (ORDER BY month DESC) - sum(number) AS newer
+          FROM (SELECT make_date(year, place::integer, 1) AS month, {in_month} AS number
+                  FROM kept
+                 CROSS JOIN LATERAL unnest(months) WITH ORDINALITY AS counted (of_month, place)
+                 WHERE of_month IS NOT NULL
+                   {months}
+             UNION ALL
+                SELECT date_trunc('month', day::timestamp)::date, 1 FROM uncounted) AS both_kinds
+         GROUP BY month
+    ),
+    page_months AS (
+        SELECT month, newer
+          FROM months
+         WHERE newer < %(offset)s::numeric + %(limit)s
+           AND newer + number > %(offset)s
+    ),
+    days AS (
+        SELECT day, sum(number) AS number,
+               (SELECT min(newer) FROM page_months) + sum(sum(number)) OVER (ORDER BY day DESC) - sum(number) AS newer
+          FROM (SELECT month + place::integer - 1 AS day, of_day AS number
+                  FROM page_months
+                  JOIN kept ON year = extract(year FROM month)
+                 CROSS JOIN LATERAL unnest(days[extract(doy FROM month)::integer
+                                              : extract(doy FROM month + interval '1 month - 1 day')::integer])
+                            WITH ORDINALITY AS counted (of_day, place)
+                 WHERE of_day IS NOT NULL
+                   AND month + place::integer - 1 BETWEEN %(first_day)s::date AND %(last_day)s::date
+             UNION ALL
+                SELECT day, 1
+                  FROM uncounted
+                  JOIN page_months ON month = date_trunc('month', day::timestamp)::date) AS both_kinds
+         GROUP BY day
+    ),
+    page_days AS MATERIALIZED (
+        SELECT day, newer
+          FROM days
+         WHERE newer < %(offset)s::numeric + %(limit)s
+           AND newer + number > %(offset)s
+    ),
+    page AS (
+        SELECT events.*
+          FROM (SELECT found.id
+                  FROM page_days
+                 CROSS JOIN LATERAL (
+                    SELECT created_at, id
+                      FROM events
+                     WHERE {conditions}
+                       AND created_at >= day::timestamp AT TIME ZONE 'UTC'
+                       AND created_at < (day + 1)::timestamp AT TIME ZONE 'UTC'
+                     ORDER BY created_at DESC, id DESC
+                     LIMIT %(limit)s + %(offset)s::numeric - (SELECT min(newer) FROM page_days)) AS found
+                 ORDER BY found.created_at DESC, found.id DESC
+                 LIMIT %(limit)s
+                OFFSET %(offset)s::numeric - coalesce((SELECT min(newer) FROM page_days), %(offset)s)) AS places
+          JOIN events USING (id)
+    )
+"""
+
+# Our choice: the listing starts at the event that offset names, and goes on to older ones.
+FROM_ID: LiteralString = """
+    , page AS (
+        SELECT *
+          FROM events
+         WHERE {conditions}
+           AND (%(first_id)s::bigint IS NULL OR id <= %(first_id)s)
+         ORDER BY id DESC
+         LIMIT %(limit)s
+    )
+"""
+
+# Our choice: the total counts what the caller may see, exactly.
+FOUND: LiteralString = """
+    SELECT json_build_object('events', coalesce(json_agg(entry), '[]'), 'total', (SELECT number FROM total))::text
+      FROM (SELECT {record} FROM page ORDER BY created_at DESC, page.id DESC) AS entry
+"""
+
+FOUND_FROM_ID: LiteralString = """
+    SELECT json_build_object('version', 1, 'events', coalesce(json_agg(entry), '[]'),
+                             'totalEvents', (SELECT number FROM total))::text
+      FROM (SELECT {record} FROM page ORDER BY page.id DESC) AS entry
+"""
+
+# Our choice: as many as the interface gives, and the total of what the caller may see.
+OF_FLAG_MOST = 100
+
+FOUND_OF_FLAG: LiteralString = """
+    SELECT json_build_object('version', 1, 'toggleName', %(feature)s::text, 'events', coalesce(json_agg(entry), '[]'),
+                             'totalEvents', (SELECT number FROM total))::text
+      FROM (SELECT {record} FROM page ORDER BY created_at DESC, page.id DESC) AS entry
+"""
+
+# One probe of an index for each user there ever was, instead of a look at every event.
+CREATORS: LiteralString = """
+    SELECT coalesce(json_agg(json_build_object('id', users.id, 'name', called) ORDER BY called, users.id), '[]')::text
+      FROM users
+     CROSS JOIN LATERAL (SELECT coalesce(users.name, users.username, users.email) AS called) AS naming
+     WHERE EXISTS (
+            SELECT FROM events
+             WHERE created_by_user_id = users.id
+               AND {conditions})
+"""
+
+
+def search(conn: Connection, filters: Mapping[str, Any], visible: Collection[str] | None, *, limit: int, offset: int) -> str:
+    """{"events": [...], "total": n} as JSON text, newest first.
+
+    Filters: keys of FILTERS, and pattern for payload and text. visible: the projects whose events the caller may see; None: he sees all.
+    """
+    asked = of_visible(filters, visible)
+    form = COUNTED_NOW + NEWEST
+    if is_counted(asked):
+        form = KEPT + (NEWEST if is_in_order(asked) and offset <= WALK_AT_MOST else NEWEST_BY_DAY)
+    return value(conn, statement(form + FOUND, asked), parameters(asked) | {"limit": limit, "offset": offset})
+
+
+def search_from_id(
+    conn: Connection, filters: Mapping[str, Any], visible: Collection[str] | None, *, limit: int, first_id: int | None
+) -> str:
+    """{"version": 1, "events": [...], "totalEvents": n} as JSON text: from the event first_id to older ones; None: from the newest."""
+    asked = of_visible(filters, visible)
+    form = (KEPT if is_counted(asked) else COUNTED_NOW) + FROM_ID + FOUND_FROM_ID
+    return value(conn, statement(form, asked), parameters(asked) | {"limit": limit, "first_id": first_id})
+
+
+def of_flag(conn: Connection, flag: str, visible: Collection[str] | None) -> str:
+    """{"version": 1, "toggleName": flag, "events": the newest 100, "totalEvents": n} as JSON text; of no flag, there are none."""
+    asked = of_visible({"feature": flag}, visible)
+    return value(conn, statement(COUNTED_NOW + NEWEST + FOUND_OF_FLAG, asked), parameters(asked) | {"limit": OF_FLAG_MOST, "offset": 0})
+
+
+def creators(conn: Connection, visible: Collection[str] | None) -> str:
+    """[{"id", "name"}] as JSON text, by name: the users, deleted ones too, who made the events that the caller may see."""
+    conditions = "true" if visible is None else VISIBLE
+    return value(conn, CREATORS.format(conditions=conditions), {"visible": None if visible is None else list(visible)})
+
+
+def of_visible(filters: Mapping[str, Any], visible: Collection[str] | None) -> dict[str, Any]:
+    """The filters, with those projects alone that the caller may see: what he asks for, or else all that he may."""
+    if visible is None:
+        return dict(filters)
+    asked = given(filters, "project", "projects")
+    seen = list(visible) if asked is None else [project for project in asked if project in visible]
+    rest = {key: it for key, it in filters.items() if key not in ("project", "projects")}
+    return rest | ({"project": seen[0]} if len(seen) == 1 else {"projects": seen})
+
+
+def given(filters: Mapping[str, Any], one: str, many: str) -> list[Any] | None:
+    """The values of a filter, however many; None: it is not there."""
+    return [filters[one]] if one in filters else filters.get(many)
+
+
+def is_counted(filters: Mapping[str, Any]) -> bool:
+    """Whether the totals tell how many events match: not those of words, and not those of flags, which are few and have an index."""
+    return not filters.keys() & {"pattern", "feature", "features"}
+
+
+def is_in_order(filters: Mapping[str, Any]) -> bool:
+    """Whether an index has just these events in the order of the page."""
+    asked = [name for names in COUNTED for name in names if name in filters]
+    return not asked or asked in [[one] for one, _ in COUNTED]
+
+
+def parameters(filters: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a statement; what the totals are asked for is null where the filters do not say."""
+    counted = {f"{many}_counted": given(filters, one, many) for one, many in COUNTED}
+    return UNBOUNDED | dict(filters) | {name: [None] if values is None else values for name, values in counted.items()}
+
+
+def statement(form: LiteralString, filters: Mapping[str, Any]) -> LiteralString:
+    """A search statement with the conditions that are asked for: constant fragments, chosen by key."""
+    conditions: LiteralString = "true"
+    is_of_flags = bool(filters.keys() & {"feature", "features"})
+    for key, fragment in FILTERS.items():
+        if key in filters:
+            # The events of a flag are few. IS TRUE keeps the planner from looking for millions of the same type or project as well.
+            conditions += " AND (" + fragment + ") IS TRUE" if is_of_flags and key in NOT_OF_FLAGS else " AND " + fragment
+    is_range = bool(filters.keys() & UNBOUNDED.keys())
+    return form.format(
+        conditions=conditions,
+        record=RECORD,
+        in_year=IN_YEAR if is_range else "total",
+        in_month=IN_MONTH if is_range else "of_month",
+        years=YEARS if is_range else "",
+        months=MONTHS if is_range else "",
+    )
