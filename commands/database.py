@@ -39,7 +39,7 @@ class DatabaseCommand(Command):
 
     def run(self, ctx: click.Context) -> Any:
         """Run the command with a database at hand, and let go of it."""
-        with found_database() as url, migrate.open_database(url) as conn, database().pinned(conn):
+        with found_database() as url, migrate.open_database(url, database().pooler) as conn, database().pinned(conn):
             migrate.require_current(conn)
             return super().run(ctx)
 

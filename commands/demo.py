@@ -52,7 +52,7 @@ def demo(seed: int, today: date, scale: float) -> None:
 
 def make(url: str, seed: int, today: date, scale: float) -> company.Made | None:
     """What was made; None: it was there already."""
-    with migrate.open_database(url) as conn:
+    with migrate.open_database(url, current_app.config["DATABASE_POOLER"]) as conn:
         if company.is_there(conn):
             return None
         work = company.work(scale)

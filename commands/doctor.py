@@ -52,7 +52,7 @@ def findings(config: Mapping[str, Any]) -> Iterator[Finding]:
         yield FAIL, "database", "Not looked at, because its setting makes no sense."
         return
     try:
-        with found_database() as url, migrate.open_database(url) as conn:
+        with found_database() as url, migrate.open_database(url, config["DATABASE_POOLER"]) as conn:
             yield from look_at_database(conn, config)
     except DatabaseProblem as problem:
         yield FAIL, "database", str(problem)
@@ -97,6 +97,7 @@ def look_at_database(conn: Connection, config: Mapping[str, Any]) -> Iterator[Fi
     server = migrate.look_at_server(conn)
     answered_at = time.time()
     yield look_at_server(server)
+    yield from look_at_pooler(config["DATABASE_POOLER"], is_pooled=migrate.is_pooled(conn))
     yield from look_at_schema(conn, is_private=config["DATABASE_URL"] is None)
     yield look_at_clock(server["clock"], asked_at, answered_at)
     yield look_at_pool(server["connections"], config)
@@ -112,6 +113,17 @@ def look_at_server(server: DictRow) -> Finding:
     if server["encoding"] != "UTF8":
         return FAIL, subject, f"Its encoding is {server['encoding']}, which cannot hold every text. It has to be UTF8."
     return OK, subject, f"PostgreSQL {server['version']} can be reached and written."
+
+
+def look_at_pooler(pooler: str, *, is_pooled: bool) -> Iterator[Finding]:
+    """Whether we know of the pooler in between, if there is one."""
+    subject = "pooler"
+    if pooler == "none" and is_pooled:
+        yield WARN, subject, f"There is one. Unless it keeps a session for each client, prepared statements fail. {migrate.BEHIND_POOLER}"
+    elif pooler != "none" and not is_pooled:
+        yield WARN, subject, "There is none: DATABASE_POOLER=none saves the planning of each statement."
+    elif is_pooled:
+        yield OK, subject, "There is one, and it sets what we need."
 
 
 def look_at_schema(conn: Connection, *, is_private: bool) -> Iterator[Finding]:
@@ -159,6 +171,8 @@ def look_at_clock(database_says: float, asked_at: float, answered_at: float) -> 
 def look_at_pool(connections: int, config: Mapping[str, Any]) -> Finding:
     """Whether the server has as many connections as all workers together may want."""
     most = config["DATABASE_POOL_SIZE"] * config["WEB_CONCURRENCY"]
+    if config["DATABASE_POOLER"] != "none":
+        return OK, "connections", f"DATABASE_POOL_SIZE x WEB_CONCURRENCY = {most}, to the pooler; it says how many the database sees."
     sentence = f"DATABASE_POOL_SIZE x WEB_CONCURRENCY = {most}, and the database has {connections} for us"
     if most > connections:
         return WARN, "connections", f"{sentence}: under load, requests will be refused."

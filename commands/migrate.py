@@ -31,7 +31,7 @@ def migrate() -> None:
 def bring_schema_up(url: str) -> tuple[int, bool]:
     """The version that was found, and whether the words of the log are indexed now."""
     try:
-        with schema.open_database(url) as conn, conn.transaction():
+        with schema.open_database(url, current_app.config["DATABASE_POOLER"]) as conn, conn.transaction():
             schema.take_all_the_time(conn)
             found = schema.migrate(conn)
             return found, schema.has_word_indexes(conn) or schema.index_words(conn)

@@ -1,6 +1,7 @@
 """The only door to the database: a pool, connections, transactions, and four verbs for every statement."""
 
 import json
+import os
 import select
 import threading
 from collections.abc import Iterator, Mapping
@@ -18,16 +19,20 @@ Params = Mapping[str, Any]
 
 # How long a request waits for a connection before it is answered 503, in seconds.
 POOL_TIMEOUT = 5.0
-# What a session of ours is set to. Timestamps are read in UTC; no statement runs for ever; and no plan of ours gains from being compiled.
-OPTIONS = "-c TimeZone=UTC -c statement_timeout=30s -c jit=off"
+# What a session of ours is set to, beside its time zone: no statement runs for ever, and no plan of ours gains from being compiled.
+OPTIONS = "-c statement_timeout=30s -c jit=off"
+# Timestamps are read in UTC. libpq sends this as a parameter of its own when it connects. It wins over the options, and poolers, which keep
+# those from the database, see to it that this one holds for every statement of that client.
+os.environ["PGTZ"] = "UTC"
 
 
 class Database:
     """A pool of connections to one PostgreSQL, opened at first use: a pool must not cross a fork."""
 
-    def __init__(self, url: str, size: int) -> None:
+    def __init__(self, url: str, size: int, pooler: str = "none") -> None:
         self.url = url
         self.size = size
+        self.pooler = pooler
         self._lock = threading.Lock()
         self._pool: ConnectionPool[Connection] | None = None
         self._pinned: Connection | None = None
@@ -55,7 +60,7 @@ class Database:
             if self._pool is None:
                 self._pool = ConnectionPool(
                     self.url,
-                    kwargs=connect_options(self.url),
+                    kwargs=connect_options(self.url, self.pooler),
                     min_size=1,
                     max_size=self.size,
                     max_idle=300,
@@ -73,16 +78,22 @@ class Database:
                 self._pool = None
 
 
-def connect_options(url: str) -> dict[str, Any]:
-    """How we connect, beside what the address says; its own options come first, so that ours hold."""
+def connect_options(url: str, pooler: str = "none") -> dict[str, Any]:
+    """How we connect, beside what the address says; its own options come first, so that ours hold.
+
+    pooler: "transaction" is one that gives a session of the server to each transaction. Options belong to a session, so it takes none,
+    and sets its sessions itself (migrate.open_database() refuses it otherwise); what is prepared in one is missing in the next.
+    """
     said = conninfo_to_dict(url)
-    options = f"{said.get('options') or ''} {OPTIONS}".strip()
-    return {"autocommit": True, "row_factory": dict_row, "options": options, "connect_timeout": said.get("connect_timeout") or 3}
+    ours = {"autocommit": True, "row_factory": dict_row, "connect_timeout": said.get("connect_timeout") or 3}
+    if pooler == "transaction":
+        return ours | {"options": said.get("options") or "", "prepare_threshold": None}
+    return ours | {"options": f"{said.get('options') or ''} {OPTIONS}".strip()}
 
 
-def connect(url: str) -> Connection:
+def connect(url: str, pooler: str = "none") -> Connection:
     """A connection of one's own, set as those of the pool are."""
-    return psycopg.Connection[DictRow].connect(url, **connect_options(url))
+    return psycopg.Connection[DictRow].connect(url, **connect_options(url, pooler))
 
 
 def discard_if_closed(conn: Connection) -> None:
@@ -94,7 +105,8 @@ def discard_if_closed(conn: Connection) -> None:
 
 def init_app(app: Flask) -> None:
     """Attach the database that app.config names."""
-    app.extensions["database"] = Database(app.config["DATABASE_URL"], app.config["DATABASE_POOL_SIZE"])
+    config = app.config
+    app.extensions["database"] = Database(config["DATABASE_URL"], config["DATABASE_POOL_SIZE"], config["DATABASE_POOLER"])
 
 
 def database() -> Database:

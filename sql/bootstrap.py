@@ -36,7 +36,7 @@ def bring_up(url: str, config: Mapping[str, Any]) -> Made | None:
     All or nothing; of several processes at once, one does it and the others wait. DatabaseProblem when it cannot be done.
     """
     try:
-        with migrate.open_database(url) as conn, conn.transaction():
+        with migrate.open_database(url, config["DATABASE_POOLER"]) as conn, conn.transaction():
             migrate.take_all_the_time(conn)
             found = migrate.migrate(conn)
             if found == 0:

@@ -30,15 +30,50 @@ def steps(folder: Path = MIGRATIONS) -> dict[int, Path]:
 VERSION = 1 + len(steps())
 
 
-def open_database(url: str) -> Connection:
-    """A connection for the start of the service or a command; DatabaseProblem when there is none to be had."""
+def open_database(url: str, pooler: str) -> Connection:
+    """A connection for the start of the service or a command; DatabaseProblem when there is none to be had, or not with our settings."""
     try:
-        return connect(url)
+        conn = connect(url, pooler)
     except psycopg.ProgrammingError:
         # libpq quotes what it does not understand, and that can be a piece of the password.
         raise DatabaseProblem("The setting DATABASE_URL cannot be understood; write special characters percent-encoded.") from None
     except psycopg.Error as error:
-        raise DatabaseProblem(f"The database cannot be reached: {reason(error)}.") from None
+        advice = f" {BEHIND_POOLER}" if "unsupported startup parameter" in str(error) and pooler == "none" else ""
+        raise DatabaseProblem(f"The database cannot be reached: {reason(error)}.{advice}") from None
+    try:
+        require_settings(conn, pooler)
+    except BaseException:
+        conn.close()
+        raise
+    return conn
+
+
+BEHIND_POOLER = "Behind PgBouncer, set DATABASE_POOLER=transaction."
+
+LOST_SETTINGS = """
+    SELECT concat_ws(
+               ' and ',
+               CASE WHEN current_setting('TimeZone') <> 'UTC' THEN 'TimeZone' END,
+               CASE WHEN current_setting('statement_timeout') = '0' THEN 'statement_timeout' END,
+               CASE WHEN current_setting('jit') = 'on' THEN 'jit' END)
+"""
+
+
+def require_settings(conn: Connection, pooler: str) -> None:
+    """DatabaseProblem, which says what to do, unless statements run in UTC, with a limit of time, and uncompiled."""
+    try:
+        lost = value(conn, LOST_SETTINGS)
+    except psycopg.Error as error:
+        raise DatabaseProblem(f"The database cannot be used: {reason(error)}.") from None
+    if lost and pooler == "none":
+        raise DatabaseProblem(f"What we set does not reach the database ({lost}). {BEHIND_POOLER}")
+    if lost:
+        raise DatabaseProblem(f"The pooler does not set {lost} for us. Let it, or the database, as docs/scaling.md says.")
+
+
+def is_pooled(conn: Connection) -> bool:
+    """Whether a pooler stands in between: it names itself as the process that a client would cancel, not the one that serves him now."""
+    return value(conn, "SELECT pg_backend_pid()") != conn.info.backend_pid
 
 
 def reason(error: psycopg.Error) -> str:

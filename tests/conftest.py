@@ -22,6 +22,7 @@ SETTINGS = {
     "BCRYPT_ROUNDS": 4,
     "BASE_URL": "http://localhost",
     "BASE_PATH": "",
+    "DATABASE_POOLER": "none",
     "INIT_ADMIN_PASSWORD": "the administrator's password",
     "INIT_ADMIN_API_TOKENS": (ADMIN_KEY,),
 }

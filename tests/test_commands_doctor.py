@@ -11,6 +11,7 @@ from sql import connect, embedded, groups, migrate, users
 from tests.command_line import CommandLine, flask
 
 Maker = Callable[..., Any]
+ADVICE = "Let it, or the database, as docs/scaling.md says."
 SUBJECTS = ["settings", "database", "schema", "search", "administrators", "clock", "connections"]
 
 
@@ -190,6 +191,17 @@ def test_more_connections_than_the_server_has_are_a_warning(line: CommandLine, m
     status, grade, sentence = about(too_many, "connections")
     assert (status, grade) == (0, "warn")
     assert sentence.startswith(f"DATABASE_POOL_SIZE x WEB_CONCURRENCY = {row['most'] + 1}, and the database has {row['most']} for us")
+
+
+def test_a_pooler_that_is_not_there_is_a_warning(line: CommandLine, make_app: Maker) -> None:
+    told = with_settings(line, make_app, DATABASE_POOLER="transaction")
+    status, found = examine(told)
+    assert (status, found[1:]) == (1, [("FAIL", "database", f"The pooler does not set statement_timeout and jit for us. {ADVICE}")])
+    for setting in ("statement_timeout = '1s'", "jit = off"):
+        line.alter_database(f"SET {setting}")
+    status, grade, sentence = about(told, "pooler")
+    line.alter_database("RESET ALL")
+    assert (status, grade, sentence) == (0, "warn", "There is none: DATABASE_POOLER=none saves the planning of each statement.")
 
 
 def test_the_limit_of_one_database_counts_too(line: CommandLine) -> None:

@@ -15,7 +15,7 @@ from sql import Connection, connect, embedded, migrate, rows, value
 from sql.bootstrap import bring_up
 from sql.migrate import DatabaseProblem
 from tests.conftest import SETTINGS
-from tests.service import ROOT, run_together, wait_until
+from tests.service import ROOT, run, run_together, wait_until
 
 # A link to schema.sql until 0.1.0 is released. From then on a copy of what was released, never to be touched again.
 FIRST_SCHEMA = Path(__file__).parent / "schemas" / "0001.sql"
@@ -118,7 +118,7 @@ def test_steps_are_numbered_without_a_gap(folder, name):
 
 def test_a_start_may_take_longer_than_a_request(make_database, monkeypatch):
     url = make_database()
-    monkeypatch.setattr("sql.OPTIONS", "-c statement_timeout=50ms")
+    monkeypatch.setattr("sql.OPTIONS", "-c statement_timeout=50ms -c jit=off")
     finished: list[object] = []
     starting = threading.Thread(target=lambda: finished.append(bring_up(url, SETTINGS)))
     with psycopg.connect(url) as other:
@@ -208,6 +208,13 @@ def contents(conn: Connection) -> dict[str, list[Any]]:
 
 def test_options_in_the_address_hold_beside_ours(shared_url):
     separator = "&" if "?" in shared_url else "?"
-    with connect(f"{shared_url}{separator}options=-csearch_path%3Dpg_catalog&connect_timeout=7") as conn:
+    said = "options=-csearch_path%3Dpg_catalog%20-cTimeZone%3DAsia/Tokyo%20-cstatement_timeout%3D0&connect_timeout=7"
+    with connect(f"{shared_url}{separator}{said}") as conn:
+        assert value(conn, "SHOW statement_timeout") == "30s"
         assert value(conn, "SHOW search_path") == "pg_catalog"
         assert value(conn, "SHOW TimeZone") == "UTC"
+
+
+def test_no_time_zone_of_the_environment_is_ours(shared_url):
+    script = "import sys; from sql import connect, value; print(value(connect(sys.argv[1]), 'SHOW TimeZone'))"
+    assert run("-c", script, shared_url, PGTZ="Asia/Tokyo", TZ="Asia/Tokyo").stdout == "UTC\n"

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import pytest
 from flask import Flask
 
+import sql
 from app import create_app
 from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.service import ROOT, Service, run
@@ -17,6 +18,7 @@ from validators import settings
 
 README = ROOT / "README.md"
 CURL = ROOT / "docs" / "curl.md"
+SCALING = ROOT / "docs" / "scaling.md"
 
 
 def commands_of(page: Path) -> list[tuple[str, str]]:
@@ -97,6 +99,35 @@ def test_the_readme_lists_every_setting_with_its_default_and_meaning():
     rows = re.findall(r"^\| `([A-Z_]+)`( \*)? \| (?:`(.*?)`)? *\| (.*) \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
     expected = [(it.name, " *" if it.secret else "", it.default or "", it.meaning) for it in settings.SETTINGS]
     assert rows == expected
+
+
+def test_what_the_page_about_scaling_sets_is_a_setting():
+    text = SCALING.read_text(encoding="utf-8")
+    names = {it.name for it in settings.SETTINGS}
+    said = re.findall(r"\b([A-Z]{3,}(?:_[A-Z]+)*(?:_(?=…))?)(?=[`=…])", text)
+    assert {name for name in said if name not in names} == {"LOGIN_", "MAX_", "INIT_ADMIN_"}
+    assert {"DATABASE_URL", "DATABASE_POOLER", "WEB_CONCURRENCY", "DATABASE_POOL_SIZE", "BASE_URL", "TRUSTED_PROXIES"} <= set(said)
+    defaults = {it.name: it.default for it in settings.SETTINGS}
+    each = int(defaults["WEB_CONCURRENCY"] or 0) * int(defaults["DATABASE_POOL_SIZE"] or 0)
+    assert f"With the defaults a service takes {each} at most" in text
+
+
+def test_the_links_of_the_page_about_scaling_lead_somewhere():
+    text = SCALING.read_text(encoding="utf-8")
+    titles = {re.sub(r"[^a-z -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^## (.*)$", text, re.MULTILINE)}
+    links = re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", text)
+    assert {anchor for path, anchor in links if not path} <= titles
+    for path in {path for path, _ in links if path}:
+        assert path == "performance.md" or (SCALING.parent / path).is_file(), path
+    assert "(docs/scaling.md)" in README.read_text(encoding="utf-8")
+
+
+def test_a_pooler_is_told_to_set_what_we_set_ourselves():
+    assert sql.OPTIONS == "-c statement_timeout=30s -c jit=off"
+    text = SCALING.read_text(encoding="utf-8")
+    assert "connect_query='SET statement_timeout = 30000; SET jit = off'\n" in text
+    for setting in ("statement_timeout = '30s'", "jit = off"):
+        assert f"ALTER ROLE flags IN DATABASE flags SET {setting};\n" in text
 
 
 def operations_of(app: Flask, commands: list[str]) -> Iterator[str]:

@@ -58,6 +58,7 @@ SENSELESS = {
     "WEB_CONCURRENCY": ["0", "257"],
     "THREADS": ["0", "513"],
     "DATABASE_POOL_SIZE": ["0", "513"],
+    "DATABASE_POOLER": ["session", "Transaction", "yes", "statement", "pgbouncer"],
     "PORT": ["0", "65536"],
     "SESSION_TTL_HOURS": ["0", "8761"],
     "BCRYPT_ROUNDS": ["9", "21"],
@@ -152,6 +153,7 @@ DEFAULTS = {
     "WEB_CONCURRENCY": 2,
     "THREADS": 16,
     "DATABASE_POOL_SIZE": 8,
+    "DATABASE_POOLER": "none",
     "SESSION_TTL_HOURS": 48,
     "BCRYPT_ROUNDS": 12,
     "PASSWORD_MIN_LENGTH": 8,
@@ -180,6 +182,13 @@ DEFAULTS = {
 
 def test_each_has_a_default():
     assert load({}) == DEFAULTS
+
+
+def test_a_pooler_stands_before_a_server_of_ones_own():
+    assert load({"DATABASE_POOLER": "transaction", "DATABASE_URL": "postgresql://h"})["DATABASE_POOLER"] == "transaction"
+    with pytest.raises(SettingError) as problem:
+        load({"DATABASE_POOLER": "transaction"})
+    assert str(problem.value) == "The setting DATABASE_POOLER must be none without DATABASE_URL."
 
 
 def test_empty_is_as_good_as_not_set():

@@ -71,6 +71,13 @@ def host(text: str) -> str:
     return text
 
 
+def pooler(text: str) -> str:
+    """Reads what stands between us and the database."""
+    if text not in ("none", "transaction"):
+        raise ValueError("must be none or transaction")
+    return text
+
+
 def username(text: str) -> str:
     """Reads a user name."""
     if "@" in text or text != text.strip() or len(text) > 255:
@@ -115,6 +122,7 @@ SETTINGS = (
     Setting("WEB_CONCURRENCY", whole_number(1, 256), "2", "worker processes"),
     Setting("THREADS", whole_number(1, 512), "16", "threads of each worker process"),
     Setting("DATABASE_POOL_SIZE", whole_number(1, 512), "8", "database connections of each worker process, at most"),
+    Setting("DATABASE_POOLER", pooler, "none", "`transaction` behind PgBouncer in that pool mode: no prepared statements, no options"),
     Setting("SESSION_TTL_HOURS", whole_number(1, 8760), "48", "how long a session lasts, in hours"),
     Setting("BCRYPT_ROUNDS", whole_number(10, 20), "12", "cost of a password hash; one more doubles the time"),
     Setting("PASSWORD_MIN_LENGTH", whole_number(1, PASSWORD_MAX_BYTES), "8", "least length of a new password, in characters"),
@@ -161,6 +169,8 @@ def load(environ: Mapping[str, str]) -> dict[str, Any]:
     if settings["BASE_URL"] is None:
         name = f"[{settings['HOST']}]" if ":" in settings["HOST"] else settings["HOST"]
         settings["BASE_URL"] = f"http://{name}:{settings['PORT']}"
+    if settings["DATABASE_POOLER"] != "none" and settings["DATABASE_URL"] is None:
+        raise SettingError("The setting DATABASE_POOLER must be none without DATABASE_URL.")
     first_password = settings["INIT_ADMIN_PASSWORD"]
     if first_password is not None and len(first_password) < settings["PASSWORD_MIN_LENGTH"]:
         raise SettingError(f"The setting INIT_ADMIN_PASSWORD must be at least {settings['PASSWORD_MIN_LENGTH']} characters long.")

@@ -1,0 +1,199 @@
+"""Behind PgBouncer in transaction mode: the real one, with the settings of docs/scaling.md, before the real service."""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from subprocess import CompletedProcess
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from sql import connect, value
+from tests.conftest import ADMIN_KEY, SETTINGS
+from tests.pooler import PROGRAM, Pooler, block
+from tests.service import IMPORT, Answer, Service, run, wait_until
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(PROGRAM is None, reason="needs PgBouncer (on Debian: apt-get install pgbouncer)"),
+]
+
+# Not the half minute of the page: that is too long to wait for.
+LIMIT_SECONDS = 3
+SOONER = {"statement_timeout = 30000": f"statement_timeout = {LIMIT_SECONDS * 1000}"}
+CLIENTS, ROUNDS = 8, 8
+HEADERS = {"Authorization": ADMIN_KEY}
+OVERVIEW = "/api/admin/projects/default/overview"
+
+
+@dataclass
+class Pooled:
+    """A service, the pooler between it and the database, and the address of the database itself, where it is another time of day."""
+
+    service: Service
+    pooler: Pooler
+    url: str
+
+    def get(self, path: str = OVERVIEW) -> Answer:
+        """GET, by the administrator's key."""
+        return self.service.get(path, headers=HEADERS)
+
+    def get_many(self) -> set[int]:
+        """The statuses of as many answers at once as there are clients."""
+        with ThreadPoolExecutor(CLIENTS) as threads:
+            return {answer.status for answer in threads.map(lambda _: self.get(), range(CLIENTS))}
+
+
+@pytest.fixture(scope="module")
+def url(make_database: Callable[..., str]) -> str:
+    """An empty database, in whose sessions it is another time of day."""
+    url = make_database(empty=True)
+    alter(url, "SET timezone = 'Asia/Tokyo'")
+    return url
+
+
+def alter(url: str, change: str) -> None:
+    """ALTER DATABASE."""
+    with psycopg.connect(url, autocommit=True) as conn:
+        conn.execute(f'ALTER DATABASE "{urlsplit(url).path[1:]}" {change}')  # pyright: ignore
+
+
+@pytest.fixture(scope="module")
+def pooled(url: str) -> Iterator[Pooled]:
+    """Such a service: up to four connections of it share two of the database, which was set up through them too."""
+    given = {"INIT_ADMIN_PASSWORD": SETTINGS["INIT_ADMIN_PASSWORD"], "INIT_ADMIN_API_TOKENS": ADMIN_KEY}
+    more = {"LOGIN_ATTEMPTS_PER_MINUTE": 1000, "WEB_CONCURRENCY": 2, "DATABASE_POOL_SIZE": 2, "DATABASE_POOLER": "transaction"}
+    with Pooler(url, SOONER) as pooler, Service(pooler.url, **given, **more) as service:
+        yield Pooled(service, pooler, url)
+
+
+def test_everything_works_for_many_at_once_and_again_and_again(pooled: Pooled) -> None:
+    with ThreadPoolExecutor(CLIENTS) as threads:
+        answers = [answer for found in threads.map(lambda number: work(pooled.service, number), range(CLIENTS)) for answer in found]
+    assert len(answers) == CLIENTS * ROUNDS * 7
+    assert [(path, answer.status, answer.body) for path, answer in answers if answer.status >= 300] == []
+    made = [answer.json["createdAt"] for path, answer in answers if path == "/api/admin/projects/default/features"]
+    assert len(made) == CLIENTS * ROUNDS
+    assert all(abs(datetime.fromisoformat(instant) - datetime.now(UTC)) < timedelta(minutes=5) for instant in made)
+    with psycopg.connect(pooled.url) as conn:
+        assert 1 <= len(others(conn)) <= 2
+        events = conn.execute("SELECT type, count(*) FROM events WHERE project = 'default' GROUP BY type ORDER BY type").fetchall()
+    assert [number for name, number in events if name in ("feature-created", "feature-environment-enabled")] == [CLIENTS * ROUNDS] * 2
+    assert "Traceback" not in pooled.service.err
+
+
+def work(service: Service, number: int) -> list[tuple[str, Answer]]:
+    """What one client asks, each with its answer."""
+    answers: list[tuple[str, Answer]] = []
+
+    def ask(method: str, path: str, json: object = None) -> None:
+        answers.append((path, service.request(method, path, json, HEADERS)))
+
+    for round in range(ROUNDS):
+        flag = f"flag-{number}-{round}"
+        ask("POST", "/auth/simple/login", {"username": "admin", "password": SETTINGS["INIT_ADMIN_PASSWORD"]})
+        ask("POST", "/api/admin/projects/default/features", {"name": flag})
+        ask("POST", f"/api/admin/projects/default/features/{flag}/environments/production/strategies", {"name": "default"})
+        ask("POST", f"/api/admin/projects/default/features/{flag}/environments/production/on")
+        ask("GET", f"/api/admin/search/events?feature=IS:{flag}&limit=1")
+        ask("GET", OVERVIEW)
+        ask("GET", "/api/admin/insights")
+    return answers
+
+
+def others(conn: psycopg.Connection) -> list[int]:
+    """The processes of all other sessions of the database."""
+    found = conn.execute("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+    return [pid for (pid,) in found]
+
+
+def test_every_session_is_set_as_ours_are(pooled: Pooled) -> None:
+    with ExitStack() as stack:
+        connections = [stack.enter_context(connect(pooled.pooler.url, "transaction")) for _ in range(4)]
+        for _ in range(3):
+            for conn in connections:
+                assert value(conn, "SHOW TimeZone") == "UTC"
+                assert value(conn, "SHOW statement_timeout") == f"{LIMIT_SECONDS}s"
+                assert value(conn, "SHOW jit") == "off"
+                assert value(conn, "SELECT now()").utcoffset() == timedelta(0)
+                assert value(conn, "SELECT to_json(timestamptz '2026-01-01T00:00:00Z')") == "2026-01-01T00:00:00+00:00"
+    with psycopg.connect(pooled.url) as conn:
+        assert conn.execute("SELECT count(*) FROM pg_db_role_setting WHERE 'TimeZone=Asia/Tokyo' = ANY(setconfig)").fetchone() == (1,)
+
+
+def test_a_statement_that_takes_too_long_is_ended(pooled: Pooled) -> None:
+    with psycopg.connect(pooled.url) as conn:
+        conn.execute("LOCK TABLE projects IN ACCESS EXCLUSIVE MODE")
+        began = time.monotonic()
+        answer = pooled.get()
+        seconds = time.monotonic() - began
+    assert (answer.status, answer.json["name"]) == (503, "UnavailableError")
+    assert LIMIT_SECONDS - 0.5 < seconds < LIMIT_SECONDS * 4
+    assert pooled.get_many() == {200}
+
+
+def test_a_pooler_that_restarts_between_two_requests_is_not_noticed(pooled: Pooled) -> None:
+    assert pooled.get_many() == {200}
+    pooled.pooler.stop()
+    pooled.pooler.start()
+    assert pooled.get_many() == {200}
+
+
+def test_nor_are_sessions_of_the_database_that_end(pooled: Pooled) -> None:
+    assert pooled.get_many() == {200}
+    known = pooled.pooler.log.count("closing because")
+    with psycopg.connect(pooled.url, autocommit=True) as conn:
+        ended = others(conn)
+        conn.execute("SELECT pg_terminate_backend(pid) FROM unnest(%s::integer[]) AS pid", [ended])
+        wait_until(lambda: pooled.pooler.log.count("closing because") >= known + len(ended), "the pooler had noticed")
+    assert pooled.get_many() == {200}
+
+
+def test_the_commands_work_through_it(pooled: Pooled) -> None:
+    done = command(pooled.pooler, "doctor", "transaction")
+    assert done.returncode == 0, done.stdout
+    assert "ok    pooler          There is one, and it sets what we need." in done.stdout
+    assert "ok    connections     DATABASE_POOL_SIZE x WEB_CONCURRENCY = 8, to the pooler" in done.stdout
+    done = command(pooled.pooler, "migrate", "transaction")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = command(pooled.pooler, "demo", "transaction", "--scale=0.05")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def command(pooler: Pooler, name: str, setting: str, *arguments: str) -> CompletedProcess[str]:
+    """What a command says on a database behind a pooler."""
+    return run("-m", "flask", "--app", "app", name, *arguments, DATABASE_URL=pooler.url, DATABASE_POOLER=setting)
+
+
+def test_who_does_not_know_of_the_pooler_is_told(pooled: Pooled) -> None:
+    done = run(*IMPORT, DATABASE_URL=pooled.pooler.url)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith("unsupported startup parameter: options. Behind PgBouncer, set DATABASE_POOLER=transaction.\n")
+    with Pooler(pooled.url, SOONER, "ignore_startup_parameters = options\n") as deaf:
+        done = command(deaf, "doctor", "none")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "warn  pooler          There is one. Unless it keeps a session for each client, prepared statements fail." in done.stdout
+
+
+def test_a_pooler_that_sets_nothing_leaves_it_to_the_database(make_database: Callable[..., str]) -> None:
+    url = make_database()
+    without = {" connect_query='SET statement_timeout = 30000; SET jit = off'": ""}
+    with Pooler(url, without, "ignore_startup_parameters = options\n") as pooler:
+        done = run(*IMPORT, DATABASE_URL=pooler.url)
+        lost = "What we set does not reach the database (statement_timeout and jit)."
+        assert (done.returncode, done.stderr) == (1, f"{lost} Behind PgBouncer, set DATABASE_POOLER=transaction.\n")
+        done = run(*IMPORT, DATABASE_URL=pooler.url, DATABASE_POOLER="transaction")
+        advice = "Let it, or the database, as docs/scaling.md says."
+        assert (done.returncode, done.stderr) == (1, f"The pooler does not set statement_timeout and jit for us. {advice}\n")
+        with psycopg.connect(url, autocommit=True) as conn:
+            here = f'ROLE "{conn.info.user}" IN DATABASE "{conn.info.dbname}"'
+            assert block("sql").count("ROLE flags IN DATABASE flags") == 2
+            conn.execute(block("sql").replace("ROLE flags IN DATABASE flags", here))
+        pooler.stop()
+        pooler.start()
+        done = run(*IMPORT, DATABASE_URL=pooler.url, DATABASE_POOLER="transaction")
+        assert (done.returncode, done.stderr) == (0, "")
