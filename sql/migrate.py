@@ -53,7 +53,7 @@ BEHIND_POOLER = "Behind PgBouncer, set DATABASE_POOLER=transaction."
 LOST_SETTINGS = """
     SELECT concat_ws(
                ' and ',
-               CASE WHEN current_setting('TimeZone') <> 'UTC' THEN 'TimeZone' END,
+               CASE WHEN current_setting('TimeZone') <> ALL ('{UTC,Etc/UTC}') THEN 'TimeZone' END,
                CASE WHEN current_setting('statement_timeout') = '0' THEN 'statement_timeout' END,
                CASE WHEN current_setting('jit') = 'on' THEN 'jit' END)
 """

@@ -125,6 +125,31 @@ def test_every_session_is_set_as_ours_are(pooled: Pooled) -> None:
         assert conn.execute("SELECT count(*) FROM pg_db_role_setting WHERE 'TimeZone=Asia/Tokyo' = ANY(setconfig)").fetchone() == (1,)
 
 
+# What a session of the database has kept for its next user, beside its settings.
+KEPT = """
+    SELECT (SELECT count(*) FROM pg_prepared_statements) AS prepared,
+           (SELECT count(*) FROM pg_cursors WHERE is_holdable) AS cursors,
+           (SELECT count(*) FROM pg_listening_channels()) AS channels,
+           (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory') AS locks,
+           (SELECT count(*) FROM pg_class WHERE relpersistence = 't') AS tables
+"""
+SET = "SELECT array_agg(name) FROM pg_settings WHERE source = 'session' AND name <> 'application_name'"
+
+
+def test_no_session_keeps_anything(pooled: Pooled) -> None:
+    work(pooled.service, CLIENTS)
+    with ExitStack() as stack:
+        connections = [stack.enter_context(connect(pooled.pooler.url, "transaction")) for _ in range(2)]
+        for conn in connections:
+            stack.enter_context(conn.transaction())
+        # In transactions at the same time: both sessions that there are.
+        assert len({value(conn, "SELECT pg_backend_pid()") for conn in connections}) == 2
+        for conn in connections:
+            assert conn.execute(KEPT).fetchone() == dict.fromkeys(("prepared", "cursors", "channels", "locks", "tables"), 0)
+            # The time zone by PgBouncer for each client, the others as the page says.
+            assert set(value(conn, SET)) == {"TimeZone", "jit", "statement_timeout"}
+
+
 def test_a_statement_that_takes_too_long_is_ended(pooled: Pooled) -> None:
     with psycopg.connect(pooled.url) as conn:
         conn.execute("LOCK TABLE projects IN ACCESS EXCLUSIVE MODE")
