@@ -82,13 +82,14 @@ def connect_options(url: str, pooler: str = "none") -> dict[str, Any]:
     """How we connect, beside what the address says; its own options come first, so that ours hold.
 
     pooler: "transaction" is one that gives a session of the server to each transaction. Options belong to a session, so it takes none,
-    and sets its sessions itself (migrate.open_database() refuses it otherwise); what is prepared in one is missing in the next.
+    and sets its sessions itself (migrate.open_database() refuses it otherwise); what is prepared in one is missing in the next, unless it
+    is one that prepares it there anew ("prepared").
     """
     said = conninfo_to_dict(url)
     ours = {"autocommit": True, "row_factory": dict_row, "connect_timeout": said.get("connect_timeout") or 3}
-    if pooler == "transaction":
-        return ours | {"options": said.get("options") or "", "prepare_threshold": None}
-    return ours | {"options": f"{said.get('options') or ''} {OPTIONS}".strip()}
+    if pooler == "none":
+        return ours | {"options": f"{said.get('options') or ''} {OPTIONS}".strip()}
+    return ours | {"options": said.get("options") or ""} | ({"prepare_threshold": None} if pooler == "transaction" else {})
 
 
 def connect(url: str, pooler: str = "none") -> Connection:

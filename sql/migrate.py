@@ -42,6 +42,8 @@ def open_database(url: str, pooler: str) -> Connection:
         raise DatabaseProblem(f"The database cannot be reached: {reason(error)}.{advice}") from None
     try:
         require_settings(conn, pooler)
+        if pooler == "prepared":
+            require_tracking(conn)
     except BaseException:
         conn.close()
         raise
@@ -69,6 +71,20 @@ def require_settings(conn: Connection, pooler: str) -> None:
         raise DatabaseProblem(f"What we set does not reach the database ({lost}). {BEHIND_POOLER}")
     if lost:
         raise DatabaseProblem(f"The pooler does not set {lost} for us. Let it, or the database, as docs/scaling.md says.")
+
+
+HAS_OUR_NAME = "SELECT EXISTS (SELECT FROM pg_prepared_statements WHERE starts_with(name, '_pg3_'))"
+
+
+def require_tracking(conn: Connection) -> None:
+    """DatabaseProblem unless the pooler takes care of prepared statements: then the database knows them by names that it has given them."""
+    with conn.transaction():
+        conn.execute("SELECT 1", prepare=True)
+        if value(conn, HAS_OUR_NAME):
+            # Here, in this session: the next one who gets it would meet the name.
+            conn.execute("DEALLOCATE ALL")
+            advice = "Set max_prepared_statements of PgBouncer (1.22 or newer), or DATABASE_POOLER=transaction."
+            raise DatabaseProblem(f"No pooler keeps prepared statements for us. {advice}")
 
 
 def is_pooled(conn: Connection) -> bool:

@@ -15,6 +15,9 @@ from psycopg.conninfo import conninfo_to_dict
 from tests.service import AS_NOBODY, PATIENCE, ROOT, free_port, wait_until
 
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+# As (1, 18); () without the program.
+_said = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True).stdout if PROGRAM else ""
+VERSION = tuple(int(part) for part in re.findall(r"\d+", _said)[:2])
 PAGE = ROOT / "docs" / "scaling.md"
 # Root it refuses to be. The socket of a private PostgreSQL is for its owner alone.
 AS_ANYBODY = (*AS_NOBODY, "--inh-caps=+dac_override", "--ambient-caps=+dac_override") if os.geteuid() == 0 else ()
@@ -88,7 +91,7 @@ class Pooler:
     def stop(self) -> None:
         """Stop it at once, whoever is connected."""
         assert self._process is not None
-        self._process.terminate()
+        self._process.kill()
         self._process.wait(PATIENCE)
 
     @property

@@ -185,7 +185,8 @@ def test_each_has_a_default():
 
 
 def test_a_pooler_stands_before_a_server_of_ones_own():
-    assert load({"DATABASE_POOLER": "transaction", "DATABASE_URL": "postgresql://h"})["DATABASE_POOLER"] == "transaction"
+    for pooler in ("none", "transaction", "prepared"):
+        assert load({"DATABASE_POOLER": pooler, "DATABASE_URL": "postgresql://h"})["DATABASE_POOLER"] == pooler
     with pytest.raises(SettingError) as problem:
         load({"DATABASE_POOLER": "transaction"})
     assert str(problem.value) == "The setting DATABASE_POOLER must be none without DATABASE_URL."

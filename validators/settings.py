@@ -73,8 +73,8 @@ def host(text: str) -> str:
 
 def pooler(text: str) -> str:
     """Reads what stands between us and the database."""
-    if text not in ("none", "transaction"):
-        raise ValueError("must be none or transaction")
+    if text not in ("none", "transaction", "prepared"):
+        raise ValueError("must be none, transaction or prepared")
     return text
 
 
@@ -122,7 +122,9 @@ SETTINGS = (
     Setting("WEB_CONCURRENCY", whole_number(1, 256), "2", "worker processes"),
     Setting("THREADS", whole_number(1, 512), "16", "threads of each worker process"),
     Setting("DATABASE_POOL_SIZE", whole_number(1, 512), "8", "database connections of each worker process, at most"),
-    Setting("DATABASE_POOLER", pooler, "none", "`transaction` behind PgBouncer in that pool mode: no prepared statements, no options"),
+    Setting(
+        "DATABASE_POOLER", pooler, "none", "`transaction` behind PgBouncer in that pool mode; `prepared` if it keeps prepared statements"
+    ),
     Setting("SESSION_TTL_HOURS", whole_number(1, 8760), "48", "how long a session lasts, in hours"),
     Setting("BCRYPT_ROUNDS", whole_number(10, 20), "12", "cost of a password hash; one more doubles the time"),
     Setting("PASSWORD_MIN_LENGTH", whole_number(1, PASSWORD_MAX_BYTES), "8", "least length of a new password, in characters"),
