@@ -12,7 +12,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 import blueprints
 import commands
 import sql
-from blueprints import request_log
+from blueprints import event_stream, request_log
 from blueprints.converters import CONVERTERS
 from blueprints.mount import Mount
 from commands.database import load_settings
@@ -33,6 +33,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     sql.init_app(app)
     passwords.init_app(app)
     request_log.init_app(app)
+    event_stream.init_app(app)
     app.before_request(read_body)
     app.url_value_preprocessor(replace_nul)
     for blueprint in blueprints.ALL:

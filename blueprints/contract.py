@@ -25,6 +25,7 @@ class Operation:
     deprecated: bool = False
     content: str | None = None
     status: int = 200
+    lines: str | None = None
 
 
 CONTRACTS: dict[Callable[..., object], Operation] = {}
@@ -41,16 +42,18 @@ def operation(
     deprecated: bool = False,
     content: str | None = None,
     status: int = 200,
+    lines: str | None = None,
 ) -> Callable[[View], View]:
     """Declare a view's contract.
 
     status: that of its success; a 201 names in Location where the new record is. record: the JSON Schema of the success in tests/records/.
     content: the media type of a success that no record describes. With neither, the body is empty. many: the request's body is an array
-    of what the schema describes. refuses: its statuses beside the success and those of ALWAYS.
+    of what the schema describes. refuses: its statuses beside the success and those of ALWAYS. lines: the record of each line of its
+    success for who accepts application/x-ndjson.
     """
 
     def declare(view: View) -> View:
-        CONTRACTS[view] = Operation(record, body, many, query, refuses, public, deprecated, content, status)
+        CONTRACTS[view] = Operation(record, body, many, query, refuses, public, deprecated, content, status, lines)
         return view
 
     return declare

@@ -4,22 +4,32 @@ from flask import Blueprint, Response, current_app, request
 
 from blueprints.access import require
 from blueprints.contract import operation
+from blueprints.event_stream import lines_response, wants_lines
 from blueprints.respond import json_response
 from sql import connection, event_search
+from sql.event_stream import Stream
 from validators import load, load_query
-from validators.events import DeprecatedEventSearch, EventSearch
+from validators.events import DeprecatedEventSearch, EventLines, EventSearch
 
 bp = Blueprint("events", __name__)
 
 
 @bp.get("/api/admin/search/events")
-@operation(record="eventSearchResponse", query=EventSearch, refuses=(400, 401, 403))
+@operation(record="eventSearchResponse", lines="event", query=EventSearch, refuses=(400, 401, 403))
 def search_events() -> Response:
     """Search for events.
 
     Newest first. Filters combine with AND. Who is not an administrator sees the events of projects that he may see, and the total counts
     just those.
+
+    With Accept: application/x-ndjson the answer is a stream of all events that match, one a line, oldest first, which is by id. It holds
+    every event that there is when it begins, or the connection is cut. To go on later, give the id of the last line as after.
     """
+    return stream_events() if wants_lines() else find_events()
+
+
+def find_events() -> Response:
+    """One page of the search, and the total."""
     with connection() as conn:
         # Our choice: any user or admin key may search, and finds what he may see.
         actor = require(conn, listing=True)
@@ -27,6 +37,17 @@ def search_events() -> Response:
         limit, offset = asked.pop("limit"), asked.pop("offset")
         body = event_search.search(conn, asked, actor.visible, limit=limit, offset=offset)
     return json_response(body)
+
+
+def stream_events() -> Response:
+    """All events of the search, a line each. The first are read before the answer begins, so that a refusal has its status."""
+    with connection() as conn:
+        actor = require(conn, listing=True)
+        asked = load_query(EventLines())
+        after, limit = asked.pop("after"), asked.pop("limit")
+        stream = Stream(asked, after=after, limit=limit)
+        first = stream.read(conn, actor.visible)
+    return lines_response(stream, first)
 
 
 @bp.post("/api/admin/events/search")
@@ -71,8 +92,10 @@ def get_event_creators() -> Response:
 
 
 @bp.after_request
-def point_to_successor(response: Response) -> Response:
-    """Say with every answer of the deprecated search, refusals included, what is to be used instead."""
+def point_elsewhere(response: Response) -> Response:
+    """Say with every answer of the deprecated search, refusals included, what is to be used instead; of the other, what it depends on."""
+    if request.endpoint == "events.search_events":
+        response.vary.add("Accept")
     if request.endpoint == "events.search_events_deprecated":
         response.headers["Deprecation"] = "true"
         response.headers["Link"] = f'<{current_app.config["BASE_URL"]}/api/admin/search/events>; rel="successor-version"'

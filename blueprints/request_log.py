@@ -4,6 +4,7 @@ import json
 import re
 import time
 import traceback
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -28,30 +29,50 @@ def begin() -> None:
 
 
 def note(**facts: Any) -> None:
-    """Have the line say more: error_id, or error, an exception whose traceback belongs there."""
-    g.noted = {**g.get("noted", {}), **facts}
+    """Have the line say more: error_id; error, an exception whose traceback belongs there; of a stream, events and why it was cut."""
+    g.setdefault("noted", {}).update(facts)
+
+
+def wait_for_close() -> None:
+    """Have the line written when the last byte of the answer has been sent, not before the first."""
+    g.waits_for_close = True
 
 
 def end(response: Response) -> Response:
     """Send the request id back, and write the line."""
-    noted = g.get("noted", {})
     response.headers["X-Request-ID"] = g.request_id
-    line = {
+    line, began, noted = begun_line(response), g.began, g.setdefault("noted", {})
+    if g.get("waits_for_close"):
+        # By then there is no request any more to look at.
+        response.call_on_close(lambda: write(ended_line(line, began, noted)))
+    else:
+        write(ended_line(line, began, noted))
+    return response
+
+
+def begun_line(response: Response) -> dict[str, Any]:
+    """What the line says as soon as there is an answer."""
+    return {
         "time": now(),
         "requestId": g.request_id,
         "method": request.method if request.url_rule else None,
         # The rule, not the path: paths hold the secrets of signup tokens.
         "route": request.url_rule.rule if request.url_rule else None,
         "status": response.status_code,
-        "ms": round((time.perf_counter() - g.began) * 1000, 1),
+        "ms": None,
         "caller": g.get("caller"),
     }
+
+
+def ended_line(line: dict[str, Any], began: float, noted: Mapping[str, Any]) -> dict[str, Any]:
+    """The line with how long it took, and what was noted."""
+    line["ms"] = round((time.perf_counter() - began) * 1000, 1)
     if "error_id" in noted:
         line["errorId"] = noted["error_id"]
-    if "error" in noted and response.status_code >= 500:
+    line |= {fact: noted[fact] for fact in ("events", "cut") if fact in noted}
+    if "error" in noted and (line["status"] >= 500 or "cut" in noted):
         line["error"] = frames(noted["error"])
-    write(line)
-    return response
+    return line
 
 
 def write_unparsed(status: int, error_id: str) -> None:

@@ -5,10 +5,7 @@ from datetime import date
 from typing import Any, LiteralString
 
 from sql import Connection, value
-from sql.events import FILTERS, RECORD
-
-# Our choice: who is not ADMIN finds the events of projects that he may see, and none without a project.
-VISIBLE: LiteralString = "project = ANY(%(visible)s::text[])"
+from sql.events import FILTERS, RECORD, VISIBLE
 
 # A page is reached by an index alone up to here; what is further back is looked up by its day.
 WALK_AT_MOST = 1000

@@ -6,6 +6,9 @@ from typing import Any, LiteralString, Protocol
 
 from sql import Connection, as_json, run
 
+# Our choice: who is not ADMIN finds the events of projects that he may see, and none without a project.
+VISIBLE: LiteralString = "project = ANY(%(visible)s::text[])"
+
 # Our choice: the query is a plain text, whatever characters it has, and any case of letters will do.
 # Payloads are looked at as they were written. The pattern is a literal text: '***=' takes away the meaning of every character.
 PAYLOAD_MATCHES: LiteralString = "data::text ~* %(pattern)s OR pre_data::text ~* %(pattern)s OR tags::text ~* %(pattern)s"

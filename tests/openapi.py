@@ -17,6 +17,7 @@ from werkzeug.routing import Rule
 import blueprints
 from app import create_app
 from blueprints.contract import ALWAYS, CONTRACTS, Operation
+from blueprints.event_stream import LINES
 from tests import records
 from tests.openapi_fields import component, name_of, reference, shape
 from tests.openapi_words import (
@@ -186,6 +187,9 @@ def responses(endpoint: str, contract: Operation) -> dict[str, Any]:
     if contract.record:
         good["description"] = records.SCHEMAS[contract.record]["description"]
         good["content"] = {"application/json": {"schema": {"$ref": component(contract.record)}}}
+        if contract.lines:
+            # OpenAPI 3.1 describes what one line is, and has no words for how many there are.
+            good["content"][LINES] = {"schema": {"$ref": component(contract.lines)}}
     elif contract.content:
         good["description"], schema = CONTENTS[contract.content]
         good["content"] = {contract.content: {"schema": schema}}

@@ -15,6 +15,7 @@ from referencing.jsonschema import DRAFT202012
 
 from blueprints.contract import ALWAYS, CONTRACTS, Operation
 from blueprints.documentation import DOCS
+from blueprints.event_stream import LINES
 from tests import openapi, records
 from tests.openapi_words import BODIES, SPECIAL_REFUSALS
 from tests.world import Caller
@@ -90,8 +91,9 @@ def test_every_success_has_its_record_or_its_content_or_no_body(app: Flask) -> N
     for method, path, contract, _ in routes(app):
         good = OPERATIONS[method, path]["responses"][str(contract.status)]
         if contract.record:
-            schema = {"$ref": f"#/components/schemas/{contract.record}Schema"}
-            assert good["content"] == {"application/json": {"schema": schema}}
+            schemas = {"application/json": contract.record} | ({LINES: contract.lines} if contract.lines else {})
+            expected = {content: {"schema": {"$ref": f"#/components/schemas/{record}Schema"}} for content, record in schemas.items()}
+            assert good["content"] == expected
         else:
             assert list(good.get("content", {})) == ([contract.content] if contract.content else [])
 

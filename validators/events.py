@@ -2,10 +2,10 @@
 
 from typing import Any, ClassVar
 
-from marshmallow import post_load
+from marshmallow import ValidationError, post_load, validates_schema
 
 from validators import Body, Query
-from validators.fields import Day, Filter, IdFilter, Integer, OneOf, Text, WholeNumber
+from validators.fields import Anything, Day, Filter, IdFilter, Integer, OneOf, Text, WholeNumber
 
 TYPES = frozenset(
     """
@@ -56,10 +56,10 @@ TYPES = frozenset(
 QUERY_MAX = 1000
 
 
-class EventSearch(Query):
-    """The query parameters of GET /api/admin/search/events (api.md 3), as the filters of sql/events.py, with limit and offset."""
+class EventFilters(Query):
+    """What both forms of GET /api/admin/search/events (api.md 3) are told of the events to find, as the filters of sql/events.py."""
 
-    unsaid: ClassVar[str] = "user ids"
+    unsaid: ClassVar[str] = "user ids|Accept: application/x-ndjson"
 
     query = Text(
         max=QUERY_MAX, metadata={"description": "A text that the event's data, previous data or tags hold, in any case of letters."}
@@ -70,29 +70,67 @@ class EventSearch(Query):
     createdBy = IdFilter(metadata={"description": "Ids of the users who did it, such as IS:1 or IS_ANY_OF:1,2."})
     from_ = Day(prefix="IS:", data_key="from", metadata={"description": "First day, in UTC, such as IS:2026-01-01."})
     to = Day(prefix="IS:", metadata={"description": "Last day, in UTC, such as IS:2026-03-31."})
-    offset = WholeNumber(min=0, load_default=0, metadata={"description": "How many events to skip."})
-    limit = WholeNumber(min=1, max=1000, load_default=50, metadata={"description": "How many events to give, at most."})
 
     @post_load
     def as_filters(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """One value is named in the singular, several in the plural."""
-        filters: dict[str, Any] = {"limit": asked["limit"], "offset": asked["offset"]}
-        for name, one, many in (
-            ("feature", "feature", "features"),
-            ("project", "project", "projects"),
-            ("type", "type", "types"),
-            ("createdBy", "creator", "creators"),
-        ):
-            if name in asked:
-                values = asked[name]
-                filters |= {one: values[0]} if len(values) == 1 else {many: values}
-        if "from_" in asked:
-            filters["first_day"] = asked["from_"]
-        if "to" in asked:
-            filters["last_day"] = asked["to"]
-        if asked.get("query"):
-            filters |= {"payload": True, "pattern": literal(asked["query"])}
-        return filters
+        """Beside the filters stay limit, and offset or after."""
+        return filters(asked)
+
+
+class EventSearch(EventFilters):
+    """The query parameters of a search that is answered by one document: the filters, limit and offset."""
+
+    offset = WholeNumber(min=0, load_default=0, metadata={"description": "How many events to skip. Not for application/x-ndjson."})
+    limit = WholeNumber(
+        min=1,
+        max=1000,
+        load_default=50,
+        metadata={"description": "How many events to give, at most. For application/x-ndjson any number; without it, all."},
+    )
+    after = WholeNumber(
+        min=0,
+        metadata={"description": "For application/x-ndjson alone: the id after which to begin."},
+    )
+
+    @validates_schema
+    def is_no_stream(self, asked: dict[str, Any], **_: Any) -> None:
+        """Not ignored: who pages by it would get the same page for ever."""
+        if "after" in asked:
+            raise ValidationError("can only be given with Accept: application/x-ndjson", "after")
+
+
+class EventLines(EventFilters):
+    """The query parameters of a search that is answered by lines: the filters, limit (None: there is none) and after."""
+
+    limit = WholeNumber(min=1, load_default=None)
+    after = WholeNumber(min=0, load_default=0)
+    offset = Anything()
+
+    @validates_schema
+    def is_no_page(self, asked: dict[str, Any], **_: Any) -> None:
+        """Who skips lines by their number loses events."""
+        if "offset" in asked:
+            raise ValidationError("cannot be given with Accept: application/x-ndjson; use after", "offset")
+
+
+def filters(asked: dict[str, Any]) -> dict[str, Any]:
+    """The filters of sql/events.py for what was asked for, and the rest of it as it is. One value is named in the singular."""
+    found = dict(asked)
+    for name, one, many in (
+        ("feature", "feature", "features"),
+        ("project", "project", "projects"),
+        ("type", "type", "types"),
+        ("createdBy", "creator", "creators"),
+    ):
+        if name in found:
+            values = found.pop(name)
+            found |= {one: values[0]} if len(values) == 1 else {many: values}
+    for name, filter in (("from_", "first_day"), ("to", "last_day")):
+        if name in found:
+            found[filter] = found.pop(name)
+    if query := found.pop("query", ""):
+        found |= {"payload": True, "pattern": literal(query)}
+    return found
 
 
 class DeprecatedEventSearch(Body):

@@ -14,6 +14,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.test import TestResponse
 
 from blueprints.contract import ALWAYS, CONTRACTS, Operation
+from blueprints.event_stream import LINES
 
 SCHEMAS: dict[str, dict[str, Any]] = {
     path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(__file__).parent.glob("*.json"))
@@ -45,6 +46,8 @@ def check(app: Flask, response: TestResponse) -> None:
         return
     if status >= 400:
         check_json("error", response, what)
+    elif operation and operation.lines and response.mimetype == LINES:
+        check_lines(operation.lines, response, what)
     elif operation and operation.record:
         check_json(operation.record, response, what)
     elif operation and operation.content:
@@ -56,7 +59,20 @@ def check(app: Flask, response: TestResponse) -> None:
 def check_json(record: str, response: TestResponse, what: str) -> None:
     """AssertionError unless the body is JSON that fits the record."""
     expect(response.mimetype == "application/json", what, f"is of type {response.mimetype}")
-    error = best_match(validator(record).iter_errors(json.loads(response.get_data(), object_pairs_hook=without_duplicates)))
+    check_text(record, response.get_data(), what)
+
+
+def check_lines(record: str, response: TestResponse, what: str) -> None:
+    """AssertionError unless the body is lines, each of them ended, and each JSON that fits the record."""
+    *lines, rest = response.get_data().split(b"\n")
+    expect(rest == b"", what, "does not end its last line")
+    for line in lines:
+        check_text(record, line, what)
+
+
+def check_text(record: str, text: bytes, what: str) -> None:
+    """AssertionError unless a text is JSON that fits the record."""
+    error = best_match(validator(record).iter_errors(json.loads(text, object_pairs_hook=without_duplicates)))
     expect(error is None, what, f"does not fit tests/records/{record}.json: {error.json_path}: {error.message}" if error else "")
 
 
