@@ -1,6 +1,6 @@
 """The command line, on flask's own: ALL, one line a command or group."""
 
-from commands import api_keys, demo, doctor, migrate, signup_tokens, users
+from commands import api_keys, demo, doctor, events, migrate, signup_tokens, users
 
 ALL = (
     migrate.migrate,
@@ -9,4 +9,5 @@ ALL = (
     users.user,
     api_keys.api_key,
     signup_tokens.signup_token,
+    events.events,
 )

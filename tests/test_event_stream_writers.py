@@ -172,6 +172,33 @@ def test_the_log_line_says_that_a_stream_was_held_up(client: FlaskClient, conn: 
     assert (line["status"], line["events"], line["cut"]) == (200, 1, "held")
 
 
+def test_a_statement_that_fails_cuts_the_stream_and_the_log_line_says_where(
+    client: FlaskClient, conn: Connection, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    write(conn, 2, data={"secret": "not for this log"})
+    monkeypatch.setattr(event_stream, "MOST_LINES", 1)
+    with opened(client, query="secret") as (_, batches):
+        assert ids(next(batches)) == [1]
+        conn.execute("ALTER TABLE events RENAME TO elsewhere")
+        with pytest.raises(ConnectionResetError):
+            next(batches)
+    line = json.loads(capsys.readouterr().out)
+    assert (line["status"], line["events"], line["cut"]) == (200, 1, "failed")
+    assert line["error"].startswith("psycopg.errors.UndefinedTable (SQLSTATE 42P01)")
+    assert "not for this log" not in str(line)
+
+
+def test_only_a_quarter_of_the_threads_may_stream(url: str, conn: Connection, make_app: Callable[..., Flask]) -> None:
+    write(conn)
+    client = make_app(url, THREADS=8).test_client()
+    with opened(client):
+        with opened(client):
+            refusal = client.get(PATH, headers=HEADERS)
+            assert (refusal.status_code, refusal.json["name"], refusal.headers["Retry-After"]) == (503, "UnavailableError", "1")
+            assert client.head(PATH, headers=HEADERS).status_code == 200
+        assert given(client) == ([1], True)
+
+
 def test_large_events_come_in_small_batches(client: FlaskClient, conn: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(40):
         write(conn, data={"much": "x" * 100_000, "number": number})

@@ -5,7 +5,8 @@ from typing import Any
 from marshmallow import ValidationError, fields, validates_schema
 
 from validators import Body
-from validators.fields import DateTime, Email, Text, Username
+from validators.events import QUERY_MAX
+from validators.fields import DateTime, Day, Email, Integer, Text, Username
 from validators.users import InvitedUser
 
 
@@ -62,3 +63,15 @@ class NewSignupToken(Body):
 
     name = Text(min=1, max=255, required=True)
     expires = DateTime()
+
+
+class EventExport(Body):
+    """The filters of events export, as those of GET /api/admin/search/events are read."""
+
+    project = fields.List(Text())
+    type = fields.List(Text())
+    feature = fields.List(Text())
+    createdBy = fields.List(Integer(min=0))
+    from_ = Day(data_key="from")
+    to = Day()
+    query = Text(max=QUERY_MAX)
