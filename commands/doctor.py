@@ -15,7 +15,7 @@ from psycopg.rows import DictRow
 
 from commands.database import found_database, sift
 from commands.output import say
-from sql import Connection, migrate, users
+from sql import Connection, event_retention, migrate, users
 from sql.migrate import DatabaseProblem
 
 OK, WARN, FAIL = "ok", "warn", "FAIL"
@@ -25,6 +25,10 @@ Finding = tuple[str, str, str]
 OLDEST_SERVER = 14
 # Sessions, expiries and waits are measured by the clock of the database, and read by people with another one, in seconds.
 MOST_CLOCK_DIFFERENCE = 1.0
+# What the overview of a project compares: the last 30 days, and the 30 before.
+OVERVIEW_DAYS = 60
+# A prune that runs once a day leaves so many days too many just before the next one; and one more is forgiven.
+PRUNE_SLACK = 2
 
 
 @click.command()
@@ -33,8 +37,8 @@ MOST_CLOCK_DIFFERENCE = 1.0
 def doctor(ctx: click.Context) -> None:
     """Look for what is wrong with this instance.
 
-    Checks settings, database, schema, search, clock, connections and administrators, and prints a line for each: ok, warn (it works, but
-    not well), or FAIL. Ends with status 1 when anything FAILs. Changes nothing.
+    Checks settings, database, schema, search, the event log, administrators, clock and connections, and prints a line for each: ok, warn
+    (it works, but not well), or FAIL. Ends with status 1 when anything FAILs. Changes nothing.
     """
     has_failed = False
     for grade, subject, sentence in findings(current_app.config):
@@ -81,6 +85,11 @@ def weaknesses(config: Mapping[str, Any]) -> Iterator[str]:
         )
     if config["PASSWORD_MIN_LENGTH"] < 8:
         yield f"PASSWORD_MIN_LENGTH is {config['PASSWORD_MIN_LENGTH']}: passwords of fewer than 8 characters are soon guessed."
+    if 0 < config["EVENT_RETENTION_DAYS"] < OVERVIEW_DAYS:
+        yield (
+            f"EVENT_RETENTION_DAYS is {config['EVENT_RETENTION_DAYS']}: the overview of a project counts the events "
+            f"of the last {OVERVIEW_DAYS} days."
+        )
 
 
 def is_this_machine(host: str) -> bool:
@@ -98,7 +107,7 @@ def look_at_database(conn: Connection, config: Mapping[str, Any]) -> Iterator[Fi
     answered_at = time.time()
     yield look_at_server(server)
     yield from look_at_pooler(config["DATABASE_POOLER"], is_pooled=migrate.is_pooled(conn))
-    yield from look_at_schema(conn, is_private=config["DATABASE_URL"] is None)
+    yield from look_at_schema(conn, config)
     yield look_at_clock(server["clock"], asked_at, answered_at)
     yield look_at_pool(server["connections"], config)
 
@@ -126,7 +135,7 @@ def look_at_pooler(pooler: str, *, is_pooled: bool) -> Iterator[Finding]:
         yield OK, subject, "There is one, and it sets what we need."
 
 
-def look_at_schema(conn: Connection, *, is_private: bool) -> Iterator[Finding]:
+def look_at_schema(conn: Connection, config: Mapping[str, Any]) -> Iterator[Finding]:
     """Whether the schema is that of this version; and if so, what it holds."""
     try:
         migrate.require_current(conn)
@@ -134,7 +143,8 @@ def look_at_schema(conn: Connection, *, is_private: bool) -> Iterator[Finding]:
         yield FAIL, "schema", str(problem)
         return
     yield OK, "schema", f"It has version {migrate.VERSION}, as this version needs."
-    yield look_at_search(conn, is_private=is_private)
+    yield look_at_search(conn, is_private=config["DATABASE_URL"] is None)
+    yield look_at_log(conn, config["EVENT_RETENTION_DAYS"])
     yield look_at_admins(conn)
 
 
@@ -150,6 +160,18 @@ def look_at_search(conn: Connection, *, is_private: bool) -> Finding:
     if is_private:
         return WARN, subject, f"{cost} The private PostgreSQL lacks the extension pg_trgm; one of your own (DATABASE_URL) can have it."
     return WARN, subject, f"{cost} Install the extension pg_trgm on the database server, then run flask --app app migrate."
+
+
+def look_at_log(conn: Connection, kept_days: int) -> Finding:
+    """With which day the event log begins, and whether that is what the settings say."""
+    subject = "event log"
+    first_day = event_retention.first_day(conn)
+    begins = "It is empty" if first_day is None else f"It begins on {first_day} (UTC)"
+    if kept_days == 0:
+        return OK, subject, f"{begins}; nothing is set to be deleted (EVENT_RETENTION_DAYS is 0)."
+    if first_day is not None and first_day < event_retention.first_kept_day(conn, kept_days + PRUNE_SLACK):
+        return WARN, subject, f"{begins}, although EVENT_RETENTION_DAYS is {kept_days}. Run flask --app app events prune every day."
+    return OK, subject, f"{begins}; EVENT_RETENTION_DAYS is {kept_days}."
 
 
 def look_at_admins(conn: Connection) -> Finding:

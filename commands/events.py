@@ -5,13 +5,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import click
+from flask import current_app
 
 from commands.database import DatabaseCommand
-from sql import connection
+from commands.output import say
+from sql import connection, event_retention, migrate, transaction
 from sql.event_stream import Held, Stream
 from validators import checked
 from validators.commands import EventExport
@@ -77,7 +80,7 @@ def batches(stream: Stream) -> Iterator[bytes]:
     try:
         with connection() as conn:
             began = stream.after
-            text = stream.read(conn, is_admin=True, viewer=None)
+            text = stream.read(conn, None)
             with progress("Exporting", (stream.newest or 0) - began) as bar:
                 while True:
                     yield text
@@ -86,7 +89,7 @@ def batches(stream: Stream) -> Iterator[bytes]:
                     if stream.is_over:
                         return
                     time.sleep(stream.pause)
-                    text = stream.read(conn, is_admin=True, viewer=None)
+                    text = stream.read(conn, None)
     except Held:
         message = f"A transaction that does not end may still write the next event after {stream.after}. Try again when it has ended."
         raise click.ClickException(message) from None
@@ -113,3 +116,42 @@ def new_file(path: Path | None) -> AbstractContextManager[Any]:
 def progress(label: str, length: int) -> Any:
     """A progress bar on stderr, which is only there where that is a terminal."""
     return click.progressbar(length=length, label=label, file=sys.stderr, hidden=not sys.stderr.isatty())
+
+
+@events.command(cls=DatabaseCommand)
+@click.option("--days", type=click.IntRange(1, 36500), help="Keep events for so many days.  [default: EVENT_RETENTION_DAYS]")
+@click.option("--dry-run", is_flag=True, help="Only say how many events would be deleted.")
+def prune(days: int | None, dry_run: bool) -> None:
+    """Delete old events for good.
+
+    What happened today or on one of so many whole days before it (UTC) is kept. Nothing else deletes events: run this every day, by cron
+    or a timer.
+    """
+    kept = days or current_app.config["EVENT_RETENTION_DAYS"]
+    if kept == 0:
+        raise click.ClickException("EVENT_RETENTION_DAYS is 0, so events are kept for ever. Set it, or say --days.")
+    with connection() as conn:
+        first_day = event_retention.first_kept_day(conn, kept)
+    if dry_run:
+        say(f"Would delete {number_before(first_day)} events from before {first_day} (UTC).")
+    else:
+        say(f"Deleted {delete_before(first_day)} events from before {first_day} (UTC).")
+
+
+def delete_before(first_day: date) -> int:
+    """How many events were deleted, batch by batch; what is committed stays deleted when that is interrupted."""
+    work = event_retention.Prune(first_day)
+    with progress("Deleting", number_before(first_day) if sys.stderr.isatty() else 0) as bar:
+        number = None
+        while number != 0:
+            with transaction() as conn:
+                number = work.delete_some(conn)
+            bar.update(number)
+    return work.number
+
+
+def number_before(first_day: date) -> int:
+    """How many events there are to delete, however long it takes to count them."""
+    with transaction() as conn:
+        migrate.take_all_the_time(conn)
+        return event_retention.count(conn, first_day)

@@ -1,6 +1,7 @@
 """flask doctor: what it looks at, what it calls FAIL, and its exit status."""
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from tests.command_line import CommandLine, flask
 
 Maker = Callable[..., Any]
 ADVICE = "Let it, or the database, as docs/scaling.md says."
-SUBJECTS = ["settings", "database", "schema", "search", "administrators", "clock", "connections"]
+SUBJECTS = ["settings", "database", "schema", "search", "event log", "administrators", "clock", "connections"]
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +65,7 @@ def test_a_sound_instance_has_a_line_for_each_check(line: CommandLine) -> None:
         ({"BASE_URL": "http://0.0.0.0:4242"}, "BASE_URL"),
         ({"BASE_URL": "https://flags.example.org"}, "TRUSTED_PROXIES is 0"),
         ({"PASSWORD_MIN_LENGTH": 7}, "PASSWORD_MIN_LENGTH is 7"),
+        ({"EVENT_RETENTION_DAYS": 59}, "EVENT_RETENTION_DAYS is 59"),
     ],
 )
 def test_a_weak_setting_is_a_warning(line: CommandLine, make_app: Maker, settings: dict[str, Any], named: str) -> None:
@@ -80,10 +82,31 @@ def test_a_weak_setting_is_a_warning(line: CommandLine, make_app: Maker, setting
         {"BASE_URL": "http://unleash.localhost"},
         {"BASE_URL": "https://flags.example.org", "TRUSTED_PROXIES": 1},
         {"PASSWORD_MIN_LENGTH": 8},
+        {"EVENT_RETENTION_DAYS": 60},
     ],
 )
 def test_a_good_setting_is_none(line: CommandLine, make_app: Maker, settings: dict[str, Any]) -> None:
     assert about(with_settings(line, make_app, **settings), "settings") == (0, "ok", "All make sense.")
+
+
+def test_the_day_with_which_the_log_begins_is_told(line: CommandLine, make_app: Maker) -> None:
+    begins = f"It begins on {datetime.now(UTC):%F} (UTC)"
+    assert about(line, "event log") == (0, "ok", f"{begins}; nothing is set to be deleted (EVENT_RETENTION_DAYS is 0).")
+    keeps_90 = with_settings(line, make_app, EVENT_RETENTION_DAYS=90)
+    assert about(keeps_90, "event log") == (0, "ok", f"{begins}; EVENT_RETENTION_DAYS is 90.")
+    for days, grade in ((92, "ok"), (93, "warn")):
+        old = f"now() - interval '{days} days'"
+        with line.altered(
+            f"INSERT INTO events (created_at, type, created_by) VALUES ({old}, 'x', 'y')", "DELETE FROM events WHERE type = 'x'"
+        ):
+            assert about(keeps_90, "event log")[1] == grade
+            assert about(line, "event log")[1] == "ok"
+    # How the log can be empty: of a young instance, everything was pruned.
+    with line.altered("CREATE TABLE kept AS TABLE events; TRUNCATE events", RESTORE):
+        assert about(keeps_90, "event log") == (0, "ok", "It is empty; EVENT_RETENTION_DAYS is 90.")
+
+
+RESTORE = "INSERT INTO events OVERRIDING SYSTEM VALUE TABLE kept; DROP TABLE kept"
 
 
 def test_every_setting_that_makes_no_sense_is_told(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:

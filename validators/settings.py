@@ -152,6 +152,7 @@ SETTINGS = (
     Setting("MAX_CONSTRAINTS", whole_number(0, 1000), "30", "constraints of each strategy and segment, at most"),
     Setting("MAX_CONSTRAINT_VALUES", whole_number(1, 10000), "250", "values of each constraint, at most"),
     Setting("MAX_SEGMENT_VALUES", whole_number(1, 100000), "1000", "values of all constraints of a segment together, at most"),
+    Setting("EVENT_RETENTION_DAYS", whole_number(0, 36500), "0", "days for which flask events prune keeps events; 0: for ever"),
     Setting("TRUSTED_PROXIES", whole_number(0, 10), "0", "proxies in front of the service whose X-Forwarded-For is believed"),
 )
 
