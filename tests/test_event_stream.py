@@ -78,8 +78,10 @@ def test_lines_are_for_who_prefers_them(alice: Caller, log: Log, accept: str | N
     assert answered_by_lines(alice.get(PATH, headers={} if accept is None else {"Accept": accept})) is lines
 
 
-def test_a_refusal_depends_on_the_form_too_and_is_json_in_both(alice: Caller, stranger: Caller) -> None:
-    for caller, status, name in ((stranger, 401, "AuthenticationRequired"), (alice, 400, "ValidationError")):
+def test_a_refusal_depends_on_the_form_too_and_is_json_in_both(world: World, alice: Caller, stranger: Caller) -> None:
+    refusals = [(stranger, 401, "AuthenticationRequired"), (alice, 400, "ValidationError")]
+    refusals += [(world.api_key(kind), 403, "NoAccessError") for kind in ("client", "frontend")]
+    for caller, status, name in refusals:
         for headers in ({}, LINES):
             response = caller.get(PATH, query_string={"limit": "x"}, headers=headers)
             refused(response, status, name)
@@ -249,13 +251,13 @@ def test_with_the_credentials_the_stream_ends_in_the_middle(log: Log, max: Calle
         log.add(project="default")
     found = max.app.test_client().get(PATH, headers=LINES | {"Authorization": max.key or ""})
     batches = iter(found.response)
-    assert next(batches).count(b"\n") == 3
+    assert [next(batches).count(b"\n") for _ in range(2)] == [3, 3]
     log.conn.execute("DELETE FROM personal_tokens WHERE user_id = %s", [max.id])
     with pytest.raises(ConnectionResetError):
         next(batches)
     found.close()
     line = json.loads(capsys.readouterr().out)
-    assert (line["status"], line["events"], line["cut"]) == (200, 3, "refused")
+    assert (line["status"], line["events"], line["cut"]) == (200, 6, "refused")
     assert "error" not in line
 
 
