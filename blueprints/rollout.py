@@ -134,7 +134,7 @@ def change_strategy(conn: Connection, actor: Actor, place: DictRow, strategy: Di
 def leave_without(conn: Connection, actor: Actor, place: DictRow, strategy_id: str) -> None:
     """Switch the flag off if it is on and this is its last enabled strategy: on without strategies, it would be on for everyone."""
     # Our choice: off comes first, in the log as in the transaction.
-    if strategies.disable_environment_without(conn, strategy_id):
+    if place["enabled"] and strategies.disable_environment_without(conn, strategy_id):
         events.record(conn, "feature-environment-disabled", actor, **place["about"])
 
 

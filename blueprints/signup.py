@@ -45,9 +45,10 @@ def sign_up(token: str) -> Response:
         user_id = users.insert(conn, **person, password_hash=password_hash, root_role=role)
         signup_tokens.add_user(conn, invite["id"], user_id)
         actor = Actor(person["email"], user_id)
-        events.record(conn, "user-created", actor, data=users.event_data(user_id, **person, root_role=role))
+        made = users.event_data(user_id, **person, root_role=role)
         used = {"id": invite["id"], "name": invite["name"], "userId": user_id}
-        events.record(conn, "public-signup-token-user-added", actor, data=used)
+        told = ("user-created", made), ("public-signup-token-user-added", used)
+        events.record_many(conn, [events.row(type, actor, data=data) for type, data in told])
         body = users.get(conn, user_id)
     return json_response(body)
 

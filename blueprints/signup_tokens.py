@@ -34,8 +34,7 @@ def get_signup_token(token: str) -> Response:
     """
     with connection() as conn:
         require(conn, "ADMIN")
-        found = signup_tokens.find(conn, token) or abort(404, "No signup token has that secret.")
-        body = signup_tokens.get(conn, found["id"], current_app.config["BASE_URL"])
+        body = signup_tokens.get(conn, token, current_app.config["BASE_URL"]) or abort(404, "No signup token has that secret.")
     return json_response(body)
 
 
@@ -52,7 +51,7 @@ def create_signup_token() -> Response:
         token = signup_tokens.insert(conn, name=asked["name"], expires_at=asked["expiresAt"], created_by=actor.name)
         secret = token.pop("secret")
         events.record(conn, "public-signup-token-created", actor, data=token)
-        body = signup_tokens.get(conn, token["id"], current_app.config["BASE_URL"])
+        body = signup_tokens.get(conn, secret, current_app.config["BASE_URL"])
     return created(body, "tokens/{}", secret)
 
 
@@ -69,10 +68,11 @@ def update_signup_token(token: str) -> Response:
         before = signup_tokens.lock(conn, token)
         if before is None:
             abort(404, "No signup token has that secret.")
-        after = signup_tokens.update(conn, before["id"], enabled=asked.get("enabled"), expires_at=asked.get("expiresAt"))
+        after, body = signup_tokens.update(
+            conn, before["id"], current_app.config["BASE_URL"], enabled=asked.get("enabled"), expires_at=asked.get("expiresAt")
+        )
         # Our choice: a request that changes nothing is no change, and the log tells what is stored: an expired token that nobody has
         # disabled stands there as enabled.
         if after != before:
             events.record(conn, "public-signup-token-updated", actor, data=after, pre_data=before)
-        body = signup_tokens.get(conn, before["id"], current_app.config["BASE_URL"])
     return json_response(body)

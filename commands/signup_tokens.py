@@ -36,9 +36,10 @@ def create(name: str, expires: str | None) -> None:
         token = signup_tokens.insert(conn, name=asked["name"], expires_at=expires_at, created_by=System().name)
         data = {field: word for field, word in token.items() if field != "secret"}
         events.record(conn, "public-signup-token-created", System(), data=data)
-        record = json.loads(signup_tokens.get(conn, token["id"], current_app.config["BASE_URL"]))
-    click.echo(f"The link works until {record['expiresAt']}:", err=True)
-    click.echo(record["url"])
+        record = signup_tokens.get(conn, token["secret"], current_app.config["BASE_URL"])
+    assert record is not None
+    click.echo(f"The link works until {json.loads(record)['expiresAt']}:", err=True)
+    click.echo(json.loads(record)["url"])
 
 
 @signup_token.command("list", cls=DatabaseCommand)

@@ -159,19 +159,17 @@ def projects_permitting(conn: Connection, user_id: int, permission: str) -> set[
     return {row["id"] for row in rows(conn, PERMITTING, {"user_id": user_id, "permission": permission})}
 
 
-# Another request of the same user may be remembering it, for as long as its change takes: nobody waits for that either.
+# Another request of the same user, token or key may be remembering it, for as long as its change takes: nobody waits for that either.
 MARK_USER_SEEN = """
+    WITH marked AS (
+        UPDATE personal_tokens
+           SET seen_at = now()
+         WHERE id = (SELECT id FROM personal_tokens WHERE id = %(token_id)s::integer FOR UPDATE SKIP LOCKED)
+    )
     INSERT INTO user_seen_days (user_id, day)
     SELECT %(user_id)s, (now() AT TIME ZONE 'UTC')::date
      WHERE pg_try_advisory_xact_lock(hashtext('seen'), %(user_id)s::integer)
     ON CONFLICT DO NOTHING
-"""
-
-# Another request of the same token or key may hold its row for as long as its change takes. It marks it as well, so nobody waits for it.
-MARK_PERSONAL_SEEN = """
-    UPDATE personal_tokens
-       SET seen_at = now()
-     WHERE id = (SELECT id FROM personal_tokens WHERE id = %(token_id)s FOR UPDATE SKIP LOCKED)
 """
 
 MARK_KEY_SEEN = """
@@ -181,16 +179,14 @@ MARK_KEY_SEEN = """
 """
 
 
-def mark_user_seen(conn: Connection, user_id: int) -> None:
-    """Remember that the user was here today (UTC), unless another request is at it."""
-    run(conn, MARK_USER_SEEN, {"user_id": user_id})
+def mark_user_seen(conn: Connection, user_id: int, token_id: int | None = None) -> None:
+    """Remember that the user was here today (UTC), and his token at this instant, unless another request is at it."""
+    run(conn, MARK_USER_SEEN, {"user_id": user_id, "token_id": token_id})
 
 
 def mark_seen(conn: Connection, caller: DictRow) -> None:
     """Remember when the caller of authenticate() was here: a user by the day, a key or personal token by the instant."""
     if caller["user_id"] is not None:
-        mark_user_seen(conn, caller["user_id"])
-    if caller["token_id"] is not None:
-        run(conn, MARK_PERSONAL_SEEN, {"token_id": caller["token_id"]})
+        mark_user_seen(conn, caller["user_id"], caller["token_id"])
     if caller["key_id"] is not None:
         run(conn, MARK_KEY_SEEN, {"key_id": caller["key_id"]})

@@ -2,28 +2,25 @@
 
 from sql import Connection, run
 
+# Some that have expired go meanwhile: a few at a time, and none that another login is clearing away, so nobody waits for anybody.
 INSERT = """
+    WITH cleared AS (
+        DELETE FROM sessions
+         WHERE digest IN (
+                SELECT digest
+                  FROM sessions
+                 WHERE expires_at <= now()
+                 LIMIT 100
+                   FOR UPDATE SKIP LOCKED)
+    )
     INSERT INTO sessions (digest, user_id, expires_at)
     VALUES (%(digest)s, %(user_id)s, now() + make_interval(hours => %(ttl_hours)s))
-"""
-
-
-# A few at a time, and none that another login is clearing away: nobody waits for anybody.
-CLEAR_AWAY = """
-    DELETE FROM sessions
-     WHERE digest IN (
-            SELECT digest
-              FROM sessions
-             WHERE expires_at <= now()
-             LIMIT 100
-               FOR UPDATE SKIP LOCKED)
 """
 
 
 def insert(conn: Connection, digest: bytes, user_id: int, ttl_hours: int) -> None:
     """Begin a session; some that have expired, anybody's, are cleared away."""
     run(conn, INSERT, {"digest": digest, "user_id": user_id, "ttl_hours": ttl_hours})
-    run(conn, CLEAR_AWAY)
 
 
 DELETE = "DELETE FROM sessions WHERE digest = %(digest)s"

@@ -36,12 +36,12 @@ RECORD: LiteralString = (
 """
 )
 
-GET: LiteralString = "SELECT (" + RECORD + ")::text FROM signup_tokens WHERE id = %(id)s"
+GET: LiteralString = "SELECT (" + RECORD + ")::text FROM signup_tokens WHERE secret = %(secret)s"
 
 
-def get(conn: Connection, token_id: int, base_url: str) -> str:
-    """The record as JSON text; its url begins with base_url."""
-    return value(conn, GET, {"id": token_id, "base_url": base_url})
+def get(conn: Connection, secret: str, base_url: str) -> str | None:
+    """The record as JSON text; its url begins with base_url. None: unknown."""
+    return value(conn, GET, {"secret": secret, "base_url": base_url})
 
 
 READ: LiteralString = (
@@ -69,18 +69,24 @@ def lock(conn: Connection, secret: str) -> DictRow | None:
     return one(conn, LOCK, {"secret": secret})
 
 
-UPDATE = """
+UPDATE: LiteralString = (
+    """
     UPDATE signup_tokens
        SET enabled = coalesce(%(enabled)s::boolean, enabled),
            expires_at = coalesce(%(expires_at)s::timestamptz, expires_at)
      WHERE id = %(id)s
-    RETURNING id, name, enabled, iso(expires_at) AS "expiresAt"
-"""
+    RETURNING id, name, enabled, iso(expires_at) AS "expiresAt", ("""
+    + RECORD
+    + ")::text AS body"
+)
 
 
-def update(conn: Connection, token_id: int, *, enabled: bool | None, expires_at: datetime | None) -> DictRow | None:
-    """The same four of the changed token. None leaves a field as it is."""
-    return one(conn, UPDATE, {"id": token_id, "enabled": enabled, "expires_at": expires_at})
+def update(conn: Connection, token_id: int, base_url: str, *, enabled: bool | None, expires_at: datetime | None) -> tuple[DictRow, str]:
+    """The same four of the changed token, and its record as JSON text, as get() gives it. None leaves a field as it is."""
+    params = {"id": token_id, "base_url": base_url, "enabled": enabled, "expires_at": expires_at}
+    changed = one(conn, UPDATE, params)
+    assert changed is not None
+    return changed, changed.pop("body")
 
 
 FIND: LiteralString = """
