@@ -5,31 +5,37 @@ from typing import LiteralString
 from sql import Connection, value
 from sql.flag_records import ITEM
 from sql.project_overview import OVERVIEW
+from sql.projects import ACTIVE
 
 REPORT: LiteralString = (
     OVERVIEW
     + """,
-    counts AS (
-        SELECT count(*) FILTER (WHERE NOT is_stale) AS active,
-               count(*) FILTER (WHERE is_stale) AS stale,
-               count(*) FILTER (WHERE NOT is_stale AND NOT is_active) AS potentially_stale
-          FROM live_flags
+    staleness AS (
+        SELECT count(*) FILTER (WHERE stale_since IS NULL) AS fresh,
+               count(*) FILTER (WHERE stale_since IS NOT NULL) AS stale,
+               count(*) FILTER (WHERE stale_since IS NULL AND NOT ("""
+    + ACTIVE
+    + """)) AS potentially_stale
+          FROM flags
+          JOIN flag_types ON flag_types.id = flags.type
+         WHERE project_id = (SELECT id FROM asked)
+           AND archived_at IS NULL
     ),
     items AS (
         SELECT coalesce(json_agg("""
     + ITEM
     + """ ORDER BY flags.name), '[]') AS list
           FROM flags
-         WHERE project_id = %(id)s
+         WHERE project_id = (SELECT id FROM asked)
            AND archived_at IS NULL
     )
     SELECT (record - 'onboardingStatus' - 'featureTypeCounts'
             || jsonb_build_object(
                 'features', items.list,
-                'activeCount', counts.active,
-                'staleCount', counts.stale,
-                'potentiallyStaleCount', counts.potentially_stale))::text
-      FROM overview, counts, items
+                'activeCount', staleness.fresh,
+                'staleCount', staleness.stale,
+                'potentiallyStaleCount', staleness.potentially_stale))::text
+      FROM overview, staleness, items
 """
 )
 

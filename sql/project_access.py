@@ -5,16 +5,20 @@ from typing import LiteralString
 
 from sql import Connection, run, users, value
 
-# roles is every role that the user or group has in the project; roleId and addedAt are those of the first assignment.
+# asked: as in the project overview. roles is every role that the user or group has in the project; roleId and addedAt are those of the
+# first assignment.
 ACCESS: LiteralString = (
     """
-    WITH user_roles AS (
+    WITH asked AS (
+        SELECT %(id)s::text AS id
+    ),
+    user_roles AS (
         SELECT user_id,
                array_agg(role_id ORDER BY role_id) AS roles,
                (array_agg(role_id ORDER BY created_at, role_id))[1] AS first_role,
                min(created_at) AS added_at
           FROM project_user_roles
-         WHERE project_id = %(id)s
+         WHERE project_id = (SELECT id FROM asked)
          GROUP BY user_id
     ),
     group_roles AS (
@@ -23,7 +27,7 @@ ACCESS: LiteralString = (
                (array_agg(role_id ORDER BY created_at, role_id))[1] AS first_role,
                min(created_at) AS added_at
           FROM project_group_roles
-         WHERE project_id = %(id)s
+         WHERE project_id = (SELECT id FROM asked)
          GROUP BY group_id
     ),
     user_entries AS (

@@ -6,70 +6,74 @@ from sql import Connection, value
 from sql.projects import ACTIVE, HEALTH, MEAN_DAYS
 
 # Our choice: the current window is the last 30 days, the past window the 30 days before; all is computed when it is asked for.
+# asked: a parameter behind a sub-select has no part in the planner's estimates, so that no plan for this project alone looks cheaper than
+# the one for all projects; else PostgreSQL would make a plan at each request, which takes longer than the rest of it.
 OVERVIEW: LiteralString = (
     """
-    WITH windows AS (
-        SELECT tstzrange(now() - interval '30 days', now(), '(]') AS this,
-               tstzrange(now() - interval '60 days', now() - interval '30 days', '(]') AS last
+    WITH asked AS (
+        SELECT %(id)s::text AS id
     ),
-    live_flags AS (
-        SELECT flags.id,
-               flags.name,
-               flags.type,
-               flags.created_at,
-               stale_since IS NOT NULL AS is_stale,
-               """
+    windows AS (
+        SELECT now() - interval '30 days' AS this,
+               now() - interval '60 days' AS last
+    ),
+    own_flags AS (
+        SELECT flags.type,
+               count(*) FILTER (WHERE archived_at IS NULL) AS live,
+               count(*) FILTER (WHERE archived_at IS NULL AND """
     + ACTIVE
-    + """ AS is_active
+    + """) AS active,
+               count(*) FILTER (WHERE archived_at IS NULL AND created_at > this AND created_at <= now()) AS created_this,
+               count(*) FILTER (WHERE archived_at IS NULL AND created_at > last AND created_at <= this) AS created_last,
+               count(*) FILTER (WHERE first_in_production_at > this AND first_in_production_at <= now()) AS in_production,
+               sum(extract(epoch FROM first_in_production_at - created_at) / 86400)
+                   FILTER (WHERE first_in_production_at > this AND first_in_production_at <= now()) AS days_to_production
           FROM flags
-          JOIN flag_types ON flag_types.id = flags.type
-         WHERE project_id = %(id)s
-           AND archived_at IS NULL
+          JOIN flag_types ON flag_types.id = flags.type,
+               windows
+         WHERE project_id = (SELECT id FROM asked)
+         GROUP BY flags.type
     ),
-    health AS (
-        SELECT """
-    + HEALTH
-    + """ AS percent
-          FROM (SELECT count(*) AS total, count(*) FILTER (WHERE is_active) AS active FROM live_flags) AS live
-    ),
-    created AS (
-        SELECT count(*) FILTER (WHERE created_at <@ this) AS this,
-               count(*) FILTER (WHERE created_at <@ last) AS last
-          FROM live_flags, windows
+    counts AS (
+        SELECT coalesce(sum(live), 0)::bigint AS total,
+               coalesce(sum(active), 0)::bigint AS active,
+               coalesce(sum(created_this), 0)::bigint AS created_this,
+               coalesce(sum(created_last), 0)::bigint AS created_last,
+               sum(days_to_production) / nullif(sum(in_production), 0) AS days,
+               coalesce(json_agg(json_build_object('type', type, 'count', live) ORDER BY type) FILTER (WHERE live > 0), '[]') AS types
+          FROM own_flags
     ),
     archived AS (
-        SELECT count(DISTINCT flag_id) FILTER (WHERE started_at <@ this) AS this,
-               count(DISTINCT flag_id) FILTER (WHERE started_at <@ last) AS last
-          FROM flags
-          JOIN flag_states ON flag_states.flag_id = flags.id AND state = 'archived',
+        SELECT count(DISTINCT flag_id) FILTER (WHERE started_at > this) AS this,
+               count(DISTINCT flag_id) FILTER (WHERE started_at <= this) AS last
+          FROM (SELECT id AS flag_id, archived_at AS started_at
+                  FROM flags
+                 WHERE project_id = (SELECT id FROM asked)
+                   AND archived_at > now() - interval '60 days'
+                   AND archived_at <= now()
+             UNION ALL
+                SELECT flag_id, started_at
+                  FROM past_flag_states
+                  JOIN flags ON flags.id = flag_id
+                 WHERE project_id = (SELECT id FROM asked)
+                   AND state = 'archived'
+                   AND started_at > now() - interval '60 days'
+                   AND started_at <= now()) AS begun,
                windows
-         WHERE project_id = %(id)s
-    ),
-    time_to_production AS (
-        SELECT """
-    + MEAN_DAYS
-    + """ AS days
-          FROM (SELECT avg(extract(epoch FROM first_in_production_at - created_at) / 86400) AS days
-                  FROM flags, windows
-                 WHERE project_id = %(id)s
-                   AND first_in_production_at <@ this) AS mean
     ),
     activity AS (
-        SELECT count(*) FILTER (WHERE created_at <@ this) AS this,
-               count(*) FILTER (WHERE created_at <@ last) AS last
+        SELECT count(*) FILTER (WHERE created_at > this) AS this,
+               count(*) FILTER (WHERE created_at <= this) AS last
           FROM events, windows
-         WHERE project = %(id)s
+         WHERE project = (SELECT id FROM asked)
            AND created_at > now() - interval '60 days'
+           AND created_at <= now()
     ),
     members AS (
         SELECT count(DISTINCT user_id) FILTER (WHERE ended_at IS NULL) AS present,
-               count(DISTINCT user_id) FILTER (WHERE started_at <@ this) AS added
+               count(DISTINCT user_id) FILTER (WHERE started_at > this AND started_at <= now()) AS added
           FROM project_memberships, windows
-         WHERE project_id = %(id)s
-    ),
-    type_counts AS (
-        SELECT coalesce(json_agg(json_build_object('type', type, 'count', number) ORDER BY type), '[]') AS list
-          FROM (SELECT type, count(*) AS number FROM live_flags GROUP BY type) AS counted
+         WHERE project_id = (SELECT id FROM asked)
     ),
     own_environments AS (
         SELECT coalesce(json_agg(entry ORDER BY sort_order, name), '[]') AS list
@@ -81,29 +85,38 @@ OVERVIEW: LiteralString = (
                         ELSE json_build_object('environment', name, 'changeRequestsEnabled', false,
                                                'defaultStrategy', default_strategy)
                    END AS entry) AS entries
-         WHERE project_id = %(id)s
+         WHERE project_id = (SELECT id FROM asked)
     ),
     onboarding AS (
         SELECT CASE
-                   WHEN NOT EXISTS (SELECT FROM live_flags)
+                   WHEN total = 0
                        THEN json_build_object('status', 'onboarding-started')
-                   WHEN EXISTS (SELECT FROM usage_metrics WHERE project_id = %(id)s)
+                   WHEN EXISTS (SELECT FROM usage_metrics WHERE project_id = (SELECT id FROM asked))
                      OR EXISTS (
                             SELECT FROM flags
                               JOIN usage_metrics ON flag_name = flags.name AND hour >= date_trunc('hour', flags.created_at)
-                             WHERE flags.project_id = %(id)s)
+                             WHERE flags.project_id = (SELECT id FROM asked))
                        THEN json_build_object('status', 'onboarded')
                    ELSE json_build_object(
                        'status', 'first-flag-created',
-                       'feature', (SELECT name FROM live_flags ORDER BY created_at, id LIMIT 1))
+                       'feature', (
+                           SELECT name
+                             FROM flags
+                            WHERE project_id = (SELECT id FROM asked)
+                              AND archived_at IS NULL
+                            ORDER BY created_at, id
+                            LIMIT 1))
                END AS status
+          FROM counts
     ),
     overview AS (
         SELECT jsonb_build_object(
                     'stats', jsonb_build_object(
-                        'avgTimeToProdCurrentWindow', time_to_production.days,
-                        'createdCurrentWindow', created.this,
-                        'createdPastWindow', created.last,
+                        'avgTimeToProdCurrentWindow', """
+    + MEAN_DAYS
+    + """,
+                        'createdCurrentWindow', counts.created_this,
+                        'createdPastWindow', counts.created_last,
                         'archivedCurrentWindow', archived.this,
                         'archivedPastWindow', archived.last,
                         'projectActivityCurrentWindow', activity.this,
@@ -116,9 +129,11 @@ OVERVIEW: LiteralString = (
                     'mode', projects.mode,
                     'featureLimit', projects.feature_limit,
                     'members', members.present,
-                    'health', health.percent,
+                    'health', """
+    + HEALTH
+    + """,
                     'environments', own_environments.list,
-                    'featureTypeCounts', type_counts.list,
+                    'featureTypeCounts', counts.types,
                     'updatedAt', iso(projects.updated_at),
                     'archivedAt', iso(projects.archived_at),
                     'createdAt', iso(projects.created_at),
@@ -133,8 +148,8 @@ OVERVIEW: LiteralString = (
                             'example', projects.naming_example,
                             'description', projects.naming_description))
                    END AS record
-          FROM projects, health, created, archived, time_to_production, activity, members, type_counts, own_environments, onboarding
-         WHERE projects.id = %(id)s
+          FROM projects, counts, archived, activity, members, own_environments, onboarding
+         WHERE projects.id = (SELECT id FROM asked)
     )
 """
 )

@@ -1,0 +1,43 @@
+"""What most requests ask of PostgreSQL is planned once a connection, and not at each request."""
+
+from collections.abc import Callable
+
+from sql import Connection, access, health_report, project_access, project_overview, value
+
+ASK: dict[str, Callable[[Connection, str], object]] = {
+    "overview": lambda conn, project: project_overview.get(conn, project, None),
+    "health report": lambda conn, project: health_report.get(conn, project, None),
+    "access": lambda conn, project: project_access.get(conn, project),
+    "who is asking": lambda conn, project: access.authenticate(
+        conn, key=b"unknown", session=None, permissions=["UPDATE_PROJECT"], project=project, environment=None
+    ),
+}
+
+
+UNEVEN = """
+    INSERT INTO projects (id, name) SELECT 'small' || number, 'Small' FROM generate_series(1, 30) AS number;
+    INSERT INTO flags (name, project_id) SELECT 'flag' || number, 'default' FROM generate_series(1, 500) AS number;
+    INSERT INTO events (type, created_by, project) SELECT 'feature-created', 'system', 'default' FROM generate_series(1, 10000);
+    INSERT INTO users (username, root_role_id) SELECT 'user' || number, 3 FROM generate_series(1, 500) AS number;
+    INSERT INTO project_user_roles (project_id, user_id, role_id) SELECT 'default', id, 5 FROM users;
+    ANALYZE
+"""
+
+LATEST = "SELECT generic_plans FROM pg_prepared_statements ORDER BY prepare_time DESC LIMIT 1"
+
+
+def test_a_plan_is_kept_even_when_one_for_this_project_alone_would_be_cheaper(conn: Connection) -> None:
+    conn.execute(UNEVEN)
+    kept = {}
+    threshold, conn.prepare_threshold = conn.prepare_threshold, 0
+    try:
+        for name, ask in ASK.items():
+            # PostgreSQL makes five plans for the very values, and then compares what they cost with what one for all values does.
+            for _ in range(7):
+                ask(conn, "small2")
+            conn.prepare_threshold = None
+            kept[name] = value(conn, LATEST)
+            conn.prepare_threshold = 0
+    finally:
+        conn.prepare_threshold = threshold
+    assert kept == dict.fromkeys(ASK, 2)
