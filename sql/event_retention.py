@@ -15,7 +15,8 @@ COUNT = "SELECT count(*) FROM events WHERE created_at < %(first_day)s::date::tim
 
 FIRST_DAY = "SELECT (min(created_at) AT TIME ZONE 'UTC')::date FROM events"
 
-# Who deletes events changes their totals, under this lock. Two who prune take turns, batch by batch, instead of waiting for rows of each other.
+# Who deletes events changes their totals, under this lock. Two who prune take turns, batch by batch, instead of waiting for rows of each
+# other.
 TURN = "SELECT lock_event_totals()"
 
 # From where the batch before ended: what it deleted still lies in the index, and is not to be passed again.
