@@ -11,11 +11,13 @@ from typing import Any, LiteralString
 import psycopg
 from flask import Flask, current_app
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import ConnectionPool
 
 Connection = psycopg.Connection[DictRow]
 Params = Mapping[str, Any]
+IDLE = TransactionStatus.IDLE
 
 # How long a request waits for a connection before it is answered 503, in seconds.
 POOL_TIMEOUT = 5.0
@@ -125,8 +127,25 @@ def connection() -> Iterator[Connection]:
 @contextmanager
 def transaction() -> Iterator[Connection]:
     """A connection for changing; all or nothing."""
-    with database().connection() as conn, conn.transaction():
+    with database().connection() as conn, whole(conn) if conn.info.transaction_status == IDLE else conn.transaction():
         yield conn
+
+
+@contextmanager
+def whole(conn: Connection) -> Iterator[None]:
+    """A transaction that keeps what is prepared when it is rolled back, as each refusal of a change is.
+
+    psycopg's own forgets all of it then, because tables might be gone, which no request of ours makes or drops: the statements of the next
+    ten requests would be planned anew, most of their time.
+    """
+    conn.execute("BEGIN", prepare=False)
+    try:
+        yield
+    except BaseException:
+        # Below psycopg, which would notice. A connection that is broken is left to the pool.
+        conn.pgconn.exec_(b"ROLLBACK")
+        raise
+    conn.execute("COMMIT", prepare=False)
 
 
 def one(conn: Connection, statement: LiteralString, params: Params | None = None) -> DictRow | None:

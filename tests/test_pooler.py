@@ -89,7 +89,7 @@ def test_so_it_does_with_prepared_statements_where_the_pooler_keeps_them(make_da
         everything_works(pooled)
         with connect(pooler.url, "prepared") as conn:
             assert value(conn, "SELECT count(*) FROM pg_prepared_statements") > 10
-        # What is rolled back makes a client forget all that it has prepared.
+        # Refusals of changes are rolled back.
         assert {service.request("DELETE", f"{OVERVIEW[:-9]}/features/none", headers=HEADERS).status for _ in range(8)} == {404}
         assert pooled.get_many() == pooled.get_many() == {200}
 

@@ -1,0 +1,96 @@
+"""transaction() on a connection of the pool: all or nothing, and what is prepared stays prepared."""
+
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+from flask import Flask
+
+from sql import connection, run, transaction, value
+from tests.conftest import ADMIN_KEY
+from tests.world import Caller
+
+PREPARED = "SELECT count(*) FROM pg_prepared_statements"
+COUNT = "SELECT count(*) FROM tag_types WHERE name LIKE 'whole-%%' AND %(yes)s"
+INSERT = "INSERT INTO tag_types (name, description) VALUES (%(name)s, '')"
+
+
+@pytest.fixture(scope="module")
+def app(make_database: Callable[..., str], make_app: Callable[..., Flask]) -> Flask:
+    """A service with one connection."""
+    return make_app(make_database(), DATABASE_POOL_SIZE=1)
+
+
+@pytest.fixture
+def context(app: Flask) -> Iterator[None]:
+    """The current app is that one."""
+    with app.app_context():
+        yield
+
+
+def state() -> tuple[int, int]:
+    """The process of the connection, and how many rows there are."""
+    with connection() as conn:
+        assert conn.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+        return conn.info.backend_pid, value(conn, COUNT, {"yes": True})
+
+
+@pytest.mark.usefixtures("context")
+def test_what_is_done_is_there_and_what_fails_is_not() -> None:
+    pid, before = state()
+    with transaction() as conn:
+        run(conn, INSERT, {"name": "whole-1"})
+    assert state() == (pid, before + 1)
+
+    def fail(wrong: Exception | None) -> None:
+        with transaction() as conn:
+            run(conn, INSERT, {"name": "whole-2"})
+            if wrong:
+                raise wrong
+            run(conn, INSERT, {"name": "whole-1"})
+
+    with pytest.raises(KeyError):
+        fail(KeyError("x"))
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        fail(None)
+    assert state() == (pid, before + 1)
+
+
+@pytest.mark.usefixtures("context")
+def test_one_inside_another_is_undone_alone() -> None:
+    pid, before = state()
+    with transaction() as conn:
+        run(conn, INSERT, {"name": "whole-3"})
+        with pytest.raises(psycopg.errors.UniqueViolation), conn.transaction():
+            run(conn, INSERT, {"name": "whole-3"})
+        run(conn, INSERT, {"name": "whole-4"})
+    assert state() == (pid, before + 2)
+
+
+@pytest.mark.usefixtures("context")
+def test_a_connection_that_breaks_in_it_is_replaced(app: Flask) -> None:
+    pid, before = state()
+
+    def break_it() -> None:
+        with psycopg.connect(app.config["DATABASE_URL"], autocommit=True) as other, transaction() as conn:
+            run(conn, INSERT, {"name": "whole-5"})
+            other.execute("SELECT pg_terminate_backend(%s)", [pid])
+            run(conn, INSERT, {"name": "whole-6"})
+
+    with pytest.raises(psycopg.OperationalError):
+        break_it()
+    new_pid, after = state()
+    assert (new_pid != pid, after) == (True, before)
+
+
+def test_a_refused_change_leaves_prepared_what_is_prepared(app: Flask) -> None:
+    admin = Caller(app, ADMIN_KEY)
+    for _ in range(12):
+        assert admin.get("/api/admin/projects/default/overview").status_code == 200
+    with app.app_context(), connection() as conn:
+        before = value(conn, PREPARED)
+    assert before > 1
+    assert admin.delete("/api/admin/projects/default/features/none").status_code == 404
+    assert Caller(app).delete("/api/admin/projects/default/features/none").status_code == 401
+    with app.app_context(), connection() as conn:
+        assert value(conn, PREPARED) >= before
