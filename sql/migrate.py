@@ -192,7 +192,6 @@ TRIGRAM_INDEXES = """
     CREATE INDEX IF NOT EXISTS events_data_trgm ON events USING gin ((data::text) gin_trgm_ops);
     CREATE INDEX IF NOT EXISTS events_pre_data_trgm ON events USING gin ((pre_data::text) gin_trgm_ops);
     CREATE INDEX IF NOT EXISTS events_tags_trgm ON events USING gin ((tags::text) gin_trgm_ops);
-    CREATE INDEX IF NOT EXISTS events_type_trgm ON events USING gin (type gin_trgm_ops);
     CREATE INDEX IF NOT EXISTS events_created_by_trgm ON events USING gin (created_by gin_trgm_ops)
 """
 

@@ -193,7 +193,7 @@ def test_search_with_all_its_indexes_is_fine_and_one_is_not_enough(line: Command
         assert about(line, "search")[1] == "warn"
         line.conn.execute(f"CREATE INDEX events_{column}_trgm ON events (id)")  # pyright: ignore
     found = about(line, "search")
-    line.conn.execute("DROP INDEX events_data_trgm, events_pre_data_trgm, events_tags_trgm, events_type_trgm, events_created_by_trgm")
+    line.conn.execute("DROP INDEX events_data_trgm, events_pre_data_trgm, events_tags_trgm, events_created_by_trgm")
     assert found == (0, "ok", "The words of the event log are indexed by pg_trgm.")
 
 
