@@ -6,6 +6,7 @@ from sql import Connection, value
 from sql.projects import ACTIVE, HEALTH, MEAN_DAYS
 
 # Our choice: the current window is the last 30 days, the past window the 30 days before; all is computed when it is asked for.
+# Whole days of its activity are kept (schema.sql, event_totals); the days on which a window begins, and today, are counted.
 # asked: a parameter behind a sub-select has no part in the planner's estimates, so that no plan for this project alone looks cheaper than
 # the one for all projects; else PostgreSQL would make a plan at each request, which takes longer than the rest of it.
 OVERVIEW: LiteralString = (
@@ -61,13 +62,39 @@ OVERVIEW: LiteralString = (
                    AND started_at <= now()) AS begun,
                windows
     ),
-    activity AS (
-        SELECT count(*) FILTER (WHERE created_at > this) AS this,
-               count(*) FILTER (WHERE created_at <= this) AS last
-          FROM events, windows
+    whole_days AS (
+        SELECT make_date(year, 1, 1) + place::integer - 1 AS day, number
+          FROM event_totals
+         CROSS JOIN LATERAL unnest(days) WITH ORDINALITY AS counted (number, place)
+         WHERE key = event_key((SELECT id FROM asked), NULL, NULL, NULL)
+           AND year >= extract(year FROM now() - interval '61 days')
+           AND number IS NOT NULL
+     UNION ALL
+        SELECT (created_at AT TIME ZONE 'UTC')::date, 1
+          FROM uncounted_events
          WHERE project = (SELECT id FROM asked)
-           AND created_at > now() - interval '60 days'
-           AND created_at <= now()
+    ),
+    edges AS (
+        SELECT (this AT TIME ZONE 'UTC')::date AS this_day,
+               (last AT TIME ZONE 'UTC')::date AS last_day,
+               (now() AT TIME ZONE 'UTC')::date AS today
+          FROM windows
+    ),
+    activity AS (
+        SELECT coalesce(sum(number) FILTER (WHERE is_this), 0) AS this,
+               coalesce(sum(number) FILTER (WHERE NOT is_this), 0) AS last
+          FROM (SELECT day > this_day AS is_this, number
+                  FROM edges, whole_days
+                 WHERE day > last_day AND day < today AND day <> this_day
+             UNION ALL
+                SELECT created_at > this, 1
+                  FROM windows, edges
+                 CROSS JOIN LATERAL (VALUES (last, last_day), (this_day::timestamp AT TIME ZONE 'UTC', this_day),
+                                            (today::timestamp AT TIME ZONE 'UTC', today)) AS parts (since, day)
+                  JOIN events ON project = (SELECT id FROM asked)
+                             AND created_at >= since
+                             AND created_at < (day + 1)::timestamp AT TIME ZONE 'UTC'
+                 WHERE created_at > last AND created_at <= now()) AS days_and_parts
     ),
     members AS (
         SELECT count(DISTINCT user_id) FILTER (WHERE ended_at IS NULL) AS present,

@@ -340,3 +340,17 @@ def test_a_transaction_that_sees_an_older_state_counts_nothing(writers: list[Con
     conn.execute("COMMIT")
     assert value(conn, HELD) == 3000
     assert seen(conn) == 4025
+
+
+def test_the_activity_of_a_project_is_that_of_its_windows_to_the_instant(conn: Connection, world: World, alice: Caller) -> None:
+    world.project("busy")
+    now = value(conn, "SELECT now()")
+    ages = [timedelta(days=days, seconds=seconds) for days in (0, 1, 15, 29, 30, 31, 45, 59, 60, 61) for seconds in (-1, 0, 1)]
+    for number, age in enumerate(ages * 2):
+        add(conn, project="busy", at=now - age)
+        if number == len(ages):
+            count(conn)
+    stats = alice.get("/api/admin/projects/busy/overview").json["stats"]
+    this = sum(timedelta() <= age < timedelta(days=30) for age in ages) * 2
+    last = sum(timedelta(days=30) <= age < timedelta(days=60) for age in ages) * 2
+    assert (stats["projectActivityCurrentWindow"], stats["projectActivityPastWindow"]) == (this, last)
