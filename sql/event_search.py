@@ -83,20 +83,37 @@ NEWEST: LiteralString = """
 """
 
 # Where the index that the conditions leave to choose could have to pass millions, or the page lies that far back: the totals tell in which
-# months, and there on which days, the page lies (newer: how many matches there are after such a day), and only those are read.
+# years, months there and days there the page lies (newer: how many matches there are after that time), and only those days are read.
 NEWEST_BY_DAY: LiteralString = """
-    , months AS (
-        SELECT month, sum(number) AS number, sum(sum(number)) OVER (ORDER BY month DESC) - sum(number) AS newer
+    , years AS (
+        SELECT year, sum(number) AS number, sum(sum(number)) OVER (ORDER BY year DESC) - sum(number) AS newer
+          FROM (SELECT year, {in_year} AS number FROM kept
+             UNION ALL
+                SELECT extract(year FROM day)::integer, 1 FROM uncounted) AS both_kinds
+         GROUP BY year
+    ),
+    page_years AS MATERIALIZED (
+        SELECT year, newer
+          FROM years
+         WHERE newer < %(offset)s::numeric + %(limit)s
+           AND newer + number > %(offset)s
+    ),
+    months AS (
+        SELECT month, sum(number) AS number,
+               (SELECT min(newer) FROM page_years) + sum(sum(number)) OVER (ORDER BY month DESC) - sum(number) AS newer
           FROM (SELECT make_date(year, place::integer, 1) AS month, {in_month} AS number
-                  FROM kept
+                  FROM page_years
+                  JOIN kept USING (year)
                  CROSS JOIN LATERAL unnest(months) WITH ORDINALITY AS counted (of_month, place)
                  WHERE of_month IS NOT NULL
                    {months}
              UNION ALL
-                SELECT date_trunc('month', day::timestamp)::date, 1 FROM uncounted) AS both_kinds
+                SELECT date_trunc('month', day::timestamp)::date, 1
+                  FROM uncounted
+                  JOIN page_years ON year = extract(year FROM day)) AS both_kinds
          GROUP BY month
     ),
-    page_months AS (
+    page_months AS MATERIALIZED (
         SELECT month, newer
           FROM months
          WHERE newer < %(offset)s::numeric + %(limit)s
