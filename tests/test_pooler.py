@@ -174,6 +174,24 @@ def test_no_session_keeps_anything(pooled: Pooled) -> None:
             assert set(value(conn, SET)) == {"TimeZone", "jit", "statement_timeout"}
 
 
+def test_streams_of_the_log_are_whole_while_others_are_served(pooled: Pooled) -> None:
+    # Batches end at a megabyte, in the middle of a statement, which is cancelled through the pooler.
+    large = "INSERT INTO events (type, created_by, data) SELECT 'user-updated', 'large', json_build_object('x', repeat('y', 100000))"
+    with psycopg.connect(pooled.url, autocommit=True) as conn:
+        conn.execute(f"{large} FROM generate_series(1, 40)")
+    streams = {"headers": HEADERS | {"Accept": "application/x-ndjson"}}
+    # As many at once as one process streams.
+    with ThreadPoolExecutor(4) as threads:
+        paths = ["/api/admin/search/events?type=IS:user-updated", OVERVIEW] * CLIENTS
+        answers = list(threads.map(lambda path: pooled.service.get(path, **(streams if path != OVERVIEW else {"headers": HEADERS})), paths))
+    assert [answer.body for answer in answers if answer.status != 200] == []
+    assert "successfully sent cancel request" in pooled.pooler.log
+    assert {len(answer.body.splitlines()) for path, answer in zip(paths, answers, strict=True) if path != OVERVIEW} == {40}
+    done = command(pooled.pooler, "events", "transaction", "export")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count('"createdBy":"large"') == 40
+
+
 def test_a_statement_that_takes_too_long_is_ended(pooled: Pooled) -> None:
     with psycopg.connect(pooled.url) as conn:
         conn.execute("LOCK TABLE projects IN ACCESS EXCLUSIVE MODE")
