@@ -30,6 +30,10 @@ test-slow: .venv/installed-dev ## Run the tests that start many real processes
 coverage: .venv/installed-dev ## Run what make test runs, and say which lines and branches it misses
 	@exec $(bin)/python -m pytest -n 2 --dist loadfile -m "not slow" --cov
 
+.PHONY: bench
+bench: .venv/installed-dev ## Measure the service on big logs, minutes; SCALE=small tries it out, SCALE=full fills 10 million events
+	@exec $(bin)/python -m bench
+
 .PHONY: check
 check: .venv/installed-dev ## Look for mistakes without running anything: style, types, generated files
 	$(bin)/ruff check .
