@@ -77,7 +77,7 @@ def on_own_server(plan: Plan, folder: Path) -> tuple[list[Measured], dict[str, s
 def tell(plan: Plan, found: list[Measured], about: dict[str, str]) -> None:
     """Print the verdicts, and write the report: into docs if nothing was left out, else into the folder, if there is one."""
     print()
-    for verdict in verdicts(found):
+    for verdict in (it for it in verdicts(found) if it.measured or plan.is_whole):
         print(f"{report.plain(verdict.word):>12}  {verdict.target}\n{'':>12}  {verdict.measured}")
     if plan.is_whole:
         report.write(report.DOCS / "performance", report.DOCS / "performance.md", found, about, plan)

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from xml.sax.saxutils import escape
 
-WIDTH, HEIGHT = 860, 420
-LEFT, RIGHT, TOP, BOTTOM = 62, 290, 44, 48
+WIDTH, HEIGHT = 900, 430
+LEFT, RIGHT, TOP, BOTTOM = 62, 330, 54, 48
 LINE_HEIGHT = 16
 # Told apart by those who see colours differently, on white and on black; the marks say the same again.
 COLOURS = ("#0077bb", "#e07000", "#009980", "#cc3377", "#8a63d2", "#997700", "#d62728", "#4d8a2a")
@@ -36,7 +36,7 @@ def plot(title: str, lines: Mapping[str, Points]) -> str:
     def y(spent: float) -> float:
         return TOP + (high - math.log10(spent)) / (high - low) * (HEIGHT - TOP - BOTTOM)
 
-    parts = [f'<text class="title" x="{LEFT}" y="20">{escape(title)}</text>', f'<text class="quiet" x="8" y="{TOP - 8}">ms, p50</text>']
+    parts = [f'<text class="title" x="{LEFT}" y="20">{escape(title)}</text>', f'<text class="quiet" x="8" y="{TOP - 14}">ms, p50</text>']
     for power in range(low, high + 1):
         parts += horizontal(y(10**power), f"{10**power:,}" if power >= 0 else f"{10**power:.{-power}f}")
     for events in sorted(set(sizes)):

@@ -37,7 +37,8 @@ class Server:
         # A socket's path may not be long, and the folder's can be.
         self._socket = Path(tempfile.mkdtemp(prefix="bench-socket-"))
         self._account = embedded.account_for(folder) if os.geteuid() == 0 else None
-        self._is_running = False
+        # One that a killed run has left.
+        self._is_running = (self.cluster / "postmaster.pid").exists()
         self._own(self._socket)
         if not (self.cluster / "PG_VERSION").exists():
             self._own(self.cluster)
@@ -61,9 +62,9 @@ class Server:
 
     def stop(self) -> None:
         """Stop it, if it runs."""
-        if self._is_running:
+        if self._is_running and self._run("pg_ctl", "status", "--pgdata", str(self.cluster), may_fail=True):
             self._run("pg_ctl", "stop", "--pgdata", str(self.cluster), "--mode=fast", "--wait", "--timeout=300", "--silent")
-            self._is_running = False
+        self._is_running = False
 
     def end(self) -> None:
         """Stop it for good; its data stay."""
@@ -75,7 +76,8 @@ class Server:
         if self._account:
             os.chown(path, self._account.uid, self._account.gid)
 
-    def _run(self, name: str, *arguments: str) -> None:
+    def _run(self, name: str, *arguments: str, may_fail: bool = False) -> bool:
+        """Whether one of PostgreSQL's own commands succeeded."""
         prefix = self._account.prefix if self._account else ()
         path = f"{binaries()}:{os.defpath}"
         # Files, not pipes: the server that pg_ctl starts would keep a pipe open.
@@ -84,5 +86,6 @@ class Server:
             environment = {**os.environ, "PATH": path}
             done = subprocess.run(command, cwd="/", env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said, timeout=PATIENCE)
             said.seek(0)
-            if done.returncode != 0:
+            if done.returncode != 0 and not may_fail:
                 raise RuntimeError(f"{name} failed: {said.read().decode(errors='replace').strip()}")
+        return done.returncode == 0

@@ -15,7 +15,7 @@ FULL = 10_000_000
 
 @dataclass(frozen=True)
 class Verdict:
-    """A target, what was measured, and whether that is enough; None: not measured."""
+    """A target, what was measured, and whether that is enough; None: not measured, or not on a log that large."""
 
     target: str
     measured: str
@@ -24,7 +24,9 @@ class Verdict:
     @property
     def word(self) -> str:
         """The verdict."""
-        return {True: "reached", False: "**missed**", None: "not measured"}[self.is_met]
+        if self.is_met is None:
+            return "open" if self.measured else "not measured"
+        return "reached" if self.is_met else "**missed**"
 
 
 def verdicts(found: Sequence[Measured]) -> Iterator[Verdict]:
