@@ -72,9 +72,9 @@ def fill(server: str, events: int, *, quiet: bool = False) -> Filled:
     url, company = make(server, events), Company(events, now)
     clock = Clock()
     with connect(url) as conn:
+        conn.execute("SET statement_timeout = 0")
         instance.copy(conn, company)
         clock.lap("instance")
-        conn.execute("SET statement_timeout = 0")
         copy_events(conn, company, clock, quiet=quiet)
         conn.execute("VACUUM (ANALYZE)")
         checkpoint(conn)
