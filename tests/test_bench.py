@@ -12,10 +12,12 @@ from bench import fill, plan, report, shapes
 from bench.client import percentile, script
 from bench.company import ABSENT_WORD, COMMON_WORD, RARE_WORD
 from bench.fill import Filled
-from bench.floor import as_script, floor, listening
+from bench.floor import Floor, as_script, floor, listening
+from bench.measure import Figure, Measured
 from bench.plots import LINE_HEIGHT, plot, spread
 from bench.postgres import program
 from bench.shapes import KEYS, OLD_SEARCH, SEARCH, Request, Shape
+from bench.targets import at_most
 from sql import connect, value
 
 EVENTS = 2000
@@ -142,3 +144,16 @@ def test_only_whole_runs_are_written_into_the_documentation():
         False,
         False,
     ]
+
+
+def test_target_is_reached_only_by_a_log_as_large_as_it_speaks_of():
+    def verdict(events: int, p50: float) -> str:
+        it = Measured(events, {}, {}, empty=figure("", 1.0), trivial=Floor(None, None), figures=[figure("offset 90 %", p50)])
+        return at_most(it, "offset 90 %", 100).word
+
+    assert [verdict(1_000_000, 99), verdict(10_000, 99), verdict(10_000, 101)] == ["reached", "open", "**missed**"]
+
+
+def figure(name: str, p50: float) -> Figure:
+    """A figure of so many milliseconds."""
+    return Figure(name, "offset", "admin", p50, p50, 5, 100, 200, None, None, 2)
