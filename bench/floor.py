@@ -19,7 +19,7 @@ from app import create_app
 from bench.client import CONNECTIONS
 from bench.postgres import program
 from bench.shapes import Request
-from sql import OPTIONS, connect_options, database
+from sql import connect, connect_options, database, rows
 
 # One probe of an index, which no request can do without.
 TRIVIAL = ("SELECT name FROM projects WHERE id = %(id)s", {"id": "default"})
@@ -97,6 +97,19 @@ def as_script(statements: Sequence[Statement]) -> tuple[str, dict[str, str]]:
     return "".join(texts), variables
 
 
+OURS = """
+    SELECT name, setting
+      FROM pg_settings
+     WHERE name IN ('TimeZone', 'jit', 'statement_timeout', 'plan_cache_mode', 'enable_seqscan', 'work_mem', 'random_page_cost')
+"""
+
+
+def session_options(url: str) -> str:
+    """What a session of the service is set to, for sessions of pgbench."""
+    with connect(url) as conn:
+        return " ".join(f"-c {row['name']}={row['setting']}" for row in rows(conn, OURS))
+
+
 def pgbench(
     url: str, scripts: Sequence[str], variables: Mapping[str, str], *, clients: int, each: int | None = None, seconds: int | None = None
 ) -> tuple[float, float] | None:
@@ -113,7 +126,7 @@ def pgbench(
         length = ["-T", str(seconds)] if seconds else ["-t", str(each)]
         given = [part for name, value in variables.items() for part in ("-D", f"{name}={value}")]
         arguments = ["-n", "-M", "prepared", "-c", str(clients), "-j", str(min(2, clients)), *length, *files, *given, url]
-        environment = os.environ | {"PGOPTIONS": OPTIONS}
+        environment = os.environ | {"PGOPTIONS": session_options(url)}
         done = subprocess.run([command, *arguments], env=environment, capture_output=True, text=True, timeout=600)
     latency = re.search(r"latency average = ([\d.]+) ms", done.stdout)
     rate = re.search(r"tps = ([\d.]+)", done.stdout)
