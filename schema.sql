@@ -593,7 +593,6 @@ CREATE INDEX events_feature_idx ON events (feature_name, created_at, id) INCLUDE
     WHERE feature_name IS NOT NULL;
 CREATE INDEX events_type_idx ON events (type, created_at, id);
 CREATE INDEX events_creator_idx ON events (created_by_user_id, created_at, id) WHERE created_by_user_id IS NOT NULL;
-CREATE INDEX events_environment_idx ON events (environment, created_at) WHERE environment IS NOT NULL;
 
 
 -- ---------------------------------------------------------------------------------------------------------------------------------

@@ -49,8 +49,9 @@ def load(environ: Mapping[str, str]) -> Plan:
         raise PlanError(f"ONLY does not know {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}.")
     try:
         minutes = float(environ.get("BENCH_LOAD_MINUTES") or (0.1 if scale == "small" else 1))
+        seconds = float(environ.get("BENCH_SECONDS") or (0.3 if scale == "small" else 1.5))
     except ValueError:
-        raise PlanError("BENCH_LOAD_MINUTES must be a number.") from None
+        raise PlanError("BENCH_LOAD_MINUTES and BENCH_SECONDS must be numbers.") from None
     return Plan(
         scale=scale,
         sizes=SCALES[scale],
@@ -59,5 +60,5 @@ def load(environ: Mapping[str, str]) -> Plan:
         folder=Path(environ["BENCH_DIR"]).absolute() if environ.get("BENCH_DIR") else None,
         keep=environ.get("BENCH_KEEP") == "1",
         load_minutes=minutes,
-        seconds=0.3 if scale == "small" else 1.5,
+        seconds=seconds,
     )

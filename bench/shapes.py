@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from bench.company import ABSENT_WORD, COMMON_WORD, RARE_WORD
 from bench.facts import ADMIN_KEY, MEMBER_TOKEN, Facts
 from bench.fill import days_before
+from bench.plan import REFERENCE
 
 KEYS = {"admin": ADMIN_KEY, "member": MEMBER_TOKEN}
 SEARCH, OLD_SEARCH = "/api/admin/search/events", "/api/admin/events/search"
@@ -93,12 +94,16 @@ def searches(facts: Facts, events: int) -> list[Shape]:
         "offset": {"offset 10 %": {"offset": events // 10}, "offset 90 %": {"offset": events * 9 // 10}},
         "limit": {"limit 1": {"limit": 1}, "limit 1000": {"limit": 1000}},
     }
+    if events > REFERENCE:
+        # Their indexes are left out there.
+        del named["words"]
     shapes = [
         Shape(name, group, f"{SEARCH}?{urlencode(query, safe=':,')}" if query else SEARCH)
         for group in named
         for name, query in named[group].items()
     ]
-    old = {"type": {"type": facts.type}, "project": {"project": facts.project}, "word": {"query": RARE_WORD}}
+    old = {"type": {"type": facts.type}, "project": {"project": facts.project}}
+    old |= {"word": {"query": RARE_WORD}} if "words" in named else {}
     return shapes + [Shape(f"deprecated, {name}", "deprecated", OLD_SEARCH, json.dumps(body)) for name, body in old.items()]
 
 
