@@ -1,8 +1,12 @@
 """How passwords are kept: bcrypt, at most two at a time in a process, and the same work whether there is something to compare or not."""
 
+import os
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import TypeVar
 
 import bcrypt
 from flask import Flask, current_app
@@ -12,6 +16,10 @@ MAX_BYTES = 72
 # Our choice: known and unknown names cost the same time.
 # Any well-formed hash takes as long to compare as a real one of its cost.
 DUMMY = b"abcdefghijklmnopqrstuu5Lh1wXxXqXxXqXxXqXxXqXxXqXxXqXx"
+# Of a thread that hashes. At the lowest priority, 19, logins would hardly end on a busy machine.
+NICENESS = 10
+
+Result = TypeVar("Result")
 
 
 class Busy(Exception):
@@ -25,6 +33,8 @@ class Passwords:
         self.rounds = rounds
         self._queue = threading.BoundedSemaphore(max(2, queue))
         self._hashing = threading.BoundedSemaphore(2)
+        # They start at first use: threads do not cross a fork.
+        self._threads = ThreadPoolExecutor(2, "passwords", initializer=yield_to_others)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -36,25 +46,38 @@ class Passwords:
         finally:
             self._queue.release()
 
+    def _in_turn(self, work: Callable[[], Result]) -> Result:
+        with self._turn():
+            return self._threads.submit(work).result()
+
     def hash(self, password: str) -> str:
         """The bcrypt hash of a password of at most MAX_BYTES bytes. Busy when too many wait already."""
-        with self._turn():
-            return bcrypt.hashpw(password.encode(), bcrypt.gensalt(self.rounds)).decode()
+        return self._in_turn(lambda: bcrypt.hashpw(password.encode(), bcrypt.gensalt(self.rounds))).decode()
 
     def matches(self, password: str, kept: str | None) -> bool:
         """Whether this is the password that was kept; None and too long a password cost the same time, and never match."""
         given = password.encode()
         # A wrong password for a hash of a lower cost n costs 2^n; with dummies of n to m-1 that makes 2^m, as for an unknown name.
         dummies = [self.rounds] if kept is None else range(cost_of(kept), self.rounds)
-        with self._turn():
+
+        def compare() -> bool:
             same = kept is not None and bcrypt.checkpw(given[:MAX_BYTES], kept.encode())
             for cost in () if same else dummies:
                 bcrypt.checkpw(given[:MAX_BYTES], b"$2b$%02d$" % cost + DUMMY)
-        return same and len(given) <= MAX_BYTES
+            return same
+
+        return self._in_turn(compare) and len(given) <= MAX_BYTES
 
     def is_dated(self, kept: str) -> bool:
         """Whether a hash was made at another cost than today's."""
         return cost_of(kept) != self.rounds
+
+
+def yield_to_others() -> None:
+    """Let other threads go before this one: a hash takes as long as hundreds of other requests."""
+    # Elsewhere a priority is that of the whole process.
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 def cost_of(kept: str) -> int:
