@@ -33,7 +33,7 @@ def find_events() -> Response:
     with connection() as conn:
         # Our choice: any user or admin key may search, and finds what he may see.
         actor = require(conn, listing=True)
-        asked = load_query(EventSearch())
+        asked = load_query(EventSearch)
         limit, offset = asked.pop("limit"), asked.pop("offset")
         body = event_search.search(conn, asked, actor.visible, limit=limit, offset=offset)
     return json_response(body)

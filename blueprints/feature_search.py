@@ -21,6 +21,6 @@ def search_features() -> Response:
     """
     with connection() as conn:
         actor = require(conn)
-        asked = load_query(FeatureSearch())
+        asked = load_query(FeatureSearch)
         body = feature_search.search(conn, viewer=actor.viewer, user_id=actor.user_id, **asked)
     return json_response(body)

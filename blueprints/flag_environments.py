@@ -40,7 +40,7 @@ def switch_flag_on(project_id: str, feature_name: str, environment: str) -> Resp
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
-        asked = load_query(SwitchingOn())
+        asked = load_query(SwitchingOn)
         place = hold(conn, project_id, feature_name, environment)
         switch_on(conn, actor, place, activate=asked["shouldActivateDisabledStrategies"] == "true")
         # Our choice: the whole flag is the answer, because clients read the body.
@@ -72,7 +72,7 @@ def switch_flags_on(project_id: str, environment: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
-        asked = load_query(SwitchingOn()) | load(FlagsToSwitch())
+        asked = load_query(SwitchingOn) | load(FlagsToSwitch())
         for place in hold_many(conn, project_id, asked["features"], environment):
             switch_on(conn, actor, place, activate=asked["shouldActivateDisabledStrategies"] == "true")
     return empty_response()

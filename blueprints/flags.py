@@ -28,7 +28,7 @@ def list_flags(project_id: str) -> Response:
     """
     with connection() as conn:
         actor = require(conn, project=project_id)
-        asked = load_query(FlagFilters())
+        asked = load_query(FlagFilters)
         body = flags.get_list(conn, project_id, actor.user_id, prefix=asked["namePrefix"], tags=asked.get("tag"))
     return json_response(body)
 

@@ -21,7 +21,7 @@ def get_insights() -> Response:
     """
     with connection() as conn:
         actor = require(conn)
-        asked = load_query(InsightsRange())
+        asked = load_query(InsightsRange)
         # Our choice: two of the arrays hold only the projects that the caller may see; the others count the whole instance.
         body = insights.trends(conn, asked["first_day"], asked["last_day"], actor.viewer)
     return json_response(body)

@@ -24,7 +24,7 @@ def list_projects() -> Response:
     """
     with connection() as conn:
         actor = require(conn)
-        asked = load_query(ProjectFilter())
+        asked = load_query(ProjectFilter)
         body = project_list.read(conn, archived=asked["archived"] == "true", viewer=actor.viewer, user_id=actor.user_id)
     return json_response(body)
 

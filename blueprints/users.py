@@ -59,7 +59,7 @@ def search_users() -> Response:
     """
     with connection() as conn:
         require(conn)
-        text = load_query(UserSearch())["q"]
+        text = load_query(UserSearch)["q"]
         body = user_records.search(conn, text) if len(text) >= 2 else "[]"
     return json_response(body)
 

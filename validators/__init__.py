@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl
@@ -86,8 +87,9 @@ def required_body() -> bytes:
     return raw
 
 
-def load_query(schema: Query) -> dict[str, Any]:
-    """The query parameters of the current request as the schema reads them; 400 otherwise."""
+def load_query(kind: type[Query]) -> dict[str, Any]:
+    """The query parameters of the current request as a schema of this kind reads them; 400 otherwise."""
+    schema = made(kind)
     if len(request.query_string) > QUERY_STRING_MAX:
         raise BadRequest(f"The query string must be at most {QUERY_STRING_MAX} bytes long.")
     try:
@@ -102,6 +104,12 @@ def load_query(schema: Query) -> dict[str, Any]:
     given = [name for name, _ in pairs]
     repeated = {name: ["must not be given more than once"] for name in single if given.count(name) > 1}
     return checked(schema, asked, repeated)
+
+
+@cache
+def made(kind: type[Query]) -> Query:
+    """The one schema of this kind: to make one takes longer than to read with it, and reading does not change it."""
+    return kind()
 
 
 def parse(raw: bytes) -> Any:
