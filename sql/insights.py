@@ -4,13 +4,15 @@ from datetime import date
 from typing import LiteralString
 
 from sql import Connection, projects, value
+from sql.flag_trends import FLAGS, PROJECT_FLAGS
 
 # Our choice: weeks from Monday to Sunday in UTC, and none that has not begun.
 # Every week that overlaps the days asked for and has begun. until: its last instant, for the running week now.
 WEEKS: LiteralString = (
     """
     WITH weeks AS (
-        SELECT to_char(monday, 'IYYY-IW') AS week,
+        SELECT row_number() OVER (ORDER BY monday)::integer - 1 AS number,
+               to_char(monday, 'IYYY-IW') AS week,
                monday::timestamp AT TIME ZONE 'UTC' AS since,
                least((monday + 7)::timestamp AT TIME ZONE 'UTC' - interval '1 microsecond', now()) AS until
           FROM (SELECT generate_series(date_trunc('week', %(first_day)s::date::timestamp),
@@ -18,7 +20,16 @@ WEEKS: LiteralString = (
                                        '7 days')::date AS monday) AS mondays
          WHERE %(first_day)s::date <= %(last_day)s::date
     ),
-    seen_projects AS (
+    -- With these, width_bucket() gives the first week at whose end something was so: since an instant, or for longer than since then.
+    bounds AS (
+        SELECT count(*)::integer AS number,
+               array_agg(until + interval '1 microsecond' ORDER BY until) AS after_ends,
+               array_agg(until ORDER BY until) AS ends,
+               min(until) AS first_end,
+               max(until) AS last_end
+          FROM weeks
+    ),
+    seen_projects AS MATERIALIZED (
         SELECT id, created_at, archived_at
           FROM projects
          WHERE """
@@ -31,7 +42,7 @@ WEEKS: LiteralString = (
 # Regular users there were, and of them those seen on one of the 90 days that end with the day of the instant.
 USERS: LiteralString = """
     , user_trends AS (
-        SELECT iso(until) AS date, total, active, total - active AS inactive
+        SELECT number AS place, iso(until) AS date, total, active, total - active AS inactive
           FROM weeks
          CROSS JOIN LATERAL (
             SELECT count(*) AS total,
@@ -48,97 +59,10 @@ USERS: LiteralString = """
     )
 """
 
-# Our choice: a flag counts in the project in which it is now, and with the lifetime that its type has now.
-# Flags by week and project, archived ones left out. A flag that is marked stale is not potentially stale, however old it is.
-FLAGS: LiteralString = """
-    , flags_then AS (
-        SELECT until,
-               project_id,
-               count(*) AS total,
-               count(*) FILTER (WHERE NOT is_stale AND NOT is_old) AS active,
-               count(*) FILTER (WHERE is_stale) AS stale,
-               count(*) FILTER (WHERE NOT is_stale AND is_old) AS potentially_stale
-          FROM weeks
-          JOIN flags ON flags.created_at <= until
-          JOIN flag_types ON flag_types.id = flags.type
-         CROSS JOIN LATERAL (
-            SELECT coalesce(bool_or(state = 'archived'), false) AS is_archived,
-                   coalesce(bool_or(state = 'stale'), false) AS is_stale,
-                   coalesce(until - flags.created_at > make_interval(days => lifetime_days), false) AS is_old
-              FROM flag_states
-             WHERE flag_id = flags.id
-               AND started_at <= until
-               AND (ended_at IS NULL OR ended_at > until)
-         ) AS states
-         WHERE NOT is_archived
-         GROUP BY until, project_id
-    ),
-    flag_trends AS (
-        SELECT iso(until) AS date,
-               coalesce(sum(total), 0) AS total,
-               coalesce(sum(active), 0) AS active,
-               coalesce(sum(stale), 0) AS stale,
-               coalesce(sum(potentially_stale), 0) AS "potentiallyStale"
-          FROM weeks
-          LEFT JOIN flags_then USING (until)
-         GROUP BY until
-    )
-"""
-
-# Our choice: a project has an entry for each week at whose end it was there: created, and not archived.
-PROJECT_FLAGS: LiteralString = (
-    """
-    , production_then AS (
-        SELECT until, project_id, avg(extract(epoch FROM first_in_production_at - created_at) / 86400) AS days
-          FROM weeks
-          JOIN flags ON first_in_production_at <= until
-         GROUP BY until, project_id
-    ),
-    members_then AS (
-        SELECT until, project_id, count(DISTINCT user_id) AS users
-          FROM weeks
-          JOIN project_memberships ON started_at <= until AND (ended_at IS NULL OR ended_at > until)
-         GROUP BY until, project_id
-    ),
-    project_facts AS (
-        SELECT weeks.week,
-               weeks.until,
-               seen_projects.id AS project,
-               coalesce(total, 0) AS total,
-               coalesce(active, 0) AS active,
-               coalesce(stale, 0) AS stale,
-               coalesce(potentially_stale, 0) AS potentially_stale,
-               coalesce(users, 0) AS users,
-               days
-          FROM weeks
-          JOIN seen_projects ON created_at <= weeks.until AND (archived_at IS NULL OR archived_at > weeks.until)
-          LEFT JOIN flags_then ON flags_then.until = weeks.until AND flags_then.project_id = seen_projects.id
-          LEFT JOIN production_then ON production_then.until = weeks.until AND production_then.project_id = seen_projects.id
-          LEFT JOIN members_then ON members_then.until = weeks.until AND members_then.project_id = seen_projects.id
-    ),
-    project_flag_trends AS (
-        SELECT week,
-               project,
-               """
-    + projects.HEALTH
-    + """ AS health,
-               """
-    + projects.MEAN_DAYS
-    + """ AS "timeToProduction",
-               iso(until) AS date,
-               total,
-               active,
-               stale,
-               potentially_stale AS "potentiallyStale",
-               users
-          FROM project_facts
-    )
-"""
-)
-
 METRICS: LiteralString = """
     , metrics_summary_trends AS (
-        SELECT week,
+        SELECT number AS place,
+               week,
                iso(until) AS date,
                project_id AS project,
                sum(yes + no) AS "totalRequests",
@@ -150,20 +74,56 @@ METRICS: LiteralString = """
           FROM weeks
           JOIN usage_metrics ON hour BETWEEN since AND until
           JOIN seen_projects ON seen_projects.id = project_id
-         GROUP BY week, until, project_id
+         GROUP BY number, week, until, project_id
     )
 """
 
 # Our choice: an event counts for the type that its environment had then.
+# Whole days are kept (schema.sql, event_totals); those on which the type of an environment changed are counted, event by event.
 ENVIRONMENTS: LiteralString = """
-    , environment_type_trends AS (
-        SELECT iso(until) AS date, week, environment_types.type AS "environmentType", count(*) AS "totalUpdates"
-          FROM weeks
-          JOIN events ON events.created_at BETWEEN since AND until
-          JOIN environment_types ON environment_types.environment = events.environment
-                                AND environment_types.started_at < events.created_at
-                                AND (environment_types.ended_at IS NULL OR environment_types.ended_at >= events.created_at)
-         GROUP BY week, until, environment_types.type
+    , changed_days AS (
+        SELECT DISTINCT environment, (ended_at AT TIME ZONE 'UTC')::date AS day
+          FROM past_environment_types
+    ),
+    environment_days AS (
+        SELECT environment, make_date(year, 1, 1) + place::integer - 1 AS day, number
+          FROM (SELECT DISTINCT environment, event_key(NULL, NULL, NULL, environment) AS key FROM environment_types) AS environments
+          JOIN event_totals USING (key)
+         CROSS JOIN LATERAL unnest(days) WITH ORDINALITY AS counted (number, place)
+         WHERE year BETWEEN extract(year FROM %(first_day)s::date - 6) AND extract(year FROM %(last_day)s::date + 6)
+     UNION ALL
+        SELECT environment, (created_at AT TIME ZONE 'UTC')::date, 1
+          FROM uncounted_events
+         WHERE environment IS NOT NULL
+     UNION ALL
+        -- Dated in what is still to come of today.
+        SELECT environment, (created_at AT TIME ZONE 'UTC')::date, -1
+          FROM events
+         WHERE created_at > now()
+    ),
+    environment_updates AS (
+        SELECT environment, day::timestamp AT TIME ZONE 'UTC' + interval '12 hours' AS at, number
+          FROM environment_days
+         WHERE number IS NOT NULL
+           AND day <= (now() AT TIME ZONE 'UTC')::date
+           AND (environment, day) NOT IN (SELECT environment, day FROM changed_days)
+     UNION ALL
+        SELECT events.environment, created_at, 1
+          FROM changed_days
+          JOIN events ON events.environment = changed_days.environment
+                     AND created_at >= day::timestamp AT TIME ZONE 'UTC'
+                     AND created_at < (day + 1)::timestamp AT TIME ZONE 'UTC'
+                     AND created_at <= now()
+    ),
+    environment_type_trends AS (
+        SELECT weeks.number AS place, iso(until) AS date, week, environment_types.type AS "environmentType", sum(updates) AS "totalUpdates"
+          FROM (SELECT environment, at, sum(number) AS updates FROM environment_updates GROUP BY environment, at) AS updated
+          JOIN weeks ON at >= since AND at < since + interval '7 days'
+          JOIN environment_types ON environment_types.environment = updated.environment
+                                AND environment_types.started_at < at
+                                AND (environment_types.ended_at IS NULL OR environment_types.ended_at >= at)
+         GROUP BY weeks.number, week, until, environment_types.type
+        HAVING sum(updates) > 0
     )
 """
 
@@ -176,12 +136,24 @@ INSIGHTS: LiteralString = (
     + ENVIRONMENTS
     + """
     SELECT json_build_object(
-        'userTrends', (SELECT coalesce(json_agg(entry ORDER BY date), '[]') FROM user_trends AS entry),
-        'flagTrends', (SELECT coalesce(json_agg(entry ORDER BY date), '[]') FROM flag_trends AS entry),
-        'projectFlagTrends', (SELECT coalesce(json_agg(entry ORDER BY date, project), '[]') FROM project_flag_trends AS entry),
-        'metricsSummaryTrends', (SELECT coalesce(json_agg(entry ORDER BY date, project), '[]') FROM metrics_summary_trends AS entry),
-        'environmentTypeTrends',
-            (SELECT coalesce(json_agg(entry ORDER BY date, "environmentType"), '[]') FROM environment_type_trends AS entry)
+        'userTrends', (
+            SELECT coalesce(json_agg(entry), '[]')
+              FROM (SELECT date, total, active, inactive FROM user_trends ORDER BY place) AS entry),
+        'flagTrends', (
+            SELECT coalesce(json_agg(entry), '[]')
+              FROM (SELECT date, total, active, stale, "potentiallyStale" FROM flag_trends ORDER BY place) AS entry),
+        'projectFlagTrends', (
+            SELECT coalesce(json_agg(entry), '[]')
+              FROM (SELECT week, project, health, "timeToProduction", date, total, active, stale, "potentiallyStale", users
+                      FROM project_flag_trends ORDER BY place, project) AS entry),
+        'metricsSummaryTrends', (
+            SELECT coalesce(json_agg(entry), '[]')
+              FROM (SELECT week, date, project, "totalRequests", "totalYes", "totalNo", "totalApps", "totalFlags", "totalEnvironments"
+                      FROM metrics_summary_trends ORDER BY place, project) AS entry),
+        'environmentTypeTrends', (
+            SELECT coalesce(json_agg(entry), '[]')
+              FROM (SELECT date, week, "environmentType", "totalUpdates"
+                      FROM environment_type_trends ORDER BY place, "environmentType") AS entry)
     )::text
 """
 )

@@ -1,0 +1,178 @@
+"""The part of the insights about flags: how many were in which state at the end of each week, in all and by project (decisions.md, 2).
+
+Nothing is looked at once a week. Each fact holds for weeks that follow each other, so it adds one to the first of them and takes one away
+behind the last; running sums of these changes are what was true at the end of each week (docs/performance.md). Weeks are counted from 0.
+"""
+
+from typing import LiteralString
+
+from sql import projects
+
+# Our choice: a flag counts in the project in which it is now, and with the lifetime that its type has now. A flag that is marked stale is
+# not potentially stale, however old it is.
+# was_stale, was_archived: the weeks at whose ends the flag was; null: it never was. born: the first week at whose end it was there; old:
+# the first at whose end it was older than its lifetime.
+FLAGS: LiteralString = """
+    , states AS (
+        SELECT flag_id,
+               range_agg(held) FILTER (WHERE state = 'stale') AS was_stale,
+               range_agg(held) FILTER (WHERE state = 'archived') AS was_archived
+          FROM bounds
+         CROSS JOIN LATERAL (
+            SELECT flag_id, state,
+                   int4range(width_bucket(started_at, after_ends), coalesce(width_bucket(ended_at, after_ends), number)) AS held
+              FROM flag_states
+             WHERE started_at <= last_end
+               AND (ended_at IS NULL OR ended_at > first_end)) AS held_states
+         GROUP BY flag_id
+    ),
+    flag_weeks AS (
+        SELECT flags.project_id,
+               width_bucket(flags.created_at, after_ends) AS born,
+               coalesce(width_bucket(flags.created_at + make_interval(hours => 24 * lifetime_days), ends), number) AS old,
+               states.flag_id IS NOT NULL AS has_states,
+               was_stale,
+               was_archived,
+               number
+          FROM bounds
+         CROSS JOIN flags
+          JOIN flag_types ON flag_types.id = flags.type
+          LEFT JOIN states ON states.flag_id = flags.id
+         WHERE flags.created_at <= last_end
+    ),
+    -- Of flags that never were stale or archived, which are most: a number each, no sets of weeks.
+    plain_changes AS (
+        SELECT project_id, born AS week, 1 AS total, 0 AS stale, (old <= born)::integer AS old
+          FROM flag_weeks
+         WHERE NOT has_states
+     UNION ALL
+        SELECT project_id, old, 0, 0, 1
+          FROM flag_weeks
+         WHERE NOT has_states
+           AND old > born
+           AND old < number
+    ),
+    live_weeks AS MATERIALIZED (
+        SELECT project_id,
+               live,
+               live * coalesce(was_stale, '{}') AS stale,
+               live * int4multirange(int4range(least(old, number), number)) - coalesce(was_stale, '{}') AS old
+          FROM flag_weeks
+         CROSS JOIN LATERAL (
+            SELECT int4multirange(int4range(born, number)) - coalesce(was_archived, '{}') AS live) AS not_archived
+         WHERE has_states
+    ),
+    changes AS (
+        SELECT project_id, week, sum(total) AS total, sum(stale) AS stale, sum(old) AS old
+          FROM (SELECT * FROM plain_changes
+             UNION ALL
+                SELECT project_id, lower(weeks), 1, 0, 0 FROM live_weeks, unnest(live) AS weeks
+             UNION ALL
+                SELECT project_id, upper(weeks), -1, 0, 0 FROM live_weeks, unnest(live) AS weeks
+             UNION ALL
+                SELECT project_id, lower(weeks), 0, 1, 0 FROM live_weeks, unnest(stale) AS weeks
+             UNION ALL
+                SELECT project_id, upper(weeks), 0, -1, 0 FROM live_weeks, unnest(stale) AS weeks
+             UNION ALL
+                SELECT project_id, lower(weeks), 0, 0, 1 FROM live_weeks, unnest(old) AS weeks
+             UNION ALL
+                SELECT project_id, upper(weeks), 0, 0, -1 FROM live_weeks, unnest(old) AS weeks) AS all_changes
+         GROUP BY project_id, week
+    ),
+    flag_trends AS (
+        SELECT weeks.number AS place,
+               iso(until) AS date,
+               total,
+               total - stale - old AS active,
+               stale,
+               old AS "potentiallyStale"
+          FROM (SELECT number,
+                       until,
+                       sum(coalesce(sum(total), 0)) OVER so_far AS total,
+                       sum(coalesce(sum(stale), 0)) OVER so_far AS stale,
+                       sum(coalesce(sum(old), 0)) OVER so_far AS old
+                  FROM weeks
+                  LEFT JOIN changes ON changes.week = weeks.number
+                 GROUP BY number, until
+                WINDOW so_far AS (ORDER BY number)) AS weeks
+    )
+"""
+
+# Our choice: a project has an entry for each week at whose end it was there: created, and not archived.
+PROJECT_FLAGS: LiteralString = (
+    """
+    , production_changes AS (
+        SELECT project_id,
+               width_bucket(first_in_production_at, after_ends) AS week,
+               count(*) AS flags,
+               sum(extract(epoch FROM first_in_production_at - created_at) / 86400) AS days
+          FROM bounds
+         CROSS JOIN flags
+         WHERE first_in_production_at <= last_end
+         GROUP BY 1, 2
+    ),
+    -- The weeks of a user, however many roles he had in them at once.
+    member_weeks AS (
+        SELECT project_id, unnest(range_agg(held)) AS held
+          FROM bounds
+         CROSS JOIN LATERAL (
+            SELECT project_id, user_id,
+                   int4range(width_bucket(started_at, after_ends), coalesce(width_bucket(ended_at, after_ends), number)) AS held
+              FROM project_memberships
+             WHERE started_at <= last_end
+               AND (ended_at IS NULL OR ended_at > first_end)) AS memberships
+         GROUP BY project_id, user_id
+    ),
+    member_changes AS (
+        SELECT project_id, week, sum(change) AS users
+          FROM member_weeks
+         CROSS JOIN LATERAL (VALUES (lower(held), 1), (upper(held), -1)) AS ends (week, change)
+         GROUP BY project_id, week
+    ),
+    project_changes AS (
+        SELECT project_id, week, sum(total) AS total, sum(stale) AS stale, sum(old) AS old,
+               sum(users) AS users, sum(flags) AS flags, sum(days) AS days
+          FROM (SELECT project_id, week, total, stale, old, NULL::bigint AS users, NULL::bigint AS flags, NULL::numeric AS days FROM changes
+             UNION ALL
+                SELECT project_id, week, NULL, NULL, NULL, users, NULL, NULL FROM member_changes
+             UNION ALL
+                SELECT project_id, week, NULL, NULL, NULL, NULL, flags, days FROM production_changes) AS all_changes
+         GROUP BY project_id, week
+    ),
+    project_weeks AS (
+        SELECT seen_projects.id AS project,
+               weeks.number AS place,
+               week,
+               until,
+               created_at <= until AND (archived_at IS NULL OR archived_at > until) AS is_there,
+               coalesce(sum(total) OVER so_far, 0) AS total,
+               coalesce(sum(stale) OVER so_far, 0) AS stale,
+               coalesce(sum(old) OVER so_far, 0) AS old,
+               coalesce(sum(users) OVER so_far, 0) AS users,
+               sum(days) OVER so_far / sum(flags) OVER so_far AS days
+          FROM seen_projects
+         CROSS JOIN (SELECT number, week AS name, until FROM weeks) AS weeks (number, week, until)
+          LEFT JOIN (SELECT project_id, week AS changed_in, total, stale, old, users, flags, days FROM project_changes) AS changed
+            ON project_id = seen_projects.id AND changed_in = weeks.number
+        WINDOW so_far AS (PARTITION BY seen_projects.id ORDER BY weeks.number)
+    ),
+    project_flag_trends AS (
+        SELECT place,
+               week,
+               project,
+               """
+    + projects.HEALTH
+    + """ AS health,
+               """
+    + projects.MEAN_DAYS
+    + """ AS "timeToProduction",
+               iso(until) AS date,
+               total,
+               active,
+               stale,
+               old AS "potentiallyStale",
+               users
+          FROM (SELECT *, total - stale - old AS active FROM project_weeks WHERE is_there) AS there
+    )
+"""
+)
