@@ -63,7 +63,7 @@ FLAGS: LiteralString = """
          WHERE has_states
     ),
     changes AS (
-        SELECT project_id, week, sum(total) AS total, sum(stale) AS stale, sum(old) AS old
+        SELECT project_id, week, sum(total)::integer AS total, sum(stale)::integer AS stale, sum(old)::integer AS old
           FROM (SELECT * FROM plain_changes
              UNION ALL
                 SELECT project_id, lower(weeks), 1, 0, 0 FROM live_weeks, unnest(live) AS weeks
@@ -80,21 +80,21 @@ FLAGS: LiteralString = """
          GROUP BY project_id, week
     ),
     flag_trends AS (
-        SELECT weeks.number AS place,
-               iso(until) AS date,
+        SELECT number AS place,
+               date,
                total,
                total - stale - old AS active,
                stale,
                old AS "potentiallyStale"
           FROM (SELECT number,
-                       until,
+                       date,
                        sum(coalesce(sum(total), 0)) OVER so_far AS total,
                        sum(coalesce(sum(stale), 0)) OVER so_far AS stale,
                        sum(coalesce(sum(old), 0)) OVER so_far AS old
                   FROM weeks
                   LEFT JOIN changes ON changes.week = weeks.number
-                 GROUP BY number, until
-                WINDOW so_far AS (ORDER BY number)) AS weeks
+                 GROUP BY number, date
+                WINDOW so_far AS (ORDER BY number)) AS sums
     )
 """
 
@@ -104,7 +104,7 @@ PROJECT_FLAGS: LiteralString = (
     , production_changes AS (
         SELECT project_id,
                width_bucket(first_in_production_at, after_ends) AS week,
-               count(*) AS flags,
+               count(*)::integer AS flags,
                sum(extract(epoch FROM first_in_production_at - created_at) / 86400) AS days
           FROM bounds
          CROSS JOIN flags
@@ -124,15 +124,15 @@ PROJECT_FLAGS: LiteralString = (
          GROUP BY project_id, user_id
     ),
     member_changes AS (
-        SELECT project_id, week, sum(change) AS users
+        SELECT project_id, week, sum(change)::integer AS users
           FROM member_weeks
          CROSS JOIN LATERAL (VALUES (lower(held), 1), (upper(held), -1)) AS ends (week, change)
          GROUP BY project_id, week
     ),
     project_changes AS (
-        SELECT project_id, week, sum(total) AS total, sum(stale) AS stale, sum(old) AS old,
-               sum(users) AS users, sum(flags) AS flags, sum(days) AS days
-          FROM (SELECT project_id, week, total, stale, old, NULL::bigint AS users, NULL::bigint AS flags, NULL::numeric AS days FROM changes
+        SELECT project_id, week, sum(total)::integer AS total, sum(stale)::integer AS stale, sum(old)::integer AS old,
+               sum(users)::integer AS users, sum(flags)::integer AS flags, sum(days) AS days
+          FROM (SELECT project_id, week, total, stale, old, NULL::integer AS users, NULL::integer AS flags, NULL::numeric AS days FROM changes
              UNION ALL
                 SELECT project_id, week, NULL, NULL, NULL, users, NULL, NULL FROM member_changes
              UNION ALL
@@ -142,8 +142,8 @@ PROJECT_FLAGS: LiteralString = (
     project_weeks AS (
         SELECT seen_projects.id AS project,
                weeks.number AS place,
-               week,
-               until,
+               weeks.week,
+               weeks.date,
                created_at <= until AND (archived_at IS NULL OR archived_at > until) AS is_there,
                coalesce(sum(total) OVER so_far, 0) AS total,
                coalesce(sum(stale) OVER so_far, 0) AS stale,
@@ -151,9 +151,8 @@ PROJECT_FLAGS: LiteralString = (
                coalesce(sum(users) OVER so_far, 0) AS users,
                sum(days) OVER so_far / sum(flags) OVER so_far AS days
           FROM seen_projects
-         CROSS JOIN (SELECT number, week AS name, until FROM weeks) AS weeks (number, week, until)
-          LEFT JOIN (SELECT project_id, week AS changed_in, total, stale, old, users, flags, days FROM project_changes) AS changed
-            ON project_id = seen_projects.id AND changed_in = weeks.number
+         CROSS JOIN weeks
+          LEFT JOIN project_changes ON project_id = seen_projects.id AND project_changes.week = weeks.number
         WINDOW so_far AS (PARTITION BY seen_projects.id ORDER BY weeks.number)
     ),
     project_flag_trends AS (
@@ -166,7 +165,7 @@ PROJECT_FLAGS: LiteralString = (
                """
     + projects.MEAN_DAYS
     + """ AS "timeToProduction",
-               iso(until) AS date,
+               date,
                total,
                active,
                stale,

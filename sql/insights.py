@@ -10,21 +10,27 @@ from sql.flag_trends import FLAGS, PROJECT_FLAGS
 # Every week that overlaps the days asked for and has begun. until: its last instant, for the running week now.
 WEEKS: LiteralString = (
     """
-    WITH weeks AS (
+    WITH weeks AS MATERIALIZED (
         SELECT row_number() OVER (ORDER BY monday)::integer - 1 AS number,
                to_char(monday, 'IYYY-IW') AS week,
-               monday::timestamp AT TIME ZONE 'UTC' AS since,
-               least((monday + 7)::timestamp AT TIME ZONE 'UTC' - interval '1 microsecond', now()) AS until
-          FROM (SELECT generate_series(date_trunc('week', %(first_day)s::date::timestamp),
-                                       least(%(last_day)s::date, (now() AT TIME ZONE 'UTC')::date)::timestamp,
-                                       '7 days')::date AS monday) AS mondays
-         WHERE %(first_day)s::date <= %(last_day)s::date
+               since,
+               until,
+               iso(until) AS date
+          FROM (SELECT monday,
+                       monday::timestamp AT TIME ZONE 'UTC' AS since,
+                       least((monday + 7)::timestamp AT TIME ZONE 'UTC' - interval '1 microsecond', now()) AS until
+                  FROM (SELECT generate_series(date_trunc('week', %(first_day)s::date::timestamp),
+                                               least(%(last_day)s::date, (now() AT TIME ZONE 'UTC')::date)::timestamp,
+                                               '7 days')::date AS monday) AS mondays
+                 WHERE %(first_day)s::date <= %(last_day)s::date) AS ends
     ),
     -- With these, width_bucket() gives the first week at whose end something was so: since an instant, or for longer than since then.
     bounds AS (
         SELECT count(*)::integer AS number,
                array_agg(until + interval '1 microsecond' ORDER BY until) AS after_ends,
                array_agg(until ORDER BY until) AS ends,
+               array_agg(since ORDER BY since) AS starts,
+               min(since) AS first_start,
                min(until) AS first_end,
                max(until) AS last_end
           FROM weeks
@@ -42,7 +48,7 @@ WEEKS: LiteralString = (
 # Regular users there were, and of them those seen on one of the 90 days that end with the day of the instant.
 USERS: LiteralString = """
     , user_trends AS (
-        SELECT number AS place, iso(until) AS date, total, active, total - active AS inactive
+        SELECT number AS place, date, total, active, total - active AS inactive
           FROM weeks
          CROSS JOIN LATERAL (
             SELECT count(*) AS total,
@@ -61,20 +67,30 @@ USERS: LiteralString = """
 
 METRICS: LiteralString = """
     , metrics_summary_trends AS (
-        SELECT number AS place,
+        SELECT place,
                week,
-               iso(until) AS date,
+               date,
                project_id AS project,
-               sum(yes + no) AS "totalRequests",
-               sum(yes) AS "totalYes",
-               sum(no) AS "totalNo",
-               count(DISTINCT app_name) AS "totalApps",
-               count(DISTINCT flag_name) AS "totalFlags",
-               count(DISTINCT environment) AS "totalEnvironments"
-          FROM weeks
-          JOIN usage_metrics ON hour BETWEEN since AND until
-          JOIN seen_projects ON seen_projects.id = project_id
-         GROUP BY number, week, until, project_id
+               "totalRequests",
+               "totalYes",
+               "totalNo",
+               "totalApps",
+               "totalFlags",
+               "totalEnvironments"
+          FROM (SELECT width_bucket(hour, after_ends) AS place,
+                       project_id,
+                       sum(yes + no) AS "totalRequests",
+                       sum(yes) AS "totalYes",
+                       sum(no) AS "totalNo",
+                       count(DISTINCT app_name) AS "totalApps",
+                       count(DISTINCT flag_name) AS "totalFlags",
+                       count(DISTINCT environment) AS "totalEnvironments"
+                  FROM bounds
+                 CROSS JOIN usage_metrics
+                 WHERE hour BETWEEN first_start AND last_end
+                   AND project_id IN (SELECT id FROM seen_projects)
+                 GROUP BY project_id, place) AS used
+          JOIN weeks ON weeks.number = place
     )
 """
 
@@ -116,14 +132,18 @@ ENVIRONMENTS: LiteralString = """
                      AND created_at <= now()
     ),
     environment_type_trends AS (
-        SELECT weeks.number AS place, iso(until) AS date, week, environment_types.type AS "environmentType", sum(updates) AS "totalUpdates"
-          FROM (SELECT environment, at, sum(number) AS updates FROM environment_updates GROUP BY environment, at) AS updated
-          JOIN weeks ON at >= since AND at < since + interval '7 days'
-          JOIN environment_types ON environment_types.environment = updated.environment
-                                AND environment_types.started_at < at
-                                AND (environment_types.ended_at IS NULL OR environment_types.ended_at >= at)
-         GROUP BY weeks.number, week, until, environment_types.type
-        HAVING sum(updates) > 0
+        SELECT place, date, week, type AS "environmentType", updates AS "totalUpdates"
+          FROM (SELECT width_bucket(at, starts) - 1 AS place, environment_types.type, sum(updated.number) AS updates
+                  FROM bounds
+                 CROSS JOIN environment_updates AS updated
+                  JOIN environment_types ON environment_types.environment = updated.environment
+                                        AND environment_types.started_at < at
+                                        AND (environment_types.ended_at IS NULL OR environment_types.ended_at >= at)
+                 WHERE at >= first_start
+                   AND at < first_start + bounds.number * interval '7 days'
+                 GROUP BY place, environment_types.type
+                HAVING sum(updated.number) > 0) AS summed
+          JOIN weeks ON weeks.number = place
     )
 """
 
