@@ -11,7 +11,11 @@ VISIBLE: LiteralString = "project = ANY(%(visible)s::text[])"
 
 # Our choice: the query is a plain text, whatever characters it has, and any case of letters will do.
 # Payloads are looked at as they were written. The pattern is a literal text: '***=' takes away the meaning of every character.
-PAYLOAD_MATCHES: LiteralString = "data::text ~* %(pattern)s OR pre_data::text ~* %(pattern)s OR tags::text ~* %(pattern)s"
+# As it was asked for comes first: a common word is nearly always found by that, in a third of the time.
+PAYLOAD_MATCHES: LiteralString = """
+    data::text LIKE %(like)s OR pre_data::text LIKE %(like)s OR tags::text LIKE %(like)s
+    OR data::text ~* %(pattern)s OR pre_data::text ~* %(pattern)s OR tags::text ~* %(pattern)s
+"""
 
 # Every type that there is, by a step of the index from one to the next. An index of the words of types would serve = as well, and badly.
 TYPE_MATCHES: LiteralString = """

@@ -132,7 +132,8 @@ PROJECT_FLAGS: LiteralString = (
     project_changes AS (
         SELECT project_id, week, sum(total)::integer AS total, sum(stale)::integer AS stale, sum(old)::integer AS old,
                sum(users)::integer AS users, sum(flags)::integer AS flags, sum(days) AS days
-          FROM (SELECT project_id, week, total, stale, old, NULL::integer AS users, NULL::integer AS flags, NULL::numeric AS days FROM changes
+          FROM (SELECT project_id, week, total, stale, old, NULL::integer AS users, NULL::integer AS flags, NULL::numeric AS days
+                  FROM changes
              UNION ALL
                 SELECT project_id, week, NULL, NULL, NULL, users, NULL, NULL FROM member_changes
              UNION ALL

@@ -42,7 +42,9 @@ SETUP = """
       FROM (SELECT number, some_instant() AS born, random() < 0.1 AS is_gone FROM generate_series(1, 200) AS number) AS made;
     INSERT INTO past_flag_states
     SELECT flags.id, pick('{stale,archived}'), least(one, other), greatest(one, other)
-      FROM flags CROSS JOIN generate_series(1, 2) CROSS JOIN LATERAL (SELECT some_instant() AS one, some_instant() AS other, flags.id AS of) AS ends
+      FROM flags
+     CROSS JOIN generate_series(1, 2)
+     CROSS JOIN LATERAL (SELECT some_instant() AS one, some_instant() AS other, flags.id AS of) AS ends
      WHERE random() < 0.3;
     INSERT INTO groups (name) VALUES ('g1'), ('g2');
     INSERT INTO group_users (group_id, user_id, created_at)
@@ -64,7 +66,8 @@ SETUP = """
     SELECT pick('{staging,gone}'), pick('{test,production,load}'), some_instant() FROM generate_series(1, 6);
     DELETE FROM environments WHERE name = 'old';
     INSERT INTO usage_metrics (project_id, flag_name, environment, app_name, hour, yes, no)
-    SELECT 'p' || 1 + number % 7, 'flag' || number % 9, pick('{staging,production}'), pick('{web,app}'), date_trunc('hour', some_instant()), 1, 2
+    SELECT 'p' || 1 + number % 7, 'flag' || number % 9, pick('{staging,production}'), pick('{web,app}'),
+           date_trunc('hour', some_instant()), 1, 2
       FROM generate_series(1, 100) AS number ON CONFLICT DO NOTHING;
     INSERT INTO events (created_at, type, created_by, environment)
     SELECT CASE WHEN random() < 0.1 THEN coalesce((SELECT ended_at FROM past_environment_types ORDER BY random(), number LIMIT 1), now())
@@ -75,7 +78,7 @@ SETUP = """
 """
 
 
-@pytest.mark.parametrize("seed", (0.1, 0.2, 0.3))
+@pytest.mark.parametrize("seed", [0.1, 0.2, 0.3])
 def test_changes_added_up_say_what_a_look_at_every_week_says(conn: Connection, world: World, seed: float) -> None:
     conn.execute("SELECT setseed(%(seed)s)", {"seed": seed})
     conn.execute(SETUP)

@@ -1,5 +1,6 @@
 """The two event searches, and the one list of event types."""
 
+import re
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, post_load, validates_schema
@@ -129,7 +130,7 @@ def filters(asked: dict[str, Any]) -> dict[str, Any]:
         if name in found:
             found[filter] = found.pop(name)
     if query := found.pop("query", ""):
-        found |= {"payload": True, "pattern": literal(query)}
+        found |= {"payload": True, "like": within(query), "pattern": literal(query)}
     return found
 
 
@@ -161,9 +162,14 @@ class DeprecatedEventSearch(Body):
         """Offset 0 means the same as none: from the newest."""
         query = asked.pop("query", "")
         filters = {**asked, "offset": asked["offset"] or None}
-        return filters | {"text": True, "pattern": literal(query)} if query else filters
+        return filters | {"text": True, "like": within(query), "pattern": literal(query)} if query else filters
 
 
 def literal(text: str) -> str:
     """A PostgreSQL regular expression that matches this text, whatever characters it holds."""
     return "***=" + text
+
+
+def within(text: str) -> str:
+    """A pattern of LIKE for what holds this text, whatever characters it has."""
+    return "%" + re.sub(r"([\\%_])", r"\\\1", text) + "%"
