@@ -5,8 +5,8 @@ from datetime import date, datetime
 
 from sql import Connection, one, run, value
 
-# About a tenth of a second.
-MOST_AT_ONCE = 2000
+# A fraction of a second. The totals of many days are cheaper to change together: a fifth of the time of batches of 2000.
+MOST_AT_ONCE = 10_000
 
 # By the clock of the database, which dates the events.
 FIRST_KEPT_DAY = "SELECT (now() AT TIME ZONE 'UTC')::date - %(days)s::integer"
