@@ -43,7 +43,7 @@ def stream_events() -> Response:
     """All events of the search, a line each. The first are read before the answer begins, so that a refusal has its status."""
     with connection() as conn:
         actor = require(conn, listing=True)
-        asked = load_query(EventLines())
+        asked = load_query(EventLines)
         after, limit = asked.pop("after"), asked.pop("limit")
         stream = Stream(asked, after=after, limit=limit)
         first = stream.read(conn, actor.visible)
