@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 
-from sql import Connection, access, health_report, project_access, project_overview, value
+from sql import Connection, access, project_access, project_overview, value
 
 ASK: dict[str, Callable[[Connection, str], object]] = {
     "overview": lambda conn, project: project_overview.get(conn, project, None),
-    "health report": lambda conn, project: health_report.get(conn, project, None),
     "access": lambda conn, project: project_access.get(conn, project),
     "who is asking": lambda conn, project: access.authenticate(
         conn, key=b"unknown", session=None, permissions=["UPDATE_PROJECT"], project=project, environment=None

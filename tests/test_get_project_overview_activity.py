@@ -1,0 +1,49 @@
+"""Project overview (api.md 5): the activity of a project is exact, however busy it is, and whatever of it the kept totals hold."""
+
+import pytest
+
+from sql import value
+
+# All over three months, and around every instant at which something begins or ends: a window, a day, and this very moment.
+FILL = """
+    WITH instants AS (
+        SELECT now() - make_interval(days => days) AS instant FROM unnest(ARRAY[0, 30, 60]) AS days
+    ),
+    edges AS (
+        SELECT instant FROM instants
+     UNION ALL
+        SELECT date_trunc('day', instant AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' + make_interval(days => after)
+          FROM instants, unnest(ARRAY[0, 1]) AS after
+    )
+    INSERT INTO events (created_at, type, created_by, project)
+    SELECT at, 'feature-updated', 'system', project
+      FROM (SELECT now() - number * 7919 % 7776000 * interval '1 second' AS at FROM generate_series(1, 6000) AS number
+         UNION ALL
+            SELECT instant + microseconds * interval '1 microsecond' FROM edges, unnest(ARRAY[-1, 0, 1]) AS microseconds) AS instants,
+           unnest(ARRAY['gemini', 'vostok']) AS project
+     WHERE project = 'gemini'
+        OR extract(second FROM at)::integer % 3 = 0
+"""
+
+COUNT = """
+    SELECT count(*)
+      FROM events
+     WHERE project = 'gemini'
+       AND created_at > now() - %(from)s::interval
+       AND created_at <= now() - %(to)s::interval
+"""
+
+
+# None of them in the totals; so many that whole days are taken from there, and some are not in them; all.
+@pytest.mark.parametrize("kept", [0, 5500, 100_000])
+def test_the_activity_is_what_the_log_has(world, conn, alice, kept):
+    world.project("gemini")
+    world.project("vostok")
+    conn.execute(FILL)
+    conn.execute("SELECT forget_event_totals(), count_events(%s)", [kept])
+    in_totals = value(conn, "SELECT coalesce(sum(total), 0) FROM event_totals WHERE key = event_key('gemini', NULL, NULL, NULL)")
+    assert (in_totals > 5000) is (kept > 0)
+    stats = alice.get("/api/admin/projects/gemini/overview").json["stats"]
+    assert stats["projectActivityCurrentWindow"] == value(conn, COUNT, {"from": "30 days", "to": "0"})
+    assert stats["projectActivityPastWindow"] == value(conn, COUNT, {"from": "60 days", "to": "30 days"})
+    assert stats["projectActivityCurrentWindow"] > 1500
