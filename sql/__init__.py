@@ -6,6 +6,7 @@ import select
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, LiteralString
 
 import psycopg
@@ -148,14 +149,20 @@ def whole(conn: Connection) -> Iterator[None]:
     conn.execute("COMMIT", prepare=False)
 
 
+@lru_cache(maxsize=1000)
+def unindented(statement: LiteralString) -> LiteralString:
+    """The statement as it is sent. Of one longer than 4096 characters psycopg would not remember where its parameters are."""
+    return "\n".join(line.strip() for line in statement.splitlines())
+
+
 def one(conn: Connection, statement: LiteralString, params: Params | None = None) -> DictRow | None:
     """The first row as a dict, or None."""
-    return conn.execute(statement, params).fetchone()
+    return conn.execute(unindented(statement), params).fetchone()
 
 
 def rows(conn: Connection, statement: LiteralString, params: Params | None = None) -> list[DictRow]:
     """All rows as dicts."""
-    return conn.execute(statement, params).fetchall()
+    return conn.execute(unindented(statement), params).fetchall()
 
 
 def value(conn: Connection, statement: LiteralString, params: Params | None = None) -> Any:
@@ -166,7 +173,7 @@ def value(conn: Connection, statement: LiteralString, params: Params | None = No
 
 def run(conn: Connection, statement: LiteralString, params: Params | None = None) -> int:
     """How many rows the statement wrote."""
-    return conn.execute(statement, params).rowcount
+    return conn.execute(unindented(statement), params).rowcount
 
 
 def as_json(document: Any) -> str:

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
-from sql import Connection, access, project_access, project_overview, value
+from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
+
+from sql import Connection, access, project_access, project_overview, unindented, value
 
 ASK: dict[str, Callable[[Connection, str], object]] = {
     "overview": lambda conn, project: project_overview.get(conn, project, None),
@@ -40,3 +42,7 @@ def test_a_plan_is_kept_even_when_one_for_this_project_alone_would_be_cheaper(co
     finally:
         conn.prepare_threshold = threshold
     assert kept == dict.fromkeys(ASK, 2)
+
+
+def test_psycopg_remembers_where_the_parameters_of_what_every_request_asks_are() -> None:
+    assert len(unindented(access.AUTHENTICATE)) <= MAX_CACHED_STATEMENT_LENGTH
