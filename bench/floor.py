@@ -77,7 +77,7 @@ def literal(value: Any) -> str | None:
     if isinstance(value, bytes):
         return "\\x" + value.hex()
     if isinstance(value, list | tuple | set | frozenset):
-        quoted = ('"' + str(one).replace("\\", r"\\").replace('"', r"\"") + '"' for one in value)
+        quoted = ('"' + str(one).replace("\\", r"\\").replace('"', r"\"") + '"' if one is not None else "NULL" for one in value)
         return "{" + ",".join(quoted) + "}"
     return str(value)
 
