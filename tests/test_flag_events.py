@@ -89,3 +89,18 @@ def test_who_made_only_events_that_one_may_not_see_is_not_told_of(
     assert [it["id"] for it in eve.get(CREATORS).json] == [alice.id]
     assert [it["id"] for it in max.get(CREATORS).json] == [alice.id]
     assert victor.get(CREATORS).json == []
+
+
+def test_who_made_events_is_known_of_those_that_the_totals_hold_and_of_newer_ones(
+    alice: Caller, eve: Caller, victor: Caller, world: World, conn: Connection
+) -> None:
+    world.project("apollo", mode="private")
+    log = Log(conn)
+    log.add(project="default", by=Author("Eve", eve.id))
+    log.add(project="apollo", by=Author("Alice", alice.id))
+    log.add(by=Author("Alice", alice.id))
+    conn.execute("SELECT count_events(100000)")
+    assert [entry["name"] for entry in victor.get(CREATORS).json] == ["Eve"]
+    log.add(project="default", by=Author("Victor", victor.id))
+    assert [entry["name"] for entry in victor.get(CREATORS).json] == ["Eve", "Victor"]
+    assert [entry["name"] for entry in alice.get(CREATORS).json] == ["Alice", "Eve", "Victor"]
