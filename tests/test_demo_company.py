@@ -176,7 +176,8 @@ def test_every_event_is_of_a_known_type_and_nothing_is_of_the_future(read: Read)
     assert {row["type"] for row in read("SELECT DISTINCT type FROM events")} <= TYPES
     columns = read(
         "SELECT table_name, column_name FROM information_schema.columns"
-        " WHERE table_schema = 'public' AND data_type = 'timestamp with time zone' AND column_name NOT IN ('expires_at', 'seen_at')"
+        " WHERE table_schema = 'public' AND data_type = 'timestamp with time zone'"
+        " AND column_name NOT IN ('expires_at', 'seen_at', 'noted_at')"
     )
     # What was there before the company was made a moment ago.
     older = {"users": "username = 'admin'", "api_keys": "kind = 'admin'", "events": "type IN ('user-created', 'api-token-created')"}
