@@ -10,57 +10,69 @@ from sql import projects
 
 # Our choice: a flag counts in the project in which it is now, and with the lifetime that its type has now. A flag that is marked stale is
 # not potentially stale, however old it is.
-# was_stale, was_archived: the weeks at whose ends the flag was; null: it never was. born: the first week at whose end it was there; old:
-# the first at whose end it was older than its lifetime.
+# born, archived, stale, old: the first week at whose end it was there, is archived since, is marked stale since, is older than its
+# lifetime; the number of weeks: not in any of them. was_stale, was_archived: the weeks of such states that have ended; null: it has none.
 FLAGS: LiteralString = """
-    , states AS (
+    , past_states AS (
         SELECT flag_id,
-               range_agg(held) FILTER (WHERE state = 'stale') AS was_stale,
-               range_agg(held) FILTER (WHERE state = 'archived') AS was_archived
+               coalesce(range_agg(held) FILTER (WHERE state = 'stale'), '{}') AS was_stale,
+               coalesce(range_agg(held) FILTER (WHERE state = 'archived'), '{}') AS was_archived
           FROM bounds
          CROSS JOIN LATERAL (
-            SELECT flag_id, state,
-                   int4range(width_bucket(started_at, after_ends), coalesce(width_bucket(ended_at, after_ends), number)) AS held
-              FROM flag_states
+            SELECT flag_id, state, int4range(width_bucket(started_at, after_ends), width_bucket(ended_at, after_ends)) AS held
+              FROM past_flag_states
              WHERE started_at <= last_end
-               AND (ended_at IS NULL OR ended_at > first_end)) AS held_states
+               AND ended_at > first_end) AS held_states
          GROUP BY flag_id
     ),
-    flag_weeks AS (
+    flag_weeks AS MATERIALIZED (
         SELECT flags.project_id,
+               number,
                width_bucket(flags.created_at, after_ends) AS born,
+               coalesce(width_bucket(archived_at, after_ends), number) AS archived,
+               coalesce(width_bucket(stale_since, after_ends), number) AS stale,
                coalesce(width_bucket(flags.created_at + make_interval(hours => 24 * lifetime_days), ends), number) AS old,
-               states.flag_id IS NOT NULL AS has_states,
                was_stale,
-               was_archived,
-               number
+               was_archived
           FROM bounds
          CROSS JOIN flags
           JOIN flag_types ON flag_types.id = flags.type
-          LEFT JOIN states ON states.flag_id = flags.id
+          LEFT JOIN past_states ON past_states.flag_id = flags.id
          WHERE flags.created_at <= last_end
+           AND (archived_at IS NULL OR archived_at > first_end OR was_archived IS NOT NULL)
     ),
-    -- Of flags that never were stale or archived, which are most: a number each, no sets of weeks.
+    -- Of flags without a state that has ended, which are most: the weeks of each kind follow each other, so that two numbers tell them.
+    spans AS (
+        SELECT project_id, number, born, archived,
+               greatest(born, stale) AS stale, greatest(born, old) AS old, least(archived, stale) AS old_until
+          FROM flag_weeks
+         WHERE was_stale IS NULL
+           AND born < archived
+    ),
     plain_changes AS (
-        SELECT project_id, born AS week, 1 AS total, 0 AS stale, (old <= born)::integer AS old
-          FROM flag_weeks
-         WHERE NOT has_states
+        SELECT project_id, born AS week, 1 AS total, 0 AS stale, 0 AS old FROM spans
      UNION ALL
-        SELECT project_id, old, 0, 0, 1
-          FROM flag_weeks
-         WHERE NOT has_states
-           AND old > born
-           AND old < number
+        SELECT project_id, archived, -1, 0, 0 FROM spans WHERE archived < number
+     UNION ALL
+        SELECT project_id, stale, 0, 1, 0 FROM spans WHERE stale < archived
+     UNION ALL
+        SELECT project_id, archived, 0, -1, 0 FROM spans WHERE stale < archived AND archived < number
+     UNION ALL
+        SELECT project_id, old, 0, 0, 1 FROM spans WHERE old < old_until
+     UNION ALL
+        SELECT project_id, old_until, 0, 0, -1 FROM spans WHERE old < old_until AND old_until < number
     ),
     live_weeks AS MATERIALIZED (
         SELECT project_id,
                live,
-               live * coalesce(was_stale, '{}') AS stale,
-               live * int4multirange(int4range(least(old, number), number)) - coalesce(was_stale, '{}') AS old
+               live * all_stale AS stale,
+               live * int4multirange(int4range(least(old, number), number)) - all_stale AS old
           FROM flag_weeks
          CROSS JOIN LATERAL (
-            SELECT int4multirange(int4range(born, number)) - coalesce(was_archived, '{}') AS live) AS not_archived
-         WHERE has_states
+            SELECT int4multirange(int4range(born, archived)) - was_archived AS live,
+                   was_stale + int4multirange(int4range(stale, number)) AS all_stale) AS states
+         WHERE was_stale IS NOT NULL
+           AND born < archived
     ),
     changes AS (
         SELECT project_id, week, sum(total)::integer AS total, sum(stale)::integer AS stale, sum(old)::integer AS old
