@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from bench import changes, client, floor, logins, memory, shapes, sizes, writers
+from bench import changes, client, floor, logins, memory, shapes, sizes, steps, writers
 from bench.fill import Filled, copy_of, drop
 from bench.floor import TRIVIAL, Floor
 from bench.logins import Logins
@@ -13,6 +13,7 @@ from bench.plan import Plan
 from bench.service import started
 from bench.shapes import HEALTH, Request, Shape
 from bench.sizes import Size
+from bench.steps import Step
 from bench.table import Table
 from bench.writers import Writers
 from sql import connect, value
@@ -74,6 +75,7 @@ class Measured:
     logins: Logins | None = None
     memory: Memory | None = None
     writers: list[Writers] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
 
     def find(self, name: str, caller: str = "admin") -> Figure | None:
         """The figure of a request."""
@@ -138,7 +140,7 @@ def reads(port: int, url: str, inside: floor.Service, asked: Iterable[Shape], se
 
 
 def measure_reference(found: Measured, filled: Filled, plan: Plan, server: str, users: int) -> None:
-    """What is looked at in one database alone: logins, memory, writers."""
+    """What is looked at in one database alone: logins, memory, steps of scaling, writers."""
     one_flag = next(shape for shape in shapes.searches(filled.facts, filled.events) if shape.name.startswith("one flag"))
     # A login takes a quarter of a second and more.
     seconds = max(5, plan.seconds * 8)
@@ -151,6 +153,11 @@ def measure_reference(found: Measured, filled: Filled, plan: Plan, server: str, 
         with started(filled.url) as service:
             found.memory = memory.measure(service, mixed, plan.load_minutes)
         print(f"memory: {found.memory.idle:.0f} MB idle, {found.memory.after:.0f} MB after {plan.load_minutes:g} minutes of load")
+    if "steps" in plan.parts:
+        print("\nrequests a second at 8 connections:")
+        for step in steps.measure(filled.url, filled.facts, filled.events, plan.seconds):
+            found.steps.append(step)
+            print(f"{step.name:42} {', '.join(f'{name}: {rate or 0:,.0f}' for name, rate in step.rates.items())}", flush=True)
     if "writers" in plan.parts:
         url = copy_of(server, filled, "bench_writers")
         found.writers = writers.measure(url, max(1, round(plan.seconds * 4)))

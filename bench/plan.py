@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-PARTS = ("searches", "projects", "insights", "changes", "logins", "writers", "memory", "sizes")
+PARTS = ("searches", "projects", "insights", "changes", "logins", "writers", "memory", "sizes", "steps")
 # The numbers of events of each scale.
 SCALES = {"small": (10_000, 100_000), "usual": (10_000, 1_000_000), "full": (10_000, 1_000_000, 10_000_000)}
 # The size at which most targets are set.

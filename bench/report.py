@@ -82,6 +82,7 @@ def sections(found: Sequence[Measured], machine: Mapping[str, str], drawn: Seque
         yield from writers(it)
         yield from logins(it)
         yield from memory(it)
+        yield from steps(it)
 
 
 HEAD = ("Request", "Caller", "p50 ms", "p95 ms", "/s at 8", "floor ms", "floor /s", "of the floor", "statements", "kB")
@@ -143,6 +144,14 @@ def memory(it: Measured) -> Iterator[str]:
         lines.append(("of which master; workers", f"{it.memory.master:.0f}; {workers}"))
         lines.append(("requests a second of that load", it.memory.rate))
         yield markdown(("", ""), lines)
+
+
+def steps(it: Measured) -> Iterator[str]:
+    """What each step of docs/scaling.md carries."""
+    if it.steps:
+        yield f"### Steps of scaling, {it.events:,} events\n"
+        yield "Requests a second over 8 connections in all; the load, the services and PostgreSQL share the machine's cores.\n"
+        yield markdown(("", *it.steps[0].rates), [(step.name, *step.rates.values()) for step in it.steps])
 
 
 def plain(text: str) -> str:

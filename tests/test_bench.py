@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from flask import Flask
 
-from bench import fill, plan, report, shapes
+from bench import fill, plan, report, shapes, steps
 from bench.client import percentile, script
 from bench.company import ABSENT_WORD, COMMON_WORD, RARE_WORD
 from bench.fill import Filled
@@ -59,6 +59,11 @@ def test_every_shape_is_answered_to_each_of_its_callers(service: Flask, filled: 
             if caller == "admin" and response.json.get("events") == []:
                 empty.append(shape.name)
     assert empty == ["project + creator that never met", "a word in none"]
+
+
+def test_steps_of_scaling_are_asked_for_what_there_is(service: Flask, filled: Filled):
+    for request in steps.requests(filled.facts, EVENTS).values():
+        assert service.test_client().get(request.path, headers=request.headers).status_code == 200
 
 
 def test_member_sees_his_private_project_and_none_of_the_others(service: Flask, filled: Filled):
