@@ -1,13 +1,15 @@
 """The kept totals of the event log: whatever is counted when, a search says what a count of the events says, and shows the same page."""
 
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from random import Random
-from typing import Any
+from typing import Any, LiteralString
 
 import pytest
 
 from sql import Connection, connect, rows, value
+from tests.service import wait_until
 from tests.test_search_events import PATH, page
 from tests.world import Caller, World
 
@@ -328,6 +330,23 @@ def test_who_counts_and_then_undoes_it_has_counted_nothing(writers: list[Connect
     add(other, 1024)
     assert seen(conn) == 1024
     assert_right(conn)
+
+
+@pytest.mark.parametrize(
+    "change", ["DELETE FROM events WHERE id = 5", "UPDATE events SET project = 'other' WHERE id = 5", "TRUNCATE events"]
+)
+def test_an_event_that_changes_while_it_is_counted_is_counted_right(writers: list[Connection], change: LiteralString) -> None:
+    conn, other, reader = writers
+    add(conn, 10, project="default")
+    conn.execute("BEGIN")
+    assert count(conn) == 10
+    with ThreadPoolExecutor(1) as pool:
+        changed = pool.submit(other.execute, change)
+        wait_until(lambda: changed.done() or value(reader, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 1, "it waited")
+        conn.execute("COMMIT")
+        changed.result()
+    seen(reader)
+    assert_right(reader)
 
 
 def test_a_transaction_that_sees_an_older_state_counts_nothing(writers: list[Connection]) -> None:
