@@ -39,7 +39,7 @@ FLAGS: LiteralString = """
           JOIN flag_types ON flag_types.id = flags.type
           LEFT JOIN past_states ON past_states.flag_id = flags.id
          WHERE flags.created_at <= last_end
-           AND (archived_at IS NULL OR archived_at > first_end OR was_archived IS NOT NULL)
+           AND (archived_at IS NULL OR archived_at > first_end)
     ),
     -- Of flags without a state that has ended, which are most: the weeks of each kind follow each other, so that two numbers tell them.
     spans AS (
@@ -66,7 +66,7 @@ FLAGS: LiteralString = """
         SELECT project_id,
                live,
                live * all_stale AS stale,
-               live * int4multirange(int4range(least(old, number), number)) - all_stale AS old
+               live * int4multirange(int4range(old, number)) - all_stale AS old
           FROM flag_weeks
          CROSS JOIN LATERAL (
             SELECT int4multirange(int4range(born, archived)) - was_archived AS live,
