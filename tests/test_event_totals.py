@@ -15,7 +15,7 @@ from tests.world import Caller, World
 
 ADD = """
     INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data)
-    SELECT coalesce(%(at)s, now()), %(type)s, 'somebody', %(creator)s, %(environment)s, %(project)s, %(feature)s, '{}'
+    SELECT coalesce(%(at)s, now()), %(type)s, 'somebody', %(creator)s, %(environment)s, %(project)s, %(feature)s, %(data)s
       FROM generate_series(1, %(times)s)
  RETURNING id
 """
@@ -26,7 +26,7 @@ NOW = datetime.now(UTC)
 
 def add(conn: Connection, times: int = 1, at: datetime | None = None, **fields: Any) -> list[int]:
     """Write events that are all alike; their ids."""
-    said = {"type": "feature-created", "creator": None, "environment": None, "project": None, "feature": None}
+    said = {"type": "feature-created", "creator": None, "environment": None, "project": None, "feature": None, "data": "{}"}
     return [row["id"] for row in rows(conn, ADD, said | {"times": times, "at": at} | fields)]
 
 
@@ -98,6 +98,8 @@ class Past:
                 "type": choice(["feature-created", "feature-archived", "user-created"]),
                 "creator": choice([None, 1, 2, 3]),
                 "environment": choice([None, "development", "production"]),
+                "feature": choice([None, "left", "right"]),
+                "data": choice(["{}", '{"word": "Zebra"}']),
             }
             (event_id,) = add(self.conn, **event)
             self.events[event_id] = event
@@ -124,12 +126,15 @@ class Past:
             ("project", [*self.projects, "gone", "nowhere"]),
             ("type", ["feature-created", "feature-archived", "user-created", "user-deleted"]),
             ("createdBy", ["1", "2", "3", "4"]),
+            ("feature", ["left", "right", "middle"]),
         ):
-            if self.random.random() < 0.5:
+            if self.random.random() < (0.2 if name == "feature" else 0.5):
                 words[name] = "IS_ANY_OF:" + ",".join(self.random.sample(values, self.random.choice([1, 1, 2, 3])))
         for name in ("from", "to"):
             if self.random.random() < 0.3:
                 words[name] = f"IS:{NOW.date() - timedelta(days=self.random.choice([0, 1, 2, 40, 100, 400, 800, 5000]))}"
+        if self.random.random() < 0.1:
+            words["query"] = "zebra"
         return words | {"limit": self.random.choice([1, 5, 50]), "offset": self.random.choice([0, 0, 3, 40, 1001, 1100])}
 
     def answer(self, words: Mapping[str, Any], visible: set[str] | None) -> tuple[list[int], int]:
@@ -137,12 +142,15 @@ class Past:
 
         def fits(event: Mapping[str, Any]) -> bool:
             day = event["at"].date().isoformat()
-            said = {name: words[name].removeprefix("IS_ANY_OF:").split(",") for name in ("project", "type", "createdBy") if name in words}
+            of = ("project", "type", "createdBy", "feature")
+            said = {name: words[name].removeprefix("IS_ANY_OF:").split(",") for name in of if name in words}
             return (
                 (visible is None or event["project"] in visible)
                 and ("project" not in said or event["project"] in said["project"])
                 and ("type" not in said or event["type"] in said["type"])
                 and ("createdBy" not in said or str(event["creator"]) in said["createdBy"])
+                and ("feature" not in said or event["feature"] in said["feature"])
+                and ("query" not in words or "Zebra" in event["data"])
                 and ("from" not in words or day >= words["from"][3:])
                 and ("to" not in words or day <= words["to"][3:])
             )
