@@ -562,6 +562,154 @@ CREATE TABLE usage_metrics (
 );
 CREATE INDEX usage_metrics_flag_idx ON usage_metrics (flag_name, environment, hour);
 
+-- Finished weeks (Monday to Sunday, UTC) added up, for insights. No foreign key: who keeps a week would wait for him who deletes a project,
+-- and he for the lock. The hours go with the project, and the weeks with the hours.
+CREATE TABLE usage_weeks (
+    project_id    text NOT NULL,
+    monday        date NOT NULL,
+    yes           numeric NOT NULL,
+    no            numeric NOT NULL,
+    apps          integer NOT NULL,
+    flags         integer NOT NULL,
+    environments  integer NOT NULL,
+    CONSTRAINT usage_weeks_pkey PRIMARY KEY (monday, project_id)
+);
+
+-- The weeks that began before this Monday are in usage_weeks, exactly; of those from it on, nothing there counts.
+CREATE TABLE usage_weeks_kept (
+    before      date NOT NULL,
+    single_row  boolean NOT NULL DEFAULT true,
+    CONSTRAINT usage_weeks_kept_single_row PRIMARY KEY (single_row),
+    CONSTRAINT usage_weeks_kept_single_row_check CHECK (single_row)
+);
+INSERT INTO usage_weeks_kept (before) VALUES (date_trunc('week', now() AT TIME ZONE 'UTC'));
+ANALYZE usage_weeks_kept;
+
+-- A week of a project whose hours have changed.
+CREATE TYPE usage_week AS (
+    project_id  text,
+    monday      date
+);
+
+-- Any number will do for the lock, as long as all ask for the same one. It is released with the transaction, after its commit can be seen.
+CREATE FUNCTION lock_usage_weeks() RETURNS void LANGUAGE sql AS 'SELECT pg_advisory_xact_lock(7225433)';
+
+-- Keep the weeks up to the last that ended an hour ago. The caller holds the lock. Project by project: no index begins with the hour.
+CREATE FUNCTION keep_usage_weeks() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    first  date := (SELECT before FROM usage_weeks_kept);
+    next   date := greatest(first, date_trunc('week', (clock_timestamp() - interval '1 hour') AT TIME ZONE 'UTC')::date);
+BEGIN
+    DELETE FROM usage_weeks WHERE monday >= first;
+    INSERT INTO usage_weeks
+    SELECT projects.id, sums.*
+      FROM projects
+     CROSS JOIN LATERAL (
+        SELECT date_trunc('week', hour AT TIME ZONE 'UTC')::date AS monday, sum(yes), sum(no),
+               count(DISTINCT app_name), count(DISTINCT flag_name), count(DISTINCT environment)
+          FROM usage_metrics
+         WHERE project_id = projects.id
+           AND hour >= first::timestamp AT TIME ZONE 'UTC'
+           AND hour < next::timestamp AT TIME ZONE 'UTC'
+         GROUP BY monday
+     ) AS sums;
+    UPDATE usage_weeks_kept SET before = next;
+END $$;
+
+-- Count changed weeks anew, those of them that are kept.
+CREATE FUNCTION recount_changed_weeks(changed usage_week[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    kept_before  date;
+BEGIN
+    PERFORM lock_usage_weeks();
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        -- Here we may not see what others have written by now. All will be kept anew; who has moved the Monday meanwhile makes us fail.
+        UPDATE usage_weeks_kept SET before = '-infinity';
+        RETURN;
+    END IF;
+    -- With the lock, each statement sees what the last who had it has written, also of these weeks' hours.
+    kept_before := (SELECT before FROM usage_weeks_kept);
+    INSERT INTO usage_weeks AS kept
+    SELECT project_id, monday, sums.*
+      FROM (SELECT DISTINCT project_id, monday FROM unnest(changed) WHERE monday < kept_before) AS weeks
+     CROSS JOIN LATERAL (
+        SELECT sum(yes), sum(no), count(DISTINCT app_name), count(DISTINCT flag_name), count(DISTINCT environment)
+          FROM usage_metrics
+         WHERE project_id = weeks.project_id
+           AND hour >= monday::timestamp AT TIME ZONE 'UTC'
+           AND hour < (monday + 7)::timestamp AT TIME ZONE 'UTC'
+        HAVING count(*) > 0
+     ) AS sums
+        ON CONFLICT (monday, project_id) DO UPDATE
+       SET yes = excluded.yes, no = excluded.no, apps = excluded.apps, flags = excluded.flags, environments = excluded.environments;
+    DELETE FROM usage_weeks
+     USING unnest(changed) AS gone
+     WHERE usage_weeks.project_id = gone.project_id
+       AND usage_weeks.monday = gone.monday
+       AND NOT EXISTS (SELECT FROM usage_metrics
+                        WHERE project_id = gone.project_id
+                          AND hour >= gone.monday::timestamp AT TIME ZONE 'UTC'
+                          AND hour < (gone.monday + 7)::timestamp AT TIME ZONE 'UTC');
+END $$;
+
+-- Who writes into a week that has ended takes the lock, kept or not, and then looks whether it is kept: so he who keeps it has either ended,
+-- and the week is counted anew, or cannot begin before this commit. Who wrote before the end of a week, without the lock, has committed
+-- an hour after it, when the week can be kept: no transaction runs for an hour.
+CREATE FUNCTION recount_changed_usage() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    running  timestamptz := date_trunc('week', clock_timestamp(), 'UTC');
+    changed  usage_week[] := '{}';
+BEGIN
+    IF TG_OP <> 'DELETE' THEN
+        changed := ARRAY(SELECT DISTINCT ROW(project_id, date_trunc('week', hour AT TIME ZONE 'UTC')::date)::usage_week
+                           FROM new_usage
+                          WHERE hour < running);
+    END IF;
+    IF TG_OP <> 'INSERT' THEN
+        changed := changed || ARRAY(SELECT DISTINCT ROW(project_id, date_trunc('week', hour AT TIME ZONE 'UTC')::date)::usage_week
+                                      FROM old_usage
+                                     WHERE hour < running);
+    END IF;
+    IF changed <> '{}' THEN
+        PERFORM recount_changed_weeks(changed);
+    END IF;
+    -- In other isolation levels a statement may not see all hours. Whose turn it is while another is at it leaves it to him.
+    IF TG_OP = 'INSERT'
+       AND (SELECT before + 7 <= (clock_timestamp() - interval '1 hour') AT TIME ZONE 'UTC' FROM usage_weeks_kept)
+       AND current_setting('transaction_isolation') = 'read committed'
+       AND pg_try_advisory_xact_lock(7225433) THEN
+        PERFORM keep_usage_weeks();
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER recount_inserted_usage AFTER INSERT ON usage_metrics
+    REFERENCING NEW TABLE AS new_usage
+    FOR EACH STATEMENT EXECUTE FUNCTION recount_changed_usage();
+CREATE TRIGGER recount_updated_usage AFTER UPDATE ON usage_metrics
+    REFERENCING OLD TABLE AS old_usage NEW TABLE AS new_usage
+    FOR EACH STATEMENT EXECUTE FUNCTION recount_changed_usage();
+CREATE TRIGGER recount_deleted_usage AFTER DELETE ON usage_metrics
+    REFERENCING OLD TABLE AS old_usage
+    FOR EACH STATEMENT EXECUTE FUNCTION recount_changed_usage();
+
+-- Nobody else has written usage who has not ended.
+CREATE FUNCTION forget_usage_weeks() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    TRUNCATE usage_weeks;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER forget_usage_weeks AFTER TRUNCATE ON usage_metrics
+    FOR EACH STATEMENT EXECUTE FUNCTION forget_usage_weeks();
+
+-- Count all finished weeks anew; how many there are of all projects. Only writers of finished weeks wait for it.
+CREATE FUNCTION recount_usage_weeks() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM lock_usage_weeks();
+    UPDATE usage_weeks_kept SET before = '-infinity';
+    PERFORM keep_usage_weeks();
+    RETURN (SELECT count(*) FROM usage_weeks);
+END $$;
+
 
 -- ---------------------------------------------------------------------------------------------------------------------------------
 -- The event log

@@ -65,31 +65,47 @@ USERS: LiteralString = """
     )
 """
 
+# Finished weeks are kept (schema.sql, usage_weeks); the others are counted from their hours, project by project, as the index has them.
 METRICS: LiteralString = """
-    , metrics_summary_trends AS (
+    , used AS (
+        SELECT (monday - (first_start AT TIME ZONE 'UTC')::date) / 7 AS place, project_id, yes, no, apps, flags, environments
+          FROM bounds
+         CROSS JOIN usage_weeks_kept
+          JOIN usage_weeks ON monday >= (first_start AT TIME ZONE 'UTC')::date
+                          AND monday <= (last_end AT TIME ZONE 'UTC')::date
+                          AND monday < before
+         WHERE project_id IN (SELECT id FROM seen_projects)
+     UNION ALL
+        SELECT place, seen_projects.id, yes, no, apps, flags, environments
+          FROM bounds
+         CROSS JOIN usage_weeks_kept
+         CROSS JOIN seen_projects
+         CROSS JOIN LATERAL (
+            SELECT width_bucket(hour, after_ends) AS place,
+                   sum(yes) AS yes,
+                   sum(no) AS no,
+                   count(DISTINCT app_name) AS apps,
+                   count(DISTINCT flag_name) AS flags,
+                   count(DISTINCT environment) AS environments
+              FROM usage_metrics
+             WHERE project_id = seen_projects.id
+               AND hour >= greatest(first_start, before::timestamp AT TIME ZONE 'UTC')
+               AND hour <= last_end
+             GROUP BY place
+         ) AS counted
+    ),
+    metrics_summary_trends AS (
         SELECT place,
                week,
                date,
                project_id AS project,
-               "totalRequests",
-               "totalYes",
-               "totalNo",
-               "totalApps",
-               "totalFlags",
-               "totalEnvironments"
-          FROM (SELECT width_bucket(hour, after_ends) AS place,
-                       project_id,
-                       sum(yes + no) AS "totalRequests",
-                       sum(yes) AS "totalYes",
-                       sum(no) AS "totalNo",
-                       count(DISTINCT app_name) AS "totalApps",
-                       count(DISTINCT flag_name) AS "totalFlags",
-                       count(DISTINCT environment) AS "totalEnvironments"
-                  FROM bounds
-                 CROSS JOIN usage_metrics
-                 WHERE hour BETWEEN first_start AND last_end
-                   AND project_id IN (SELECT id FROM seen_projects)
-                 GROUP BY project_id, place) AS used
+               yes + no AS "totalRequests",
+               yes AS "totalYes",
+               no AS "totalNo",
+               apps AS "totalApps",
+               flags AS "totalFlags",
+               environments AS "totalEnvironments"
+          FROM used
           JOIN weeks ON weeks.number = place
     )
 """
