@@ -1,8 +1,10 @@
 """The kept weeks of usage: whatever is written when, by whom, they say what a count of the hours says."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from random import Random
+from threading import Barrier
 from typing import Any
 
 import psycopg
@@ -163,6 +165,24 @@ def test_two_late_reports_of_a_week_are_both_in_it(writers: list[Connection]) ->
     usage.add(other, [report("p", LATE, app="b")])
     assert value(one, "SELECT apps FROM usage_weeks") == 2
     assert_right(one)
+
+
+def test_late_reports_at_once_are_all_in_their_week(writers: list[Connection]) -> None:
+    for conn in writers:
+        conn.execute("SET lock_timeout = 0")
+
+    both = Barrier(2)
+
+    def write(conn: Connection, name: str) -> None:
+        for number in range(100):
+            both.wait(20)
+            usage.add(conn, [report("p", LATE - timedelta(days=7 * number), app=name)])
+
+    with ThreadPoolExecutor() as threads:
+        for done in [threads.submit(write, conn, name) for conn, name in zip(writers, "ab", strict=True)]:
+            done.result()
+    assert rows(writers[0], "SELECT DISTINCT apps FROM usage_weeks") == [{"apps": 2}]
+    assert_right(writers[0])
 
 
 def test_a_week_is_not_kept_while_somebody_writes_into_it(writers: list[Connection]) -> None:
