@@ -40,11 +40,13 @@ class Listener(Connection[DictRow]):
     """A connection that writes down what is asked of it."""
 
     heard: list[Statement]
+    prepares: bool
 
     def execute(self, query: Any, params: Any = None, **kwargs: Any) -> Any:
         """Write it down, and ask."""
         text = query if isinstance(query, str) else query.as_string(self)
         self.heard.append((text, dict(params or {})))
+        self.prepares = self.prepares and kwargs.get("prepare") is not False
         return super().execute(cast(LiteralString, query), params, **kwargs)
 
 
@@ -55,15 +57,20 @@ class Service:
         self.app: Flask = create_app({"DATABASE_URL": url})
         options: Any = connect_options(url)
         self.conn = Listener.connect(url, **options)
-        self.conn.heard = []
+        self.conn.heard, self.conn.prepares = [], True
 
     def statements(self, request: Request) -> list[Statement]:
         """Those of the second time: the first one marks its caller as seen."""
         with self.app.app_context(), database().pinned(self.conn), contextlib.redirect_stdout(io.StringIO()):
             for _ in range(2):
-                self.conn.heard.clear()
+                self.conn.heard, self.conn.prepares = [], True
                 self.app.test_client().open(request.path, method=request.method, headers=request.headers, data=request.body)
         return list(self.conn.heard)
+
+    @property
+    def prepares(self) -> bool:
+        """Whether each of them was to be planned once for all values."""
+        return self.conn.prepares
 
     def close(self) -> None:
         """Hang up."""
@@ -111,7 +118,14 @@ def session_options(url: str) -> str:
 
 
 def pgbench(
-    url: str, scripts: Sequence[str], variables: Mapping[str, str], *, clients: int, each: int | None = None, seconds: int | None = None
+    url: str,
+    scripts: Sequence[str],
+    variables: Mapping[str, str],
+    *,
+    clients: int,
+    each: int | None = None,
+    seconds: int | None = None,
+    prepares: bool = True,
 ) -> tuple[float, float] | None:
     """Mean latency in milliseconds and rounds a second, over so many rounds of each client, or so long; None: it cannot be done here."""
     command = program("pgbench")
@@ -125,7 +139,19 @@ def pgbench(
             files += ["-f", str(path)]
         length = ["-T", str(seconds)] if seconds else ["-t", str(each)]
         given = [part for name, value in variables.items() for part in ("-D", f"{name}={value}")]
-        arguments = ["-n", "-M", "prepared", "-c", str(clients), "-j", str(min(2, clients)), *length, *files, *given, url]
+        arguments = [
+            "-n",
+            "-M",
+            "prepared" if prepares else "extended",
+            "-c",
+            str(clients),
+            "-j",
+            str(min(2, clients)),
+            *length,
+            *files,
+            *given,
+            url,
+        ]
         environment = os.environ | {"PGOPTIONS": session_options(url)}
         done = subprocess.run([command, *arguments], env=environment, capture_output=True, text=True, timeout=600)
     latency = re.search(r"latency average = ([\d.]+) ms", done.stdout)
@@ -135,15 +161,18 @@ def pgbench(
     return float(latency[1]), float(rate[1])
 
 
-def floor(url: str, statements: Sequence[Statement], seconds: float, expected: float) -> Floor:
-    """The floor of these statements. seconds: how long each figure may take; expected: how long a round takes about, in milliseconds."""
+def floor(url: str, statements: Sequence[Statement], seconds: float, expected: float, *, prepares: bool = True) -> Floor:
+    """The floor of these statements. seconds: how long each figure may take; expected: how long a round takes about, in milliseconds.
+
+    prepares: whether they are prepared, as the service prepares them.
+    """
     text, variables = as_script(statements)
     rounds = int(min(20_000, max(3, seconds * 1000 / expected)))
-    alone = pgbench(url, [text], variables, clients=1, each=rounds)
+    alone = pgbench(url, [text], variables, clients=1, each=rounds, prepares=prepares)
     if alone is None:
         return Floor(None, None)
     rounds = int(min(20_000, max(2, seconds * 1000 / max(alone[0], 0.02) / CONNECTIONS * 2)))
-    full = pgbench(url, [text], variables, clients=CONNECTIONS, each=rounds)
+    full = pgbench(url, [text], variables, clients=CONNECTIONS, each=rounds, prepares=prepares)
     return Floor(alone[0], full and full[1])
 
 

@@ -133,7 +133,7 @@ def reads(port: int, url: str, inside: floor.Service, asked: Iterable[Shape], se
                 rate = client.rate(port, request, max(seconds, min(10, 4 * alone.p50 / 1000)))
                 heard = inside.statements(request)
                 statements = len(heard)
-                below = floor.floor(url, heard, seconds, alone.p50)
+                below = floor.floor(url, heard, seconds, alone.p50, prepares=inside.prepares)
             yield Figure(
                 shape.name, shape.group, caller, alone.p50, alone.p95, alone.requests, alone.size, alone.status, rate, below, statements
             )

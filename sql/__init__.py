@@ -155,9 +155,9 @@ def unindented(statement: LiteralString) -> LiteralString:
     return "\n".join(line.strip() for line in statement.splitlines())
 
 
-def one(conn: Connection, statement: LiteralString, params: Params | None = None) -> DictRow | None:
-    """The first row as a dict, or None."""
-    return conn.execute(unindented(statement), params).fetchone()
+def one(conn: Connection, statement: LiteralString, params: Params | None = None, *, prepare: bool | None = None) -> DictRow | None:
+    """The first row as a dict, or None. prepare=False: it is planned for these very values each time."""
+    return conn.execute(unindented(statement), params, prepare=prepare).fetchone()
 
 
 def rows(conn: Connection, statement: LiteralString, params: Params | None = None) -> list[DictRow]:
@@ -165,9 +165,9 @@ def rows(conn: Connection, statement: LiteralString, params: Params | None = Non
     return conn.execute(unindented(statement), params).fetchall()
 
 
-def value(conn: Connection, statement: LiteralString, params: Params | None = None) -> Any:
-    """The first column of the first row, or None."""
-    row = one(conn, statement, params)
+def value(conn: Connection, statement: LiteralString, params: Params | None = None, *, prepare: bool | None = None) -> Any:
+    """The first column of the first row, or None. prepare: as of one()."""
+    row = one(conn, statement, params, prepare=prepare)
     return None if row is None else next(iter(row.values()))
 
 

@@ -11,7 +11,16 @@ from sql.events import FILTERS, RECORD
 WALK_AT_MOST = 1000
 # What event_totals are kept of: in the filters' words, one value or several.
 COUNTED = (("project", "projects"), ("type", "types"), ("creator", "creators"))
-NOT_OF_FLAGS = {name for names in COUNTED for name in names}
+# Beside a flag. Its events are few: IS TRUE keeps the planner from looking for millions of the same type or project as well,
+# and IN makes a table of the values once.
+BESIDE_FLAGS: dict[str, LiteralString] = {
+    "project": "(project = %(project)s) IS TRUE",
+    "projects": "(project IN (SELECT unnest(%(projects)s::text[]))) IS TRUE",
+    "type": "(type = %(type)s) IS TRUE",
+    "types": "(type IN (SELECT unnest(%(types)s::text[]))) IS TRUE",
+    "creator": "(created_by_user_id = %(creator)s) IS TRUE",
+    "creators": "(created_by_user_id IN (SELECT unnest(%(creators)s::bigint[]))) IS TRUE",
+}
 UNBOUNDED = {"first_day": date.min, "last_day": date.max}
 
 # How many of a year's and of a month's events are of the days asked for.
@@ -79,6 +88,21 @@ NEWEST: LiteralString = """
          ORDER BY created_at DESC, id DESC
          LIMIT %(limit)s
         OFFSET %(offset)s
+    )
+"""
+
+# Events of a flag are found in their index alone, whatever else is asked of them, and only those of the page are read: a plan that is made
+# for any flag knows neither how many events it has nor how many of them match.
+NEWEST_OF_FLAGS: LiteralString = """
+    , page AS (
+        SELECT events.*
+          FROM (SELECT id
+                  FROM events
+                 WHERE {conditions}
+                 ORDER BY created_at DESC, id DESC
+                 LIMIT %(limit)s
+                OFFSET %(offset)s) AS places
+          JOIN events USING (id)
     )
 """
 
@@ -219,7 +243,7 @@ def search(conn: Connection, filters: Mapping[str, Any], visible: Collection[str
     Filters: keys of FILTERS, and pattern for payload and text. visible: the projects whose events the caller may see; None: he sees all.
     """
     asked = of_visible(filters, visible)
-    form = COUNTED_NOW + NEWEST
+    form = COUNTED_NOW + (NEWEST_OF_FLAGS if is_of_flags(asked) else NEWEST)
     if is_counted(asked):
         form = KEPT + (NEWEST if is_in_order(asked) and offset <= WALK_AT_MOST else NEWEST_BY_DAY)
     return value(conn, statement(form + FOUND, asked), parameters(asked) | {"limit": limit, "offset": offset})
@@ -231,13 +255,15 @@ def search_from_id(
     """{"version": 1, "events": [...], "totalEvents": n} as JSON text: from the event first_id to older ones; None: from the newest."""
     asked = of_visible(filters, visible)
     form = (KEPT if is_counted(asked) else COUNTED_NOW) + FROM_ID + FOUND_FROM_ID
-    return value(conn, statement(form, asked), parameters(asked) | {"limit": limit, "first_id": first_id})
+    # Whether to walk the ids or to sort the matches depends on how many there are: a plan for any values would be wrong by seconds.
+    return value(conn, statement(form, asked), parameters(asked) | {"limit": limit, "first_id": first_id}, prepare=False)
 
 
 def of_flag(conn: Connection, flag: str, visible: Collection[str] | None) -> str:
     """{"version": 1, "toggleName": flag, "events": the newest 100, "totalEvents": n} as JSON text; of no flag, there are none."""
     asked = of_visible({"feature": flag}, visible)
-    return value(conn, statement(COUNTED_NOW + NEWEST + FOUND_OF_FLAG, asked), parameters(asked) | {"limit": OF_FLAG_MOST, "offset": 0})
+    form = COUNTED_NOW + NEWEST_OF_FLAGS + FOUND_OF_FLAG
+    return value(conn, statement(form, asked), parameters(asked) | {"limit": OF_FLAG_MOST, "offset": 0})
 
 
 def creators(conn: Connection, visible: Collection[str] | None) -> str:
@@ -263,7 +289,12 @@ def given(filters: Mapping[str, Any], one: str, many: str) -> list[Any] | None:
 
 def is_counted(filters: Mapping[str, Any]) -> bool:
     """Whether the totals tell how many events match: not those of words, and not those of flags, which are few and have an index."""
-    return not filters.keys() & {"pattern", "feature", "features"}
+    return "pattern" not in filters and not is_of_flags(filters)
+
+
+def is_of_flags(filters: Mapping[str, Any]) -> bool:
+    """Whether events of certain flags are asked for."""
+    return bool(filters.keys() & {"feature", "features"})
 
 
 def is_in_order(filters: Mapping[str, Any]) -> bool:
@@ -281,11 +312,10 @@ def parameters(filters: Mapping[str, Any]) -> dict[str, Any]:
 def statement(form: LiteralString, filters: Mapping[str, Any]) -> LiteralString:
     """A search statement with the conditions that are asked for: constant fragments, chosen by key."""
     conditions: LiteralString = "true"
-    is_of_flags = bool(filters.keys() & {"feature", "features"})
-    for key, fragment in FILTERS.items():
+    fragments = FILTERS | BESIDE_FLAGS if is_of_flags(filters) else FILTERS
+    for key, fragment in fragments.items():
         if key in filters:
-            # The events of a flag are few. IS TRUE keeps the planner from looking for millions of the same type or project as well.
-            conditions += " AND (" + fragment + ") IS TRUE" if is_of_flags and key in NOT_OF_FLAGS else " AND " + fragment
+            conditions += " AND " + fragment
     is_range = bool(filters.keys() & UNBOUNDED.keys())
     return form.format(
         conditions=conditions,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
-from sql import Connection, access, project_access, project_overview, unindented, value
+from sql import Connection, access, event_search, project_access, project_overview, rows, unindented, value
 
 ASK: dict[str, Callable[[Connection, str], object]] = {
     "overview": lambda conn, project: project_overview.get(conn, project, None),
@@ -42,6 +42,15 @@ def test_a_plan_is_kept_even_when_one_for_this_project_alone_would_be_cheaper(co
     finally:
         conn.prepare_threshold = threshold
     assert kept == dict.fromkeys(ASK, 2)
+
+
+def test_a_listing_by_id_is_planned_for_its_very_values(conn: Connection) -> None:
+    threshold, conn.prepare_threshold = conn.prepare_threshold, 0
+    try:
+        event_search.search_from_id(conn, {"type": "feature-created"}, None, limit=50, first_id=None)
+    finally:
+        conn.prepare_threshold = threshold
+    assert not [row for row in rows(conn, "SELECT statement FROM pg_prepared_statements") if "totalEvents" in row["statement"]]
 
 
 def test_psycopg_remembers_where_the_parameters_of_what_every_request_asks_are() -> None:
