@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from datetime import date
+from math import prod
 from typing import Any, LiteralString
 
 from sql import Connection, value
@@ -9,6 +10,9 @@ from sql.events import FILTERS, RECORD
 
 # A page is reached by an index alone up to here; what is further back is looked up by its day.
 WALK_AT_MOST = 1000
+# Each combination of what is asked for has a total of its own. So many are looked up in a quarter of a second; a query string can ask for
+# hundreds of millions, which nothing but a look at the events can answer.
+MOST_KEYS = 50_000
 # What event_totals are kept of: in the filters' words, one value or several.
 COUNTED = (("project", "projects"), ("type", "types"), ("creator", "creators"))
 # Beside a flag. Its events are few: IS TRUE keeps the planner from looking for millions of the same type or project as well,
@@ -288,8 +292,9 @@ def given(filters: Mapping[str, Any], one: str, many: str) -> list[Any] | None:
 
 
 def is_counted(filters: Mapping[str, Any]) -> bool:
-    """Whether the totals tell how many events match: not those of words, and not those of flags, which are few and have an index."""
-    return "pattern" not in filters and not is_of_flags(filters)
+    """Whether the totals tell how many events match: not those of words, of flags, which are few and have an index, and of too much."""
+    keys = prod(len(values) for one, many in COUNTED if (values := given(filters, one, many)) is not None)
+    return keys <= MOST_KEYS and "pattern" not in filters and not is_of_flags(filters)
 
 
 def is_of_flags(filters: Mapping[str, Any]) -> bool:

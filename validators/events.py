@@ -115,7 +115,7 @@ class EventLines(EventFilters):
 
 
 def filters(asked: dict[str, Any]) -> dict[str, Any]:
-    """The filters of sql/events.py for what was asked for, and the rest of it as it is. One value is named in the singular."""
+    """The filters of sql/events.py for what was asked for, no value twice and one in the singular, and the rest of it as it is."""
     found = dict(asked)
     for name, one, many in (
         ("feature", "feature", "features"),
@@ -124,7 +124,7 @@ def filters(asked: dict[str, Any]) -> dict[str, Any]:
         ("createdBy", "creator", "creators"),
     ):
         if name in found:
-            values = found.pop(name)
+            values = list(dict.fromkeys(found.pop(name)))
             found |= {one: values[0]} if len(values) == 1 else {many: values}
     for name, filter in (("from_", "first_day"), ("to", "last_day")):
         if name in found:
