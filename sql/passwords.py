@@ -5,7 +5,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 import bcrypt
@@ -77,7 +77,9 @@ def yield_to_others() -> None:
     """Let other threads go before this one: a hash takes as long as hundreds of other requests."""
     # Elsewhere a priority is that of the whole process.
     if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        # Where a sandbox forbids it, as systemd's SystemCallFilter=~@resources does, people still log in.
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 def cost_of(kept: str) -> int:

@@ -197,6 +197,16 @@ def test_a_thread_that_hashes_yields_to_all_others():
     assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == os.getpriority(os.PRIO_PROCESS, os.getpid()) < passwords.NICENESS
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no priority of its own")
+def test_where_no_thread_may_yield_passwords_are_hashed_all_the_same(monkeypatch):
+    def forbidden(*_: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "setpriority", forbidden)
+    hasher = passwords.Passwords(rounds=4, queue=2)
+    assert hasher.matches("a password", hasher.hash("a password"))
+
+
 def test_a_crowd_before_the_hasher_is_sent_away_and_nothing_is_counted(app, world, stranger, conn):
     ada(world)
     secret, disabled = invitation(world), invitation(world, enabled=False)
