@@ -185,6 +185,33 @@ def test_late_reports_at_once_are_all_in_their_week(writers: list[Connection]) -
     assert_right(writers[0])
 
 
+def test_who_reports_the_same_hours_in_another_order_waits_and_does_not_fail(writers: list[Connection]) -> None:
+    for conn in writers:
+        conn.execute("SET lock_timeout = 0")
+    late = [report("p", LATE - timedelta(days=days)) for days in range(8)]
+    running = [report("p", datetime.now(UTC) + timedelta(hours=2), flag=flag) for flag in "abcd"]
+    both = Barrier(2)
+
+    def write(conn: Connection, reports: list[dict[str, Any]]) -> None:
+        for _ in range(20):
+            both.wait(20)
+            usage.add(conn, reports)
+
+    orders = (late + running, running[::-1] + late[::-1])
+    with ThreadPoolExecutor() as threads:
+        for done in [threads.submit(write, conn, order) for conn, order in zip(writers, orders, strict=True)]:
+            done.result()
+    assert rows(writers[0], "SELECT DISTINCT yes FROM usage_metrics") == [{"yes": 40}]
+    assert_right(writers[0])
+
+
+def test_reports_of_one_hour_that_come_together_are_added_up(conn: Connection) -> None:
+    hour = TODAY - timedelta(days=20)
+    usage.add(conn, [report("default", hour + timedelta(minutes=minutes), yes=minutes) for minutes in (1, 20, 59)])
+    usage.add(conn, [])
+    assert rows(conn, "SELECT hour, yes, no FROM usage_metrics") == [{"hour": hour, "yes": 80, "no": 6}]
+
+
 def test_a_week_is_not_kept_while_somebody_writes_into_it(writers: list[Connection]) -> None:
     late, keeper = writers
     unkeep(late, 2)
