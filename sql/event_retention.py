@@ -19,6 +19,14 @@ FIRST_DAY = "SELECT (min(created_at) AT TIME ZONE 'UTC')::date FROM events"
 # other.
 TURN = "SELECT lock_event_totals()"
 
+# Who writes events leaves it to us to count them while we have the lock, which is nearly always.
+COUNT_NEWEST = """
+    SELECT count_events(16384)
+      FROM uncounted_ids
+     WHERE last_id = 9223372036854775807
+       AND noted_at < clock_timestamp() - interval '10 seconds'
+"""
+
 # From where the batch before ended: what it deleted still lies in the index, and is not to be passed again.
 DELETE = """
     WITH old AS MATERIALIZED (
@@ -54,6 +62,7 @@ class Prune:
     def delete_some(self, conn: Connection) -> int:
         """How many events were deleted in the caller's transaction, oldest first; 0: there are no more."""
         run(conn, TURN)
+        run(conn, COUNT_NEWEST)
         place = {"created_at": self.created_at or "-infinity", "id": self.id}
         last = one(conn, DELETE, {"first_day": self.first_day, "most": MOST_AT_ONCE, **place})
         if last is None:
