@@ -225,12 +225,16 @@ FOUND_OF_FLAG: LiteralString = """
 # One probe of an index for each user there ever was, instead of a look at every event.
 MADE_ANY: LiteralString = "EXISTS (SELECT FROM events WHERE created_by_user_id = users.id)"
 
-# The events of a user can be millions, and none of them in the projects that are asked about: the totals tell whether there are some.
+# The events of a user can be millions, and none of them in the projects that are asked about: the totals tell who made some in each.
+# Users times projects would be millions too; who made events in a project stands in its keys, which follow each other: digits are below n.
 MADE_VISIBLE: LiteralString = """
-    EXISTS (
-            SELECT FROM unnest(%(visible)s::text[]) AS seen
-              JOIN event_totals ON key = event_key(seen, NULL, users.id, NULL))
-        OR users.id IN (SELECT created_by_user_id FROM uncounted_events WHERE project = ANY(%(visible)s::text[]))
+    users.id IN (
+            SELECT (key::json ->> 2)::integer
+              FROM unnest(%(visible)s::text[]) AS seen
+             CROSS JOIN LATERAL (SELECT left(event_key(seen, NULL, NULL, NULL), -length('null, null]')) AS beginning) AS keys
+             CROSS JOIN LATERAL (SELECT key FROM event_totals WHERE key > beginning AND key < beginning || 'n' OFFSET 0) AS of_creators
+         UNION ALL
+            SELECT created_by_user_id FROM uncounted_events WHERE project = ANY(%(visible)s::text[]))
 """
 
 CREATORS: LiteralString = """
