@@ -1,10 +1,11 @@
 """What most requests ask of PostgreSQL is planned once a connection, and not at each request."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
-from sql import Connection, access, event_search, project_access, project_overview, rows, unindented, value
+from sql import Connection, access, event_search, insights, project_access, project_overview, rows, unindented, value
 
 ASK: dict[str, Callable[[Connection, str], object]] = {
     "overview": lambda conn, project: project_overview.get(conn, project, None),
@@ -55,3 +56,13 @@ def test_a_listing_by_id_is_planned_for_its_very_values(conn: Connection) -> Non
 
 def test_psycopg_remembers_where_the_parameters_of_what_every_request_asks_are() -> None:
     assert len(unindented(access.AUTHENTICATE)) <= MAX_CACHED_STATEMENT_LENGTH
+
+
+def test_insights_never_read_the_whole_log_however_little_the_planner_knows(conn: Connection) -> None:
+    conn.execute(UNEVEN)
+    conn.execute("INSERT INTO past_environment_types VALUES ('production', 'development', now() - interval '10 days')")
+    today = datetime.now(UTC).date()
+    days = {"first_day": today - timedelta(days=90), "last_day": today, "viewer": None}
+    plan = "\n".join(row["QUERY PLAN"] for row in rows(conn, "EXPLAIN " + insights.INSIGHTS, days))
+    assert "on events" in plan
+    assert "Seq Scan on events" not in plan
