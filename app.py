@@ -12,7 +12,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 import blueprints
 import commands
 import sql
-from blueprints import event_stream, request_log
+from blueprints import event_stream, metrics, request_log
 from blueprints.converters import CONVERTERS
 from blueprints.mount import Mount
 from commands.database import load_settings
@@ -32,6 +32,8 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     app.url_map.converters |= CONVERTERS
     sql.init_app(app)
     passwords.init_app(app)
+    # First, so that all that is done for a request counts as the time that it takes.
+    metrics.init_app(app)
     request_log.init_app(app)
     event_stream.init_app(app)
     app.before_request(read_body)

@@ -9,7 +9,8 @@ from gunicorn.http.errors import InvalidResponseHeader, InvalidResponseHeaderNam
 from gunicorn.workers.gthread import ThreadWorker
 
 from blueprints import request_log
-from commands import start
+from blueprints.metrics import meters_of
+from commands import metrics, start
 from sql.migrate import DatabaseProblem
 from validators import settings
 from validators.errors import error_body
@@ -29,6 +30,9 @@ except OSError as problem:
 class Worker(ThreadWorker):
     """A thread worker whose refusals of what is not HTTP have the error body, and whose log never quotes a request."""
 
+    # Where it counts for /metrics; see commands/metrics.py.
+    slot: int | None = None
+
     def handle_error(self, req, client, addr, exc):
         """400 for what cannot be parsed; the original would answer in HTML and log the path."""
         known = isinstance(exc, ParseException) and not isinstance(exc, (InvalidResponseHeader, InvalidResponseHeaderName))
@@ -39,6 +43,8 @@ class Worker(ThreadWorker):
             name, message = ("InternalError", "Something went wrong here.")
         body, error_id = error_body(name, message)
         request_log.write_unparsed(status, error_id)
+        if meters := meters_of(self.wsgi):
+            meters.count_unparsed(status)
         head = f"HTTP/1.1 {status} {reason}\r\nConnection: close\r\nContent-Type: application/json\r\n"
         answer = f"{head}Content-Length: {len(body.encode())}\r\n\r\n{body}".encode()
         try:
@@ -78,6 +84,7 @@ def on_starting(_server):
         signal.signal(number, lambda number, _frame: sys.exit(128 + number))
     refuse_taken_port()
     try:
+        metrics.prepare(chosen)
         start.bring_up(os.environ)
     except (SettingError, DatabaseProblem) as problem:
         print(problem, file=sys.stderr)
@@ -91,9 +98,25 @@ def when_ready(server):
     signal.signal(signal.SIGINT, lambda _signal, frame: server.signal(signal.SIGTERM, frame))
 
 
+def pre_fork(server, worker):
+    """Decide where the worker will count."""
+    worker.slot = metrics.take_slot(chosen, [other.slot for other in server.WORKERS.values()])
+
+
+def post_fork(_server, worker):
+    """Before the worker loads the service."""
+    metrics.count_in(chosen, worker.slot)
+
+
 def post_worker_init(worker):
     """A terminal sends Ctrl-C to the workers too; they finish what they are doing."""
     signal.signal(signal.SIGINT, worker.handle_exit)
+    metrics.serve(worker.wsgi)
+
+
+def child_exit(_server, worker):
+    """What the worker held it holds no more; what it counted stays."""
+    metrics.free_slot(worker.slot)
 
 
 def on_exit(_server):

@@ -4,10 +4,10 @@ import json
 import os
 import select
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
-from typing import Any, LiteralString
+from typing import Any, LiteralString, Protocol
 
 import psycopg
 from flask import Flask, current_app
@@ -29,6 +29,13 @@ OPTIONS = "-c statement_timeout=30s -c jit=off"
 os.environ["PGTZ"] = "UTC"
 
 
+class Meter(Protocol):
+    """Who counts what the database is used for."""
+
+    def watch(self, lent: AbstractContextManager[Connection]) -> AbstractContextManager[Connection]: ...
+    def count_events(self, types: Iterable[str]) -> None: ...
+
+
 class Database:
     """A pool of connections to one PostgreSQL, opened at first use: a pool must not cross a fork."""
 
@@ -36,6 +43,8 @@ class Database:
         self.url = url
         self.size = size
         self.pooler = pooler
+        # None: nobody counts.
+        self.meter: Meter | None = None
         self._lock = threading.Lock()
         self._pool: ConnectionPool[Connection] | None = None
         self._pinned: Connection | None = None
@@ -46,7 +55,8 @@ class Database:
         if self._pinned is not None:
             yield self._pinned
         else:
-            with self._opened().connection(timeout=POOL_TIMEOUT) as conn:
+            lent = self._opened().connection(timeout=POOL_TIMEOUT)
+            with lent if self.meter is None else self.meter.watch(lent) as conn:
                 yield conn
 
     @contextmanager
@@ -128,8 +138,16 @@ def connection() -> Iterator[Connection]:
 @contextmanager
 def transaction() -> Iterator[Connection]:
     """A connection for changing; all or nothing."""
-    with database().connection() as conn, whole(conn) if conn.info.transaction_status == IDLE else conn.transaction():
+    with database().connection() as conn, unit(conn):
         yield conn
+
+
+def unit(conn: Connection) -> AbstractContextManager[Any]:
+    """A transaction on a connection; a part of the one that a caller of ours has begun."""
+    if conn.info.transaction_status != IDLE:
+        return conn.transaction()
+    meter = database().meter
+    return whole(conn) if meter is None else counted(conn, meter)
 
 
 @contextmanager
@@ -147,6 +165,29 @@ def whole(conn: Connection) -> Iterator[None]:
         conn.pgconn.exec_(b"ROLLBACK")
         raise
     conn.execute("COMMIT", prepare=False)
+
+
+# Where somebody counts, the types of the events of each transaction that is under way, by the id of its connection.
+_recorded: dict[int, list[str]] = {}
+
+
+@contextmanager
+def counted(conn: Connection, meter: Meter) -> Iterator[None]:
+    """A transaction of whose events the meter is told once it has committed."""
+    types = _recorded[id(conn)] = []
+    try:
+        with whole(conn):
+            yield
+    finally:
+        del _recorded[id(conn)]
+    meter.count_events(types)
+
+
+def note_events(conn: Connection, types: Iterable[str]) -> None:
+    """Events of these types have been recorded, but not committed."""
+    noted = _recorded.get(id(conn))
+    if noted is not None:
+        noted.extend(types)
 
 
 @lru_cache(maxsize=1000)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, LiteralString, Protocol
 
-from sql import Connection, as_json, run
+from sql import Connection, as_json, note_events, run
 
 # Our choice: who is not ADMIN finds the events of projects that he may see, and none without a project.
 VISIBLE: LiteralString = "project = ANY(%(visible)s::text[])"
@@ -79,12 +79,15 @@ def record(
 ) -> None:
     """Write one event into the log, in the caller's transaction. tags: those of the flag, as [{"type", "value"}]."""
     run(conn, INSERT, row(type, author, project, environment, feature, data, pre_data, tags, created_at))
+    note_events(conn, (type,))
 
 
 def record_many(conn: Connection, events: Iterable[Mapping[str, Any]]) -> None:
     """Write many events in one go; each is made by row()."""
+    rows = list(events)
     with conn.cursor() as cursor:
-        cursor.executemany(INSERT, events)
+        cursor.executemany(INSERT, rows)
+    note_events(conn, (event["type"] for event in rows))
 
 
 def row(

@@ -85,6 +85,9 @@ SENSELESS = {
     "MAX_CONSTRAINT_VALUES": ["0", "10001"],
     "MAX_SEGMENT_VALUES": ["0", "100001"],
     "EVENT_RETENTION_DAYS": ["36501"],
+    "METRICS_TOKEN": ["x" * 15, "x" * 256, "sixteen and more letters", f"{'x' * 16}\n", "é" * 16, f"{'x' * 16}\x7f", f"{'x' * 16}\udcff"],
+    "METRICS_PORT": ["0", "65536", "4242"],
+    "METRICS_HOST": ["a b", "http://h", "[::1]", "h/p", "é", "h\n", "*", "127.0.0.1,::1"],
     "TRUSTED_PROXIES": ["11"],
 }
 
@@ -132,6 +135,9 @@ SENSIBLE = {
     "MAX_BODY_BYTES": ["1024", "104857600"],
     "BCRYPT_ROUNDS": ["10", "20"],
     "TRUSTED_PROXIES": ["0", "10"],
+    "METRICS_TOKEN": ["x" * 16, "!" + "~" * 254],
+    "METRICS_PORT": ["1", "65535"],
+    "METRICS_HOST": ["0.0.0.0", "::1", "metrics.internal"],
     "INIT_ADMIN_USERNAME": ["a", "x" * 255, "ada lovelace", "é"],
     "INIT_ADMIN_PASSWORD": ["12345678", "x" * 72, " with spaces ", "é" * 36],
     "INIT_ADMIN_API_TOKENS": ["x" * 16, "x" * 255, '*:*.é!"§$%&/()=?-long-enough'],
@@ -177,6 +183,9 @@ DEFAULTS = {
     "MAX_CONSTRAINT_VALUES": 250,
     "MAX_SEGMENT_VALUES": 1000,
     "EVENT_RETENTION_DAYS": 0,
+    "METRICS_TOKEN": None,
+    "METRICS_PORT": None,
+    "METRICS_HOST": "127.0.0.1",
     "TRUSTED_PROXIES": 0,
     "BASE_PATH": "",
 }
@@ -192,6 +201,13 @@ def test_a_pooler_stands_before_a_server_of_ones_own():
     with pytest.raises(SettingError) as problem:
         load({"DATABASE_POOLER": "transaction"})
     assert str(problem.value) == "The setting DATABASE_POOLER must be none without DATABASE_URL."
+
+
+def test_metrics_have_a_port_of_their_own_wherever_it_is():
+    with pytest.raises(SettingError) as problem:
+        load({"PORT": "9100", "METRICS_PORT": "9100", "METRICS_HOST": "10.0.0.1"})
+    assert str(problem.value) == "The setting METRICS_PORT must be another port than PORT."
+    assert load({"PORT": "9100", "METRICS_PORT": "4242"})["METRICS_PORT"] == 4242
 
 
 def test_empty_is_as_good_as_not_set():
@@ -229,6 +245,7 @@ VALUES = {
     "DATABASE_URL": "postgresql://u:p@h/d",
     "INIT_ADMIN_PASSWORD": " the password ",
     "INIT_ADMIN_API_TOKENS": "*:*.the-key-in-the-file",
+    "METRICS_TOKEN": "the-token-in-the-file",
 }
 
 

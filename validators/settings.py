@@ -102,6 +102,13 @@ def api_tokens(text: str) -> tuple[str, ...]:
     return keys
 
 
+def bearer_token(text: str) -> str:
+    """Reads a token that is sent in a header."""
+    if not re.fullmatch(r"[!-~]{16,255}", text):
+        raise ValueError("must be 16 to 255 ASCII characters without spaces")
+    return text
+
+
 @dataclass(frozen=True)
 class Setting:
     """One environment variable. default: as one would write it; None: none. secret: can also come from a file named by <name>_FILE."""
@@ -153,6 +160,9 @@ SETTINGS = (
     Setting("MAX_CONSTRAINT_VALUES", whole_number(1, 10000), "250", "values of each constraint, at most"),
     Setting("MAX_SEGMENT_VALUES", whole_number(1, 100000), "1000", "values of all constraints of a segment together, at most"),
     Setting("EVENT_RETENTION_DAYS", whole_number(0, 36500), "0", "days for which flask events prune keeps events; 0: for ever"),
+    Setting("METRICS_TOKEN", bearer_token, None, "who sends it as a bearer token gets metrics at /metrics", secret=True),
+    Setting("METRICS_PORT", whole_number(1, 65535), None, "port of its own for metrics, which then need no token unless there is one"),
+    Setting("METRICS_HOST", host, "127.0.0.1", "address of that port"),
     Setting("TRUSTED_PROXIES", whole_number(0, 10), "0", "proxies in front of the service whose X-Forwarded-For is believed"),
 )
 
@@ -172,6 +182,8 @@ def load(environ: Mapping[str, str]) -> dict[str, Any]:
     if settings["BASE_URL"] is None:
         name = f"[{settings['HOST']}]" if ":" in settings["HOST"] else settings["HOST"]
         settings["BASE_URL"] = f"http://{name}:{settings['PORT']}"
+    if settings["METRICS_PORT"] == settings["PORT"]:
+        raise SettingError("The setting METRICS_PORT must be another port than PORT.")
     if settings["DATABASE_POOLER"] != "none" and settings["DATABASE_URL"] is None:
         raise SettingError("The setting DATABASE_POOLER must be none without DATABASE_URL.")
     first_password = settings["INIT_ADMIN_PASSWORD"]

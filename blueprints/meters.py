@@ -1,0 +1,155 @@
+"""What is counted for Prometheus. Every label has a closed list of values: none of them is what somebody sent."""
+
+import os
+import re
+import time
+from collections import Counter as Tally
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import prometheus_client
+from flask import Response, g, request
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+from psycopg_pool import PoolTimeout
+
+from sql import Connection, migrate
+from validators.events import TYPES
+
+# For the worker processes, set by their master: where they count together, and since when.
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+SINCE = "FLAGS_METRICS_SINCE"
+
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+# What the request was for is no address of ours; its method is none that we know; its event is none that there is.
+NONE, OTHER = "none", "other"
+# Seconds. Most answers take 1 to 20 ms, a login a quarter of a second, and what waits for the database for 5 s is refused.
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
+LOGIN = "login.log_in"
+OUTCOMES = {200: "succeeded", 401: "refused", 429: "throttled"}
+
+prometheus_client.disable_created_metrics()
+
+
+class Meters:
+    """The metrics of one process, or, where the master has made a folder for that, of all worker processes together."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        own = self._registry = CollectorRegistry()
+        self._about = CollectorRegistry()
+        self._about.register(About())
+        # The help texts are short because the file of each process repeats them in each series.
+        self.requests = Counter("flags_http_requests_total", "Requests that were answered.", ("method", "route", "status"), registry=own)
+        self.duration = Histogram(
+            "flags_http_request_duration_seconds",
+            "Time until the answer began.",
+            ("method", "route"),
+            buckets=BUCKETS,
+            registry=own,
+        )
+        self.logins = Counter("flags_logins_total", "Attempts to log in by their outcome.", ("outcome",), registry=own)
+        for outcome in (*OUTCOMES.values(), "invalid", "unavailable"):
+            self.logins.labels(outcome)
+        self.events = Counter("flags_events_recorded_total", "Events in the log, counted after their commit.", ("type",), registry=own)
+        mode = "livesum"
+        self.in_use = Gauge("flags_database_connections_in_use", "Connections that requests hold.", registry=own, multiprocess_mode=mode)
+        self.waiting = Gauge("flags_database_requests_waiting", "Requests that wait for one.", registry=own, multiprocess_mode=mode)
+        self.most = Gauge("flags_database_connections_max", "Connections that there can be.", registry=own, multiprocess_mode=mode)
+        self.most.set(config["DATABASE_POOL_SIZE"])
+        self.timeouts = Counter("flags_database_wait_timeouts_total", "Requests that waited in vain for one.", registry=own)
+        self.workers = Gauge("flags_workers", "Worker processes that live.", registry=own, multiprocess_mode=mode)
+        self.workers.set(1)
+
+    def begin(self) -> None:
+        """Start the clock of the present request."""
+        g.metered_since = time.perf_counter()
+
+    def end(self, response: Response) -> Response:
+        """Count the present request. A stream takes as long as it takes; here it counts until it begins."""
+        rule, status = request.url_rule, response.status_code
+        route = rule.rule if rule else NONE
+        method = request.method if request.method in METHODS else OTHER
+        self.requests.labels(method, route, str(status)).inc()
+        # HEAD does what GET does.
+        self.duration.labels("GET" if method == "HEAD" else method, route).observe(time.perf_counter() - g.metered_since)
+        if request.endpoint == LOGIN:
+            self.logins.labels(OUTCOMES.get(status, "invalid" if status < 500 else "unavailable")).inc()
+        return response
+
+    def count_unparsed(self, status: int) -> None:
+        """Count a request that was refused before there was one: it could not be parsed."""
+        self.requests.labels(OTHER, NONE, str(status)).inc()
+
+    def count_events(self, types: Iterable[str]) -> None:
+        """Count the events of a transaction that has committed."""
+        for type, number in Tally(types).items():
+            self.events.labels(type if type in TYPES else OTHER).inc(number)
+
+    def watch(self, lent: AbstractContextManager[Connection]) -> AbstractContextManager[Connection]:
+        """The same connection of the pool, with the wait for it and the use of it counted."""
+        return Watched(self, lent)
+
+    def text(self) -> bytes:
+        """All numbers in the text format of Prometheus."""
+        return generate_latest(self._counted()) + generate_latest(self._about)
+
+    def _counted(self) -> CollectorRegistry:
+        folder = os.environ.get(FOLDER)
+        if folder is None:
+            return self._registry
+        together = CollectorRegistry()
+        MultiProcessCollector(together, folder)
+        return together
+
+
+class Watched:
+    """A connection that is asked for, held and given back; see Meters.watch()."""
+
+    __slots__ = ("_lent", "_meters")
+
+    def __init__(self, meters: Meters, lent: AbstractContextManager[Connection]) -> None:
+        self._meters = meters
+        self._lent = lent
+
+    def __enter__(self) -> Connection:
+        self._meters.waiting.inc()
+        try:
+            conn = self._lent.__enter__()
+        except PoolTimeout:
+            self._meters.timeouts.inc()
+            raise
+        finally:
+            self._meters.waiting.dec()
+        self._meters.in_use.inc()
+        return conn
+
+    def __exit__(self, *how: Any) -> bool | None:
+        try:
+            return self._lent.__exit__(*how)
+        finally:
+            self._meters.in_use.dec()
+
+
+class About(Collector):
+    """What is the same in every process: which version this is, and since when it runs."""
+
+    def __init__(self) -> None:
+        self._since = float(os.environ.get(SINCE) or time.time())
+
+    def collect(self) -> Iterator[Metric]:
+        """The two metrics."""
+        versions = {"version": version(), "schema": str(migrate.VERSION)}
+        yield InfoMetricFamily("flags_build", "The version of the service, and of the schema that it needs.", value=versions)
+        yield GaugeMetricFamily("process_start_time_seconds", "When the service was started, in seconds since 1970.", self._since)
+
+
+def version() -> str:
+    """The version that setup.cfg says."""
+    text = (Path(__file__).parent.parent / "setup.cfg").read_text(encoding="utf-8")
+    found = re.search(r"^version = (\S+)$", text, re.MULTILINE)
+    assert found
+    return found[1]
