@@ -41,7 +41,7 @@ class Meters:
     def __init__(self, config: Mapping[str, Any]) -> None:
         own = self._registry = CollectorRegistry()
         self._about = CollectorRegistry()
-        self._about.register(About())
+        self._about.register(About(config))
         # The help texts are short because the file of each process repeats them in each series.
         self.requests = Counter("flags_http_requests_total", "Requests that were answered.", ("method", "route", "status"), registry=own)
         self.duration = Histogram(
@@ -135,15 +135,17 @@ class Watched:
 
 
 class About(Collector):
-    """What is the same in every process: which version this is, and since when it runs."""
+    """What is the same in every process: which version this is, since when it runs, and of how many processes it should be."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._wanted = config["WEB_CONCURRENCY"]
         self._since = float(os.environ.get(SINCE) or time.time())
 
     def collect(self) -> Iterator[Metric]:
-        """The two metrics."""
+        """The three metrics."""
         versions = {"version": version(), "schema": str(migrate.VERSION)}
         yield InfoMetricFamily("flags_build", "The version of the service, and of the schema that it needs.", value=versions)
+        yield GaugeMetricFamily("flags_workers_wanted", "Worker processes that there should be.", self._wanted)
         yield GaugeMetricFamily("process_start_time_seconds", "When the service was started, in seconds since 1970.", self._since)
 
 
