@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import prometheus_client
+import psycopg
 from flask import Response, g, request
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
-from psycopg_pool import PoolTimeout
 
 from sql import Connection, migrate
 from validators.events import TYPES
@@ -60,7 +60,7 @@ class Meters:
         self.waiting = Gauge("flags_database_requests_waiting", "Requests that wait for one.", registry=own, multiprocess_mode=mode)
         self.most = Gauge("flags_database_connections_max", "Connections that there can be.", registry=own, multiprocess_mode=mode)
         self.most.set(config["DATABASE_POOL_SIZE"])
-        self.timeouts = Counter("flags_database_wait_timeouts_total", "Requests that waited in vain for one.", registry=own)
+        self.refused = Counter("flags_database_requests_refused_total", "Requests that got none.", registry=own)
         self.workers = Gauge("flags_workers", "Worker processes that live.", registry=own, multiprocess_mode=mode)
         self.workers.set(1)
 
@@ -119,8 +119,8 @@ class Watched:
         self._meters.waiting.inc()
         try:
             conn = self._lent.__enter__()
-        except PoolTimeout:
-            self._meters.timeouts.inc()
+        except psycopg.OperationalError:
+            self._meters.refused.inc()
             raise
         finally:
             self._meters.waiting.dec()

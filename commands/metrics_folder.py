@@ -20,9 +20,8 @@ from prometheus_client import multiprocess, values
 from blueprints.meters import FOLDER, SINCE
 
 PREFIX = "flags-metrics-"
-LOCK = "lock"
 # In memory, where there is such a place: nothing waits for a disk.
-MEMORY = Path("/dev/shm")  # noqa: S108 (a folder of our own is made in it)
+MEMORY = "/dev/shm"  # noqa: S108 (a folder of our own is made in it)
 # Bytes of the files of a slot. All series that there can be fit in, as a test proves. The space is taken at once: in a file that can grow,
 # a full disk is found out by a write to memory, which ends the process.
 SIZES = {"counter": 1 << 19, "histogram": 1 << 19, "gauge_livesum": 1 << 16}
@@ -33,14 +32,14 @@ class Folder:
 
     def __init__(self) -> None:
         """OSError: there is no place for it."""
-        place = MEMORY if os.access(MEMORY, os.W_OK) else Path(tempfile.gettempdir())
+        in_memory = "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK)
+        place = Path(MEMORY if in_memory else tempfile.gettempdir())
         for old in place.glob(f"{PREFIX}*"):
             remove_abandoned(old)
-        self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+        made = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=place))
         # Held by this process and its workers for as long as any of them lives. The name comes when it is held.
-        self._lock = os.open(self.path / f"{LOCK}.new", os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        (self.path / f"{LOCK}.new").rename(self.path / LOCK)
+        fcntl.flock(os.open(made, os.O_RDONLY), fcntl.LOCK_EX)
+        self.path = made.rename(place / made.name[1:])
         self._master = os.getpid()
         atexit.register(self.close)
         os.environ[FOLDER] = str(self.path)
@@ -79,10 +78,11 @@ class Folder:
 def remove_abandoned(folder: Path) -> None:
     """Remove the folder of a service that has ended without doing so; that of one that lives, or of somebody else, stays."""
     with suppress(OSError):
-        lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder)
+            if os.fstat(lock).st_uid == os.geteuid():
+                shutil.rmtree(folder)
         finally:
             os.close(lock)
 

@@ -61,9 +61,14 @@ def accept(listener: socket.socket, text: Callable[[], bytes], token: str | None
         finally:
             free.release()
 
-    while True:
+    # Looked at once a second: an orphan lets go of the port, because the next service waits for it.
+    master = os.getppid()
+    listener.settimeout(1.0)
+    while os.getppid() == master:
         try:
             connection, _ = listener.accept()
+        except TimeoutError:
+            continue
         except OSError:
             # Too many open files, and the like: they pass.
             time.sleep(0.1)
@@ -72,6 +77,7 @@ def accept(listener: socket.socket, text: Callable[[], bytes], token: str | None
             connection.close()
             continue
         threading.Thread(target=answer, args=(connection,), name="metrics", daemon=True).start()
+    listener.close()
 
 
 def read_head(connection: socket.socket) -> bytes:

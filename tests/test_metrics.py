@@ -156,12 +156,12 @@ def test_connections_are_counted_while_they_are_held_or_waited_for(make_app, url
     waiting.join()
     assert answers == [200]
     assert (it.total("database_connections_in_use"), it.total("database_requests_waiting")) == (0, 0)
-    assert it.total("database_wait_timeouts_total") == 0
+    assert it.total("database_requests_refused_total") == 0
     monkeypatch.setattr(sql, "POOL_TIMEOUT", 0.05)
     with it.app.app_context(), sql.connection():
         assert it.stranger.get("/ready").status_code == 503
     assert (it.total("database_connections_in_use"), it.total("database_requests_waiting")) == (0, 0)
-    assert it.total("database_wait_timeouts_total") == 1
+    assert it.total("database_requests_refused_total") == 1
 
 
 def test_a_connection_that_fails_is_not_held_any_more(it):

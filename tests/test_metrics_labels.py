@@ -90,7 +90,7 @@ def possible(app: Flask) -> Iterator[tuple[str, str]]:
         (it.requests, requests),
         (it.logins, {(outcome,) for outcome in (*meters.OUTCOMES.values(), "invalid", "unavailable")}),
         (it.events, {(type,) for type in (*TYPES, "other")}),
-        (it.timeouts, {()}),
+        (it.refused, {()}),
     ):
         for labels in values:
             yield "counter", mmap_key(metric._name, f"{metric._name}_total", metric._labelnames, labels, metric._documentation)

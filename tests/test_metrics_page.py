@@ -88,7 +88,7 @@ SCENES: dict[str, tuple[dict[str, str], set[str]]] = {
             f"up{{{ONE}}}": "1x30",
             REQUESTS % (ONE, 200): "0+600x30",
             REQUESTS % (ONE, 503): "0+1x30",
-            f"flags_database_wait_timeouts_total{{{ONE}}}": "0x30",
+            f"flags_database_requests_refused_total{{{ONE}}}": "0x30",
             f"flags_database_requests_waiting{{{ONE}}}": "0 3 0 0 3 0 0 0 3 0 0 3 3 0 3 0",
             BUCKET % (ONE, "/ready", "0.005"): "0+60x30",
             BUCKET % (ONE, "/ready", "+Inf"): "0+60x30",
@@ -107,7 +107,7 @@ SCENES: dict[str, tuple[dict[str, str], set[str]]] = {
         {
             REQUESTS % (ONE, 200): "0+10x30",
             REQUESTS % (ONE, 503): "0+10x30",
-            f"flags_database_wait_timeouts_total{{{ONE}}}": "0+10x30",
+            f"flags_database_requests_refused_total{{{ONE}}}": "0+10x30",
             f"flags_database_requests_waiting{{{ONE}}}": "3x30",
         },
         {"FlagsErrors", "FlagsDatabaseRefuses", "FlagsDatabaseBusy"},
