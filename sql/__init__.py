@@ -4,8 +4,8 @@ import json
 import os
 import select
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, LiteralString, Protocol
 
@@ -14,7 +14,8 @@ from flask import Flask, current_app
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
-from psycopg_pool import ConnectionPool
+
+from sql.pool import Line, Pool
 
 Connection = psycopg.Connection[DictRow]
 Params = Mapping[str, Any]
@@ -24,6 +25,10 @@ IDLE = TransactionStatus.IDLE
 POOL_TIMEOUT = 5.0
 # What a session of ours is set to, beside its time zone: no statement runs for ever, and no plan of ours gains from being compiled.
 OPTIONS = "-c statement_timeout=30s -c jit=off"
+# By then PostgreSQL has ended every statement, in seconds: a connection on which it has not is dead.
+LONGEST_STATEMENT = 35.0
+# A server that vanishes is noticed on each connection by itself, where the kernel of its machine does not answer: within about ten seconds.
+KEEPALIVES = {"keepalives_idle": 4, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
 # Timestamps are read in UTC. libpq sends this as a parameter of its own when it connects. It wins over the options, and poolers, which keep
 # those from the database, see to it that this one holds for every statement of that client.
 os.environ["PGTZ"] = "UTC"
@@ -39,19 +44,22 @@ class Meter(Protocol):
 class Database:
     """A pool of connections to one PostgreSQL, opened at first use: a pool must not cross a fork."""
 
-    def __init__(self, url: str, size: int, pooler: str = "none") -> None:
+    def __init__(self, url: str, size: int, pooler: str = "none", silence: float = 1.2) -> None:
         self.url = url
         self.size = size
         self.pooler = pooler
         # None: nobody counts.
         self.meter: Meter | None = None
+        self.silence = silence
+        # Brings a database that is ours alone back when it has ended; raises what says why not.
+        self.revive: Callable[[], None] | None = None
         self._lock = threading.Lock()
-        self._pool: ConnectionPool[Connection] | None = None
+        self._pool: Pool | None = None
         self._pinned: Connection | None = None
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """A connection in autocommit mode; OperationalError when none can be had within POOL_TIMEOUT."""
+        """A connection in autocommit mode; OperationalError when none can be had within POOL_TIMEOUT, or at all."""
         if self._pinned is not None:
             yield self._pinned
         else:
@@ -68,19 +76,12 @@ class Database:
         finally:
             self._pinned = None
 
-    def _opened(self) -> ConnectionPool[Connection]:
+    def _opened(self) -> Pool:
         with self._lock:
             if self._pool is None:
-                self._pool = ConnectionPool(
-                    self.url,
-                    kwargs=connect_options(self.url, self.pooler),
-                    min_size=1,
-                    max_size=self.size,
-                    max_idle=300,
-                    reconnect_timeout=0,
-                    check=discard_if_closed,
-                    open=True,
-                )
+                options = connect_options(self.url, self.pooler)
+                limits = {"silence": self.silence, "longest": LONGEST_STATEMENT}
+                self._pool = Pool(self.url, options, self.size, check=discard_if_closed, revive=self.revive, **limits)
             return self._pool
 
     def close(self) -> None:
@@ -100,6 +101,7 @@ def connect_options(url: str, pooler: str = "none") -> dict[str, Any]:
     """
     said = conninfo_to_dict(url)
     ours = {"autocommit": True, "row_factory": dict_row, "connect_timeout": said.get("connect_timeout") or 3}
+    ours |= {name: said.get(name) or value for name, value in KEEPALIVES.items()}
     if pooler == "none":
         return ours | {"options": f"{said.get('options') or ''} {OPTIONS}".strip()}
     return ours | {"options": said.get("options") or ""} | ({"prepare_threshold": None} if pooler == "transaction" else {})
@@ -120,7 +122,9 @@ def discard_if_closed(conn: Connection) -> None:
 def init_app(app: Flask) -> None:
     """Attach the database that app.config names."""
     config = app.config
-    app.extensions["database"] = Database(config["DATABASE_URL"], config["DATABASE_POOL_SIZE"], config["DATABASE_POOLER"])
+    app.extensions["database"] = Database(
+        config["DATABASE_URL"], config["DATABASE_POOL_SIZE"], config["DATABASE_POOLER"], config["DATABASE_SILENCE_MS"] / 1000
+    )
 
 
 def database() -> Database:
@@ -162,7 +166,8 @@ def whole(conn: Connection) -> Iterator[None]:
         yield
     except BaseException:
         # Below psycopg, which would notice. A connection that is broken is left to the pool.
-        conn.pgconn.exec_(b"ROLLBACK")
+        with conn.awaited() if isinstance(conn, Line) else nullcontext():
+            conn.pgconn.exec_(b"ROLLBACK")
         raise
     conn.execute("COMMIT", prepare=False)
 

@@ -1,0 +1,80 @@
+"""A way to a PostgreSQL's socket over TCP, on which everything can stop: connections stay, new ones are accepted, and nothing moves."""
+
+import socket
+import threading
+from contextlib import suppress
+from typing import Self
+from urllib.parse import parse_qs, urlsplit
+
+from tests.service import free_port
+
+
+class Proxy:
+    """Passes everything on to the server of this address, until hush(); `with` starts and stops it. url: how it is reached through here."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self._server = f"{parse_qs(parts.query)['host'][0]}/.s.PGSQL.5432"
+        self._listener = socket.create_server(("127.0.0.1", free_port()))
+        port = self._listener.getsockname()[1]
+        self.url = f"postgresql://{parts.username}@127.0.0.1:{port}{parts.path}"
+        self._talking = threading.Event()
+        self._talking.set()
+        self._forgotten: set[socket.socket] = set()
+        self._ends: list[socket.socket] = []
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.close()
+        self._talking.set()
+        for end in self._ends:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def hush(self) -> None:
+        """Nothing moves from now on."""
+        self._talking.clear()
+
+    def talk(self) -> None:
+        """All that was held back goes on."""
+        self._talking.set()
+
+    def forget(self) -> None:
+        """The connections that there are stay, and nothing moves on them any more; on new ones it does."""
+        self._forgotten |= set(self._ends)
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        self._talking.wait()
+        server = socket.socket(socket.AF_UNIX)
+        try:
+            server.connect(self._server)
+        except OSError:
+            server.close()
+            client.close()
+            return
+        self._ends += [client, server]
+        there = threading.Thread(target=self._pass, args=(client, server), daemon=True)
+        there.start()
+        self._pass(server, client)
+        there.join()
+        client.close()
+        server.close()
+
+    def _pass(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                self._talking.wait()
+                if source not in self._forgotten:
+                    target.sendall(data)
+        if source not in self._forgotten:
+            with suppress(OSError):
+                target.shutdown(socket.SHUT_WR)
