@@ -101,6 +101,9 @@ PLAIN_MESSAGES = {
 def fail(error: Exception) -> Response:
     """503 when the database or the processor is the reason, else 500. The log gets the traceback, the client none of it."""
     request_log.note(error=error)
+    # Our choice: the only thing about the database that whoever asks is told, because he may be the one to make room.
+    if isinstance(error, psycopg.errors.DiskFull):
+        return refuse(Unavailable("The disk of the database is full."))
     if isinstance(error, (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction)):
         return refuse(Unavailable())
     # Our choice: what a change refers to can go in the very moment between the look at it and the change.

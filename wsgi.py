@@ -4,12 +4,13 @@ import os
 import sys
 
 from app import create_app
-from commands.start import bring_up
+from commands.start import bring_up, revive
 from sql.migrate import DatabaseProblem
 from validators.settings import SettingError
 
 try:
     bring_up(os.environ)
     app = create_app()
+    app.extensions["database"].revive = revive
 except (SettingError, DatabaseProblem) as problem:
     sys.exit(str(problem))

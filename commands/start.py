@@ -40,6 +40,12 @@ def find_database(environ: MutableMapping[str, str]) -> str:
     return environ["DATABASE_URL"]
 
 
+def revive() -> None:
+    """Start the private PostgreSQL anew if it has ended, for a process that uses it or a child of one. DatabaseProblem: not now."""
+    for server in _servers:
+        server.revive()
+
+
 def let_go() -> None:
     """Let go of the private PostgreSQL, if this process has one; the last to do so stops it."""
     while _servers:

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,6 +34,12 @@ BINARIES = Path(_package.origin).parent / f"pginstall{MAJOR_VERSION}" / "bin"
 LONGEST_SOCKET_FOLDER = 107 - len("/.s.PGSQL.5432.lock")
 # As long as pg_ctl waits for a server that repairs itself after it was killed, in seconds.
 START_TIMEOUT = 60
+# As long as the processes of a server that was killed go on, at most, in seconds.
+ORPHANS_LINGER = 10
+# What PostgreSQL takes for the next file of its write-ahead log, without which it cannot run, in bytes.
+LEAST_SPACE = 16 * 1024 * 1024
+# How long a server that runs may take to say so, in seconds.
+PING_TIMEOUT = 5
 SERVER_OPTIONS = "-c listen_addresses= -c port=5432 -c unix_socket_permissions=0700 -c timezone=UTC -c log_timezone=UTC"
 
 
@@ -54,6 +60,8 @@ class Server:
         self.cluster = self.folder / "postgres"
         self._account: Account | None = None
         self._lock_fd: int | None = None
+        # Where it is has been told to others, so it stays there.
+        self._socket_of_ours: Path | None = None
         self._pid = os.getpid()
 
     def ensure(self) -> str:
@@ -71,6 +79,7 @@ class Server:
                     atexit.register(self.release)
                 if not self._answers():
                     self._start()
+                self._socket_of_ours = self._socket_folder()
                 return self._url()
         except OSError as error:
             raise DatabaseProblem(f"The data folder {self.folder} cannot be used: {error.strerror}.") from None
@@ -89,6 +98,18 @@ class Server:
                 self._stop()
             os.close(self._lock_fd)
             self._lock_fd = None
+            self._socket_of_ours = None
+
+    def revive(self) -> None:
+        """Start the server anew if it has ended while we use it, at its old address. DatabaseProblem: it cannot be done now."""
+        # Our choice: who deletes the data of a service that runs does not want a new database.
+        if self._lock_fd is not None and (self.cluster / "PG_VERSION").exists():
+            try:
+                with self._alone():
+                    if not self._answers():
+                        self._start()
+            except OSError as error:
+                raise DatabaseProblem(f"The data folder {self.folder} cannot be used: {error.strerror}.") from None
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -122,10 +143,12 @@ class Server:
         aside.rename(self.cluster)
 
     def _start(self) -> None:
-        socket_folder = self.folder / "socket"
+        self._await_orphans()
+        socket_folder = self._socket_of_ours or self.folder / "socket"
         # libpq takes a comma for the end of a host.
         if len(os.fsencode(socket_folder)) > LONGEST_SOCKET_FOLDER or "," in str(socket_folder):
             socket_folder = Path(tempfile.mkdtemp(prefix="flags-postgres-", dir="/tmp"))
+        self._socket_of_ours = socket_folder
         self._own_folder(socket_folder)
         self._correct_lock_file()
         # Our own paths are given as the server sees them from its folder: there is nothing to quote, and nothing of ours in the list of
@@ -148,11 +171,25 @@ class Server:
                 elif not self._is_server(int(pid)):
                     lock.write_text(f"{os.getpid()}\n{rest}")
 
+    def _await_orphans(self) -> None:
+        """Wait for the processes of a server that was killed: they end by themselves, and before that no other can start."""
+        deadline = time.monotonic() + ORPHANS_LINGER
+        while time.monotonic() < deadline and self._has_orphans():
+            time.sleep(0.05)
+
+    def _has_orphans(self) -> bool:
+        """Whether a process of PostgreSQL works in the folder of our cluster. Where there is no list of processes, none is found."""
+        for path in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if (path / "comm").read_text() == "postgres\n" and self._is_server(int(path.name)):
+                    return True
+        return False
+
     def _is_server(self, pid: int) -> bool:
         """Whether a process works in the folder of our cluster. One that we may not look at is somebody else's."""
         try:
             return Path(f"/proc/{pid}/cwd").samefile(self.cluster)
-        except (FileNotFoundError, PermissionError):
+        except (FileNotFoundError, PermissionError, ProcessLookupError):
             return False
 
     def _stop(self) -> None:
@@ -185,6 +222,8 @@ class Server:
             told = [line.strip() for line in lines if line.strip() and line != "Examine the log output."]
             last = told[-1] if told else f"exit status {done.returncode}"
             log = " Its log is postgres/server.log there." if command == "pg_ctl" else ""
+            if shutil.disk_usage(self.folder).free < LEAST_SPACE:
+                log = " The disk is full: make room there."
             raise DatabaseProblem(f"The private PostgreSQL under {self.folder} failed ({command}): {last.rstrip('.')}.{log}")
 
     def _own_folder(self, path: Path) -> None:
@@ -218,7 +257,7 @@ class Server:
         """Whether the server runs. Waits for one that somebody else has started this moment, or that repairs itself."""
         if self._socket_folder() is None:
             return False
-        address = self._url().encode()
+        address = f"{self._url()}&connect_timeout={PING_TIMEOUT}".encode()
         deadline = time.monotonic() + START_TIMEOUT
         while (state := PGconn.ping(address)) == Ping.REJECT and time.monotonic() < deadline:
             time.sleep(0.05)
