@@ -1,9 +1,11 @@
 """How the service is served: gunicorn with threads, its settings from the environment like all others."""
 
+import errno
 import os
 import signal
 import socket
 import sys
+import time
 
 from gunicorn.http.errors import InvalidResponseHeader, InvalidResponseHeaderName, ParseException
 from gunicorn.workers.gthread import ThreadWorker
@@ -28,7 +30,16 @@ except OSError as problem:
 
 
 class Worker(ThreadWorker):
-    """A thread worker whose refusals of what is not HTTP have the error body, and whose log never quotes a request."""
+    """A thread worker whose refusals of what is not HTTP have the error body, whose log quotes no request, and who leaves as an orphan."""
+
+    def is_parent_alive(self):
+        """Looked at once a second. An orphan answers what it has accepted, and lets go of the port first: the next service waits for it."""
+        is_alive = super().is_parent_alive()
+        if not is_alive:
+            self.set_accept_enabled(False)
+            for listener in self.sockets:
+                listener.close()
+        return is_alive
 
     # Where it counts for /metrics; see commands/metrics.py.
     slot: int | None = None
@@ -67,15 +78,25 @@ errorlog = "-"
 loglevel = "warning"
 
 
+# Our choice: who starts again what was killed need not wait. Its workers hold the port for so long, at most, in seconds.
+ORPHANS_LINGER = 3
+
+
 def refuse_taken_port():
     """Before a database is made and its secrets are shown. A master that hands over to a new one holds the port on purpose."""
     if "GUNICORN_FD" in os.environ or "LISTEN_FDS" in os.environ:
         return
     family = socket.AF_INET6 if ":" in chosen["HOST"] else socket.AF_INET
-    try:
-        socket.create_server((chosen["HOST"], chosen["PORT"]), family=family).close()
-    except OSError as problem:
-        sys.exit(f"Port {chosen['PORT']} of {chosen['HOST']} cannot be served: {os.strerror(problem.errno)}. Set PORT to another one.")
+    deadline = time.monotonic() + ORPHANS_LINGER
+    while True:
+        try:
+            socket.create_server((chosen["HOST"], chosen["PORT"]), family=family).close()
+            return
+        except OSError as problem:
+            if problem.errno != errno.EADDRINUSE or time.monotonic() > deadline:
+                reason = os.strerror(problem.errno)
+                sys.exit(f"Port {chosen['PORT']} of {chosen['HOST']} cannot be served: {reason}. Set PORT to another one.")
+            time.sleep(0.05)
 
 
 def on_starting(_server):

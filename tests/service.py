@@ -21,6 +21,8 @@ ROOT = Path(__file__).parent.parent
 NOBODY = 65534
 AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
 GUNICORN = ("-m", "gunicorn", "wsgi:app")
+# What `make run` does.
+SERVE = ("-c", "from commands.start import serve; serve()")
 IMPORT = ("-c", "import wsgi")
 # Far more than anything here takes on a busy machine, in seconds.
 PATIENCE = 30
@@ -114,7 +116,7 @@ class Service:
     """gunicorn with the given settings; `with` starts it, waits until it is ready, and stops it.
 
     database: its address, None for a private one; folder: where stdout and stderr go, None for one of its own; path: that of BASE_URL;
-    prefix: what its command begins with; stdout: another place for that.
+    prefix: what its command begins with; command: what Python is given; stdout: another place for that.
     """
 
     def __init__(
@@ -124,6 +126,7 @@ class Service:
         *,
         path: str = "",
         prefix: Sequence[str] = (),
+        command: Sequence[str] = GUNICORN,
         stdout: str | None = None,
         **settings: object,
     ) -> None:
@@ -131,6 +134,7 @@ class Service:
         self.origin = f"http://127.0.0.1:{self.port}"
         self.settings = {"BASE_URL": f"{self.origin}{path}", "DATABASE_URL": database or ""} | settings | {"PORT": self.port}
         self.prefix = prefix
+        self.command = command
         self._own_folder = None if folder else tempfile.TemporaryDirectory(prefix="service-")
         folder = folder or Path(self._own_folder.name)
         self._stdout = Path(stdout or folder / "stdout")
@@ -151,7 +155,7 @@ class Service:
         """Start it, and do not wait."""
         with self._stdout.open("ab") as out, self._stderr.open("ab") as err:
             self._process = subprocess.Popen(
-                [*self.prefix, sys.executable, *GUNICORN],
+                [*self.prefix, sys.executable, *self.command],
                 cwd=ROOT,
                 env=environment(**self.settings),
                 stdin=subprocess.DEVNULL,

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from sql import connect, value
-from tests.service import IMPORT, PATIENCE, ROOT, Service, address_in, free_port, is_alive, postmaster_of, run, run_together
+from tests.service import IMPORT, PATIENCE, ROOT, SERVE, Service, address_in, free_port, is_alive, postmaster_of, run, run_together
 from tests.world import Caller
 
 pytestmark = pytest.mark.slow
@@ -182,11 +182,10 @@ def test_secrets_can_stand_in_files(make_database, tmp_path):
 
 
 def test_make_run_ignores_an_empty_number_of_workers_and_names_a_wrong_one():
-    serve = ("-c", "from commands.start import serve; serve()")
-    assert serve[1] in (ROOT / "Makefile").read_text()
+    assert SERVE[1] in (ROOT / "Makefile").read_text()
     # Nobody listens there: the refusal comes from behind gunicorn's own reading of the number.
     nowhere = {"DATABASE_URL": f"postgresql://127.0.0.1:{free_port()}/x", "PORT": free_port()}
-    wrong, empty = run_together([(serve, nowhere | {"WEB_CONCURRENCY": "many"}), (serve, nowhere | {"WEB_CONCURRENCY": ""})])
+    wrong, empty = run_together([(SERVE, nowhere | {"WEB_CONCURRENCY": "many"}), (SERVE, nowhere | {"WEB_CONCURRENCY": ""})])
     assert (wrong.returncode, wrong.stdout) == (empty.returncode, empty.stdout) == (1, "")
     assert wrong.stderr == "The setting WEB_CONCURRENCY must be a whole number from 1 to 256.\n"
     assert empty.stderr.startswith("The database cannot be reached: ")
