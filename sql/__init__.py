@@ -44,13 +44,14 @@ class Meter(Protocol):
 class Database:
     """A pool of connections to one PostgreSQL, opened at first use: a pool must not cross a fork."""
 
-    def __init__(self, url: str, size: int, pooler: str = "none", silence: float = 1.2) -> None:
+    def __init__(self, url: str, size: int, pooler: str = "none", silence: float = 1.2, longest: float = LONGEST_STATEMENT) -> None:
         self.url = url
         self.size = size
         self.pooler = pooler
         # None: nobody counts.
         self.meter: Meter | None = None
         self.silence = silence
+        self.longest = longest
         # Brings a database that is ours alone back when it has ended; raises what says why not.
         self.revive: Callable[[], None] | None = None
         self._lock = threading.Lock()
@@ -80,7 +81,7 @@ class Database:
         with self._lock:
             if self._pool is None:
                 options = connect_options(self.url, self.pooler)
-                limits = {"silence": self.silence, "longest": LONGEST_STATEMENT}
+                limits = {"silence": self.silence, "longest": self.longest}
                 self._pool = Pool(self.url, options, self.size, check=discard_if_closed, revive=self.revive, **limits)
             return self._pool
 

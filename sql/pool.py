@@ -107,7 +107,7 @@ class Pool:
         self._url = url
         self._kwargs = dict(kwargs)
         self._size = size
-        self._silence = silence
+        self._silence = self._patience = silence
         self._longest = longest
         self._check = check
         self._revive = revive
@@ -194,7 +194,7 @@ class Pool:
         elif pool is not None and not (min(waits) < now - SOON if waits else pool.get_stats()["requests_waiting"]):
             return False
         # Our choice: silent is who answers nobody, neither a statement nor a new connection.
-        elif pool is not None and self._trying_since is not None and answered_at < self._trying_since < now - self._silence:
+        elif pool is not None and self._trying_since is not None and answered_at < self._trying_since < now - self._patience:
             self._leave(lines)
         for line in lines:
             if line.asked_at is not None and line.asked_at < now - self._longest:
@@ -218,6 +218,7 @@ class Pool:
 
     def _try(self) -> None:
         """Connect, to see whether that works; bring back what is ours."""
+        began = time.monotonic()
         try:
             options: dict[str, Any] = {**self._kwargs, "connect_timeout": max(2, ceil(self._silence))}
             Line.connect(self._url, **options).close()
@@ -226,6 +227,8 @@ class Pool:
                 self._tell(self._bring_back() or str(error).partition("\n")[0])
         else:
             self._connected_at = time.monotonic()
+            # Where the way there is long, or leads past addresses at which nobody answers, the pool needs as long as we did, and more.
+            self._patience = max(self._silence, 2 * (self._connected_at - began))
             self._revive_pause = 0.0
             if self._is_away:
                 self._is_away = False

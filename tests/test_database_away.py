@@ -6,12 +6,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -221,6 +222,23 @@ def opened(url: str, **limits: float) -> Iterator[Pool]:
         yield pool
     finally:
         pool.close()
+
+
+def test_where_the_first_of_two_addresses_falls_silent_the_other_one_answers_soon(server):
+    with Proxy(server.ensure()) as first, Proxy(server.ensure()) as second:
+        both = f"{first.url.removesuffix('/postgres')},{urlsplit(second.url).netloc.partition('@')[2]}/postgres"
+
+        def is_answered() -> bool:
+            with suppress(psycopg.OperationalError), pool.connection(5) as line:
+                return value(line, "SELECT 1") == 1
+            return False
+
+        with opened(both, silence=0.5, longest=30) as pool:
+            assert is_answered()
+            first.hush()
+            assert not is_answered()
+            wait_until(is_answered, "the other one answered")
+            assert all(is_answered() for _ in range(20))
 
 
 def test_a_connection_on_which_nothing_comes_any_more_is_given_up_though_others_work(server):
