@@ -150,19 +150,19 @@ class Server:
             socket_folder = Path(tempfile.mkdtemp(prefix="flags-postgres-", dir="/tmp"))
         self._socket_of_ours = socket_folder
         self._own_folder(socket_folder)
-        self._correct_lock_file()
+        self._correct_lock_files(socket_folder)
         # Our own paths are given as the server sees them from its folder: there is nothing to quote, and nothing of ours in the list of
         # processes. The server finds its other files from its own place, which the PATH of _run() leads to.
         seen = socket_folder if socket_folder.parent != self.folder else Path("../socket")
         options = f"{SERVER_OPTIONS} -c unix_socket_directories={seen}"
         self._run("pg_ctl", "start", "--pgdata=.", "-p", "postgres", "--wait", "--silent", "--log=server.log", "--options", options)
 
-    def _correct_lock_file(self) -> None:
+    def _correct_lock_files(self, socket_folder: Path) -> None:
         """Name ourselves in the lock files of a server that was killed, where its process id leads to a zombie or to somebody else by now.
 
         PostgreSQL would take that for the server and refuse to start; whoever starts it may be named there. All its other checks remain.
         """
-        for lock in (self.cluster / "postmaster.pid", self.folder / "socket" / ".s.PGSQL.5432.lock"):
+        for lock in (self.cluster / "postmaster.pid", socket_folder / ".s.PGSQL.5432.lock"):
             if lock.exists() and Path("/proc/self/cwd").exists():
                 pid, _, rest = lock.read_text().partition("\n")
                 if not pid.strip().isdecimal():
@@ -193,7 +193,7 @@ class Server:
             return False
 
     def _stop(self) -> None:
-        socket_folder = self._socket_folder()
+        socket_folder = self._socket_folder() or self._socket_of_ours
         if socket_folder is None:
             return
         if self._answers():

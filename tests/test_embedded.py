@@ -164,6 +164,34 @@ def test_a_server_that_was_killed_is_started_again(data: Path):
     killed.release()
 
 
+@pytest.mark.parametrize("name", ["data", "long" * 50])
+def test_a_server_that_has_ended_is_brought_back_where_it_was(data: Path, name: str):
+    server = Server(data.rename(data.with_name(name)))
+    try:
+        url = server.ensure()
+        kill(postmaster_of(server.folder))
+        server.revive()
+        assert is_kept(url)
+        postmaster = postmaster_of(server.folder)
+        server.revive()
+        assert postmaster_of(server.folder) == postmaster
+    finally:
+        server.release()
+        server.folder.rename(data)
+    server.revive()
+    assert postmaster_of(data) is None
+
+
+def test_a_server_whose_data_is_gone_is_not_brought_back(tmp: Path):
+    server = Server(tmp / "gone")
+    server.ensure()
+    kill(postmaster_of(server.folder))
+    shutil.rmtree(server.cluster)
+    server.revive()
+    assert not server.cluster.exists()
+    server.release()
+
+
 def test_a_process_that_has_the_number_of_the_killed_server_is_no_obstacle(data: Path):
     server = Server(data)
     server.ensure()
