@@ -123,6 +123,31 @@ def test_a_reload_goes_on_serving_and_another_service_that_stops_leaves_postgres
         assert service.get("/api/admin/insights", headers={"Authorization": KEY}).status == 200
 
 
+def test_a_start_right_after_kill_9_takes_over_while_orphans_answer_what_they_have_accepted(data: Path):
+    answers: list[Answer] = []
+    with service_on(data) as killed, connect(address_in(data)) as conn:
+        orphans = killed.workers
+        token = signup_tokens.insert(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")
+        with conn.transaction():
+            conn.execute("SELECT FROM signup_tokens FOR UPDATE")
+            path = f"/api/admin/invite-link/tokens/{token['secret']}"
+            put = {"json": {"enabled": False}, "headers": {"Authorization": KEY}}
+            request = threading.Thread(target=lambda: answers.append(killed.request("PUT", path, **put)))
+            request.start()
+            wait_until(lambda: conn.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None, "the request waited")
+            killed.stop(signal.SIGKILL)
+            service = Service(DATA_DIR=data, PORT=killed.port).start()
+            wait_until(lambda: "Serving at" in service.err, "it served")
+            assert service.wait().workers
+            assert answers == []
+            assert any(map(is_alive, orphans))
+        request.join()
+        assert [answer.status for answer in answers] == [200]
+        wait_until(lambda: not any(map(is_alive, orphans)), "the orphans had ended")
+        assert service.stop() == 0
+        service.end()
+
+
 def test_a_start_after_kill_9_recovers(data: Path):
     with service_on(data) as killed:
         workers = killed.workers
