@@ -12,7 +12,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 import blueprints
 import commands
 import sql
-from blueprints import event_stream, metrics, request_log
+from blueprints import browser_rules, event_stream, metrics, request_log
 from blueprints.converters import CONVERTERS
 from blueprints.mount import Mount
 from commands.database import load_settings
@@ -35,6 +35,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     # First, so that all that is done for a request counts as the time that it takes.
     metrics.init_app(app)
     request_log.init_app(app)
+    browser_rules.init_app(app)
     event_stream.init_app(app)
     app.before_request(read_body)
     app.url_value_preprocessor(replace_nul)

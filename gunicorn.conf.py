@@ -10,7 +10,7 @@ import time
 from gunicorn.http.errors import InvalidResponseHeader, InvalidResponseHeaderName, ParseException
 from gunicorn.workers.gthread import ThreadWorker
 
-from blueprints import request_log
+from blueprints import browser_rules, request_log
 from blueprints.metrics import meters_of
 from commands import metrics, start
 from sql.migrate import DatabaseProblem
@@ -56,8 +56,10 @@ class Worker(ThreadWorker):
         request_log.write_unparsed(status, error_id)
         if meters := meters_of(self.wsgi):
             meters.count_unparsed(status)
-        head = f"HTTP/1.1 {status} {reason}\r\nConnection: close\r\nContent-Type: application/json\r\n"
-        answer = f"{head}Content-Length: {len(body.encode())}\r\n\r\n{body}".encode()
+        headers = {"Connection": "close", "Content-Type": "application/json", "Content-Length": len(body.encode())}
+        headers |= browser_rules.of_every_answer(chosen) | browser_rules.USUALLY
+        lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {text}" for name, text in headers.items())]
+        answer = "\r\n".join([*lines, "", body]).encode()
         try:
             client.sendall(answer)
         except OSError:

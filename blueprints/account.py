@@ -26,9 +26,7 @@ def get_account() -> Response:
     with connection() as conn:
         actor = require(conn)
         body = accounts.get(conn, actor.user_id, credentials(request)[0])
-    response = json_response(body)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return json_response(body)
 
 
 @bp.post("/api/admin/user/change-password")

@@ -33,13 +33,6 @@ POLICY = "; ".join(
 bp = Blueprint("documentation", __name__)
 
 
-@bp.after_request
-def forbid_guessing(response: Response) -> Response:
-    """Have browsers take each of these for what it says it is."""
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    return response
-
-
 @bp.get("/openapi.json")
 @operation(content="application/json", public=True)
 def get_openapi() -> Response:
@@ -47,7 +40,10 @@ def get_openapi() -> Response:
 
     It describes every operation of the service in OpenAPI 3.1.
     """
-    return json_response(document(current_app.config["BASE_URL"]))
+    response = json_response(document(current_app.config["BASE_URL"]))
+    # Nothing of it is anybody's.
+    response.headers["Cache-Control"] = "no-cache"
+    return response
 
 
 @bp.get("/docs")

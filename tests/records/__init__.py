@@ -13,6 +13,7 @@ from referencing import Registry, Resource
 from werkzeug.exceptions import HTTPException
 from werkzeug.test import TestResponse
 
+from blueprints import browser_rules
 from blueprints.contract import ALWAYS, CONTRACTS, Operation
 from blueprints.event_stream import LINES
 
@@ -42,6 +43,10 @@ def check(app: Flask, response: TestResponse) -> None:
     expect(status in statuses(operation), what, "is a status that is not documented")
     missing = [name for name in headers(endpoint, operation, status) if name not in response.headers]
     expect(not missing, what, f"lacks the headers {missing}")
+    # Those of pages, which have some of their own, are looked at in tests/test_browser_rules.py.
+    rules = {} if (endpoint or "").startswith("documentation.") else browser_rules.ALWAYS | browser_rules.USUALLY
+    wrong = {name: response.headers.getlist(name) for name, text in rules.items() if response.headers.getlist(name) != [text]}
+    expect(not wrong, what, f"has the headers {wrong}")
     if response.request.method == "HEAD":
         return
     if status >= 400:
