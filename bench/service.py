@@ -8,8 +8,9 @@ WORKERS = 2
 SETTINGS: dict[str, Any] = {
     "WEB_CONCURRENCY": WORKERS,
     "BCRYPT_ROUNDS": 12,
-    # All logins come from one address here.
+    # All logins and signups come from one address here.
     "LOGIN_ATTEMPTS_PER_MINUTE": 100_000,
+    "SIGNUP_ATTEMPTS_PER_MINUTE": 100_000,
     "LOGIN_FREE_FAILURES": 1000,
 }
 

@@ -4,30 +4,33 @@ from flask import Blueprint, Response, abort, current_app
 from psycopg.rows import DictRow
 
 from blueprints.access import Actor
+from blueprints.client import client_address
 from blueprints.contract import operation
 from blueprints.respond import empty_response, json_response, unique
-from sql import connection, events, signup_tokens, transaction, users
+from sql import connection, events, login_throttle, signup_tokens, transaction, users
 from sql.passwords import passwords
 from validators import load
+from validators.errors import RateLimited
 from validators.users import InvitedUser
 
 bp = Blueprint("signup", __name__)
 
 
 @bp.get("/invite/<token>/validate")
-@operation(record=None, refuses=(403, 404), public=True)
+@operation(record=None, refuses=(403, 404, 429), public=True)
 def validate_signup_token(token: str) -> Response:
     """Ask whether a signup token works.
 
     The answer has no body; a token that is disabled or has expired is refused as it would be at the signup.
     """
+    throttle()
     with connection() as conn:
         usable(signup_tokens.find(conn, token))
     return empty_response()
 
 
 @bp.post("/invite/<token>/signup")
-@operation(record="user", body=InvitedUser, refuses=(400, 403, 404, 409, 415), public=True)
+@operation(record="user", body=InvitedUser, refuses=(400, 403, 404, 409, 415, 429), public=True)
 def sign_up(token: str) -> Response:
     """Add a user via a signup token.
 
@@ -35,6 +38,7 @@ def sign_up(token: str) -> Response:
     """
     # Our choice: the body is looked at before the token, as everywhere; a stranger with a bad body learns nothing of the token.
     asked = load(InvitedUser(current_app.config["PASSWORD_MIN_LENGTH"]))
+    throttle()
     with connection() as conn:
         usable(signup_tokens.find(conn, token))
     person = {"name": asked["name"], "username": asked.get("username"), "email": asked["email"]}
@@ -51,6 +55,16 @@ def sign_up(token: str) -> Response:
         events.record_many(conn, [events.row(type, actor, data=data) for type, data in told])
         body = users.get(conn, user_id)
     return json_response(body)
+
+
+def throttle() -> None:
+    """429 for an address that has tried often enough in the last minute, to sign up or to find a token that works."""
+    with transaction() as conn:
+        # Beside its logins, which it needs still.
+        wait = login_throttle.admit_address(conn, f"signup {client_address()}", current_app.config["SIGNUP_ATTEMPTS_PER_MINUTE"])
+    # Raised outside of the transaction, so that what was counted stays counted.
+    if wait:
+        raise RateLimited("There were too many attempts to sign up. Try again later.", wait)
 
 
 def usable(invite: DictRow | None) -> DictRow:

@@ -1,4 +1,4 @@
-"""The login throttle, per name and per client address, shared by all workers and machines (decisions.md, 6)."""
+"""The throttle of logins, per name and per client address, and of signups, shared by all workers and machines (decisions.md, 6 and 8)."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,10 @@ from sql import Connection, run, value
 
 @dataclass(frozen=True)
 class Limits:
-    """free_failures: failures in a row before a name has to wait; max_wait: the longest wait in seconds; attempts: a minute and address."""
+    """free_failures: failures in a row before a name has to wait; max_wait: the longest wait in seconds."""
 
     free_failures: int
     max_wait: int
-    attempts: int
 
 
 # The array holds the attempts of the last minute. The row lock of the upsert makes simultaneous ones wait in line. Nothing is returned, and
@@ -52,10 +51,10 @@ FORGET_ADDRESSES = """
 """
 
 
-def admit_address(conn: Connection, address: str, limits: Limits) -> int:
-    """0 and the attempt is counted; or the seconds to wait, because the last minute held enough from this address."""
+def admit_address(conn: Connection, address: str, most: int) -> int:
+    """0 and the attempt is counted; or the seconds to wait, because the last minute held so many from this address."""
     # One's own row first: who holds rows that he tidies away must not wait for another.
-    admitted = value(conn, ADMIT_ADDRESS, {"address": address, "most": limits.attempts})
+    admitted = value(conn, ADMIT_ADDRESS, {"address": address, "most": most})
     run(conn, FORGET_ADDRESSES)
     if admitted is not None:
         return 0

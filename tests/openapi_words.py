@@ -169,6 +169,13 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         "username: is required; password: must be a string",
     ),
     ("login.log_in", 401): ("No user with that name has that password.", "No user with that name has that password."),
+    **{
+        (f"signup.{operation}", 429): (
+            "This client address tried too often in the last minute.",
+            "There were too many attempts to sign up. Try again later.",
+        )
+        for operation in ("validate_signup_token", "sign_up")
+    },
     ("login.log_in", 429): (
         "There were too many failed logins with this name, or too many logins from this address.",
         "There were too many attempts to log in. Try again later.",

@@ -125,12 +125,12 @@ TABLE = """
       2  GET /api/admin/service-account/<account_id>/token
       9  POST /api/admin/service-account/<account_id>/token
       6  DELETE /api/admin/service-account/<account_id>/token/<token_id>
-      8  POST /invite/<token>/signup
+     12  POST /invite/<token>/signup
       2  GET /api/admin/invite-link/tokens
       6  POST /api/admin/invite-link/tokens
       2  GET /api/admin/invite-link/tokens/<token>
       6  PUT /api/admin/invite-link/tokens/<token>
-      1  GET /invite/<token>/validate
+      5  GET /invite/<token>/validate
       2  GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies
      15  POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies
       2  GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>

@@ -83,7 +83,7 @@ class Probe:
             kwargs.setdefault("content_type", "application/json")
         path = unquote_to_bytes(template.format(**WORDS | dict(words))).decode("latin-1")
         environ = {"PATH_INFO": path, "QUERY_STRING": query} | kwargs.pop("environ", {})
-        if operation == "log in":
+        if operation in ("log in", "sign up"):
             # Who tries this often has to wait; that is not what is looked at here.
             self.conn.execute("DELETE FROM login_throttle")
             self.conn.execute("DELETE FROM login_addresses")

@@ -29,8 +29,8 @@ def url(make_database: Callable[..., str]) -> str:
 
 @pytest.fixture(scope="module")
 def app(make_app: Callable[..., Flask], url: str) -> Flask:
-    """The service on it; eight of one address may log in again and again."""
-    return make_app(url, LOGIN_ATTEMPTS_PER_MINUTE=100_000)
+    """The service on it; eight of one address may log in and sign up again and again."""
+    return make_app(url, LOGIN_ATTEMPTS_PER_MINUTE=100_000, SIGNUP_ATTEMPTS_PER_MINUTE=100_000)
 
 
 @pytest.fixture(scope="module")

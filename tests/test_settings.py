@@ -68,6 +68,7 @@ SENSELESS = {
     "LOGIN_FREE_FAILURES": ["0", "1001"],
     "LOGIN_MAX_WAIT_SECONDS": ["0", "86401"],
     "LOGIN_ATTEMPTS_PER_MINUTE": ["0", "100001"],
+    "SIGNUP_ATTEMPTS_PER_MINUTE": ["0", "100001"],
     "INIT_ADMIN_USERNAME": ["a@b", " a", "a ", "\n", "x" * 256, "\udcff"],
     "INIT_ADMIN_PASSWORD": ["1234567", "é" * 7, "x" * 73, "é" * 37, "\udcffsixteen-and-more"],
     "INIT_ADMIN_API_TOKENS": [
@@ -170,6 +171,7 @@ DEFAULTS = {
     "LOGIN_FREE_FAILURES": 5,
     "LOGIN_MAX_WAIT_SECONDS": 900,
     "LOGIN_ATTEMPTS_PER_MINUTE": 30,
+    "SIGNUP_ATTEMPTS_PER_MINUTE": 30,
     "INIT_ADMIN_USERNAME": "admin",
     "INIT_ADMIN_PASSWORD": None,
     "INIT_ADMIN_API_TOKENS": None,

@@ -145,6 +145,12 @@ SETTINGS = (
     Setting("LOGIN_FREE_FAILURES", whole_number(1, 1000), "5", "failed logins in a row before a name has to wait"),
     Setting("LOGIN_MAX_WAIT_SECONDS", whole_number(1, 86400), "900", "longest wait of a name, in seconds; it doubles up to here"),
     Setting("LOGIN_ATTEMPTS_PER_MINUTE", whole_number(1, 100000), "30", "logins tried from one client address in a minute, at most"),
+    Setting(
+        "SIGNUP_ATTEMPTS_PER_MINUTE",
+        whole_number(1, 100000),
+        "30",
+        "signups, and looks at signup tokens, tried from one client address in a minute, at most",
+    ),
     Setting("INIT_ADMIN_USERNAME", username, "admin", "user name of the first administrator"),
     Setting("INIT_ADMIN_PASSWORD", password, None, "his password; without it, one is generated and printed once", secret=True),
     Setting(
