@@ -14,6 +14,7 @@ from flask import Flask
 from app import create_app
 from sql import Connection, bootstrap, connect, database, embedded
 from tests.access import Stage, staged
+from tests.secrecy import VAULT, Watched
 from tests.world import Caller, World
 
 ADMIN_KEY = "*:*.test-admin-key-of-the-template"
@@ -34,6 +35,12 @@ def address_of(server: str, name: str) -> str:
     """The address of another database on the same server."""
     parts = urlsplit(server)
     return urlunsplit(parts._replace(path=f"/{name}"))
+
+
+@pytest.fixture(autouse=True)
+def no_secret_of_another_test() -> None:
+    """The secrets of a test are its own; every answer is held against them (tests/secrecy.py)."""
+    VAULT.forget()
 
 
 @pytest.fixture(scope="session")
@@ -88,6 +95,7 @@ def apps() -> Iterator[Callable[..., Flask]]:
     def make(url: str, **settings: object) -> Flask:
         app = create_app(SETTINGS | {"DATABASE_URL": url} | settings)
         app.testing = False
+        app.test_client_class = Watched
         made.append(app)
         return app
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
 
+from tests.secrecy import VAULT
 from validators.settings import SETTINGS
 
 ROOT = Path(__file__).parent.parent
@@ -231,7 +232,9 @@ class Service:
         try:
             connection.request(method, path, headers=headers, **kwargs)
             response = connection.getresponse()
-            return Answer(response.status, response.headers, response.read())
+            answer = Answer(response.status, response.headers, response.read())
+            VAULT.look(path, json, headers.items(), response.headers.items(), answer.body)
+            return answer
         finally:
             connection.close()
 

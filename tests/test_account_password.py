@@ -106,7 +106,7 @@ def test_a_right_password_is_no_use_when_others_have_failed_while_it_was_compare
 
     def others_fail(password: str, kept: str | None) -> bool:
         for _ in range(6):
-            login_throttle.fail(world.conn, name_digest("ada@example.org"), login_throttle.Limits(5, 900, 30))
+            login_throttle.fail(world.conn, name_digest("ada@example.org"), login_throttle.Limits(5, 900))
         return compare(hasher, password, kept)
 
     monkeypatch.setattr(hasher, "matches", others_fail)
