@@ -64,7 +64,7 @@ install: .venv/installed ## Make .venv and install the pinned dependencies
 
 .PHONY: clean
 clean: ## Remove .venv and caches, but no data
-	rm -rf .venv .pins .pytest_cache .ruff_cache .coverage
+	rm -rf .venv .pins .pytest_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/pip:

@@ -130,9 +130,9 @@ def pointed(schema: Any) -> Any:
     return {key: component(value) if key == "$ref" else pointed(value) for key, value in schema.items()}
 
 
-def path_of(rule: Rule) -> str:
+def path_of(rule: Rule | str) -> str:
     """/a/<project_id> as /a/{projectId}."""
-    return re.sub(r"<(?:[a-z_]+:)?([a-z_]+)>", lambda found: f"{{{camel(found[1])}}}", rule.rule)
+    return re.sub(r"<(?:[a-z_]+:)?([a-z_]+)>", lambda found: f"{{{camel(found[1])}}}", str(rule))
 
 
 def camel(words: str) -> str:

@@ -20,6 +20,7 @@ from tests.world import Caller, World, refused
 PROJECTS = ("default", "hermes", "apollo")
 PLACES = {*PROJECTS, "nowhere"}
 WHO = ("alice", "eve", "victor", "olga", "max", "admin", "client", "frontend", "stranger")
+PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 NAMES = {401: "AuthenticationRequired", 403: "NoAccessError", 404: "NotFoundError", 409: "ConflictError"}
 
 
@@ -87,18 +88,30 @@ class Stage:
             if family.name not in self.props:
                 self.props[family.name] = family.furnish(self.world, self.cast)
 
+    def words(self, route: str, project: str = "default", environment: str = "development") -> dict[str, Any]:
+        """The words of the path of a route in a project, and more; its family's props must be here."""
+        props = self.props[ROUTES[route].name]
+        words: dict[str, Any] = {"project_id": project, "feature_name": f"flag-of-{project}", "environment": environment}
+        words["strategy_id"] = self.strategies.get((project, environment), "no-such-strategy")
+        return words | props.words.get("*", {}) | props.words.get(project, {})
+
+    def body(self, route: str, project: str = "default") -> Any:
+        """The body of a route in a project; None: it has none."""
+        body = self.props[ROUTES[route].name].bodies.get(route)
+        return body(project) if callable(body) else body
+
     def ask(self, caller: Caller, route: str, project: str = "default", environment: str = "development", **headers: str) -> TestResponse:
         """What the caller gets from a route of a family whose props are here. What succeeded is undone."""
-        props = self.props[ROUTES[route].name]
-        words = {"project_id": project, "feature_name": f"flag-of-{project}", "environment": environment}
-        words["strategy_id"] = self.strategies.get((project, environment), "no-such-strategy")
-        words |= props.words.get("*", {}) | props.words.get(project, {})
+        words = self.words(route, project, environment)
+        return self.send(caller, route, words, self.body(route, project), self.props[ROUTES[route].name].queries.get(route, ""), **headers)
+
+    def send(self, caller: Caller, route: str, words: dict[str, Any], body: Any = None, query: str = "", **headers: str) -> TestResponse:
+        """What the caller gets from a route with these words in its path, this body and this query. What succeeded is undone."""
         method, rule = route.split(" ")
-        parameters = re.findall(r"<(?:\w+:)?(\w+)>", rule)
-        assert words.keys() >= set(parameters), f"furnish() has no words for {set(parameters) - words.keys()}"
-        path = re.sub(r"<(?:\w+:)?(\w+)>", lambda word: quote(str(words[word[1]]), safe=""), rule) + props.queries.get(route, "")
-        body = props.bodies.get(route)
-        sent = {} if body is None else {"json": body(project) if callable(body) else body}
+        missing = set(parameters(route)) - words.keys()
+        assert not missing, f"furnish() has no words for {missing}"
+        path = PARAMETER.sub(lambda word: quote(str(words[word[1]]), safe=""), rule) + query
+        sent = {} if body is None else {"json": body}
         with self.conn.transaction():
             response = caller.request(method, path, headers=headers, **sent)
             if not 400 <= response.status_code < 500:
@@ -123,6 +136,11 @@ class Stage:
         """The cookie of a new session of a user."""
         sessions.insert(self.conn, digest(f"session of {user.id}"), user.id or 0, 48)
         return f'session="session of {user.id}"'
+
+
+def parameters(route: str) -> list[str]:
+    """The names of the words in the path of a route."""
+    return PARAMETER.findall(route)
 
 
 def staged(world: World, **cast: Caller) -> Stage:
