@@ -18,6 +18,14 @@ run: .venv/installed ## Set everything up and serve on http://127.0.0.1:4242
 demo: .venv/installed ## Fill the instance with a believable company
 	@exec $(bin)/flask --app app demo
 
+.PHONY: backup
+backup: .venv/installed ## Write all that the instance holds to a file; FILE=... names it
+	@exec $(bin)/flask --app app backup $(if $(FILE),'$(FILE)')
+
+.PHONY: restore
+restore: .venv/installed ## Put FILE=... into an empty instance; REPLACE=yes throws away what one holds
+	@exec $(bin)/flask --app app restore $(if $(REPLACE),--replace) '$(FILE)'
+
 .PHONY: test
 test: .venv/installed-dev ## Run the tests on a private PostgreSQL, or on TEST_DATABASE_URL
 	@exec $(bin)/python -m pytest -n 2 --dist loadfile -m "not slow"

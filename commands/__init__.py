@@ -1,10 +1,12 @@
 """The command line, on flask's own: ALL, one line a command or group."""
 
-from commands import api_keys, demo, doctor, events, migrate, signup_tokens, users
+from commands import api_keys, backup, demo, doctor, events, migrate, signup_tokens, users
 
 ALL = (
     migrate.migrate,
     doctor.doctor,
+    backup.backup,
+    backup.restore,
     demo.demo,
     users.user,
     api_keys.api_key,

@@ -194,6 +194,7 @@ TRIGRAM_INDEXES = """
     CREATE INDEX IF NOT EXISTS events_tags_trgm ON events USING gin ((tags::text) gin_trgm_ops);
     CREATE INDEX IF NOT EXISTS events_created_by_trgm ON events USING gin (created_by gin_trgm_ops)
 """
+WORD_INDEXES = re.findall(r"INDEX IF NOT EXISTS (\w+)", TRIGRAM_INDEXES)
 
 
 def index_words(conn: Connection) -> bool:
@@ -213,8 +214,7 @@ HAS_WORD_INDEXES = "SELECT bool_and(to_regclass(name) IS NOT NULL) FROM unnest(%
 
 def has_word_indexes(conn: Connection) -> bool:
     """Whether the words of the log are indexed already."""
-    names = re.findall(r"INDEX IF NOT EXISTS (\w+)", TRIGRAM_INDEXES)
-    return value(conn, HAS_WORD_INDEXES, {"names": names})
+    return value(conn, HAS_WORD_INDEXES, {"names": WORD_INDEXES})
 
 
 # A limit of -1 is none.

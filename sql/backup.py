@@ -1,0 +1,280 @@
+"""A backup: all that our schema holds, as PostgreSQL's own pg_dump writes it; and its way back, all or nothing.
+
+What connects them to the server goes by the environment: a command line can be read by everybody on the machine.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import Conninfo
+from psycopg.sql import SQL, Identifier
+
+from sql import Connection, embedded, migrate, value
+from sql.migrate import DatabaseProblem
+
+# How long a backup waits for who changes tables, and a restore for who uses them, in seconds.
+PATIENCE = 60
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Archive:
+    """A file that pg_dump wrote: the schema in it, the version of that, and what of it is restored, in pg_restore's own words."""
+
+    path: Path
+    programs: Path
+    schema: str
+    version: int
+    entries: str
+
+
+def folders() -> Iterator[Path]:
+    """Where PostgreSQL's programs can be: our own, and those of the machine."""
+    yield embedded.BINARIES
+    found = shutil.which("pg_dump")
+    if found:
+        yield Path(found).parent
+
+
+def dumper(server: int) -> Path:
+    """The folder of a pg_dump that can read a server of this major version. DatabaseProblem: there is none."""
+    newest = 0
+    for folder in folders():
+        said = subprocess.run([folder / "pg_dump", "--version"], capture_output=True, text=True).stdout
+        number = re.search(r"\) (\d+)", said)
+        if number and int(number[1]) >= server:
+            return folder
+        newest = max(newest, int(number[1]) if number else 0)
+    raise DatabaseProblem(
+        f"The database is PostgreSQL {server}, which pg_dump of version {newest}, the newest here, cannot read. Install that of version "
+        f"{server} (on Debian: postgresql-client-{server}) where PATH finds it."
+    )
+
+
+def settings_of(url: str) -> tuple[dict[str, str], list[str]]:
+    """The environment that leads PostgreSQL's programs to a database, and arguments for what has no place there, which is no secret."""
+    said = {name: str(text) for name, text in conninfo_to_dict(url).items() if text is not None}
+    known = {option.keyword.decode(): option for option in Conninfo.get_defaults()}
+    environ = {**os.environ, "PGCONNECT_TIMEOUT": "3", "PGAPPNAME": "flags-backup"}
+    rest: dict[str, str] = {}
+    for name, text in said.items():
+        option = known[name]
+        if option.envvar:
+            environ[option.envvar.decode()] = text
+        elif option.dispchar == b"*":
+            raise DatabaseProblem(f"DATABASE_URL holds {name}, which PostgreSQL's programs take from no environment. Use a service file.")
+        else:
+            rest[name] = text
+    return environ, [f"--dbname={make_conninfo(**rest)}"] if rest else []
+
+
+@contextmanager
+def ending(processes: Sequence[subprocess.Popen[bytes]]) -> Iterator[None]:
+    """End these processes when the block ends before them."""
+    try:
+        yield
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                process.kill()
+            with suppress(BrokenPipeError):
+                process.communicate()
+
+
+def complaint(said: IO[bytes]) -> str:
+    """What a program of PostgreSQL could not do, in its own words."""
+    said.seek(0)
+    text = said.read().decode(errors="replace")
+    found = re.search(r"(?:ERROR|FATAL):\s+(.*)", text) or re.search(r"error: (.*)", text)
+    return (found[1] if found else text.strip().rpartition("\n")[2] or "it has ended").rstrip(".")
+
+
+SCHEMA = "SELECT current_schema()"
+
+
+def dump(conn: Connection, url: str, path: Path | None, progress: Callable[[], None]) -> None:
+    """Write a backup of the database, as it is at one instant, into a file; None: to stdout. DatabaseProblem: it cannot be done."""
+    if migrate.version(conn) == 0:
+        raise DatabaseProblem("The database is not set up: there is nothing to back up.")
+    programs = dumper(conn.info.server_version // 10000)
+    schema = SQL("{}").format(Identifier(value(conn, SCHEMA))).as_string(conn)
+    environ, arguments = settings_of(url)
+    # Owners and rights are those of the server: another one has other users.
+    command = [programs / "pg_dump", "--format=custom", f"--schema={schema}", "--no-owner", "--no-privileges", "--no-publications"]
+    command += ["--no-security-labels", "--no-tablespaces", f"--lock-wait-timeout={PATIENCE}s", "--no-password", *arguments]
+    # It opens the file itself: to a stdout that is one, it writes its table of contents twice.
+    command += [f"--file={path}"] if path else []
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=said, env=environ)
+        with ending([process]):
+            while True:
+                try:
+                    process.wait(0.2)
+                    break
+                except subprocess.TimeoutExpired:
+                    progress()
+        if process.returncode != 0:
+            raise DatabaseProblem(f"The database cannot be backed up: {complaint(said)}.")
+
+
+def read(path: Path) -> Archive:
+    """What a backup holds. DatabaseProblem: it is none, or newer than this service."""
+    listed, programs = None, embedded.BINARIES
+    for programs in folders():
+        listed = subprocess.run([programs / "pg_restore", "--list", path], capture_output=True, text=True, errors="replace")
+        if listed.returncode == 0 or "unsupported version" not in listed.stderr:
+            break
+    assert listed is not None
+    table = re.search(r"^\d+; \d+ \d+ TABLE DATA (.+) schema_version ", listed.stdout, re.MULTILINE)
+    if listed.returncode != 0 or table is None:
+        reason = re.search(r"error: (.*)", listed.stderr)
+        raise DatabaseProblem(f"The file {path} is no backup of ours: {reason[1] if reason else 'it holds something else'}.")
+    told = subprocess.run(
+        [programs / "pg_restore", "--data-only", "--table=schema_version", "--file=-", path],
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
+    version = re.search(r"^COPY .*\n(\d+)\t", told.stdout, re.MULTILINE)
+    if version is None:
+        raise DatabaseProblem(f"The file {path} is damaged: it does not tell the version of its schema.")
+    if int(version[1]) > migrate.VERSION:
+        newer = f"schema version {version[1]}, which is newer than version {migrate.VERSION} of this service"
+        raise DatabaseProblem(f"The backup has {newer}. Use a newer service.")
+    entries = [line for line in listed.stdout.splitlines() if not line.startswith(";") and is_restored(line)]
+    return Archive(path, programs, table[1], int(version[1]), "\n".join(entries))
+
+
+# The schema is there; and what needs an extension, which the server may not have, is made anew where it can be.
+LEFT_OUT = re.compile(rf"^\d+; \d+ \d+ (?:COMMENT )?(?:- )?(?:SCHEMA|EXTENSION|INDEX \S+ (?:{'|'.join(migrate.WORD_INDEXES)})) ")
+
+
+def is_restored(entry: str) -> bool:
+    """Whether a line of a backup's table of contents is something that a restore makes."""
+    return LEFT_OUT.match(entry) is None
+
+
+# All that the schema holds but what an extension has brought: it is ours, or it would not have been set up.
+DROP_ALL = """
+    SET LOCAL lock_timeout = '{patience}s';
+    SET LOCAL client_min_messages = warning;
+    DO $drop$
+    DECLARE
+        here   oid := (SELECT oid FROM pg_namespace WHERE nspname = current_schema());
+        drops  text[] := ARRAY(
+            SELECT pg_catalog.format('DROP %s IF EXISTS %s CASCADE', kind, name)
+              FROM (SELECT CASE relkind WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW' WHEN 'S' THEN 'SEQUENCE'
+                                        WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind,
+                           oid::regclass::text AS name, relkind = 'S' AS is_late, 1 AS place, 'pg_class'::regclass AS catalog, oid
+                      FROM pg_class
+                     WHERE relnamespace = here AND relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
+                 UNION ALL
+                    SELECT 'ROUTINE', oid::regprocedure::text, true, 2, 'pg_proc'::regclass, oid
+                      FROM pg_proc
+                     WHERE pronamespace = here
+                 UNION ALL
+                    SELECT 'TYPE', pg_type.oid::regtype::text, true, 3, 'pg_type'::regclass, pg_type.oid
+                      FROM pg_type
+                      LEFT JOIN pg_class ON pg_class.oid = typrelid
+                     WHERE typnamespace = here AND (typtype IN ('e', 'd', 'r') OR relkind = 'c')) AS ours
+             WHERE NOT EXISTS (SELECT FROM pg_depend WHERE classid = catalog AND objid = ours.oid AND deptype = 'e')
+             ORDER BY is_late, place, name);
+        one    text;
+    BEGIN
+        FOREACH one IN ARRAY drops LOOP
+            EXECUTE one;
+        END LOOP;
+    END $drop$;
+"""
+
+# Ids that were missing then are missing for good: what had them has not committed, or would be here. The numbers of transactions by which
+# that would be seen are those of another server.
+FORGET_MISSING_IDS = "DELETE FROM {schema}.uncounted_ids WHERE last_id < 9223372036854775807;\n"
+
+# Servers before PostgreSQL 17 do not know it.
+NEW_SETTING = b"SET transaction_timeout = 0;\n"
+
+
+def restore(conn: Connection, url: str, archive: Archive, *, replace: bool, progress: Callable[[int], None]) -> None:
+    """Put a backup into an empty database, or replace what an instance holds; all or nothing. DatabaseProblem: it cannot be done."""
+    # Who starts a service now waits, as for a migration. For the session: in a transaction, we would keep tables from being dropped.
+    value(conn, "SELECT pg_advisory_lock(7225431)")
+    try:
+        require_room(conn, archive, replace=replace)
+        words = {"patience": SQL(str(PATIENCE)), "schema": Identifier(archive.schema)}  # pyright: ignore
+        before = SQL(DROP_ALL).format(**words).as_string(conn) if replace else ""
+        has_ids = f"TABLE DATA {archive.schema} uncounted_ids " in archive.entries
+        after = SQL(FORGET_MISSING_IDS).format(**words).as_string(conn) if has_ids else ""
+        pour(archive, url, f"BEGIN;\n{before}", f"{after}COMMIT;\n", progress)
+    finally:
+        value(conn, "SELECT pg_advisory_unlock(7225431)")
+
+
+def require_room(conn: Connection, archive: Archive, *, replace: bool) -> None:
+    """DatabaseProblem unless the database is empty, or an instance that may be replaced."""
+    schema = value(conn, SCHEMA)
+    if schema != archive.schema:
+        raise DatabaseProblem(f"The backup is of the schema {archive.schema}, but the search_path of this database begins with {schema}.")
+    if migrate.version(conn) == 0:
+        migrate.refuse_unfit(conn)
+    elif not replace:
+        raise DatabaseProblem(
+            "The database holds an instance already. Name an empty one, or say --replace: all that it holds is then lost."
+        )
+
+
+def pour(archive: Archive, url: str, before: str, after: str, progress: Callable[[int], None]) -> None:
+    """Let psql run the backup between two statements, in one session. It commits when all was read, and was what pg_dump wrote."""
+    environ, arguments = settings_of(url)
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as read_said:
+        entries = Path(folder) / "entries"
+        entries.write_text(archive.entries)
+        source = subprocess.Popen(
+            [archive.programs / "pg_restore", "--no-owner", "--no-privileges", f"--use-list={entries}", "--file=-", archive.path],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=read_said,
+        )
+        target = subprocess.Popen(
+            [archive.programs / "psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--no-password", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            env=environ,
+        )
+        assert source.stdout
+        assert target.stdin
+        with ending([source, target]):
+            try:
+                target.stdin.write(before.encode())
+                # In the first block stand settings alone: what comes behind may be data.
+                block = source.stdout.read(BLOCK).replace(NEW_SETTING, b"", 1)
+                while block:
+                    target.stdin.write(block)
+                    progress(len(block))
+                    block = source.stdout.read(BLOCK)
+                if source.wait() == 0:
+                    target.stdin.write(after.encode())
+                target.stdin.close()
+            except BrokenPipeError:
+                source.kill()
+            # Without the COMMIT, nothing has happened.
+            target.wait()
+        if target.returncode != 0:
+            raise DatabaseProblem(f"Nothing was restored, and nothing changed: {complaint(said)}.")
+        if source.returncode != 0:
+            raise DatabaseProblem(f"Nothing was restored, and nothing changed, as the backup is damaged: {complaint(read_said)}.")
+
+
+def summary(conn: Connection) -> Mapping[str, int]:
+    """How many events, users and flags there are."""
+    return {name: value(conn, SQL("SELECT count(*) FROM {}").format(Identifier(name)).as_string(conn)) for name in ("events", "users")}  # pyright: ignore

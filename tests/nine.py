@@ -1,0 +1,71 @@
+"""The nine operations asked of an instance, as text to be compared with what another one says."""
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from sql import Connection, rows, value
+
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+# From when on an instant is the present one: which it is tells nothing of what was kept.
+BEGAN = datetime.now(UTC)
+NEWCOMER = {"name": "Zoë", "username": "zoe", "email": "zoe@example.org", "password": "a password of Zoë"}
+
+
+def asked(app: Flask, conn: Connection, key: str, admin: tuple[str, str]) -> dict[str, str]:
+    """By what was asked: the status and every byte of the body, with the present instants as "now". The last four change the instance."""
+    client = app.test_client(use_cookies=False)
+    found: dict[str, str] = {}
+
+    def ask(method: str, path: str, **kwargs: Any) -> None:
+        headers = {"Authorization": key} | kwargs.pop("headers", {})
+        found[f"{method} {path} {kwargs or ''}"] = told(client.open(path, method=method, headers=headers, buffered=True, **kwargs))
+
+    for project in rows(conn, "SELECT id FROM projects ORDER BY id"):
+        ask("GET", f"/api/admin/projects/{project['id']}/overview")
+        ask("GET", f"/api/admin/projects/{project['id']}/access")
+        ask("GET", "/api/admin/search/events", query_string={"project": f"IS:{project['id']}", "limit": "5"})
+    ask("GET", "/api/admin/insights")
+    ask("GET", "/api/admin/insights", query_string={"from": "2025-01-01", "to": "2026-06-30"})
+    for words in (
+        {"limit": "1000"},
+        {"limit": "10", "offset": "1500"},
+        {"query": "zürich"},
+        {"createdBy": "IS:2", "type": "IS:feature-created"},
+    ):
+        ask("GET", "/api/admin/search/events", query_string=words)
+    ask("GET", "/api/admin/search/events", headers={"Accept": "application/x-ndjson"})
+    for body in ({}, {"type": "feature-created"}, {"query": "beta"}):
+        ask("POST", "/api/admin/events/search", json=body)
+    token = value(conn, "SELECT secret FROM signup_tokens WHERE enabled AND expires_at > now() ORDER BY id LIMIT 1")
+    ask("PUT", f"/api/admin/invite-link/tokens/{token}", json={"expiresAt": "2040-01-01T00:00:00Z"})
+    ask("POST", f"/invite/{token}/signup", json=NEWCOMER)
+    ask("POST", "/auth/simple/login", json=dict(zip(("username", "password"), admin, strict=True)))
+    ask("DELETE", value(conn, STRATEGY))
+    # What the changes were told as.
+    ask("GET", "/api/admin/search/events", query_string={"limit": "4"})
+    assert {answer[:3] for answer in found.values()} == {"200"}, [it for it in found.items() if it[1][:3] != "200"]
+    return found
+
+
+STRATEGY = """
+    SELECT format('/api/admin/projects/%s/features/%s/environments/%s/strategies/%s', project_id, flags.name, environment, strategies.id)
+      FROM strategies
+      JOIN flags ON flags.id = flag_id
+     WHERE archived_at IS NULL
+     ORDER BY strategies.id
+     LIMIT 1
+"""
+
+
+def told(response: TestResponse) -> str:
+    """Status and body."""
+    return f"{response.status_code} {INSTANT.sub(lambda at: 'now' if is_present(at[0]) else at[0], response.text)}"
+
+
+def is_present(instant: str) -> bool:
+    """Whether an instant came after the tests began."""
+    return datetime.fromisoformat(instant) >= BEGAN

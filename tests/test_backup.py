@@ -1,0 +1,329 @@
+"""flask backup and restore: all of an instance in a file, and out of it again, all or nothing."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from sql import Connection, backup, connect, embedded, migrate, rows, value
+from sql.migrate import DatabaseProblem
+from tests import nine
+from tests.command_line import CommandLine, flask, only_line
+from tests.conftest import ADMIN_KEY, SETTINGS
+from tests.service import ROOT
+from tests.test_event_totals import add, assert_right, count
+
+Maker = Callable[..., Any]
+ADMIN = ("admin", str(SETTINGS["INIT_ADMIN_PASSWORD"]))
+# The number of a transaction that other servers come to in years.
+FAR = "4000000000"
+
+
+@pytest.fixture(scope="module")
+def line(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
+    """The command line on a database that is set up."""
+    url = make_database()
+    with connect(url) as conn:
+        yield CommandLine(make_app(url), conn)
+
+
+@pytest.fixture(scope="module")
+def file(line: CommandLine, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A backup of it."""
+    path = tmp_path_factory.mktemp("backup") / "of the service.dump"
+    line.does("backup", str(path))
+    return path
+
+
+@pytest.fixture
+def empty(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
+    """The command line on an empty database."""
+    url = make_database(empty=True)
+    with connect(url) as conn:
+        yield CommandLine(make_app(url), conn)
+
+
+def contents(conn: Connection) -> dict[str, list[str]]:
+    """All rows of all tables; and how far each has numbered its own."""
+    tables = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S') ORDER BY relname"
+    found: dict[str, list[str]] = {}
+    for table in rows(conn, tables):
+        statement = f"SELECT (to_jsonb(it) - 'log_cnt')::text AS row FROM (SELECT * FROM {table['relname']}) AS it ORDER BY 1"
+        found[table["relname"]] = [row["row"] for row in rows(conn, statement)]  # pyright: ignore
+    return found
+
+
+def holds_nothing(line: CommandLine) -> bool:
+    """Whether a database has no relation of ours, or anybody's."""
+    return line.rows("SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace") == []
+
+
+@pytest.mark.slow
+def test_a_restored_instance_answers_the_nine_operations_as_before(make_database: Maker, make_app: Maker, tmp_path: Path) -> None:
+    one, other = make_database(), make_database(empty=True)
+    assert flask("demo", "--scale", "0.1", DATABASE_URL=one).returncode == 0
+    with connect(one) as before, connect(other) as after:
+        # Some events are in the totals, some are not, and an id is missing that a transaction of another server might still bring.
+        with before.transaction(force_rollback=True):
+            add(before)
+        add(before, 10, project="checkout")
+        count(before)
+        before.execute("UPDATE uncounted_ids SET noted_before = %s::xid8, noted_at = now()", [FAR])  # pyright: ignore
+        add(before, 10, project="checkout")
+        app = make_app(one)
+        session = app.test_client()
+        assert session.post("/auth/simple/login", json=dict(zip(("username", "password"), ADMIN, strict=True))).status_code == 200
+        cookie = session.get_cookie("session")
+        assert cookie
+        # What a newcomer would type. Nothing is installed: that is another test's.
+        make = ["make", "-o", ".venv/installed", f"bin={Path(sys.executable).parent}"]
+        file = tmp_path / "of the service.dump"
+        for target, url in (("backup", one), ("restore", other)):
+            environ = os.environ | {"DATABASE_URL": url}
+            done = subprocess.run([*make, target, f"FILE={file}"], cwd=ROOT, env=environ, capture_output=True, text=True)
+            assert (done.returncode, done.stdout) == (0, ""), done.stderr
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert f"Restored {file}: {value(before, 'SELECT count(*) FROM events')} events" in done.stderr
+        # Its other ids are counted; the missing one, which nobody can have any more, is forgotten.
+        held, restored = contents(before), contents(after)
+        assert len(held.pop("uncounted_ids")) == 2
+        assert len(restored.pop("uncounted_ids")) == 1
+        assert restored == held
+        assert held["event_totals"]
+        assert_right(after)
+        theirs = make_app(other)
+        reader = theirs.test_client()
+        reader.set_cookie("session", cookie.value)
+        assert reader.get("/api/admin/user").status_code == 200
+        told = nine.asked(app, before, ADMIN_KEY, ADMIN)
+        assert nine.asked(theirs, after, ADMIN_KEY, ADMIN) == told
+        # The log goes on as it would have, and its totals with it.
+        assert add(before) == add(after)
+        count(after)
+        assert_right(after)
+        assert value(after, "SELECT count(*) FROM uncounted_ids") == 1
+
+
+@pytest.mark.slow
+def test_the_private_instance_is_backed_up_whether_or_not_it_runs(tmp_path: Path) -> None:
+    here, there = {"DATA_DIR": str(tmp_path / "here"), "BCRYPT_ROUNDS": "10"}, {"DATA_DIR": str(tmp_path / "there")}
+    assert flask("migrate", **here).returncode == 0
+    for file in ("stopped.dump", "running.dump"):
+        server = embedded.Server(tmp_path / "here")
+        if file == "running.dump":
+            server.ensure()
+        done = flask("backup", str(tmp_path / file), **here)
+        server.release()
+        assert (done.returncode, done.stdout) == (0, "")
+        assert re.fullmatch(rf"Wrote .*/{file}: [\d.]+ kB, schema version {migrate.VERSION}, in [\d.]+ s\.\n", done.stderr)
+        assert not (tmp_path / "here" / "postgres" / "postmaster.pid").exists()
+    assert flask("restore", str(tmp_path / "running.dump"), **there).returncode == 0
+    assert " admin " in flask("user", "list", **there).stdout
+    # A second time, it holds something.
+    done = flask("restore", str(tmp_path / "stopped.dump"), **there)
+    assert done.returncode == 1
+    assert "say --replace" in only_line(done.stderr)
+    assert flask("restore", "--replace", str(tmp_path / "stopped.dump"), **there).returncode == 0
+
+
+def test_a_backup_without_a_name_is_called_by_the_moment(line: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = os.umask(0)
+    said = line.run("backup")
+    os.umask(before)
+    [path] = tmp_path.iterdir()
+    assert re.fullmatch(r"flags-\d{4}-\d\d-\d\dT\d{6}Z\.dump", path.name)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert (said.exit_code, said.stdout) == (0, "")
+    assert said.stderr.startswith(f"Wrote {path.name}: ")
+
+
+def test_a_backup_can_be_written_to_stdout_and_restored_from_stdin(line: CommandLine, empty: CommandLine) -> None:
+    url = line.app.config["DATABASE_URL"]
+    program = [Path(sys.executable).with_name("flask"), "--app", "app"]
+    done = subprocess.run([*program, "backup", "-"], cwd=ROOT, env=os.environ | {"DATABASE_URL": url}, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    environ = os.environ | {"DATABASE_URL": empty.app.config["DATABASE_URL"]}
+    assert subprocess.run([*program, "restore", "-"], cwd=ROOT, env=environ, input=done.stdout, capture_output=True).returncode == 0
+    assert contents(empty.conn) == contents(line.conn)
+
+
+def test_a_file_that_is_there_is_left_alone(line: CommandLine, tmp_path: Path) -> None:
+    path = tmp_path / "x.dump"
+    path.write_text("dear to somebody")
+    assert line.refuses("backup", str(path)) == f"The file {path} cannot be made: {path} is there already."
+    assert path.read_text() == "dear to somebody"
+    (tmp_path / "y.dump.part").touch()
+    assert line.refuses("backup", str(tmp_path / "y.dump")).endswith("y.dump.part is there already.")
+    assert "No such file or directory" in line.refuses("backup", str(tmp_path / "nowhere" / "z.dump"))
+
+
+def test_a_backup_that_fails_leaves_no_file(line: CommandLine, tmp_path: Path, make_database: Maker, make_app: Maker) -> None:
+    assert make_app(make_database(empty=True)).test_cli_runner().invoke(args=["backup", str(tmp_path / "x")]).exit_code == 1
+    role = f"reader_{os.getpid()}"
+    line.conn.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT SELECT ON schema_version TO {role}")  # pyright: ignore
+    try:
+        with psycopg.connect(line.app.config["DATABASE_URL"], autocommit=True) as conn:
+            conn.execute(f"SET ROLE {role}")  # pyright: ignore
+        url = make_url(line.app.config["DATABASE_URL"], f"-crole={role}")
+        said = CommandLine(make_app(url), line.conn).refuses("backup", str(tmp_path / "x"))
+    finally:
+        line.conn.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")  # pyright: ignore
+    assert said.startswith("The database cannot be backed up: permission denied for ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def make_url(url: str, options: str) -> str:
+    """An address with options of the session."""
+    return f"{url}{'&' if '?' in url else '?'}options={options.replace('=', '%3D')}"
+
+
+def test_an_instance_is_not_written_over(line: CommandLine, file: Path) -> None:
+    said = line.refuses("restore", str(file))
+    assert said == "The database holds an instance already. Name an empty one, or say --replace: all that it holds is then lost."
+
+
+def test_a_database_of_somebody_else_is_not_written_over(empty: CommandLine, file: Path) -> None:
+    empty.conn.execute("CREATE TABLE theirs (id integer)")
+    for options in ([], ["--replace"]):
+        result = empty.run("restore", str(file), *options)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "holds something else already: the relation theirs" in only_line(result.stderr)
+
+
+def test_what_is_replaced_is_gone(line: CommandLine, file: Path, make_database: Maker, make_app: Maker) -> None:
+    url = make_database()
+    with connect(url) as conn:
+        # What a newer version may have, of every kind; and an id that would be given twice if they did not go on where the backup was.
+        conn.execute("CREATE TYPE mood AS ENUM ('good'); CREATE DOMAIN small AS integer; CREATE TABLE pets (mood mood, small small)")
+        conn.execute("CREATE VIEW moods AS SELECT mood FROM pets; CREATE FUNCTION feel(pets) RETURNS mood LANGUAGE sql RETURN $1.mood")
+        conn.execute("CREATE SEQUENCE steps; CREATE MATERIALIZED VIEW kept AS SELECT 1 AS one; UPDATE schema_version SET version = 99")
+        add(conn, 5)
+        other = CommandLine(make_app(url), conn)
+        other.does("restore", "--replace", str(file))
+        assert contents(conn) == contents(line.conn)
+        assert rows(conn, "SELECT FROM pg_type WHERE typname IN ('mood', 'small')") == []
+        assert rows(conn, "SELECT FROM pg_proc WHERE proname = 'feel'") == []
+
+
+def test_who_uses_what_is_to_be_replaced_is_not_waited_for_for_ever(file: Path, make_database: Maker, make_app: Maker, monkeypatch) -> None:
+    monkeypatch.setattr(backup, "PATIENCE", 1)
+    url = make_database()
+    with connect(url) as conn, connect(url) as other, other.transaction():
+        value(other, "SELECT count(*) FROM events")
+        said = CommandLine(make_app(url), conn).refuses("restore", "--replace", str(file))
+    assert said == "Nothing was restored, and nothing changed: canceling statement due to lock timeout."
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
+def test_a_damaged_backup_leaves_nothing_behind(file: Path, empty: CommandLine, tmp_path: Path, share: float) -> None:
+    whole = file.read_bytes()
+    damaged = tmp_path / "damaged.dump"
+    damaged.write_bytes(whole[: int(len(whole) * share)])
+    result = empty.run("restore", str(damaged))
+    assert (result.exit_code, result.stdout) == (1, ""), result.stderr
+    only_line(result.stderr)
+    assert holds_nothing(empty)
+
+
+def test_a_backup_that_does_not_fit_leaves_the_instance_as_it_was(
+    line: CommandLine, make_database: Maker, make_app: Maker, tmp_path
+) -> None:
+    url = make_database()
+    with connect(url) as conn:
+        # Which is found out at the end, when the foreign keys are made.
+        conn.execute("SET session_replication_role = replica; INSERT INTO flags (name, project_id) VALUES ('f', 'nowhere')")
+        CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
+    before = contents(line.conn)
+    said = line.refuses("restore", "--replace", str(tmp_path / "x"))
+    assert said.startswith("Nothing was restored, and nothing changed: ")
+    assert contents(line.conn) == before
+
+
+def test_what_is_no_backup_is_told_so(empty: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("-- a script\nSELECT 1;\n")
+    result = empty.run("restore", str(tmp_path / "x"))
+    assert result.exit_code == 1
+    assert only_line(result.stderr).startswith(f"The file {tmp_path}/x is no backup of ours: ")
+    other = make_dump(empty, "CREATE TABLE theirs (id integer)", tmp_path / "y")
+    assert only_line(empty.run("restore", str(other)).stderr) == f"The file {other} is no backup of ours: it holds something else."
+
+
+def make_dump(line: CommandLine, statement: str, path: Path) -> Path:
+    """What pg_dump writes of a database of somebody else."""
+    line.conn.execute(statement)  # pyright: ignore
+    environ, arguments = backup.settings_of(line.app.config["DATABASE_URL"])
+    subprocess.run([embedded.BINARIES / "pg_dump", "--format=custom", f"--file={path}", *arguments], env=environ, check=True)
+    return path
+
+
+def test_a_backup_of_a_newer_version_is_refused(make_database: Maker, make_app: Maker, empty: CommandLine, tmp_path: Path) -> None:
+    url = make_database()
+    with connect(url) as conn:
+        conn.execute("UPDATE schema_version SET version = version + 1")
+        CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
+    said = only_line(empty.run("restore", str(tmp_path / "x")).stderr)
+    wanted = f"schema version {migrate.VERSION + 1}, which is newer than version {migrate.VERSION} of this service. Use a newer service."
+    assert said == f"The backup has {wanted}"
+    assert holds_nothing(empty)
+
+
+def test_a_backup_goes_back_into_the_schema_that_it_came_from(file: Path, empty: CommandLine, make_app: Maker) -> None:
+    empty.conn.execute("CREATE SCHEMA flags")
+    url = make_url(empty.app.config["DATABASE_URL"], "-csearch_path=flags")
+    result = make_app(url).test_cli_runner().invoke(args=["restore", str(file)])
+    assert "The backup is of the schema public, but the search_path of this database begins with flags." in result.stderr
+    assert holds_nothing(empty)
+
+
+def test_an_instance_in_a_schema_of_its_own_is_backed_up_with_what_is_its_own(empty: CommandLine, make_app: Maker, tmp_path: Path) -> None:
+    empty.conn.execute('CREATE SCHEMA "our flags"; CREATE TABLE public.theirs (id integer)')
+    own = make_app(make_url(empty.app.config["DATABASE_URL"], "-csearch_path=%22our%5C%20flags%22"))
+    for arguments in (["migrate"], ["backup", str(tmp_path / "x")], ["restore", "--replace", str(tmp_path / "x")]):
+        result = own.test_cli_runner().invoke(args=arguments, catch_exceptions=False)
+        assert result.exit_code == 0, result.stderr
+    assert empty.rows("SELECT to_regclass('public.theirs')::text AS theirs, to_regclass('\"our flags\".events')::text AS ours") == [
+        {"theirs": "theirs", "ours": '"our flags".events'}
+    ]
+
+
+def test_no_secret_is_on_a_command_line() -> None:
+    environ, arguments = backup.settings_of("postgresql://ada:the%20secret@db.example.org:5433/flags?sslmode=require&keepalives_idle=7")
+    wanted = {"PGUSER": "ada", "PGPASSWORD": "the secret", "PGHOST": "db.example.org", "PGPORT": "5433", "PGSSLMODE": "require"}
+    assert wanted.items() <= environ.items()
+    assert (environ["PGDATABASE"], arguments) == ("flags", ["--dbname=keepalives_idle=7"])
+    with pytest.raises(DatabaseProblem, match="DATABASE_URL holds sslpassword"):
+        backup.settings_of("postgresql://db.example.org/flags?sslpassword=the-secret")
+
+
+def test_a_server_that_no_pg_dump_here_can_read_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert backup.dumper(14) == embedded.BINARIES
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(DatabaseProblem) as problem:
+        backup.dumper(98)
+    assert "PostgreSQL 98, which pg_dump of version 18, the newest here, cannot read" in str(problem.value)
+    assert "postgresql-client-98" in str(problem.value)
+    (tmp_path / "pg_dump").write_text("#!/bin/sh\necho 'pg_dump (PostgreSQL) 98.1 (Debian 98.1-1)'\n")
+    (tmp_path / "pg_dump").chmod(0o755)
+    assert backup.dumper(98) == tmp_path
+
+
+def test_behind_a_pooler_it_asks_for_the_server(line: CommandLine, make_app: Maker, file: Path) -> None:
+    pooled = CommandLine(make_app(line.app.config["DATABASE_URL"], DATABASE_POOLER="transaction"), line.conn)
+    for arguments in (["backup"], ["restore", str(file)]):
+        assert "DATABASE_POOLER=none" in pooled.refuses(*arguments)
+
+
+@pytest.mark.skipif("TEST_DATABASE_URL" not in os.environ, reason="needs a server beside the private one: TEST_DATABASE_URL")
+def test_an_instance_moves_between_servers_of_different_versions(line: CommandLine, file: Path, empty: CommandLine, tmp_path: Path) -> None:
+    private = {"DATA_DIR": str(tmp_path / "data")}
+    assert flask("restore", str(file), **private).returncode == 0
+    assert flask("backup", str(tmp_path / "back.dump"), **private).returncode == 0
+    empty.does("restore", str(tmp_path / "back.dump"))
+    assert contents(empty.conn) == contents(line.conn)
