@@ -3,9 +3,7 @@
 import os
 import time
 from collections.abc import Iterator, Mapping
-from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 import psycopg
@@ -14,8 +12,10 @@ from flask.cli import with_appcontext
 from psycopg.rows import DictRow
 
 from commands.database import found_database, sift
+from commands.kept_totals import look_at_kept
 from commands.output import say
-from sql import Connection, event_retention, migrate, users
+from commands.weaknesses import is_unencrypted, weaknesses
+from sql import Connection, event_retention, migrate, server, users
 from sql.migrate import DatabaseProblem
 
 OK, WARN, FAIL = "ok", "warn", "FAIL"
@@ -23,32 +23,37 @@ OK, WARN, FAIL = "ok", "warn", "FAIL"
 Finding = tuple[str, str, str]
 
 OLDEST_SERVER = 14
+# A standby that is further behind than this would lose more than a moment if it took over.
+MOST_SECONDS_BEHIND = 10.0
+MOST_BYTES_BEHIND = 16 * 2**20
+# Of many things that are missing, so many are named.
+MOST_NAMED = 5
 # Sessions, expiries and waits are measured by the clock of the database, and read by people with another one, in seconds.
 MOST_CLOCK_DIFFERENCE = 1.0
-# What the overview of a project compares: the last 30 days, and the 30 before.
-OVERVIEW_DAYS = 60
 # A prune that runs once a day leaves so many days too many just before the next one; and one more is forgiven.
 PRUNE_SLACK = 2
 
 
 @click.command()
 @with_appcontext
+@click.option("--thorough", is_flag=True, help="Count the whole event log, and all usage: minutes with ten million events.")
+@click.option("--repair", is_flag=True, help="Do that, and set right the kept totals that are off.")
 @click.pass_context
-def doctor(ctx: click.Context) -> None:
+def doctor(ctx: click.Context, *, thorough: bool, repair: bool) -> None:
     """Look for what is wrong with this instance.
 
-    Checks settings, database, schema, search, the event log, administrators, clock and connections, and prints a line for each: ok, warn
-    (it works, but not well), or FAIL. Ends with status 1 when anything FAILs. Changes nothing.
+    Checks settings, database, rights, schema, search, the event log and its kept totals, administrators, clock and connections, and prints
+    a line for each: ok, warn (it works, but not well), or FAIL. Ends with status 1 when anything FAILs. Changes nothing but with --repair.
     """
     has_failed = False
-    for grade, subject, sentence in findings(current_app.config):
+    for grade, subject, sentence in findings(current_app.config, thorough=thorough, repair=repair):
         say(f"{grade:<4}  {subject:<14}  {sentence}")
         has_failed = has_failed or grade == FAIL
     if has_failed:
         ctx.exit(1)
 
 
-def findings(config: Mapping[str, Any]) -> Iterator[Finding]:
+def findings(config: Mapping[str, Any], *, thorough: bool = False, repair: bool = False) -> Iterator[Finding]:
     """One finding a check. What cannot be looked at, because what it stands on is missing, is left out."""
     problems = sift(os.environ)[1]
     yield from look_at_settings(problems, config)
@@ -57,7 +62,9 @@ def findings(config: Mapping[str, Any]) -> Iterator[Finding]:
         return
     try:
         with found_database() as url, migrate.open_database(url, config["DATABASE_POOLER"]) as conn:
-            yield from look_at_database(conn, config)
+            if config["DATABASE_URL"] and is_unencrypted(conn):
+                yield WARN, "database", "What is said to it goes through the network unencrypted. Add sslmode=verify-full to DATABASE_URL."
+            yield from look_at_database(conn, config, thorough=thorough, repair=repair)
     except DatabaseProblem as problem:
         yield FAIL, "database", str(problem)
     except psycopg.Error as error:
@@ -73,55 +80,61 @@ def look_at_settings(problems: list[str], config: Mapping[str, Any]) -> Iterator
         yield OK, "settings", "All make sense."
 
 
-def weaknesses(config: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence about each setting that makes sense, but less than it could."""
-    site = urlsplit(config["BASE_URL"])
-    if site.scheme == "http" and not is_this_machine(site.hostname or ""):
-        yield f"BASE_URL is {config['BASE_URL']}: passwords, keys and sessions travel unencrypted. Serve it by https."
-    if site.scheme == "https" and config["TRUSTED_PROXIES"] == 0:
-        yield (
-            "TRUSTED_PROXIES is 0 although BASE_URL is https: behind a proxy all clients have its address, "
-            "and share LOGIN_ATTEMPTS_PER_MINUTE. Say how many proxies there are."
-        )
-    if config["PASSWORD_MIN_LENGTH"] < 8:
-        yield f"PASSWORD_MIN_LENGTH is {config['PASSWORD_MIN_LENGTH']}: passwords of fewer than 8 characters are soon guessed."
-    if 0 < config["EVENT_RETENTION_DAYS"] < OVERVIEW_DAYS:
-        yield (
-            f"EVENT_RETENTION_DAYS is {config['EVENT_RETENTION_DAYS']}: the overview of a project counts the events "
-            f"of the last {OVERVIEW_DAYS} days."
-        )
-
-
-def is_this_machine(host: str) -> bool:
-    """Whether what is sent to this host stays on the machine."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-
-
-def look_at_database(conn: Connection, config: Mapping[str, Any]) -> Iterator[Finding]:
+def look_at_database(conn: Connection, config: Mapping[str, Any], *, thorough: bool, repair: bool) -> Iterator[Finding]:
     """All that a database that can be reached tells of itself."""
     asked_at = time.time()
-    server = migrate.look_at_server(conn)
+    found = server.look_at_server(conn)
     answered_at = time.time()
-    yield look_at_server(server)
+    yield look_at_server(found)
+    if not found["is_standby"]:
+        yield from look_at_replicas(server.replicas(conn))
     yield from look_at_pooler(config["DATABASE_POOLER"], is_pooled=migrate.is_pooled(conn))
-    yield from look_at_schema(conn, config)
-    yield look_at_clock(server["clock"], asked_at, answered_at)
-    yield look_at_pool(server["connections"], config)
+    yield from look_at_schema(conn, config, thorough=thorough, repair=repair)
+    yield look_at_clock(found["clock"], asked_at, answered_at)
+    yield look_at_pool(found["connections"], config)
 
 
-def look_at_server(server: DictRow) -> Finding:
+def look_at_server(found: DictRow) -> Finding:
     """Whether this server will do."""
     subject = "database"
-    if server["version"] < OLDEST_SERVER:
-        return FAIL, subject, f"It is PostgreSQL {server['version']}; version {OLDEST_SERVER} or newer is needed."
-    if server["is_read_only"]:
-        return FAIL, subject, f"PostgreSQL {server['version']} can be reached, but only be read. Is it a standby?"
-    if server["encoding"] != "UTF8":
-        return FAIL, subject, f"Its encoding is {server['encoding']}, which cannot hold every text. It has to be UTF8."
-    return OK, subject, f"PostgreSQL {server['version']} can be reached and written."
+    if found["version"] < OLDEST_SERVER:
+        return FAIL, subject, f"It is PostgreSQL {found['version']}; version {OLDEST_SERVER} or newer is needed."
+    if found["is_standby"]:
+        return (
+            FAIL,
+            subject,
+            f"It is a standby, which can only be read; {how_late(found)}. Let DATABASE_URL lead to the server that it follows.",
+        )
+    if found["is_read_only"]:
+        return FAIL, subject, f"PostgreSQL {found['version']} can be reached, but only be read: default_transaction_read_only is on."
+    if found["encoding"] != "UTF8":
+        return FAIL, subject, f"Its encoding is {found['encoding']}, which cannot hold every text. It has to be UTF8."
+    return OK, subject, f"PostgreSQL {found['version']} can be reached and written."
+
+
+def how_late(found: DictRow) -> str:
+    """How far a standby is behind."""
+    changed = "" if found["last_change"] is None else f"; its last change is {found['last_change']:.0f} s old"
+    if not found["is_following"]:
+        return f"it follows nobody at this moment{changed}"
+    if found["bytes_behind"] == 0:
+        return "it has all that it was sent"
+    return f"it is {found['bytes_behind'] / 2**20:.0f} MB behind what it was sent{changed}"
+
+
+def look_at_replicas(found: list[DictRow]) -> Iterator[Finding]:
+    """How far each standby of this server is behind, if it has any."""
+    subject = "standby"
+    for row in found:
+        if not row["is_connected"]:
+            size = f"{(row['bytes'] or 0) / 2**20:.0f} MB"
+            yield WARN, subject, f"{row['name']} is away; {size} of the server's disk are kept for it. Bring it back, or drop its slot."
+        elif row["bytes"] is None:
+            yield OK, subject, f"{row['name']} is connected; how far it is behind, only a member of pg_monitor sees."
+        elif row["bytes"] > MOST_BYTES_BEHIND or (row["seconds"] or 0) > MOST_SECONDS_BEHIND:
+            yield WARN, subject, f"{row['name']} is {row['bytes'] / 2**20:.0f} MB and {row['seconds'] or 0:.0f} s behind."
+        else:
+            yield OK, subject, f"{row['name']} follows, {row['bytes'] / 2**20:.0f} MB behind."
 
 
 def look_at_pooler(pooler: str, *, is_pooled: bool) -> Iterator[Finding]:
@@ -135,16 +148,35 @@ def look_at_pooler(pooler: str, *, is_pooled: bool) -> Iterator[Finding]:
         yield OK, subject, "There is one, and it sets what we need."
 
 
-def look_at_schema(conn: Connection, config: Mapping[str, Any]) -> Iterator[Finding]:
-    """Whether the schema is that of this version; and if so, what it holds."""
+def look_at_schema(conn: Connection, config: Mapping[str, Any], *, thorough: bool, repair: bool) -> Iterator[Finding]:
+    """Whether the schema is that of this version, and may be used; and if so, what it holds."""
+    if not server.has_schema(conn):
+        yield FAIL, "rights", "The database user may use no schema of its search_path. GRANT USAGE ON SCHEMA public to it."
+        return
+    lacking = server.lacking_rights(conn)
+    for row in lacking:
+        yield FAIL, "rights", f"The database user may not {row['privilege']} at {row['tables']}. Grant it, as docs/deploy.md says."
     try:
         migrate.require_current(conn)
     except DatabaseProblem as problem:
         yield FAIL, "schema", str(problem)
         return
-    yield OK, "schema", f"It has version {migrate.VERSION}, as this version needs."
+    except psycopg.errors.InsufficientPrivilege:
+        return
+    if not lacking:
+        yield OK, "rights", "The database user may do what the service does."
+    missing = server.missing_parts(conn)
+    if missing:
+        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        version = f"It has version {migrate.VERSION}, but not {', '.join(missing[:MOST_NAMED])}{more}"
+        yield FAIL, "schema", f"{version}: it was changed by hand, or made before the first release. Restore it into a new database."
+    else:
+        yield OK, "schema", f"It has version {migrate.VERSION}, as this version needs."
+    if lacking or any(part.startswith(("the table", "the column", "the view")) for part in missing):
+        return
     yield look_at_search(conn, is_private=config["DATABASE_URL"] is None)
     yield look_at_log(conn, config["EVENT_RETENTION_DAYS"])
+    yield from look_at_kept(conn, thorough=thorough, repair=repair)
     yield look_at_admins(conn)
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import psycopg
 from psycopg.errors import DuplicateFunction, DuplicateObject, DuplicateTable, InsufficientPrivilege
-from psycopg.rows import DictRow
 
-from sql import Connection, connect, one, run, value
+from sql import Connection, connect, run, value
 
 SCHEMA = Path(__file__).parent.parent / "schema.sql"
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -215,28 +214,3 @@ HAS_WORD_INDEXES = "SELECT bool_and(to_regclass(name) IS NOT NULL) FROM unnest(%
 def has_word_indexes(conn: Connection) -> bool:
     """Whether the words of the log are indexed already."""
     return value(conn, HAS_WORD_INDEXES, {"names": WORD_INDEXES})
-
-
-# A limit of -1 is none.
-LOOK_AT_SERVER = """
-    SELECT current_setting('server_version_num')::integer / 10000 AS version,
-           current_setting('server_encoding') AS encoding,
-           current_setting('transaction_read_only')::boolean AS is_read_only,
-           extract(epoch FROM clock_timestamp())::float8 AS clock,
-           least(
-               current_setting('max_connections')::integer
-                   - current_setting('superuser_reserved_connections')::integer
-                   - coalesce(current_setting('reserved_connections', true)::integer, 0),
-               nullif(datconnlimit, -1),
-               nullif(rolconnlimit, -1)) AS connections
-      FROM pg_database, pg_roles
-     WHERE datname = current_database()
-       AND rolname = session_user
-"""
-
-
-def look_at_server(conn: Connection) -> DictRow:
-    """Its major version, encoding, is_read_only, clock (seconds since 1970), and how many connections it has for us."""
-    found = one(conn, LOOK_AT_SERVER)
-    assert found is not None
-    return found

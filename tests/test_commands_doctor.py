@@ -13,7 +13,10 @@ from tests.command_line import CommandLine, flask
 
 Maker = Callable[..., Any]
 ADVICE = "Let it, or the database, as docs/scaling.md says."
-SUBJECTS = ["settings", "database", "schema", "search", "event log", "administrators", "clock", "connections"]
+SUBJECTS = [
+    *("settings", "database", "rights", "schema", "search", "event log", "kept totals", "kept weeks"),
+    *("administrators", "clock", "connections"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +24,7 @@ def line(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
     """The command line on a database that is set up; who changes it changes it back."""
     url = make_database()
     with connect(url) as conn:
-        yield CommandLine(make_app(url), conn)
+        yield CommandLine(make_app(url, BCRYPT_ROUNDS=12), conn)
 
 
 def examine(line: CommandLine) -> tuple[int, list[tuple[str, str, str]]]:
@@ -47,7 +50,7 @@ def about(line: CommandLine, subject: str) -> tuple[int, str, str]:
 
 def with_settings(line: CommandLine, make_app: Maker, **settings: Any) -> CommandLine:
     """The same database with other settings."""
-    return CommandLine(make_app(line.app.config["DATABASE_URL"], **settings), line.conn)
+    return CommandLine(make_app(line.app.config["DATABASE_URL"], **{"BCRYPT_ROUNDS": 12} | settings), line.conn)
 
 
 def test_a_sound_instance_has_a_line_for_each_check(line: CommandLine) -> None:
@@ -66,12 +69,26 @@ def test_a_sound_instance_has_a_line_for_each_check(line: CommandLine) -> None:
         ({"BASE_URL": "https://flags.example.org"}, "TRUSTED_PROXIES is 0"),
         ({"PASSWORD_MIN_LENGTH": 7}, "PASSWORD_MIN_LENGTH is 7"),
         ({"EVENT_RETENTION_DAYS": 59}, "EVENT_RETENTION_DAYS is 59"),
+        ({"HOST": "0.0.0.0"}, "HOST is 0.0.0.0"),
+        ({"BASE_URL": "http://localhost", "TRUSTED_PROXIES": 1}, "TRUSTED_PROXIES is 1"),
+        ({"BASE_URL": "https://flags.example.org", "TRUSTED_PROXIES": 4}, "TRUSTED_PROXIES is 4"),
+        ({"BCRYPT_ROUNDS": 11}, "BCRYPT_ROUNDS is 11"),
+        ({"LOGIN_FREE_FAILURES": 21}, "LOGIN_FREE_FAILURES is 21"),
+        ({"LOGIN_MAX_WAIT_SECONDS": 59}, "LOGIN_MAX_WAIT_SECONDS is 59"),
+        ({"LOGIN_ATTEMPTS_PER_MINUTE": 601}, "LOGIN_ATTEMPTS_PER_MINUTE is 601"),
+        ({"SESSION_TTL_HOURS": 745}, "SESSION_TTL_HOURS is 745"),
+        ({"INIT_ADMIN_PASSWORD": "Unleash4all"}, "INIT_ADMIN_PASSWORD is one of those"),
+        ({"INIT_ADMIN_PASSWORD": "AdaLovelace1815", "INIT_ADMIN_USERNAME": "adalovelace1815"}, "INIT_ADMIN_PASSWORD is one of those"),
+        ({"INIT_ADMIN_PASSWORD": "eleven_long"}, "INIT_ADMIN_PASSWORD has fewer than 12 characters"),
+        ({"INIT_ADMIN_API_TOKENS": ("*:*.unleash-insecure-admin-api-token",)}, "INIT_ADMIN_API_TOKENS holds"),
+        ({"INIT_ADMIN_API_TOKENS": ("x" * 40, "y" * 31)}, "INIT_ADMIN_API_TOKENS holds"),
     ],
 )
 def test_a_weak_setting_is_a_warning(line: CommandLine, make_app: Maker, settings: dict[str, Any], named: str) -> None:
     status, grade, sentence = about(with_settings(line, make_app, **settings), "settings")
     assert (status, grade) == (0, "warn")
     assert sentence.startswith(named)
+    assert not any(secret in sentence for secret in ("nleash4all", "eleven_long", "y" * 31, "unleash-insecure"))
 
 
 @pytest.mark.parametrize(
@@ -83,6 +100,11 @@ def test_a_weak_setting_is_a_warning(line: CommandLine, make_app: Maker, setting
         {"BASE_URL": "https://flags.example.org", "TRUSTED_PROXIES": 1},
         {"PASSWORD_MIN_LENGTH": 8},
         {"EVENT_RETENTION_DAYS": 60},
+        {"HOST": "0.0.0.0", "BASE_URL": "https://flags.example.org", "TRUSTED_PROXIES": 3},
+        {"HOST": "::1"},
+        {"BCRYPT_ROUNDS": 13, "LOGIN_FREE_FAILURES": 20, "LOGIN_MAX_WAIT_SECONDS": 60, "LOGIN_ATTEMPTS_PER_MINUTE": 600},
+        {"INIT_ADMIN_PASSWORD": "twelve__long", "INIT_ADMIN_API_TOKENS": ("x" * 32,), "SESSION_TTL_HOURS": 744},
+        {"INIT_ADMIN_PASSWORD": None, "INIT_ADMIN_API_TOKENS": None},
     ],
 )
 def test_a_good_setting_is_none(line: CommandLine, make_app: Maker, settings: dict[str, Any]) -> None:
@@ -136,7 +158,7 @@ def test_an_address_that_makes_no_sense_is_not_tried(line: CommandLine, monkeypa
 
 
 def test_a_database_that_cannot_be_reached_is_a_failure(make_app: Maker) -> None:
-    result = make_app("postgresql://somebody:the-secret@127.0.0.1:1/nowhere").test_cli_runner().invoke(args=["doctor"])
+    result = make_app("postgresql://somebody:the-secret@127.0.0.1:1/nowhere", BCRYPT_ROUNDS=12).test_cli_runner().invoke(args=["doctor"])
     [settings, database] = parsed(result.stdout)
     assert (result.exit_code, settings[0], database[:2]) == (1, "ok", ("FAIL", "database"))
     assert database[2].startswith("The database cannot be reached: ")
@@ -154,13 +176,13 @@ def test_a_database_that_can_only_be_read_is_a_failure(line: CommandLine) -> Non
 @pytest.mark.parametrize(
     ("server", "grade"),
     [
-        ({"version": 13, "encoding": "UTF8", "is_read_only": False}, "FAIL"),
-        ({"version": 14, "encoding": "UTF8", "is_read_only": False}, "ok"),
-        ({"version": 14, "encoding": "LATIN1", "is_read_only": False}, "FAIL"),
+        ({"version": 13, "encoding": "UTF8"}, "FAIL"),
+        ({"version": 14, "encoding": "UTF8"}, "ok"),
+        ({"version": 14, "encoding": "LATIN1"}, "FAIL"),
     ],
 )
 def test_the_server_must_be_new_enough_and_hold_every_text(server: dict[str, Any], grade: str) -> None:
-    assert doctor.look_at_server(server)[:2] == (grade, "database")
+    assert doctor.look_at_server({"is_read_only": False, "is_standby": False} | server)[:2] == (grade, "database")
 
 
 def test_an_empty_database_has_to_be_migrated(make_database: Maker, make_app: Maker) -> None:

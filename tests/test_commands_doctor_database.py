@@ -1,0 +1,271 @@
+"""flask doctor: what it says of a database that is not as it should be, and what --repair mends."""
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from sql import connect, embedded, kept_totals, rows, server, value
+from tests.command_line import CommandLine, flask
+from tests.service import wait_until
+from tests.test_commands_doctor import about, parsed
+from tests.test_event_totals import NOW, add, assert_right, count
+
+Maker = Callable[..., Any]
+
+
+@pytest.fixture
+def line(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
+    """The command line on a database of its own."""
+    url = make_database()
+    with connect(url) as conn:
+        yield CommandLine(make_app(url, BCRYPT_ROUNDS=12), conn)
+
+
+# --- Rights ---------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clerk(line: CommandLine, make_app: Maker) -> Iterator[CommandLine]:
+    """The command line as a database user of his own, who may do what the service does."""
+    role = f"clerk_{line.conn.info.dbname}"
+    line.conn.execute(f"CREATE ROLE {role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}")  # pyright: ignore
+    line.conn.execute(f"CREATE FUNCTION deny(what text) RETURNS void LANGUAGE plpgsql AS $$BEGIN EXECUTE what || ' {role}'; END$$")  # pyright: ignore
+    url = line.app.config["DATABASE_URL"]
+    options = quote(f"-crole={role}")
+    yield CommandLine(make_app(f"{url}{'&' if '?' in url else '?'}options={options}", BCRYPT_ROUNDS=12), line.conn)
+    line.conn.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")  # pyright: ignore
+
+
+def test_who_may_do_what_the_service_does_is_told_so(clerk: CommandLine) -> None:
+    assert about(clerk, "rights") == (0, "ok", "The database user may do what the service does.")
+    # More is not asked for.
+    for right in ("INSERT, UPDATE, DELETE ON schema_version, permissions", "UPDATE, DELETE ON past_flag_states"):
+        clerk.conn.execute("SELECT deny(%s)", [f"REVOKE {right} FROM"])
+    assert about(clerk, "rights")[1] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("right", "said"),
+    [
+        ("INSERT ON events, users", "The database user may not INSERT at events, users."),
+        ("SELECT ON schema_version", "The database user may not SELECT at schema_version."),
+        ("SELECT ON project_memberships", "The database user may not SELECT at project_memberships."),
+        ("UPDATE ON event_totals", "The database user may not UPDATE at event_totals."),
+    ],
+)
+def test_a_right_that_is_lacking_is_named(clerk: CommandLine, right: str, said: str) -> None:
+    clerk.conn.execute("SELECT deny(%s)", [f"REVOKE {right} FROM"])
+    assert about(clerk, "rights") == (1, "FAIL", f"{said} Grant it, as docs/deploy.md says.")
+
+
+def test_a_schema_that_may_not_be_used_is_told_of(clerk: CommandLine) -> None:
+    clerk.conn.execute("REVOKE USAGE ON SCHEMA public FROM public")
+    try:
+        status, grade, sentence = about(clerk, "rights")
+    finally:
+        clerk.conn.execute("GRANT USAGE ON SCHEMA public TO public")
+    assert (status, grade) == (1, "FAIL")
+    assert "GRANT USAGE ON SCHEMA public" in sentence
+
+
+# --- The schema -----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "missing"),
+    [
+        ("DROP TABLE event_totals CASCADE", "the table event_totals, the column event_totals.key"),
+        ("ALTER TABLE flags DROP COLUMN impression_data CASCADE", "the column flags.impression_data"),
+        ("DROP VIEW project_memberships", "the view project_memberships"),
+        ("DROP INDEX events_type_idx", "the index events_type_idx"),
+        ("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'events_type_idx'::regclass", "the index events_type_idx"),
+        ("DROP TRIGGER uncount_events ON events", "the trigger uncount_events"),
+        ("ALTER TABLE events DISABLE TRIGGER count_newest_events", "the trigger count_newest_events"),
+        ("DROP FUNCTION recount_events()", "the function recount_events"),
+        (
+            "CREATE OR REPLACE FUNCTION recount_events() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN 1; END'",
+            "the function recount_events as it was",
+        ),
+    ],
+)
+def test_a_schema_that_lacks_something_is_a_failure_whatever_version_it_says(line: CommandLine, change: str, missing: str) -> None:
+    line.conn.execute(change)  # pyright: ignore
+    status, grade, sentence = about(line, "schema")
+    assert (status, grade) == (1, "FAIL")
+    assert sentence.startswith(f"It has version 1, but not {missing}")
+    assert "made before the first release" in sentence
+
+
+def test_all_that_the_schema_makes_is_looked_for(line: CommandLine) -> None:
+    found = server.parts()
+    assert {kind for kind, names in found.items() if len(names) >= 5} == {"table", "view", "trigger", "function", "index", "column"}
+    assert found["aggregate"] == ["put_number"]
+    assert {"users", "events", "usage_weeks"} <= set(found["table"])
+    assert {"flags.first_in_production_at", "schema_version.version"} <= set(found["column"])
+    assert "count_events" in server.bodies()
+    columns = rows(line.conn, "SELECT FROM information_schema.columns JOIN pg_tables ON tablename = table_name WHERE schemaname = 'public'")
+    assert len(columns) == len(found["column"])
+
+
+# --- Kept totals ----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def log(line: CommandLine) -> CommandLine:
+    """A log of two years, most of it counted."""
+    for days in (0, 1, 40, 400):
+        add(line.conn, 30, project="default", creator=1, at=NOW - timedelta(days=days))
+    count(line.conn)
+    add(line.conn, 7, project="default")
+    return line
+
+
+def test_totals_that_are_right_are_told_so(log: CommandLine) -> None:
+    status, grade, sentence = about(log, "kept totals")
+    assert (status, grade) == (0, "ok")
+    number = value(log.conn, "SELECT count(*) FROM events")
+    assert sentence.startswith(f"They are right: {number} events in all, and those of ")
+    assert sentence.endswith("s). --thorough looks at all.")
+    done = log.does("doctor", "--thorough")
+    assert f"They are right: {number} events, by day, project, type, creator and environment (" in done
+
+
+# Each of them is seen without looking at everything; by project alone, it depends on the day.
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE event_totals SET total = total + 1 WHERE key = event_key(NULL, NULL, NULL, NULL)",
+        "DELETE FROM event_totals",
+        "DELETE FROM uncounted_ids",
+        "ALTER TABLE events DISABLE TRIGGER uncount_events; DELETE FROM events WHERE created_by = 'somebody' AND id % 10 = 0;"
+        "ALTER TABLE events ENABLE TRIGGER uncount_events",
+        "UPDATE event_totals SET days = array_replace(days, 30, 29) WHERE key = event_key('default', NULL, NULL, NULL)",
+    ],
+)
+def test_totals_that_are_off_are_a_failure_and_repaired(log: CommandLine, change: str) -> None:
+    log.conn.execute(change)  # pyright: ignore
+    status, grade, sentence = about(log, "kept totals")
+    assert (status, grade) == (1, "FAIL")
+    assert sentence.endswith("Run flask --app app doctor --repair to count anew.")
+    done = log.run("doctor", "--repair")
+    [(grade, sentence)] = [(grade, it) for grade, subject, it in parsed(done.stdout) if subject == "kept totals"]
+    assert (done.exit_code, grade) == (0, "ok")
+    assert f"counted anew: {value(log.conn, 'SELECT count(*) FROM events')} events. Now they are right" in sentence
+    assert_right(log.conn)
+    assert about(log, "kept totals")[1] == "ok"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE event_totals SET months = array_append(months, 1) WHERE cardinality(months) < 12 AND key = event_key(NULL, NULL, 1, NULL)",
+        "UPDATE event_totals SET total = total + 1 WHERE key = event_key(NULL, NULL, 1, NULL)",
+        "INSERT INTO event_totals VALUES (event_key('nowhere', NULL, NULL, NULL), 2011, 1, '{1}', '{1}')",
+    ],
+)
+def test_a_thorough_look_sees_what_a_sample_may_miss(log: CommandLine, change: str) -> None:
+    log.conn.execute(change)  # pyright: ignore
+    result = log.run("doctor", "--thorough")
+    assert (result.exit_code, [grade for grade, subject, _ in parsed(result.stdout) if subject == "kept totals"]) == (1, ["FAIL"])
+    assert log.run("doctor", "--repair").exit_code == 0
+    assert_right(log.conn)
+
+
+def test_events_that_come_while_it_looks_are_no_failure(log: CommandLine) -> None:
+    with connect(log.app.config["DATABASE_URL"]) as other, other.transaction():
+        add(other, 3, project="default")
+        assert kept_totals.of_whole_log(log.conn)["kept"] == kept_totals.of_whole_log(log.conn)["counted"]
+        assert about(log, "kept totals")[1] == "ok"
+
+
+def test_kept_weeks_are_looked_at_and_repaired(line: CommandLine) -> None:
+    line.conn.execute("""
+        INSERT INTO usage_metrics (project_id, flag_name, environment, app_name, hour, yes)
+        SELECT 'default', 'f', 'production', 'app', date_trunc('hour', now()) - interval '1 week' * week, week
+          FROM generate_series(1, 8) AS week
+    """)
+    assert value(line.conn, "SELECT recount_usage_weeks()") == 8
+    status, grade, sentence = about(line, "kept weeks")
+    assert (status, grade) == (0, "ok")
+    assert sentence.startswith("They are right: 8 weeks of usage of projects chosen at random (")
+    for change in ("UPDATE usage_weeks SET yes = yes + 1", "UPDATE usage_weeks SET apps = 2 WHERE yes = 3"):
+        line.conn.execute(change)  # pyright: ignore
+        assert about(line, "kept weeks")[:2] == (1, "FAIL")
+        assert line.run("doctor", "--repair").exit_code == 0
+        assert about(line, "kept weeks")[:2] == (0, "ok")
+    line.conn.execute("DELETE FROM usage_weeks WHERE yes = 3")
+    assert "1 are not the sum of their hours" in line.run("doctor", "--thorough").stdout
+    assert "So all was counted anew: 8 weeks. Now they are right" in line.run("doctor", "--repair").stdout
+
+
+# --- Standbys -------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_standby_is_told_of_by_itself_and_by_the_server_that_it_follows(tmp_path: Path) -> None:
+    first = embedded.Server(tmp_path / "first")
+    url = first.ensure()
+    second = embedded.Server(tmp_path / "second")
+    try:
+        environ = {"DATABASE_URL": url, "BCRYPT_ROUNDS": "12"}
+        assert flask("migrate", **environ).returncode == 0
+        copy_of(first, second)
+        standby = second.ensure()
+        with connect(url) as conn, connect(standby) as follower:
+            wait_until(lambda: value(conn, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == 1, "it streamed")
+            conn.execute("CREATE TABLE early (id integer)")
+            wait_until(lambda: value(follower, "SELECT to_regclass('early') IS NOT NULL"), "it showed a change")
+            [(grade, sentence)] = of(flask("doctor", **environ).stdout, "standby")
+            assert (grade, sentence) == ("ok", "second follows, 0 MB behind.")
+            follower.execute("SELECT pg_wal_replay_pause()")
+            wait_until(lambda: value(follower, "SELECT pg_get_wal_replay_pause_state()") == "paused", "it paused")
+            # As much as 17 MB of changes.
+            for _ in range(17):
+                conn.execute("SELECT pg_logical_emit_message(false, 'x', repeat('x', 1000000))")
+            conn.execute("CREATE TABLE late (id integer)")
+            wait_until(lambda: value(follower, STREAMED), "it had got all of that")
+            [(grade, sentence)] = of(flask("doctor", **environ).stdout, "standby")
+            assert grade == "warn"
+            assert sentence.startswith("second is 1")
+            done = flask("doctor", DATABASE_URL=standby)
+            [(grade, sentence)] = of(done.stdout, "database")
+            assert (done.returncode, grade) == (1, "FAIL")
+            assert sentence.startswith("It is a standby, which can only be read; it is 1")
+            assert " MB behind what it was sent; its last change is " in sentence
+            follower.execute("SELECT pg_wal_replay_resume()")
+            wait_until(lambda: value(follower, "SELECT to_regclass('late') IS NOT NULL"), "it was there")
+            conn.execute("SELECT pg_create_physical_replication_slot('away', true)")
+            away, _ = of(flask("doctor", **environ).stdout, "standby")
+            assert away[0] == "warn"
+            assert re.fullmatch(r"away is away; \d+ MB of the server's disk are kept for it\. Bring it back, or drop its slot\.", away[1])
+    finally:
+        second.release()
+        first.release()
+
+
+STREAMED = "SELECT pg_last_wal_receive_lsn() > pg_last_wal_replay_lsn() + 17000000"
+
+
+def of(text: str, wanted: str) -> list[tuple[str, str]]:
+    """Grade and sentence of each line about something."""
+    return [(grade, sentence) for grade, subject, sentence in parsed(text) if subject == wanted]
+
+
+def copy_of(first: embedded.Server, second: embedded.Server) -> None:
+    """Make the data of a standby, which follows the first under the name second."""
+    second.folder.mkdir()
+    owner = first.cluster.stat()
+    os.chown(second.folder, owner.st_uid, owner.st_gid)
+    account = embedded.account_for(first.folder) if os.geteuid() == 0 else None
+    source = f"host={first.folder / 'socket'} user=postgres application_name=second"
+    command = [embedded.BINARIES / "pg_basebackup", f"--dbname={source}", f"--pgdata={second.cluster}", "--write-recovery-conf"]
+    subprocess.run(
+        [*(account.prefix if account else ()), *command, "--checkpoint=fast", "--wal-method=stream"], check=True, capture_output=True
+    )
