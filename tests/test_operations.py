@@ -1,0 +1,61 @@
+"""What docs/operations.md shows is what an operator gets: each command is run, in order, on a private instance that serves."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.service import ROOT, Service
+from tests.test_pages import README, fits
+from validators.settings import SETTINGS
+
+PAGE = ROOT / "docs" / "operations.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+
+
+def blocks() -> list[tuple[str, str]]:
+    """The commands of each block, and all that it shows of what they say."""
+    found: list[tuple[str, str]] = []
+    for block in re.findall(r"```console\n(.*?)```", TEXT, re.DOTALL):
+        lines = block.splitlines()
+        commands = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+        found.append(("\n".join(commands), "\n".join(line for line in lines if not line.startswith("$ "))))
+    return found
+
+
+@pytest.mark.slow
+def test_every_command_says_what_the_page_shows(tmp_path: Path) -> None:
+    # Nothing is installed by these tests.
+    make = f"make -o .venv/installed bin={Path(sys.executable).parent}"
+    settings = {"DATA_DIR": str(tmp_path / "data"), "BCRYPT_ROUNDS": "12"}
+    with Service(stdout=str(tmp_path / "log"), **settings) as service:
+        environ = {name: text for name, text in os.environ.items() if name not in {it.name for it in SETTINGS}}
+        environ |= settings | {"BASE": service.origin, "BASE_URL": service.origin}
+        for commands, shown in blocks():
+            script = re.sub(r"^(DATA_DIR=\S+ )?make ", rf"\1{make} ", commands, flags=re.MULTILINE).replace("/srv/flags/", f"{tmp_path}/")
+            script = script.replace(".venv/bin/", f"{Path(sys.executable).parent}/")
+            command = ["bash", "-ec", script]
+            done = subprocess.run(command, cwd=ROOT, env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            said = done.stdout.replace(f"{tmp_path}/", "/srv/flags/")
+            assert done.returncode == 0, f"{commands}\n{said}"
+            assert fits(shown, said), f"{commands}\n{said}"
+
+
+def test_the_page_tells_of_all_that_an_operator_does() -> None:
+    titles = re.findall(r"^## (.*)$", TEXT, re.MULTILINE)
+    wanted = ["Start and stop", "Backup", "Restore", "Upgrade", "Rotate a key", "Recover an administrator", "Read the log", "Metrics"]
+    assert [title for title in titles if title in wanted] == wanted
+    assert "What to alert on" in titles
+    assert len(blocks()) >= 10
+    assert "(docs/operations.md)" in README.read_text(encoding="utf-8")
+
+
+def test_its_links_lead_somewhere_and_its_settings_are_settings() -> None:
+    names = {it.name for it in SETTINGS}
+    for path in re.findall(r"\]\(([^)#]*)\)", TEXT):
+        assert path == "metrics.md" or (PAGE.parent / path).is_file(), path
+    said = set(re.findall(r"`([A-Z]{3,}(?:_[A-Z]+)+)\b", TEXT))
+    assert said <= names | {"INIT_ADMIN_API_TOKENS"}, said - names
