@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from sql import connect, embedded, kept_totals, rows, server, value
+from sql import connect, embedded, kept_totals, migrate, rows, server, value
 from tests.command_line import CommandLine, flask
 from tests.service import wait_until
 from tests.test_commands_doctor import about, parsed
@@ -99,7 +99,7 @@ def test_a_schema_that_lacks_something_is_a_failure_whatever_version_it_says(lin
     line.conn.execute(change)  # pyright: ignore
     status, grade, sentence = about(line, "schema")
     assert (status, grade) == (1, "FAIL")
-    assert sentence.startswith(f"It has version 1, but not {missing}")
+    assert sentence.startswith(f"It has version {migrate.VERSION}, but not {missing}")
     assert "made before the first release" in sentence
 
 
