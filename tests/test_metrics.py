@@ -10,7 +10,7 @@ import sql
 from sql import connect, events, transaction
 from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.metrics import BEARER, TOKEN, Scraped, read, total
-from tests.service import run, wait_until
+from tests.service import free_port, run, wait_until
 from tests.world import Caller, refused
 
 OVERVIEW = "/api/admin/projects/<project_id>/overview"
@@ -162,6 +162,13 @@ def test_connections_are_counted_while_they_are_held_or_waited_for(make_app, url
         assert it.stranger.get("/ready").status_code == 503
     assert (it.total("database_connections_in_use"), it.total("database_requests_waiting")) == (0, 0)
     assert it.total("database_requests_refused_total") == 1
+
+
+def test_who_gets_no_connection_because_the_database_is_away_is_counted_too(make_app):
+    it = Scraped(make_app(f"postgresql://127.0.0.1:{free_port()}/x", METRICS_TOKEN=TOKEN))
+    assert [it.stranger.get("/ready").status_code for _ in range(3)] == [503] * 3
+    assert it.total("database_requests_refused_total") == 3
+    assert (it.total("database_connections_in_use"), it.total("database_requests_waiting")) == (0, 0)
 
 
 def test_a_connection_that_fails_is_not_held_any_more(it):
