@@ -52,6 +52,7 @@ class Meters:
             buckets=BUCKETS,
             registry=own,
         )
+        self._series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self.logins = Counter("flags_logins_total", "Attempts to log in by their outcome.", ("outcome",), registry=own)
         for outcome in (*OUTCOMES.values(), "invalid", "unavailable"):
             self.logins.labels(outcome)
@@ -74,12 +75,18 @@ class Meters:
         rule, status = request.url_rule, response.status_code
         route = rule.rule if rule else NONE
         method = request.method if request.method in METHODS else OTHER
-        self.requests.labels(method, route, str(status)).inc()
-        # HEAD does what GET does.
-        self.duration.labels("GET" if method == "HEAD" else method, route).observe(time.perf_counter() - g.metered_since)
+        requests, duration = self._series.get((method, route, status)) or self._find(method, route, status)
+        requests.inc()
+        duration.observe(time.perf_counter() - g.metered_since)
         if request.endpoint == LOGIN:
             self.logins.labels(OUTCOMES.get(status, "invalid" if status < 500 else "unavailable")).inc()
         return response
+
+    def _find(self, method: str, route: str, status: int) -> tuple[Counter, Histogram]:
+        """The series of such a request; to ask the library each time costs more than to count. HEAD does what GET does."""
+        duration = self.duration.labels("GET" if method == "HEAD" else method, route)
+        found = self._series[method, route, status] = self.requests.labels(method, route, str(status)), duration
+        return found
 
     def count_unparsed(self, status: int) -> None:
         """Count a request that was refused before there was one: it could not be parsed."""
