@@ -93,6 +93,8 @@ def of_addresses(config: Mapping[str, Any]) -> Iterator[str]:
         yield f"TRUSTED_PROXIES is {proxies}, but BASE_URL tells of no proxy: without one, every client can claim any address."
     elif proxies > MOST_PROXIES:
         yield f"TRUSTED_PROXIES is {proxies}: if there are fewer, every client can claim any address."
+    if config["METRICS_PORT"] is not None and config["METRICS_TOKEN"] is None and not is_this_machine(config["METRICS_HOST"]):
+        yield f"METRICS_HOST is {config['METRICS_HOST']}: whoever reaches it reads the metrics. Set METRICS_TOKEN too."
 
 
 def is_unencrypted(conn: Connection) -> bool:
