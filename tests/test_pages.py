@@ -122,6 +122,16 @@ def test_the_links_of_the_page_about_scaling_lead_somewhere():
     assert "(docs/scaling.md)" in README.read_text(encoding="utf-8")
 
 
+PROXY = ROOT / "docs" / "proxy.md"
+
+
+def test_what_the_page_about_proxies_sets_is_a_setting_and_can_be_found():
+    names = {it.name for it in settings.SETTINGS}
+    assert {name for name in re.findall(r"`([A-Z_]{4,})[`=]", PROXY.read_text(encoding="utf-8"))} <= names
+    for page in (README, SCALING, ROOT / "docs" / "event-log.md"):
+        assert re.search(r"\]\((docs/)?proxy\.md\)", page.read_text(encoding="utf-8")), page
+
+
 def test_a_pooler_is_told_to_set_what_we_set_ourselves():
     assert sql.OPTIONS == "-c statement_timeout=30s -c jit=off"
     text = SCALING.read_text(encoding="utf-8")
