@@ -145,13 +145,22 @@ def migrate(conn: Connection, folder: Path = MIGRATIONS) -> int:
     try:
         for script in scripts:
             conn.execute(script.read_bytes())
+        if found not in (0, needed):
+            run(conn, "UPDATE schema_version SET version = %(version)s", {"version": needed})
     except InsufficientPrivilege as error:
-        raise DatabaseProblem(f"The database user lacks the right to set up the schema: {reason(error)}.") from None
+        raise may_not(conn, found, needed, error) from None
     except (DuplicateTable, DuplicateObject, DuplicateFunction) as error:
         raise DatabaseProblem(f"The database holds something else already: {reason(error)}. Use an empty one.") from None
-    if found not in (0, needed):
-        run(conn, "UPDATE schema_version SET version = %(version)s", {"version": needed})
     return found
+
+
+def may_not(conn: Connection, found: int, needed: int, error: psycopg.Error) -> DatabaseProblem:
+    """What is said to a database user who may use a schema, but not make or change it."""
+    state, task = (f"has schema version {found}", f"bring it to version {needed}") if found else ("is not set up", "do that")
+    return DatabaseProblem(
+        f"The database {state}, and its user {conn.info.user} lacks the right to {task}: {reason(error)}. "
+        "Run flask --app app migrate as the owner of the schema."
+    )
 
 
 ENCODING = "SELECT current_setting('server_encoding')"

@@ -86,7 +86,8 @@ SENTENCES = {
     "no host": r"The database cannot be reached: .*nowhere\.invalid.*\.",
     "wrong password": r'The database cannot be reached: .*password authentication failed for user "guest"\.',
     "no database": r'The database cannot be reached: .*database "absent" does not exist\.',
-    "no rights": r"The database user lacks the right to set up the schema: permission denied for schema public\.",
+    "no rights": r"The database is not set up, and its user \w+ lacks the right to do that: permission denied for schema public\. "
+    r"Run flask --app app migrate as the owner of the schema\.",
     "newer": r"The database has schema version \d+, which is newer than version \d+ of this service\. Start a newer service\.",
     "other tables": r"The database holds something else already: the relation customers\. Use an empty one\.",
 }
