@@ -74,12 +74,18 @@ upgrade: ## Write them with the newest versions that there are
 	rm -f requirements.txt requirements-dev.txt
 	$(MAKE) pins
 
+.PHONY: audit
+audit: .venv/installed-dev ## Look for known vulnerabilities in all that is pinned; fails, too, where nobody can be asked
+	-$(bin)/pip list --disable-pip-version-check --outdated
+	$(PYTHON) -m venv .audit && .audit/bin/pip install --quiet --disable-pip-version-check pip-audit
+	.audit/bin/pip-audit --strict --disable-pip --require-hashes --requirement requirements-dev.txt
+
 .PHONY: install
 install: .venv/installed ## Make .venv and install the pinned dependencies
 
 .PHONY: clean
 clean: ## Remove .venv and caches, but no data
-	rm -rf .venv .pins .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .pins .audit .pytest_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/pip:
