@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +16,10 @@ from typing import IO
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
+from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier
 
-from sql import Connection, embedded, migrate, value
+from sql import Connection, embedded, migrate, one, value
 from sql.migrate import DatabaseProblem
 
 # How long a backup waits for who changes tables, and a restore for who uses them, in seconds.
@@ -207,7 +208,7 @@ NEW_SETTING = b"SET transaction_timeout = 0;\n"
 def restore(conn: Connection, url: str, archive: Archive, *, replace: bool, progress: Callable[[int], None]) -> None:
     """Put a backup into an empty database, or replace what an instance holds; all or nothing. DatabaseProblem: it cannot be done."""
     # Who starts a service now waits, as for a migration. For the session: in a transaction, we would keep tables from being dropped.
-    value(conn, "SELECT pg_advisory_lock(7225431)")
+    value(conn, migrate.LOCK_FOR_SESSION)
     try:
         require_room(conn, archive, replace=replace)
         words = {"patience": SQL(str(PATIENCE)), "schema": Identifier(archive.schema)}  # pyright: ignore
@@ -216,7 +217,7 @@ def restore(conn: Connection, url: str, archive: Archive, *, replace: bool, prog
         after = SQL(FORGET_MISSING_IDS).format(**words).as_string(conn) if has_ids else ""
         pour(archive, url, f"BEGIN;\n{before}", f"{after}COMMIT;\n", progress)
     finally:
-        value(conn, "SELECT pg_advisory_unlock(7225431)")
+        value(conn, migrate.UNLOCK_FOR_SESSION)
 
 
 def require_room(conn: Connection, archive: Archive, *, replace: bool) -> None:
@@ -275,6 +276,11 @@ def pour(archive: Archive, url: str, before: str, after: str, progress: Callable
             raise DatabaseProblem(f"Nothing was restored, and nothing changed, as the backup is damaged: {complaint(read_said)}.")
 
 
-def summary(conn: Connection) -> Mapping[str, int]:
-    """How many events, users and flags there are."""
-    return {name: value(conn, SQL("SELECT count(*) FROM {}").format(Identifier(name)).as_string(conn)) for name in ("events", "users")}  # pyright: ignore
+SUMMARY = "SELECT (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM users WHERE deleted_at IS NULL) AS users"
+
+
+def summary(conn: Connection) -> DictRow:
+    """How many events and users there are."""
+    found = one(conn, SUMMARY)
+    assert found is not None
+    return found

@@ -12,6 +12,8 @@ SCHEMA = Path(__file__).parent.parent / "schema.sql"
 MIGRATIONS = Path(__file__).parent / "migrations"
 # Any number will do, as long as all processes ask for the same one. It is released with the transaction.
 LOCK = "SELECT pg_advisory_xact_lock(7225431)"
+LOCK_FOR_SESSION = "SELECT pg_advisory_lock(7225431)"
+UNLOCK_FOR_SESSION = "SELECT pg_advisory_unlock(7225431)"
 
 
 class DatabaseProblem(Exception):

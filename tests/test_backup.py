@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from sql.migrate import DatabaseProblem
 from tests import nine
 from tests.command_line import CommandLine, flask, only_line
 from tests.conftest import ADMIN_KEY, SETTINGS
-from tests.service import ROOT
+from tests.service import PATIENCE, ROOT, environment, is_alive, wait_until
 from tests.test_event_totals import add, assert_right, count
 
 Maker = Callable[..., Any]
@@ -125,11 +126,30 @@ def test_the_private_instance_is_backed_up_whether_or_not_it_runs(tmp_path: Path
         assert not (tmp_path / "here" / "postgres" / "postmaster.pid").exists()
     assert flask("restore", str(tmp_path / "running.dump"), **there).returncode == 0
     assert " admin " in flask("user", "list", **there).stdout
-    # A second time, it holds something.
-    done = flask("restore", str(tmp_path / "stopped.dump"), **there)
-    assert done.returncode == 1
-    assert "say --replace" in only_line(done.stderr)
-    assert flask("restore", "--replace", str(tmp_path / "stopped.dump"), **there).returncode == 0
+
+
+@pytest.mark.slow
+def test_a_backup_that_is_ended_leaves_nothing_and_told_nobody_the_password(make_database: Maker, tmp_path: Path) -> None:
+    url = make_database()
+    waits = "SELECT pid FROM pg_locks WHERE NOT granted AND relation = 'events'::regclass"
+    with connect(url) as conn, connect(url) as other, other.transaction():
+        other.execute("LOCK TABLE events IN ACCESS EXCLUSIVE MODE")
+        secret = f"{url}{'&' if '?' in url else '?'}password=the-secret"
+        environ = environment(DATABASE_URL=secret)
+        command = [Path(sys.executable).with_name("flask"), "--app", "app", "backup", str(tmp_path / "x")]
+        process = subprocess.Popen(command, cwd=ROOT, env=environ, stderr=subprocess.DEVNULL)
+        try:
+            wait_until(lambda: rows(conn, waits), "pg_dump waited for the table")
+            [dumping] = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            line = Path(f"/proc/{dumping}/cmdline").read_text()
+            assert "pg_dump" in line
+            assert "secret" not in line
+            assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o600]
+        finally:
+            process.terminate()
+        assert process.wait(PATIENCE) == 128 + signal.SIGTERM
+        assert list(tmp_path.iterdir()) == []
+        assert not is_alive(int(dumping))
 
 
 def test_a_backup_without_a_name_is_called_by_the_moment(line: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
