@@ -163,14 +163,15 @@ def label(event: Mapping[str, Any]) -> Label | None:
 def assert_acknowledged(log: list[dict[str, Any]], clients: list[Client]) -> None:
     """Of each client the log has all that was acknowledged, once, in order of ids, and nothing that he did not try."""
     for client in clients:
-        assert client.surprises == []
+        assert client.surprises == [], client.surprises[:3]
         told = [label(event) for event in log if event["created_by"] == client.name]
         told = [one for one in told if one]
-        assert len(told) == len(set(told))
-        assert set(told) <= client.tried
+        assert len(told) == len(set(told)), "a change is told twice"
+        assert set(told) <= client.tried, set(told) - client.tried
         promised = set(client.acknowledged)
+        assert promised <= set(told), f"acknowledged and lost: {promised - set(told)}"
         # His next change comes after the answer to the one before: so does its id.
-        assert [one for one in told if one in promised] == client.acknowledged
+        assert [one for one in told if one in promised] == client.acknowledged, "ids went back"
 
 
 STORED = """
@@ -229,5 +230,6 @@ def assert_nothing_lost(conn: Connection, load: Load) -> None:
     log = rows(conn, LOG)
     assert_acknowledged(log, load.clients)
     stored = [(row["kind"], row["what"]) for row in rows(conn, STORED)]
-    assert len(stored) == len(set(stored))
-    assert set(stored) == replayed(log)
+    assert len(stored) == len(set(stored)), "something is there twice"
+    told = replayed(log)
+    assert set(stored) == told, f"without an event: {set(stored) - told}; without its change: {told - set(stored)}"

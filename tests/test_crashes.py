@@ -19,7 +19,7 @@ from tests.test_event_totals import assert_right, count, seen
 pytestmark = pytest.mark.slow
 
 CLIENTS = 8
-KILLS = {"a worker": 25, "a backend": 20, "gunicorn": 4, "PostgreSQL": 3}
+KILLS = {"a worker": 28, "a backend": 16, "gunicorn": 3, "PostgreSQL": 3}
 
 
 def children(pid: int) -> list[int]:
