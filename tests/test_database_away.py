@@ -21,6 +21,7 @@ from sql import connect, connect_options, discard_if_closed, embedded, signup_to
 from sql.pool import Pool
 from tests.service import Answer, Service, is_alive, postmaster_of, wait_until
 from tests.silent_proxy import Proxy
+from validators.settings import load
 
 pytestmark = pytest.mark.slow
 
@@ -168,7 +169,7 @@ def proxy(server: embedded.Server) -> Iterator[Proxy]:
 @pytest.fixture(scope="module")
 def service(proxy: Proxy) -> Iterator[Service]:
     """A service that goes this way; it is started once and never again."""
-    with Service(proxy.url, INIT_ADMIN_API_TOKENS=KEY) as service:
+    with Service(proxy.url, INIT_ADMIN_API_TOKENS=KEY, DATABASE_SILENCE_MS=load({})["DATABASE_SILENCE_MS"]) as service:
         yield service
 
 
