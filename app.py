@@ -12,7 +12,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 import blueprints
 import commands
 import sql
-from blueprints import browser_rules, event_stream, metrics, request_log
+from blueprints import browser_rules, event_stream, metrics, request_log, slow_requests, turns
 from blueprints.converters import CONVERTERS
 from blueprints.mount import Mount
 from commands.database import load_settings
@@ -36,8 +36,10 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     metrics.init_app(app)
     request_log.init_app(app)
     browser_rules.init_app(app)
+    slow_requests.init_app(app)
     event_stream.init_app(app)
     app.before_request(read_body)
+    turns.init_app(app)
     app.url_value_preprocessor(replace_nul)
     for blueprint in blueprints.ALL:
         app.register_blueprint(blueprint)
@@ -71,14 +73,14 @@ def replace_nul(_endpoint: str | None, values: dict[str, Any] | None) -> None:
         values.update({name: word.replace("\0", "\ufffd") for name, word in values.items() if isinstance(word, str)})
 
 
-def refuse(error: HTTPException) -> Response:
-    """Any status from 400 on, with the error body of api.md."""
+def refuse(error: HTTPException, because: Exception | None = None) -> Response:
+    """Any status from 400 on, with the error body of api.md. because: what the log tells instead of the error."""
     status = error.code or 500
     message = error.description or "The request cannot be answered."
     if status in PLAIN_MESSAGES and message == type(error).description:
         message = PLAIN_MESSAGES[status]
     body, error_id = error_body(error_name(status, error), message)
-    request_log.note(error_id=error_id)
+    request_log.note(error_id=error_id, error=because or error)
     response = Response(body, status, mimetype="application/json")
     allowed = getattr(error, "valid_methods", None)
     if allowed:
@@ -101,17 +103,16 @@ PLAIN_MESSAGES = {
 
 def fail(error: Exception) -> Response:
     """503 when the database or the processor is the reason, else 500. The log gets the traceback, the client none of it."""
-    request_log.note(error=error)
     # Our choice: the only thing about the database that whoever asks is told, because he may be the one to make room.
     if isinstance(error, psycopg.errors.DiskFull):
-        return refuse(Unavailable("The disk of the database is full."))
+        return refuse(Unavailable("The disk of the database is full."), error)
     if isinstance(error, (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction)):
-        return refuse(Unavailable())
+        return refuse(Unavailable(), error)
     # Our choice: what a change refers to can go in the very moment between the look at it and the change.
     if isinstance(error, psycopg.errors.ForeignKeyViolation):
-        return refuse(Conflict("Something that this change refers to went, or came into use, at the same moment."))
+        return refuse(Conflict("Something that this change refers to went, or came into use, at the same moment."), error)
     if isinstance(error, passwords.Busy):
-        return refuse(Unavailable("Too many passwords are being checked at this moment."))
+        return refuse(Unavailable("Too many passwords are being checked at this moment."), error)
     body, error_id = error_body("InternalError", "Something went wrong here. The log tells more under the id of this error.")
-    request_log.note(error_id=error_id)
+    request_log.note(error_id=error_id, error=error)
     return Response(body, 500, mimetype="application/json")

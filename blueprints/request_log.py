@@ -29,7 +29,10 @@ def begin() -> None:
 
 
 def note(**facts: Any) -> None:
-    """Have the line say more: error_id; error, an exception whose traceback belongs there; of a stream, events and why it was cut."""
+    """Have the line say more: error_id; error, an exception whose traceback belongs there; of a stream, events and why it was cut.
+
+    more: what gives further facts when it is told how many milliseconds the request took.
+    """
     g.setdefault("noted", {}).update(facts)
 
 
@@ -72,13 +75,16 @@ def ended_line(line: dict[str, Any], began: float, noted: Mapping[str, Any]) -> 
     line |= {fact: noted[fact] for fact in ("events", "cut") if fact in noted}
     if "error" in noted and (line["status"] >= 500 or "cut" in noted):
         line["error"] = frames(noted["error"])
+    if "more" in noted:
+        line |= noted["more"](line["ms"])
     return line
 
 
-def write_unparsed(status: int, error_id: str) -> None:
-    """The line of a request that was refused before there was one: it could not be parsed."""
+def write_unparsed(status: int, error_id: str, error: BaseException | None = None) -> None:
+    """The line of a request that was refused before there was one: it could not be parsed, or the server failed (error)."""
     nothing = dict.fromkeys(("method", "route", "ms", "caller"))
-    write({"time": now(), "requestId": str(uuid4()), **nothing, "status": status, "errorId": error_id})
+    told = {"error": frames(error)} if error else {}
+    write({"time": now(), "requestId": str(uuid4()), **nothing, "status": status, "errorId": error_id, **told})
 
 
 def now() -> str:
@@ -86,11 +92,15 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def frames(error: BaseException) -> str:
-    """Where an exception came from: its type, and the lines of code that led there. Its text may quote what was sent: it stays out."""
-    stack = "".join(traceback.format_list(traceback.extract_tb(error.__traceback__)))
-    state = getattr(error, "sqlstate", None)
-    return f"{type(error).__module__}.{type(error).__qualname__}{f' (SQLSTATE {state})' if state else ''}\n{stack}"
+def frames(error: BaseException | None) -> str:
+    """Where an exception came from, and those that led to it: the types and the lines of code. Their texts may quote what was sent."""
+    told: list[str] = []
+    while error is not None:
+        stack = "".join(traceback.format_list(traceback.extract_tb(error.__traceback__)))
+        state = getattr(error, "sqlstate", None)
+        told.append(f"{type(error).__module__}.{type(error).__qualname__}{f' (SQLSTATE {state})' if state else ''}\n{stack}")
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "because of\n".join(told)
 
 
 def write(line: dict[str, Any]) -> None:

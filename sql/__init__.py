@@ -4,6 +4,7 @@ import json
 import os
 import select
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
@@ -14,15 +15,15 @@ from flask import Flask, current_app
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
+from psycopg_pool import PoolTimeout
 
+from sql import timing
 from sql.pool import Line, Pool
 
 Connection = psycopg.Connection[DictRow]
 Params = Mapping[str, Any]
 IDLE = TransactionStatus.IDLE
 
-# How long a request waits for a connection before it is answered 503, in seconds.
-POOL_TIMEOUT = 5.0
 # What a session of ours is set to, beside its time zone: no statement runs for ever, and no plan of ours gains from being compiled.
 OPTIONS = "-c statement_timeout=30s -c jit=off"
 # By then PostgreSQL has ended every statement, in seconds: a connection on which it has not is dead.
@@ -42,12 +43,24 @@ class Meter(Protocol):
 
 
 class Database:
-    """A pool of connections to one PostgreSQL, opened at first use: a pool must not cross a fork."""
+    """A pool of connections to one PostgreSQL, opened at first use: a pool must not cross a fork. wait: for a connection, in seconds."""
 
-    def __init__(self, url: str, size: int, pooler: str = "none", silence: float = 1.2, longest: float = LONGEST_STATEMENT) -> None:
+    def __init__(
+        self,
+        url: str,
+        size: int,
+        pooler: str = "none",
+        options: str = OPTIONS,
+        *,
+        wait: float = 5.0,
+        silence: float = 1.2,
+        longest: float = LONGEST_STATEMENT,
+    ) -> None:
         self.url = url
         self.size = size
         self.pooler = pooler
+        self.options = options
+        self.wait = wait
         # None: nobody counts.
         self.meter: Meter | None = None
         self.silence = silence
@@ -60,13 +73,19 @@ class Database:
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """A connection in autocommit mode; OperationalError when none can be had within POOL_TIMEOUT, or at all."""
+        """A connection in autocommit mode; OperationalError when none can be had in time, or at all."""
         if self._pinned is not None:
             yield self._pinned
         else:
-            lent = self._opened().connection(timeout=POOL_TIMEOUT)
-            with lent if self.meter is None else self.meter.watch(lent) as conn:
-                yield conn
+            began = time.perf_counter()
+            lent = self._opened().connection(timeout=self.wait)
+            try:
+                with lent if self.meter is None else self.meter.watch(lent) as conn:
+                    timing.waited_for_connection(time.perf_counter() - began)
+                    yield conn
+            except PoolTimeout:
+                timing.waited_for_connection(time.perf_counter() - began)
+                raise
 
     @contextmanager
     def pinned(self, conn: Connection) -> Iterator[None]:
@@ -80,7 +99,7 @@ class Database:
     def _opened(self) -> Pool:
         with self._lock:
             if self._pool is None:
-                options = connect_options(self.url, self.pooler)
+                options = connect_options(self.url, self.pooler, self.options)
                 limits = {"silence": self.silence, "longest": self.longest}
                 self._pool = Pool(self.url, options, self.size, check=discard_if_closed, revive=self.revive, **limits)
             return self._pool
@@ -93,7 +112,7 @@ class Database:
                 self._pool = None
 
 
-def connect_options(url: str, pooler: str = "none") -> dict[str, Any]:
+def connect_options(url: str, pooler: str = "none", options: str | None = None) -> dict[str, Any]:
     """How we connect, beside what the address says; its own options come first, so that ours hold.
 
     pooler: "transaction" is one that gives a session of the server to each transaction. Options belong to a session, so it takes none,
@@ -104,7 +123,7 @@ def connect_options(url: str, pooler: str = "none") -> dict[str, Any]:
     ours = {"autocommit": True, "row_factory": dict_row, "connect_timeout": said.get("connect_timeout") or 3}
     ours |= {name: said.get(name) or value for name, value in KEEPALIVES.items()}
     if pooler == "none":
-        return ours | {"options": f"{said.get('options') or ''} {OPTIONS}".strip()}
+        return ours | {"options": f"{said.get('options') or ''} {options or OPTIONS}".strip()}
     return ours | {"options": said.get("options") or ""} | ({"prepare_threshold": None} if pooler == "transaction" else {})
 
 
@@ -123,8 +142,16 @@ def discard_if_closed(conn: Connection) -> None:
 def init_app(app: Flask) -> None:
     """Attach the database that app.config names."""
     config = app.config
+    # The last of two that are the same holds. Only here: commands and migrations may wait for others.
+    limits = f"-c statement_timeout={config['STATEMENT_TIMEOUT_SECONDS']}s -c lock_timeout={config['LOCK_TIMEOUT_SECONDS']}s"
     app.extensions["database"] = Database(
-        config["DATABASE_URL"], config["DATABASE_POOL_SIZE"], config["DATABASE_POOLER"], config["DATABASE_SILENCE_MS"] / 1000
+        config["DATABASE_URL"],
+        config["DATABASE_POOL_SIZE"],
+        config["DATABASE_POOLER"],
+        f"{OPTIONS} {limits}",
+        wait=config["WAIT_SECONDS"],
+        silence=config["DATABASE_SILENCE_MS"] / 1000,
+        longest=config["STATEMENT_TIMEOUT_SECONDS"] + 5,
     )
 
 
@@ -170,7 +197,9 @@ def whole(conn: Connection) -> Iterator[None]:
         with conn.awaited() if isinstance(conn, Line) else nullcontext():
             conn.pgconn.exec_(b"ROLLBACK")
         raise
+    began = time.perf_counter()
     conn.execute("COMMIT", prepare=False)
+    timing.add("COMMIT", time.perf_counter() - began)
 
 
 # Where somebody counts, the types of the events of each transaction that is under way, by the id of its connection.
@@ -202,14 +231,23 @@ def unindented(statement: LiteralString) -> LiteralString:
     return "\n".join(line.strip() for line in statement.splitlines())
 
 
+def execute(conn: Connection, statement: LiteralString, params: Params | None, prepare: bool | None = None) -> psycopg.Cursor[DictRow]:
+    """What a statement gave, which is counted."""
+    began = time.perf_counter()
+    try:
+        return conn.execute(unindented(statement), params, prepare=prepare)
+    finally:
+        timing.add(statement, time.perf_counter() - began)
+
+
 def one(conn: Connection, statement: LiteralString, params: Params | None = None, *, prepare: bool | None = None) -> DictRow | None:
     """The first row as a dict, or None. prepare=False: it is planned for these very values each time."""
-    return conn.execute(unindented(statement), params, prepare=prepare).fetchone()
+    return execute(conn, statement, params, prepare).fetchone()
 
 
 def rows(conn: Connection, statement: LiteralString, params: Params | None = None) -> list[DictRow]:
     """All rows as dicts."""
-    return conn.execute(unindented(statement), params).fetchall()
+    return execute(conn, statement, params).fetchall()
 
 
 def value(conn: Connection, statement: LiteralString, params: Params | None = None, *, prepare: bool | None = None) -> Any:
@@ -220,7 +258,7 @@ def value(conn: Connection, statement: LiteralString, params: Params | None = No
 
 def run(conn: Connection, statement: LiteralString, params: Params | None = None) -> int:
     """How many rows the statement wrote."""
-    return conn.execute(unindented(statement), params).rowcount
+    return execute(conn, statement, params).rowcount
 
 
 def as_json(document: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any, LiteralString, cast
 
 from psycopg.rows import DictRow
 
-from sql import Connection, one, rows, value
+from sql import Connection, one, rows, timing, value
 from sql.events import FILTERS, RECORD, VISIBLE
 
 # What one statement looks at, and gives, at most. A word is looked for in so many payloads in about a second, without an index.
@@ -139,7 +139,8 @@ class Stream:
         params = {**self.filters, "visible": None if visible is None else list(visible), "after": self.after, "until": until, "most": most}
         text, count = bytearray(), 0
         # Row by row: nobody holds more than these bytes. Never prepared: the range decides which index is best.
-        with conn.cursor() as cursor, closing(cast(Rows, cursor.stream(statement(self.filters, visible is None), params))) as found:
+        asked = statement(self.filters, visible is None)
+        with conn.cursor() as cursor, timing.of(asked), closing(cast(Rows, cursor.stream(asked, params))) as found:
             for row in found:
                 text += row["line"].encode()
                 text += b"\n"

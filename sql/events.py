@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, LiteralString, Protocol
 
-from sql import Connection, as_json, note_events, run
+from sql import Connection, as_json, note_events, run, timing
 
 # Our choice: who is not ADMIN finds the events of projects that he may see, and none without a project.
 VISIBLE: LiteralString = "project = ANY(%(visible)s::text[])"
@@ -85,7 +85,7 @@ def record(
 def record_many(conn: Connection, events: Iterable[Mapping[str, Any]]) -> None:
     """Write many events in one go; each is made by row()."""
     rows = list(events)
-    with conn.cursor() as cursor:
+    with conn.cursor() as cursor, timing.of(INSERT):
         cursor.executemany(INSERT, rows)
     note_events(conn, (event["type"] for event in rows))
 

@@ -96,7 +96,7 @@ class Outage:
     def __init__(self, folder: Path) -> None:
         self.server = embedded.Server(folder)
         url = self.server.ensure()
-        self.app = create_app(SETTINGS | {"DATABASE_URL": url, "DATABASE_POOL_SIZE": 2})
+        self.app = create_app(SETTINGS | {"DATABASE_URL": url, "DATABASE_POOL_SIZE": 2, "WAIT_SECONDS": 0.2})
         bring_up(url, self.app.config)
         self.admin = Caller(self.app, ADMIN_KEY)
 
@@ -127,9 +127,7 @@ def outage() -> Iterator[Outage]:
         outage.server.release()
 
 
-def test_without_its_database_the_service_says_so_and_recovers_by_itself(outage, monkeypatch):
-    assert sql.POOL_TIMEOUT <= 5
-    monkeypatch.setattr(sql, "POOL_TIMEOUT", 0.2)
+def test_without_its_database_the_service_says_so_and_recovers_by_itself(outage):
     asked = [
         lambda: outage.admin.get("/api/admin/insights"),
         lambda: outage.admin.post("/auth/simple/login", json={"username": "admin", "password": SETTINGS["INIT_ADMIN_PASSWORD"]}),
@@ -157,8 +155,7 @@ def test_a_database_that_restarts_between_two_requests_is_not_noticed(outage):
     assert outage.admin.get("/api/admin/insights").status_code == 200
 
 
-def test_with_all_connections_in_use_one_more_request_is_told_to_come_back(outage, monkeypatch):
-    monkeypatch.setattr(sql, "POOL_TIMEOUT", 0.2)
+def test_with_all_connections_in_use_one_more_request_is_told_to_come_back(outage):
     with outage.app.app_context(), sql.connection(), sql.connection():
         refused(outage.admin.get("/api/admin/insights"), 503, "UnavailableError")
     assert outage.admin.get("/api/admin/insights").status_code == 200

@@ -2,7 +2,6 @@
 
 import pytest
 
-import sql
 from sql import connect, migrate, run
 from tests.service import free_port
 from tests.world import Caller, refused
@@ -19,10 +18,9 @@ def test_good_is_said_byte_for_byte_to_anybody(stranger, path):
 
 
 @pytest.fixture
-def without_database(make_app, monkeypatch) -> Caller:
+def without_database(make_app) -> Caller:
     """A stranger at a service whose database is not there."""
-    monkeypatch.setattr(sql, "POOL_TIMEOUT", 0.2)
-    return Caller(make_app(f"postgresql://127.0.0.1:{free_port()}/x"))
+    return Caller(make_app(f"postgresql://127.0.0.1:{free_port()}/x", WAIT_SECONDS=0.2))
 
 
 def test_alive_needs_no_database(without_database):

@@ -4,6 +4,7 @@ import json
 import re
 import socket
 from datetime import UTC, datetime, timedelta
+from threading import BoundedSemaphore
 from typing import Any
 from uuid import UUID
 
@@ -142,6 +143,39 @@ def test_a_bug_has_its_traceback_in_the_line_and_nothing_of_it_in_the_body(make_
     assert "raise error" in line["error"]
     assert "secret" not in json.dumps(line)
     assert "in-the-path" not in json.dumps(line)
+
+
+def test_what_led_to_an_error_is_told_too(make_app, shared_url, capsys):
+    error = ValueError("a secret")
+    error.__cause__ = KeyError("another secret")
+    assert Caller(broken_app(make_app, shared_url, error)).get("/broken/x").status_code == 500
+    line = line_of(capsys)
+    assert re.fullmatch(r"builtins\.ValueError\n(  .*\n)+because of\nbuiltins\.KeyError\n", line["error"])
+    assert "secret" not in json.dumps(line)
+
+
+# What is refused with a 5xx on purpose, and where that happens.
+REFUSED = {
+    "streams": ("/api/admin/search/events", {"Accept": "application/x-ndjson"}, "lines_response"),
+    "schema": ("/ready", {}, "get_ready"),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_each_5xx_is_found_by_its_id_with_the_place_that_it_came_from(app, alice, capsys, monkeypatch, reason):
+    path, headers, place = REFUSED[reason]
+    monkeypatch.setattr("sql.migrate.VERSION", 0)
+    monkeypatch.setitem(app.extensions, "streams", BoundedSemaphore(1))
+    with app.extensions["streams"]:
+        response = alice.get(path, headers=headers)
+    assert response.status_code == 503
+    out, err = capsys.readouterr()
+    assert (out.count(response.json["id"]), err) == (1, "")
+    line = json.loads(out)
+    assert set(line) == {*KEYS, "errorId", "error"}
+    assert (line["method"], line["route"], line["status"], line["errorId"]) == ("GET", path, 503, response.json["id"])
+    assert line["error"].startswith("validators.errors.Unavailable\n")
+    assert f"in {place}\n" in line["error"]
 
 
 def test_a_database_error_is_told_by_its_kind_and_not_by_what_it_quotes(make_app, shared_url, capsys):

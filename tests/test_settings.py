@@ -57,7 +57,10 @@ SENSELESS = {
     ],
     "WEB_CONCURRENCY": ["0", "257"],
     "THREADS": ["0", "513"],
+    "WAIT_SECONDS": ["0", "61"],
     "DATABASE_POOL_SIZE": ["0", "513"],
+    "STATEMENT_TIMEOUT_SECONDS": ["0", "3601"],
+    "LOCK_TIMEOUT_SECONDS": ["0", "3601"],
     "DATABASE_POOLER": ["session", "Transaction", "yes", "statement", "pgbouncer"],
     "DATABASE_SILENCE_MS": ["99", "60001"],
     "PORT": ["0", "65536"],
@@ -90,6 +93,7 @@ SENSELESS = {
     "METRICS_TOKEN": ["x" * 15, "x" * 256, "sixteen and more letters", f"{'x' * 16}\n", "é" * 16, f"{'x' * 16}\x7f", f"{'x' * 16}\udcff"],
     "METRICS_PORT": ["0", "65536", "4242"],
     "METRICS_HOST": ["a b", "http://h", "[::1]", "h/p", "é", "h\n", "*", "127.0.0.1,::1"],
+    "SLOW_REQUEST_MS": ["3600001"],
     "TRUSTED_PROXIES": ["11"],
 }
 
@@ -161,7 +165,10 @@ DEFAULTS = {
     "BASE_URL": "http://127.0.0.1:4242",
     "WEB_CONCURRENCY": 2,
     "THREADS": 16,
+    "WAIT_SECONDS": 5,
     "DATABASE_POOL_SIZE": 8,
+    "STATEMENT_TIMEOUT_SECONDS": 30,
+    "LOCK_TIMEOUT_SECONDS": 10,
     "DATABASE_POOLER": "none",
     "DATABASE_SILENCE_MS": 1200,
     "SESSION_TTL_HOURS": 48,
@@ -190,6 +197,7 @@ DEFAULTS = {
     "METRICS_TOKEN": None,
     "METRICS_PORT": None,
     "METRICS_HOST": "127.0.0.1",
+    "SLOW_REQUEST_MS": 1000,
     "TRUSTED_PROXIES": 0,
     "BASE_PATH": "",
 }

@@ -127,8 +127,11 @@ SETTINGS = (
     Setting("PORT", whole_number(1, 65535), "4242", "port to listen on"),
     Setting("BASE_URL", base_url, None, "address under which users reach the service; default http://HOST:PORT"),
     Setting("WEB_CONCURRENCY", whole_number(1, 256), "2", "worker processes"),
-    Setting("THREADS", whole_number(1, 512), "16", "threads of each worker process"),
+    Setting("THREADS", whole_number(1, 512), "16", "requests that each worker process works on at once"),
+    Setting("WAIT_SECONDS", whole_number(1, 60), "5", "how long a request waits for its turn, and then for a connection, before 503"),
     Setting("DATABASE_POOL_SIZE", whole_number(1, 512), "8", "database connections of each worker process, at most"),
+    Setting("STATEMENT_TIMEOUT_SECONDS", whole_number(1, 3600), "30", "how long a statement may take before 503; behind a pooler, its own"),
+    Setting("LOCK_TIMEOUT_SECONDS", whole_number(1, 3600), "10", "how long a statement waits for another change before 503; likewise"),
     Setting(
         "DATABASE_POOLER", pooler, "none", "`transaction` behind PgBouncer in that pool mode; `prepared` if it keeps prepared statements"
     ),
@@ -175,6 +178,7 @@ SETTINGS = (
     Setting("METRICS_TOKEN", bearer_token, None, "who sends it as a bearer token gets metrics at /metrics", secret=True),
     Setting("METRICS_PORT", whole_number(1, 65535), None, "port of its own for metrics, which then need no token unless there is one"),
     Setting("METRICS_HOST", host, "127.0.0.1", "address of that port"),
+    Setting("SLOW_REQUEST_MS", whole_number(0, 3600000), "1000", "a request that takes longer says in the log what took how long; 0: none"),
     Setting("TRUSTED_PROXIES", whole_number(0, 10), "0", "proxies in front of the service whose X-Forwarded-For is believed"),
 )
 
