@@ -3,21 +3,18 @@
 import errno
 import gc
 import os
+import resource
 import signal
 import socket
 import sys
 import time
 
-from gunicorn.http.errors import InvalidResponseHeader, InvalidResponseHeaderName, ParseException
-from gunicorn.workers.gthread import ThreadWorker
-
-from blueprints import browser_rules, request_log
-from blueprints.metrics import meters_of
+from blueprints import browser_rules, stopping
 from commands import metrics, start
 from sql.migrate import DatabaseProblem
 from validators import settings
-from validators.errors import error_body
 from validators.settings import SettingError
+from worker import Worker, let_nobody_connect
 
 try:
     chosen = settings.load(os.environ)
@@ -29,52 +26,20 @@ except OSError as problem:
     reason = os.strerror(problem.errno) if problem.errno > 0 else "no such name"
     sys.exit(f"The setting HOST must be an address of this machine: {reason}.")
 
-
-class Worker(ThreadWorker):
-    """A thread worker whose refusals of what is not HTTP have the error body, whose log quotes no request, and who leaves as an orphan."""
-
-    def is_parent_alive(self):
-        """Looked at once a second. An orphan answers what it has accepted, and lets go of the port first: the next service waits for it."""
-        is_alive = super().is_parent_alive()
-        if not is_alive:
-            self.set_accept_enabled(False)
-            for listener in self.sockets:
-                listener.close()
-        return is_alive
-
-    # Where it counts for /metrics; see commands/metrics.py.
-    slot: int | None = None
-
-    def handle_error(self, req, client, addr, exc):
-        """400 for what cannot be parsed; the original would answer in HTML and log the path."""
-        known = isinstance(exc, ParseException) and not isinstance(exc, (InvalidResponseHeader, InvalidResponseHeaderName))
-        status, reason = (400, "Bad Request") if known else (500, "Internal Server Error")
-        name, message = ("ValidationError", "The request is not valid HTTP, or larger than this service accepts.")
-        if not known:
-            self.log.error("A request failed outside the application: %s", type(exc).__name__)
-            name, message = ("InternalError", "Something went wrong here.")
-        body, error_id = error_body(name, message)
-        request_log.write_unparsed(status, error_id)
-        if meters := meters_of(self.wsgi):
-            meters.count_unparsed(status)
-        headers = {"Connection": "close", "Content-Type": "application/json", "Content-Length": len(body.encode())}
-        headers |= browser_rules.of_every_answer(chosen) | browser_rules.USUALLY
-        lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {text}" for name, text in headers.items())]
-        answer = "\r\n".join([*lines, "", body]).encode()
-        try:
-            client.sendall(answer)
-        except OSError:
-            self.log.debug("The client did not wait for the answer.")
-
-
+Worker.patience = chosen["CLIENT_TIMEOUT_SECONDS"]
+Worker.headers = browser_rules.of_every_answer(chosen) | browser_rules.USUALLY
 worker_class = Worker
 bind = f"[{chosen['HOST']}]:{chosen['PORT']}" if ":" in chosen["HOST"] else f"{chosen['HOST']}:{chosen['PORT']}"
 workers = chosen["WEB_CONCURRENCY"]
 threads = chosen["THREADS"]
+# Those who are served, and those who wait, send or read slowly, or keep their connection for later.
+worker_connections = chosen["THREADS"] + chosen["CLIENT_CONNECTIONS"]
 timeout = 60
-graceful_timeout = 30
+# What was begun is answered: one statement, what it waits for before, and the client after it.
+graceful_timeout = chosen["STATEMENT_TIMEOUT_SECONDS"] + 2 * chosen["WAIT_SECONDS"] + 2 * round(stopping.PATIENCE)
 keepalive = 5
 limit_request_line = 8190
+sendfile = False  # it would not look at the client's time
 control_socket_disable = True
 accesslog = None  # the service writes its own, without paths
 errorlog = "-"
@@ -83,6 +48,11 @@ loglevel = "warning"
 
 # Our choice: who starts again what was killed need not wait. Its workers hold the port for so long, at most, in seconds.
 ORPHANS_LINGER = 3
+# A file for each client, and some for the database and all the rest.
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+needed = worker_connections + chosen["DATABASE_POOL_SIZE"] + 100
+if soft != resource.RLIM_INFINITY and soft < needed:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (needed if hard == resource.RLIM_INFINITY else min(needed, hard), hard))
 
 
 def refuse_taken_port():
@@ -120,6 +90,15 @@ def when_ready(server):
     """Say where we are. Ctrl-C means the same as SIGTERM: requests in flight are answered first."""
     print(f"Serving at {chosen['BASE_URL']} (Ctrl-C to stop)", file=sys.stderr, flush=True)
     signal.signal(signal.SIGINT, lambda _signal, frame: server.signal(signal.SIGTERM, frame))
+    stop = server.stop
+
+    def stop_for_good(graceful=True):
+        """The original, and nobody connects any more; not where the port lives on, with a new master or with systemd."""
+        if server.reexec_pid == server.master_pid == 0 and not server.systemd:
+            let_nobody_connect(server.LISTENERS)
+        stop(graceful)
+
+    server.stop = stop_for_good
 
 
 def pre_fork(server, worker):

@@ -8,13 +8,17 @@ from threading import BoundedSemaphore
 from flask import Flask, Response, current_app, request, stream_with_context
 from werkzeug.exceptions import HTTPException
 
-from blueprints import request_log
+from blueprints import request_log, stopping
 from blueprints.access import require
 from sql import connection
 from sql.event_stream import Held, Stream
 from validators.errors import Unavailable
 
 LINES = "application/x-ndjson"
+
+
+class Stopping(Exception):
+    """The process stops, and does not wait for this stream any more. Its client can go on from the last id that came."""
 
 
 def init_app(app: Flask) -> None:
@@ -48,6 +52,8 @@ def sent(stream: Stream, text: bytes) -> Iterator[bytes]:
             yield text
         while not stream.is_over:
             time.sleep(stream.pause)
+            if stopping.is_over():
+                raise Stopping
             with connection() as conn:
                 # Our choice: each batch is what the caller may see by then; who may not search any more gets no more.
                 actor = require(conn, listing=True)
@@ -55,7 +61,7 @@ def sent(stream: Stream, text: bytes) -> Iterator[bytes]:
             if text:
                 yield text
     except GeneratorExit:
-        request_log.note(cut="client")
+        request_log.note(cut="stopping" if stopping.is_begun() else "client")
         raise
     except Exception as error:
         request_log.note(**why(error))
@@ -69,6 +75,8 @@ def why(error: Exception) -> dict[str, object]:
     """What the log says of a stream that did not come to its end."""
     if isinstance(error, Held):
         return {"cut": "held"}
+    if isinstance(error, Stopping):
+        return {"cut": "stopping"}
     if isinstance(error, HTTPException):
         return {"cut": "refused"}
     return {"cut": "failed", "error": error}

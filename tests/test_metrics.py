@@ -157,7 +157,7 @@ def test_connections_are_counted_while_they_are_held_or_waited_for(make_app, url
     assert answers == [200]
     assert (it.total("database_connections_in_use"), it.total("database_requests_waiting")) == (0, 0)
     assert it.total("database_requests_refused_total") == 0
-    monkeypatch.setattr(sql, "POOL_TIMEOUT", 0.05)
+    monkeypatch.setattr(it.app.extensions["database"], "wait", 0.05)
     with it.app.app_context(), sql.connection():
         assert it.stranger.get("/ready").status_code == 503
     assert (it.total("database_connections_in_use"), it.total("database_requests_waiting")) == (0, 0)

@@ -128,6 +128,8 @@ SETTINGS = (
     Setting("BASE_URL", base_url, None, "address under which users reach the service; default http://HOST:PORT"),
     Setting("WEB_CONCURRENCY", whole_number(1, 256), "2", "worker processes"),
     Setting("THREADS", whole_number(1, 512), "16", "requests that each worker process works on at once"),
+    Setting("CLIENT_CONNECTIONS", whole_number(10, 10000), "500", "connections of clients to each worker process, beside THREADS"),
+    Setting("CLIENT_TIMEOUT_SECONDS", whole_number(1, 3600), "15", "how long a client may take to send or read; more for much"),
     Setting("WAIT_SECONDS", whole_number(1, 60), "5", "how long a request waits for its turn, and then for a connection, before 503"),
     Setting("DATABASE_POOL_SIZE", whole_number(1, 512), "8", "database connections of each worker process, at most"),
     Setting("STATEMENT_TIMEOUT_SECONDS", whole_number(1, 3600), "30", "how long a statement may take before 503; behind a pooler, its own"),

@@ -1,0 +1,137 @@
+"""The worker that serves clients: who is too slow for it, what it keeps for them, and what it says of its own failures."""
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from threading import Thread
+
+import pytest
+from gunicorn.config import Config
+from gunicorn.glogging import Logger
+
+import worker
+from blueprints import stopping
+from worker import MOST_KEPT, Client, Worker
+
+# More than the kernel takes for a client that reads nothing.
+MUCH = b"x" * (4 << 20)
+
+
+@pytest.fixture
+def ours() -> Iterator[Worker]:
+    """A worker that has a second for each client."""
+    config = Config()
+    made = Worker(0, 0, [], None, 0, config, Logger(config))
+    made.patience = 1.0
+    yield made
+    made.tmp.close()
+
+
+@pytest.fixture
+def other(ours: Worker) -> Iterator[tuple[Client, socket.socket]]:
+    """A client as the worker has it, and his own end."""
+    here, there = socket.socketpair()
+    client = Client(ours, here)
+    yield client, there
+    client.give_up()
+    client.close()
+    there.close()
+    assert ours.kept == 0
+
+
+def seconds_until_given_up(client: Client, *data: bytes) -> float:
+    """How long the client was waited for: until it takes this, or sends something."""
+    began = time.monotonic()
+    with pytest.raises(ConnectionResetError):
+        client.sendall(*data) if data else client.recv(10)
+    return time.monotonic() - began
+
+
+def test_who_sends_nothing_is_given_up(other):
+    client, _ = other
+    client.begin()
+    assert 1 <= seconds_until_given_up(client) < 10
+
+
+def test_who_sends_byte_by_byte_is_given_up_as_soon(other):
+    client, there = other
+    client.begin()
+    began = time.monotonic()
+    with pytest.raises(ConnectionResetError):
+        drip(client, there)
+    assert 1 <= time.monotonic() - began < 10
+
+
+def drip(client: Client, there: socket.socket) -> None:
+    """A byte comes now and then."""
+    while True:
+        there.sendall(b"x")
+        assert client.recv(10) == b"x"
+        time.sleep(0.05)
+
+
+def test_who_sends_much_has_more_time(other, monkeypatch):
+    monkeypatch.setattr(worker, "LEAST_RATE", 1000)
+    client, there = other
+    client.begin()
+    there.sendall(b"x" * 1000)
+    assert len(client.recv(1000)) == 1000
+    assert 1.9 <= seconds_until_given_up(client) < 10
+
+
+def test_who_takes_nothing_is_given_up(other, monkeypatch):
+    monkeypatch.setattr(worker, "LEAST_RATE", len(MUCH))
+    client, _ = other
+    assert 2 <= seconds_until_given_up(client, MUCH) < 10
+
+
+def test_who_takes_it_slowly_gets_all_of_it(ours, other):
+    client, there = other
+    sending = Thread(target=client.sendall, args=(MUCH,))
+    sending.start()
+    left = len(MUCH)
+    assert there.recv(1)
+    while left > 1:
+        left -= len(there.recv(100_000))
+        assert ours.kept <= len(MUCH)
+    sending.join()
+    assert ours.kept == 0
+
+
+def test_slow_clients_have_little_time_while_much_is_kept_for_others(ours, other, monkeypatch):
+    monkeypatch.setattr(worker, "HURRY", 0.1)
+    monkeypatch.setattr(worker, "HURRIED_RATE", 100 * len(MUCH))
+    ours.patience = 1000
+    client, _ = other
+    ours.kept = MOST_KEPT + 1
+    assert seconds_until_given_up(client, MUCH) < 10
+    client.begin()
+    assert seconds_until_given_up(client) < 10
+    ours.kept = 0
+
+
+def test_slow_clients_have_little_time_when_the_process_stops(ours, other, monkeypatch):
+    monkeypatch.setattr(stopping, "PATIENCE", 0.1)
+    monkeypatch.setattr(stopping, "_began", time.monotonic())
+    ours.patience = 1000
+    client, _ = other
+    assert seconds_until_given_up(client) < 10
+    assert seconds_until_given_up(client, MUCH) < 10
+
+
+def test_a_failure_outside_the_application_is_told_with_where_it_came_from(ours, other, capsys):
+    client, there = other
+    broken = ValueError("a secret that the message quotes")
+    try:
+        raise broken
+    except ValueError as error:
+        ours.handle_error(None, client, ("", 0), error)
+    head, _, body = there.recv(10_000).decode().partition("\r\n\r\n")
+    assert head.startswith("HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\n")
+    out, err = capsys.readouterr()
+    line = json.loads(out)
+    assert (line["status"], line["errorId"]) == (500, json.loads(body)["id"])
+    assert line["error"].startswith("builtins.ValueError\n")
+    assert "test_worker.py" in line["error"]
+    assert "secret" not in body + out + err
