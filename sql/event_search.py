@@ -1,7 +1,6 @@
 """The event searches: a page and its exact total, in one statement whose time does not grow with the log (docs/performance.md)."""
 
 from collections.abc import Collection, Mapping
-from datetime import date
 from math import prod
 from typing import Any, LiteralString
 
@@ -25,7 +24,8 @@ BESIDE_FLAGS: dict[str, LiteralString] = {
     "creator": "(created_by_user_id = %(creator)s) IS TRUE",
     "creators": "(created_by_user_id IN (SELECT unnest(%(creators)s::bigint[]))) IS TRUE",
 }
-UNBOUNDED = {"first_day": date.min, "last_day": date.max}
+# Of the database, whose days begin before the year 1 and end after 9999.
+UNBOUNDED = {"first_day": "-infinity", "last_day": "infinity"}
 
 # How many of a year's and of a month's events are of the days asked for.
 IN_YEAR: LiteralString = """

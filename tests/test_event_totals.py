@@ -1,5 +1,6 @@
 """The kept totals of the event log: whatever is counted when, a search says what a count of the events says, and shows the same page."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -210,6 +211,20 @@ def test_a_search_for_a_great_many_of_everything_at_once_is_answered_soon(conn: 
     assert page(alice.get(f"{PATH}?project=IS:{many}&type=IS:{many},tag-created&createdBy=IS:{many}"))[1] == 3
     same = ",".join(["97"] * 800)
     assert page(alice.get(f"{PATH}?project=IS:{same}&type=IS:{same}&createdBy=IS:{same}"))[1] == 0
+
+
+def test_events_before_the_year_1_and_after_9999_are_on_the_page_that_counts_them(conn: Connection) -> None:
+    conn.execute("DELETE FROM events")
+    add(conn, at=NOW, project="a")
+    for at in ("0044-03-15 BC", "12000-01-01"):
+        conn.execute("INSERT INTO events (created_at, type, created_by, project) VALUES (%s, 'feature-created', 'x', 'b')", [at])
+    today = NOW.date()
+    for number in (0, 3):
+        assert count(conn, number) == number
+        for asked, found in (({}, 3), ({"last_day": today}, 2), ({"first_day": today}, 2), ({"first_day": today, "last_day": today}, 1)):
+            for projects in ({}, {"projects": ["a", "b"]}):
+                answer = json.loads(event_search.search(conn, asked | projects, None, limit=50, offset=0))
+                assert (len(answer["events"]), answer["total"]) == (found, found), (asked, projects)
 
 
 def test_deleting_all_forgets_all(conn: Connection) -> None:
