@@ -657,7 +657,9 @@ END $$;
 -- an hour after it, when the week can be kept: no transaction runs for an hour.
 CREATE FUNCTION recount_changed_usage() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-    running  timestamptz := date_trunc('week', clock_timestamp(), 'UTC');
+    -- Later than the present week only when a clock was ahead once.
+    running  timestamptz := greatest(date_trunc('week', clock_timestamp(), 'UTC'),
+                                     (SELECT before::timestamp AT TIME ZONE 'UTC' FROM usage_weeks_kept));
     changed  usage_week[] := '{}';
 BEGIN
     IF TG_OP <> 'DELETE' THEN
@@ -729,6 +731,7 @@ CREATE TABLE events (
     pre_data            json,
     tags                json NOT NULL DEFAULT '[]',
     CONSTRAINT events_pkey PRIMARY KEY (id),
+    CONSTRAINT events_created_at_finite CHECK (isfinite(created_at)),
     CONSTRAINT events_type_not_empty CHECK (type <> ''),
     CONSTRAINT events_data_object CHECK (json_typeof(data) = 'object'),
     CONSTRAINT events_pre_data_object CHECK (json_typeof(pre_data) = 'object'),
@@ -856,7 +859,14 @@ BEGIN
 END $$;
 
 -- Any number will do for the lock, as long as all ask for the same one. It is released with the transaction, after its commit can be seen.
-CREATE FUNCTION lock_event_totals() RETURNS void LANGUAGE sql AS 'SELECT pg_advisory_xact_lock(7225432)';
+CREATE FUNCTION lock_event_totals() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(7225432);
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        -- Here we may not see what has been counted since our snapshot: who has counted makes us fail.
+        UPDATE uncounted_ids SET noted_at = noted_at WHERE last_id = 9223372036854775807;
+    END IF;
+END $$;
 
 -- Take events into the totals, at most so many; how many it were. The caller holds the lock.
 CREATE FUNCTION count_events(most integer) RETURNS integer LANGUAGE plpgsql AS $$
@@ -869,14 +879,16 @@ BEGIN
     IF upto IS NULL THEN
         RETURN 0;
     END IF;
-    -- Ids and counts of one statement: what commits a moment later is in neither.
+    -- Ids and counts of one statement: what commits a moment later is in neither. The view would read what is behind upto as well.
     WITH found AS MATERIALIZED (
         SELECT id, project, type, created_by_user_id, environment, (created_at AT TIME ZONE 'UTC')::date AS day
-          FROM uncounted_events
-         WHERE id <= upto
+          FROM uncounted_ids
+         CROSS JOIN LATERAL (SELECT * FROM events WHERE id BETWEEN first_id AND least(last_id, upto) OFFSET 0) AS next
     )
     SELECT (SELECT array_agg(id) FROM found),
-           ARRAY(SELECT ROW(project, type, created_by_user_id, environment, day, 1)::event_count FROM found)
+           ARRAY(SELECT ROW(project, type, created_by_user_id, environment, day, count(*))::event_count
+                   FROM found
+                  GROUP BY project, type, created_by_user_id, environment, day)
       INTO ids, counts;
     PERFORM add_event_totals(counts);
     -- An id that was missing before, and still is, is forgotten when nobody can have it any more. A transaction takes ids shortly before
@@ -928,9 +940,10 @@ CREATE FUNCTION uncount_events() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM lock_event_totals();
     PERFORM add_event_totals(ARRAY(
-        SELECT ROW(project, type, created_by_user_id, environment, (created_at AT TIME ZONE 'UTC')::date, -1)::event_count
+        SELECT ROW(project, type, created_by_user_id, environment, (created_at AT TIME ZONE 'UTC')::date, -count(*))::event_count
           FROM old_events
-         WHERE NOT EXISTS (SELECT FROM uncounted_ids WHERE id BETWEEN first_id AND last_id)));
+         WHERE NOT EXISTS (SELECT FROM uncounted_ids WHERE id BETWEEN first_id AND last_id)
+         GROUP BY project, type, created_by_user_id, environment, (created_at AT TIME ZONE 'UTC')::date));
     RETURN NULL;
 END $$;
 CREATE TRIGGER uncount_events AFTER DELETE ON events
@@ -941,9 +954,11 @@ CREATE FUNCTION recount_changed_events() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM lock_event_totals();
     PERFORM add_event_totals(ARRAY(
-        SELECT ROW(project, type, created_by_user_id, environment, (created_at AT TIME ZONE 'UTC')::date, number)::event_count
+        SELECT ROW(project, type, created_by_user_id, environment, (created_at AT TIME ZONE 'UTC')::date, sum(number))::event_count
           FROM (SELECT *, -1 AS number FROM old_events UNION ALL SELECT *, 1 FROM new_events) AS changed
-         WHERE NOT EXISTS (SELECT FROM uncounted_ids WHERE id BETWEEN first_id AND last_id)));
+         WHERE NOT EXISTS (SELECT FROM uncounted_ids WHERE id BETWEEN first_id AND last_id)
+         GROUP BY project, type, created_by_user_id, environment, (created_at AT TIME ZONE 'UTC')::date
+        HAVING sum(number) <> 0));
     RETURN NULL;
 END $$;
 CREATE TRIGGER recount_changed_events AFTER UPDATE ON events
@@ -966,17 +981,37 @@ END $$;
 CREATE TRIGGER uncount_all_events AFTER TRUNCATE ON events
     FOR EACH STATEMENT EXECUTE FUNCTION uncount_all_events();
 
--- Count the whole log anew; how many events it has. Nobody waits for it.
+-- Count the whole log anew; how many events it has. No writer waits for it.
 CREATE FUNCTION recount_events() RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
+    given    bigint;
+    writers  text[];
     counted  integer;
     number   bigint := 0;
 BEGIN
     PERFORM forget_event_totals();
+    -- Ids that are missing for good are not to be looked at by each search from now on. Who may still write one that has been given out
+    -- holds this lock, and is waited for; not for ever.
+    given := pg_sequence_last_value(pg_get_serial_sequence('events', 'id')::regclass);
+    FOR attempt IN 0..100 LOOP
+        writers := ARRAY(SELECT virtualtransaction
+                           FROM pg_locks
+                          WHERE locktype = 'relation'
+                            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                            AND relation = 'events'::regclass
+                            AND mode = 'RowExclusiveLock'
+                            AND pid IS DISTINCT FROM pg_backend_pid()
+                            AND (attempt = 0 OR virtualtransaction = ANY(writers)));
+        EXIT WHEN writers = '{}';
+        PERFORM pg_sleep(0.1);
+    END LOOP;
     LOOP
-        counted := count_events(1000000);
+        counted := count_events(100000);
         number := number + counted;
         EXIT WHEN counted = 0;
+        IF writers = '{}' THEN
+            DELETE FROM uncounted_ids WHERE last_id <= given;
+        END IF;
     END LOOP;
     RETURN number;
 END $$;

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any, LiteralString
 
+import psycopg
 import pytest
 
 from sql import Connection, connect, event_search, rows, value
@@ -397,6 +398,53 @@ def test_a_transaction_that_sees_an_older_state_counts_nothing(writers: list[Con
     conn.execute("COMMIT")
     assert value(conn, HELD) == 3000
     assert seen(conn) == 4025
+
+
+@pytest.mark.parametrize("change", ["DELETE FROM events WHERE id <= 3", "UPDATE events SET project = 'other' WHERE id <= 3"])
+def test_a_transaction_that_sees_an_older_state_changes_nothing_that_was_counted_since(
+    writers: list[Connection], change: LiteralString
+) -> None:
+    conn, old, reader = writers
+    add(conn, 10, project="default")
+    old.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    value(old, "SELECT count(*) FROM events")
+    assert count(conn) == 10
+    with pytest.raises(psycopg.errors.SerializationFailure):
+        old.execute(change)
+    old.execute("ROLLBACK")
+    old.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    old.execute(change)
+    old.execute("COMMIT")
+    seen(reader)
+    assert_right(reader)
+
+
+def test_ids_that_are_missing_for_good_are_not_looked_for_after_all_was_counted_anew(writers: list[Connection]) -> None:
+    conn, open_one, _ = writers
+    add(conn, 100)
+    conn.execute("DELETE FROM events WHERE id % 2 = 0")
+    open_one.execute("BEGIN")
+    add(open_one, 1)
+    add(conn, 5)
+    with ThreadPoolExecutor(1) as pool:
+        recounted = pool.submit(value, conn, "SELECT recount_events()")
+        wait_until(lambda: value(open_one, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == 1, "it had begun")
+        open_one.execute("COMMIT")
+        assert recounted.result() == 56
+    assert rows(conn, "SELECT first_id FROM uncounted_ids") == [{"first_id": 107}]
+    assert seen(conn) == 56
+    assert_right(conn)
+
+
+def test_a_transaction_that_does_not_end_keeps_its_ids_when_all_is_counted_anew(writers: list[Connection]) -> None:
+    conn, open_one, _ = writers
+    open_one.execute("BEGIN")
+    add(open_one, 1)
+    add(conn, 5)
+    conn.execute("SET statement_timeout = '30s'")
+    assert value(conn, "SELECT recount_events()") == 5
+    open_one.execute("COMMIT")
+    assert seen(conn) == 6
 
 
 def test_the_activity_of_a_project_is_that_of_its_windows_to_the_instant(conn: Connection, world: World, alice: Caller) -> None:

@@ -122,6 +122,13 @@ def test_hours_that_are_still_to_come_are_no_matter(conn: Connection) -> None:
     assert rows(conn, "SELECT * FROM usage_weeks") == []
 
 
+def test_weeks_that_were_kept_too_soon_because_a_clock_was_ahead_are_counted_all_the_same(conn: Connection) -> None:
+    conn.execute("UPDATE usage_weeks_kept SET before = before + 28")
+    usage.add(conn, [report("default", datetime.now(UTC)), report("default", MONDAY + timedelta(days=7))])
+    assert len(rows(conn, KEPT)) == 2
+    assert_right(conn)
+
+
 def test_the_weeks_of_a_deleted_project_go_with_its_hours(conn: Connection) -> None:
     conn.execute("INSERT INTO projects (id, name) VALUES ('p', 'P'), ('q', 'Q'), ('r', 'R')")
     usage.add(conn, [report(project, MONDAY - timedelta(days=days)) for project in "pqr" for days in (1, 8)])
