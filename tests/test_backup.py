@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +251,14 @@ def test_a_damaged_backup_leaves_nothing_behind(file: Path, empty: CommandLine, 
     assert (result.exit_code, result.stdout) == (1, ""), result.stderr
     only_line(result.stderr)
     assert holds_nothing(empty)
+
+
+def test_a_backup_that_goes_away_meanwhile_replaces_nothing(line: CommandLine, file: Path) -> None:
+    before = contents(line.conn)
+    gone = replace(backup.read(file), path=file.with_name("gone.dump"))
+    with pytest.raises(DatabaseProblem, match="Nothing was restored, and nothing changed, as the backup is damaged: "):
+        backup.restore(line.conn, line.app.config["DATABASE_URL"], gone, replace=True, progress=lambda _size: None)
+    assert contents(line.conn) == before
 
 
 def test_a_backup_that_does_not_fit_leaves_the_instance_as_it_was(
