@@ -25,9 +25,9 @@ def of_whole_log(conn: Connection) -> DictRow:
 # By events at random places: a day with many of them is likely to be among these.
 SOME_DAYS = """
     SELECT DISTINCT (created_at AT TIME ZONE 'UTC')::date AS day
-      FROM (SELECT min(id) AS first, max(id) AS last FROM events) AS ids
-     CROSS JOIN generate_series(1, %(number)s)
-     CROSS JOIN LATERAL (SELECT created_at FROM events WHERE id >= first + floor(random() * (last - first)) ORDER BY id LIMIT 1) AS found
+      FROM (SELECT floor(first + random() * (last - first))::bigint AS place
+              FROM (SELECT min(id) AS first, max(id) AS last FROM events) AS ids, generate_series(1, %(number)s)) AS places
+     CROSS JOIN LATERAL (SELECT created_at FROM events WHERE id >= place ORDER BY id LIMIT 1) AS found
 """
 
 

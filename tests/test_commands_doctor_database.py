@@ -178,6 +178,16 @@ def test_a_thorough_look_sees_what_a_sample_may_miss(log: CommandLine, change: s
     assert_right(log.conn)
 
 
+def test_the_sample_is_of_several_days(line: CommandLine) -> None:
+    for days in range(20):
+        add(line.conn, 10, at=NOW - timedelta(days=days))
+    found = kept_totals.some_days(line.conn, 10)
+    # That all ten places are of one day happens once in more years than there were.
+    assert 2 <= len(found) == len(set(found)) <= 10
+    line.conn.execute("TRUNCATE events")
+    assert kept_totals.some_days(line.conn, 10) == []
+
+
 def test_events_that_come_while_it_looks_are_no_failure(log: CommandLine) -> None:
     with connect(log.app.config["DATABASE_URL"]) as other, other.transaction():
         add(other, 3, project="default")
