@@ -74,7 +74,7 @@ REFUSALS: dict[int, tuple[str, str]] = {
     404: ("What was asked for is not there, or is hidden from the caller.", "No project has that id."),
     409: ("The state of what is there does not allow this.", "The project has flags that are not archived."),
     413: ("The body is larger than this service accepts.", "The body is larger than this service accepts."),
-    415: ("The body is not declared as JSON.", "The body must be JSON, with the header Content-Type: application/json."),
+    415: ("The body is not declared as JSON, or is packed.", "The body must be JSON, with the header Content-Type: application/json."),
     500: (
         "A bug. The log tells more under the id of the error.",
         "Something went wrong here. The log tells more under the id of this error.",

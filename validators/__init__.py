@@ -78,8 +78,11 @@ def load_optional(schema: Body) -> dict[str, Any]:
 
 
 def required_body() -> bytes:
-    """The body of the current request; 415 if it is not declared as JSON, 400 if it is empty."""
+    """The body of the current request; 415 if it is not declared as JSON, or is packed, 400 if it is empty."""
     raw = request.get_data()
+    # Our choice: what is packed is not unpacked, however small it may be packed.
+    if request.headers.get("Content-Encoding", "identity").strip().lower() not in ("identity", ""):
+        raise UnsupportedMediaType("The body must not be packed: without the header Content-Encoding.")
     if (raw or request.mimetype) and request.mimetype != "application/json":
         raise UnsupportedMediaType("The body must be JSON, with the header Content-Type: application/json.")
     if not raw:

@@ -106,12 +106,14 @@ class Stage:
         return self.send(caller, route, words, self.body(route, project), self.props[ROUTES[route].name].queries.get(route, ""), **headers)
 
     def send(self, caller: Caller, route: str, words: dict[str, Any], body: Any = None, query: str = "", **headers: str) -> TestResponse:
-        """What the caller gets from a route with these words in its path, this body and this query. What succeeded is undone."""
+        """What the caller gets from a route with these words in its path, this body (bytes: as they are) and this query. What succeeded is undone."""
         method, rule = route.split(" ")
         missing = set(parameters(route)) - words.keys()
         assert not missing, f"furnish() has no words for {missing}"
         path = PARAMETER.sub(lambda word: quote(str(words[word[1]]), safe=""), rule) + query
-        sent = {} if body is None else {"json": body}
+        sent: dict[str, Any] = {} if body is None else {"json": body}
+        if isinstance(body, bytes):
+            sent = {"data": body, "content_type": "application/json"}
         with self.conn.transaction():
             response = caller.request(method, path, headers=headers, **sent)
             if not 400 <= response.status_code < 500:
