@@ -17,6 +17,8 @@ from tests.wire import Wire, watched
 from tests.world import PASSWORD, Caller
 
 # These need a session; the callers of tests/access/ come with tokens.
+# A guess at a signup token is counted against its address before it is looked at.
+THROTTLED = {"GET /invite/<token>/validate"}
 BY_SESSION = {"POST /api/admin/user/change-password", "GET /logout", "POST /logout"}
 GUARD = "WITH credential AS"
 
@@ -78,7 +80,7 @@ def test_a_request_costs_no_more_than_its_number(known: Stage, family: Family) -
 
 
 def test_what_only_reads_asks_who_it_is_for_and_then_once() -> None:
-    reads = {route: number for route, number in ROUND_TRIPS.items() if route.startswith("GET ") and route not in BY_SESSION}
+    reads = {route: number for route, number in ROUND_TRIPS.items() if route.startswith("GET ") and route not in BY_SESSION | THROTTLED}
     assert {route: number for route, number in reads.items() if number > 2} == {}
 
 
