@@ -52,6 +52,7 @@ NUMBERS: tuple[tuple[str, Judge, str], ...] = (
     ("LOGIN_FREE_FAILURES", lambda it: it > 20, "so many guesses of a password are free, at each name and each day"),
     ("LOGIN_MAX_WAIT_SECONDS", lambda it: it < 60, "who guesses passwords has to wait for a minute at least, or he gets far"),
     ("LOGIN_ATTEMPTS_PER_MINUTE", lambda it: it > 600, "one client address may try that many passwords a minute"),
+    ("SIGNUP_ATTEMPTS_PER_MINUTE", lambda it: it > 600, "one client address may guess at that many signup tokens a minute"),
     ("SESSION_TTL_HOURS", lambda it: it > 31 * 24, "a session that was stolen works for more than a month"),
     (
         "EVENT_RETENTION_DAYS",

@@ -77,6 +77,7 @@ def test_a_sound_instance_has_a_line_for_each_check(line: CommandLine) -> None:
         ({"LOGIN_FREE_FAILURES": 21}, "LOGIN_FREE_FAILURES is 21"),
         ({"LOGIN_MAX_WAIT_SECONDS": 59}, "LOGIN_MAX_WAIT_SECONDS is 59"),
         ({"LOGIN_ATTEMPTS_PER_MINUTE": 601}, "LOGIN_ATTEMPTS_PER_MINUTE is 601"),
+        ({"SIGNUP_ATTEMPTS_PER_MINUTE": 601}, "SIGNUP_ATTEMPTS_PER_MINUTE is 601"),
         ({"SESSION_TTL_HOURS": 745}, "SESSION_TTL_HOURS is 745"),
         ({"INIT_ADMIN_PASSWORD": "Unleash4all"}, "INIT_ADMIN_PASSWORD is one of those"),
         ({"INIT_ADMIN_PASSWORD": "AdaLovelace1815", "INIT_ADMIN_USERNAME": "adalovelace1815"}, "INIT_ADMIN_PASSWORD is one of those"),
