@@ -46,9 +46,9 @@ WEEKS: LiteralString = (
 """
 )
 
-# Regular users there were, and of them those seen on one of the 90 days that end with the day of the instant. As in sql/flag_trends.py: born,
-# gone are the first week at whose end a user was there, and was not any more; a day on which he was seen makes him active in weeks that
-# follow each other, of which those after the weeks of his day before are new.
+# Regular users there were, and of them those seen on one of the 90 days that end with the day of the instant. As in sql/flag_trends.py:
+# born, gone are the first week at whose end a user was there, and was not any more; a day on which he was seen makes him active in weeks
+# that follow each other, of which those after the weeks of his day before are new.
 USERS: LiteralString = """
     , user_weeks AS (
         SELECT id, born, gone
