@@ -29,13 +29,15 @@ GRANT INSERT
 GRANT INSERT (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data, pre_data, tags)
    ON events
    TO flags_service;
+-- To count the log anew (flask doctor --repair), without a right to give out ids.
+GRANT SELECT ON SEQUENCE events_id_seq TO flags_service;
 -- Rows that are locked, but never changed: PostgreSQL asks for the right to update a column.
 GRANT UPDATE (created_at) ON sessions, flag_tags TO flags_service;
 GRANT UPDATE (value) ON tags TO flags_service;
 
--- flask events prune.
+-- flask events prune, which also counts what others leave to it.
 GRANT SELECT ON schema_version, events, event_totals, uncounted_ids TO flags_prune;
 GRANT DELETE ON events TO flags_prune;
-GRANT INSERT, UPDATE, DELETE ON event_totals TO flags_prune;
+GRANT INSERT, UPDATE, DELETE ON event_totals, uncounted_ids TO flags_prune;
 
 COMMIT;

@@ -138,9 +138,12 @@ def test_the_third_role_prunes(deployed, admin, make_app):
     admin.execute(OLD)
     admin.execute("SELECT count_events(1000000)")
     before = admin.execute(KEPT).fetchone()["total"]
+    # Others have left the newest events to it.
+    admin.execute("UPDATE uncounted_ids SET noted_at = noted_at - interval '1 minute' WHERE last_id = 9223372036854775807")
+    admin.execute("INSERT INTO events (type, created_by) VALUES ('tag-created', 'x')")
     with connect(deployed.address("prune")) as conn:
         line = CommandLine(make_app(deployed.address("prune")), conn)
         assert line.does("events", "prune", "--days", "60", "--dry-run").startswith("Would delete 5 events from before ")
         assert line.does("events", "prune", "--days", "60").startswith("Deleted 5 events from before ")
-    assert admin.execute(KEPT).fetchone()["total"] == before - 5
-    assert admin.execute("SELECT count(*) AS number FROM events").fetchone() == {"number": before - 5}
+    assert admin.execute(KEPT).fetchone()["total"] == before - 4
+    assert admin.execute("SELECT count(*) AS number FROM events").fetchone() == {"number": before - 4}

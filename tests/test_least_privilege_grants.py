@@ -36,7 +36,7 @@ def granted() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {table: set() for table in TABLES}
     script = re.sub(r"--.*", "", GRANTS.read_text(encoding="utf-8"))
     for rights, tables in re.findall(r"^GRANT ([^;]*?)\s+ON ([\w, \n]+?)\s+TO flags_service;", script, re.MULTILINE):
-        for table in () if "ALL TABLES" in tables else re.split(r",\s*", tables):
+        for table in () if re.match("ALL TABLES|SEQUENCE", tables) else re.split(r",\s*", tables):
             found[table] |= set(re.split(r", (?![^(]*\))", re.sub(r"\([^)]*\)", "()", rights)))
     return {table: {re.sub(r" *\(.*", "()", right) for right in rights} for table, rights in found.items()}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from blueprints import stopping
 from sql.embedded import START_TIMEOUT
 from tests.deployment import PAGE
 from tests.service import ROOT
@@ -55,10 +56,13 @@ def test_its_exposure_is_the_one_that_the_page_tells(name: str) -> None:
 
 
 def test_gunicorn_has_the_time_to_stop_that_it_takes() -> None:
-    [graceful] = re.findall(r"^graceful_timeout = (\d+)$", (ROOT / "gunicorn.conf.py").read_text(encoding="utf-8"), re.MULTILINE)
+    # As in gunicorn.conf.py.
+    defaults = {setting.name: int(setting.default) for setting in SETTINGS if (setting.default or "").isdigit()}
+    graceful = defaults["STATEMENT_TIMEOUT_SECONDS"] + 2 * defaults["WAIT_SECONDS"] + 2 * round(stopping.PATIENCE)
+    assert f"for {graceful} s at most" in PAGE.read_text(encoding="utf-8")
     unit = dict(said(UNITS[0]))
     # pg_ctl waits as long for a stop as for a start.
-    assert int(unit["TimeoutStopSec"]) >= int(graceful) + START_TIMEOUT + 10
+    assert int(unit["TimeoutStopSec"]) >= graceful + START_TIMEOUT + 10
     # The workers, and PostgreSQL, are stopped by gunicorn, in that order.
     assert (unit["KillMode"], unit["Type"]) == ("mixed", "notify")
 
