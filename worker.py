@@ -101,6 +101,7 @@ class Worker(ThreadWorker):
         """Looked at once a second. An orphan answers what it has accepted, and lets go of the port first: the next service waits for it."""
         is_alive = super().is_parent_alive()
         if not is_alive:
+            stopping.begin()
             self.set_accept_enabled(False)
             for listener in self.sockets:
                 listener.close()
