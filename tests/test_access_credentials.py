@@ -18,6 +18,8 @@ from tests.test_log_in import HASH, log_in
 from tests.test_sessions import ANY_PAGE, cookie_of, with_session
 from tests.world import PASSWORD, Caller, World, refused
 
+pytestmark = pytest.mark.slow
+
 NEW = f"another {PASSWORD}"
 ROUTES = list(dict.fromkeys(row.route for row in ROWS))
 WORDS = {"project_id": "default", "feature_name": "flag-of-default", "environment": "development", "name": "userId", "type": "simple"}

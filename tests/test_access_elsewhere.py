@@ -17,6 +17,8 @@ from tests.test_hostile_inputs import fingerprint
 from tests.test_openapi import DOCUMENT
 from tests.world import Caller, World
 
+pytestmark = pytest.mark.slow
+
 # What an answer may tell of the request itself.
 OF_THE_REQUEST = {"X-Request-ID", "Content-Length", "Date"}
 # No stage has these.

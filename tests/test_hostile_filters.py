@@ -16,6 +16,8 @@ from tests.test_access_table import CLOSED, changed, verdict
 from tests.test_hostile_inputs import fingerprint
 from tests.world import refused
 
+pytestmark = pytest.mark.slow
+
 # What would find nearly everything if it were read as a pattern or as a statement; no text of the stage has any of it.
 PATTERNS = [
     "%e%",
