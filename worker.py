@@ -59,6 +59,7 @@ class Worker(ThreadWorker):
     headers: Mapping[str, str] = {}
     # Where it counts for /metrics; see commands/metrics.py.
     slot: int | None = None
+    wsgi: Any = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -137,7 +138,7 @@ class Worker(ThreadWorker):
             name, message = ("InternalError", "Something went wrong here.")
         body, error_id = error_body(name, message)
         request_log.write_unparsed(status, error_id, None if known else exc)
-        if meters := meters_of(self.wsgi):
+        if self.wsgi and (meters := meters_of(self.wsgi)):
             meters.count_unparsed(status)
         headers = {"Connection": "close", "Content-Type": "application/json", "Content-Length": len(body.encode()), **self.headers}
         lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {text}" for name, text in headers.items())]

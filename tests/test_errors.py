@@ -16,6 +16,7 @@ from app import create_app
 from sql import embedded
 from sql.bootstrap import bring_up
 from tests.conftest import ADMIN_KEY, SETTINGS
+from tests.service import wait_until
 from tests.world import Caller
 
 OVERVIEW = "/api/admin/projects/default/overview"
@@ -96,7 +97,7 @@ class Outage:
     def __init__(self, folder: Path) -> None:
         self.server = embedded.Server(folder)
         url = self.server.ensure()
-        self.app = create_app(SETTINGS | {"DATABASE_URL": url, "DATABASE_POOL_SIZE": 2, "WAIT_SECONDS": 0.2})
+        self.app = create_app(SETTINGS | {"DATABASE_URL": url, "DATABASE_POOL_SIZE": 2})
         bring_up(url, self.app.config)
         self.admin = Caller(self.app, ADMIN_KEY)
 
@@ -146,6 +147,7 @@ def test_without_its_database_the_service_says_so_and_recovers_by_itself(outage)
         assert response.headers["Retry-After"] == "1"
     assert outage.admin.get("/health").status_code == 200
     outage.start()
+    wait_until(lambda: outage.admin.get("/ready").status_code == 200, "it came back by itself")
     assert [call().status_code for call in asked] == before
 
 
@@ -155,7 +157,8 @@ def test_a_database_that_restarts_between_two_requests_is_not_noticed(outage):
     assert outage.admin.get("/api/admin/insights").status_code == 200
 
 
-def test_with_all_connections_in_use_one_more_request_is_told_to_come_back(outage):
+def test_with_all_connections_in_use_one_more_request_is_told_to_come_back(outage, monkeypatch):
+    monkeypatch.setattr(outage.app.extensions["database"], "wait", 0.2)
     with outage.app.app_context(), sql.connection(), sql.connection():
         refused(outage.admin.get("/api/admin/insights"), 503, "UnavailableError")
     assert outage.admin.get("/api/admin/insights").status_code == 200
