@@ -82,6 +82,14 @@ class Line(psycopg.Connection[DictRow]):
             self.plug.shutdown(socket.SHUT_RDWR)
 
 
+class Lines(ConnectionPool[Line]):
+    """The original, and who looks for another line after the pool was closed is told so. He would wait for one that never comes."""
+
+    def _get_ready_connection(self, timeout: float | None) -> Line | None:
+        self._check_open_getconn()
+        return super()._get_ready_connection(timeout)
+
+
 class Pool:
     """A pool of lines that is opened at first use and watched by a thread: it must not cross a fork.
 
@@ -145,7 +153,7 @@ class Pool:
                 raise Away("The database is away.")
             if self._pool is None:
                 self._failed = False
-                self._pool = ConnectionPool(
+                self._pool = Lines(
                     self._url,
                     connection_class=Line,
                     kwargs=self._kwargs,
