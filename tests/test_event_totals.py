@@ -436,6 +436,7 @@ def test_ids_that_are_missing_for_good_are_not_looked_for_after_all_was_counted_
     assert_right(conn)
 
 
+@pytest.mark.slow
 def test_a_transaction_that_does_not_end_keeps_its_ids_when_all_is_counted_anew(writers: list[Connection]) -> None:
     conn, open_one, _ = writers
     open_one.execute("BEGIN")
