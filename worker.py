@@ -50,6 +50,14 @@ def let_nobody_connect(listeners: Iterable[Any]) -> None:
             listener.setsockopt(SOL_SOCKET, SO_ATTACH_FILTER, pack("HP", len(NO_SYN), ctypes.addressof(program)))
 
 
+class Threads(ThreadPoolExecutor):
+    """The original, where what finds no thread of its own waits for one that gets free: a machine may bound their number."""
+
+    def _adjust_thread_count(self) -> None:
+        with suppress(RuntimeError):
+            super()._adjust_thread_count()
+
+
 class Worker(ThreadWorker):
     """A thread worker whose refusals of what is not HTTP have the error body, whose log quotes no request, and who leaves as an orphan."""
 
@@ -68,14 +76,14 @@ class Worker(ThreadWorker):
 
     def get_thread_pool(self) -> ThreadPoolExecutor:
         """A thread for each client; who is worked for is decided by blueprints/turns.py. The original's wait for slow clients too."""
-        return ThreadPoolExecutor(self.cfg.worker_connections)
+        return Threads(self.cfg.worker_connections)
 
     def accept(self, listener: Any) -> bool:
         """Whether there was a client."""
         try:
             sock, address = listener.accept()
         except OSError as error:
-            if error.errno in (errno.EMFILE, errno.ENFILE):
+            if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
                 # Those who are served give theirs back. The original would end the process.
                 time.sleep(0.05)
             elif error.errno not in (errno.EAGAIN, errno.ECONNABORTED):
@@ -103,6 +111,8 @@ class Worker(ThreadWorker):
         is_alive = super().is_parent_alive()
         if not is_alive:
             stopping.begin()
+            # Otherwise clients would be told that they may ask again, and asked for ever.
+            self.alive = False
             self.set_accept_enabled(False)
             for listener in self.sockets:
                 listener.close()
@@ -127,6 +137,11 @@ class Worker(ThreadWorker):
         """Begin to stop."""
         stopping.begin()
         super().handle_exit(sig, frame)
+
+    def handle_quit(self, sig: int, frame: FrameType | None) -> None:
+        """End, and wait for slow clients and streams no longer than a stop does."""
+        stopping.begin()
+        super().handle_quit(sig, frame)
 
     def handle_error(self, req: Any, client: socket, addr: Any, exc: Exception) -> None:
         """400 for what cannot be parsed; the original would answer in HTML and log the path."""

@@ -76,7 +76,12 @@ def accept(listener: socket.socket, text: Callable[[], bytes], token: str | None
         if not free.acquire(blocking=False):
             connection.close()
             continue
-        threading.Thread(target=answer, args=(connection,), name="metrics", daemon=True).start()
+        try:
+            threading.Thread(target=answer, args=(connection,), name="metrics", daemon=True).start()
+        except RuntimeError:
+            # Too many threads: that passes too.
+            free.release()
+            connection.close()
     listener.close()
 
 

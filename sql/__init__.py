@@ -134,8 +134,10 @@ def connect(url: str, pooler: str = "none") -> Connection:
 
 def discard_if_closed(conn: Connection) -> None:
     """Raise when the server has hung up on an idle connection. Costs no round trip: a live idle one has nothing to say."""
-    readable, _, _ = select.select([conn.fileno()], [], [], 0)
-    if readable:
+    # Not select(), which takes no descriptor from 1024 on.
+    line = select.poll()
+    line.register(conn.fileno(), select.POLLIN)
+    if line.poll(0):
         conn.execute("SELECT 1")
 
 

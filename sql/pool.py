@@ -166,8 +166,8 @@ class Pool:
                     check=self._check,
                     open=True,
                 )
-                if not self._watch.is_alive():
-                    self._watch.start()
+            if not self._watch.is_alive():
+                self._watch.start()
             return self._pool
 
     def _enlist(self, line: Line) -> None:
@@ -207,9 +207,13 @@ class Pool:
         for line in lines:
             if line.asked_at is not None and line.asked_at < now - self._longest:
                 line.cut()
-        if self._trying_since is None and (self._is_away or answered_at < now - REST):
+        if self._trying_since is None and (self._is_away or (pool is not None and answered_at < now - REST)):
             self._trying_since = now
-            Thread(target=self._try, name="database-probe", daemon=True).start()
+            try:
+                Thread(target=self._try, name="database-probe", daemon=True).start()
+            except RuntimeError:
+                # No thread can be had. The next look tries again.
+                self._trying_since = None
         return True
 
     def _leave(self, silent: list[Line] | None = None) -> None:

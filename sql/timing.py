@@ -64,9 +64,10 @@ def waited_for_connection(seconds: float) -> None:
 
 def name_of(statement: str) -> str:
     """The name of a statement: module.CONSTANT; of one that was put together, its first words. Neither has values in it."""
-    for name, module in sys.modules.items():
+    # Copied at once: another thread may be importing.
+    for name, module in list(sys.modules.items()):
         if name.startswith("sql."):
-            for constant, text in vars(module).items():
+            for constant, text in list(vars(module).items()):
                 if constant.isupper() and text == statement:
                     return f"{name.removeprefix('sql.')}.{constant}"
     words = " ".join(statement.split())

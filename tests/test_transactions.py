@@ -1,12 +1,14 @@
 """transaction() on a connection of the pool: all or nothing, and what is prepared stays prepared."""
 
+import os
+import resource
 from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
 from flask import Flask
 
-from sql import connection, run, transaction, value
+from sql import connect, connection, discard_if_closed, run, transaction, value
 from tests.conftest import ADMIN_KEY
 from tests.world import Caller
 
@@ -94,3 +96,18 @@ def test_a_refused_change_leaves_prepared_what_is_prepared(app: Flask) -> None:
     assert Caller(app).delete("/api/admin/projects/default/features/none").status_code == 401
     with app.app_context(), connection() as conn:
         assert value(conn, PREPARED) >= before
+
+
+def test_a_connection_of_a_process_with_many_files_is_looked_at_and_used_again(make_database: Callable[..., str]) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048), hard))
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(1024)]
+    try:
+        with connect(make_database()) as conn:
+            assert conn.fileno() >= 1024
+            discard_if_closed(conn)
+            assert value(conn, "SELECT 1") == 1
+    finally:
+        for file in held:
+            os.close(file)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
