@@ -125,21 +125,17 @@ INDEXES = """
      ORDER BY 1
 """
 
-CAN_RECOUNT = "SELECT to_regprocedure('recount_events()') IS NOT NULL"
-
 
 def copy_events(conn: Connection, company: Company, clock: Clock, *, quiet: bool) -> None:
-    """Write the log, and build its indexes when all is there. Kept totals are counted once at the end, if the schema can do that."""
+    """Write the log, and build its indexes when all is there. Kept totals are counted once at the end."""
     indexes = rows(conn, INDEXES)
-    recounts = value(conn, CAN_RECOUNT)
     with conn.transaction():
         for index in indexes:
             conn.execute(SQL("DROP INDEX {}").format(Identifier(index["name"])))
         if company.events > REFERENCE:
             # Those of words take hours to build on ten million events; searches for words are measured on logs up to the reference.
             indexes = [index for index in indexes if "gin" not in index["definition"]]
-        if recounts:
-            conn.execute("ALTER TABLE events DISABLE TRIGGER USER")
+        conn.execute("ALTER TABLE events DISABLE TRIGGER USER")
         # Emptied in this transaction, so that a server with minimal WAL writes the rows only once.
         conn.execute("TRUNCATE events RESTART IDENTITY")
         with click.progressbar(length=company.events, label=f"{company.events:>10,} events", width=40, hidden=quiet) as bar:
@@ -150,12 +146,11 @@ def copy_events(conn: Connection, company: Company, clock: Clock, *, quiet: bool
     clock.lap("copy")
     build(conn.info.dsn, [index["definition"] for index in indexes], quiet=quiet)
     clock.lap("indexes")
-    if recounts:
-        # What the service's own triggers would have kept.
-        with conn.transaction():
-            conn.execute("SELECT recount_events()")
-            conn.execute("ALTER TABLE events ENABLE TRIGGER USER")
-        clock.lap("totals")
+    # What the service's own triggers would have kept.
+    with conn.transaction():
+        conn.execute("SELECT recount_events()")
+        conn.execute("ALTER TABLE events ENABLE TRIGGER USER")
+    clock.lap("totals")
 
 
 def build(url: str, definitions: Sequence[str], *, quiet: bool) -> None:

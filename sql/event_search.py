@@ -49,6 +49,9 @@ MONTHS: LiteralString = (
     "AND make_date(year, place::integer, 1) BETWEEN date_trunc('month', %(first_day)s::date)::date AND %(last_day)s::date"
 )
 
+# Whether the page has some of these events. newer: how many matches there are after them.
+ON_PAGE: LiteralString = "newer < %(offset)s::numeric + %(limit)s AND newer + number > %(offset)s"
+
 # The total is what is kept of whole years, or of days, and the few events that are not in there yet.
 KEPT: LiteralString = """
     WITH kept AS MATERIALIZED (
@@ -123,8 +126,7 @@ NEWEST_BY_DAY: LiteralString = """
     page_years AS MATERIALIZED (
         SELECT year, newer
           FROM years
-         WHERE newer < %(offset)s::numeric + %(limit)s
-           AND newer + number > %(offset)s
+         WHERE {on_page}
     ),
     months AS (
         SELECT month, sum(number) AS number,
@@ -144,8 +146,7 @@ NEWEST_BY_DAY: LiteralString = """
     page_months AS MATERIALIZED (
         SELECT month, newer
           FROM months
-         WHERE newer < %(offset)s::numeric + %(limit)s
-           AND newer + number > %(offset)s
+         WHERE {on_page}
     ),
     days AS (
         SELECT day, sum(number) AS number,
@@ -167,8 +168,7 @@ NEWEST_BY_DAY: LiteralString = """
     page_days AS MATERIALIZED (
         SELECT day, newer
           FROM days
-         WHERE newer < %(offset)s::numeric + %(limit)s
-           AND newer + number > %(offset)s
+         WHERE {on_page}
     ),
     page AS (
         SELECT events.*
@@ -333,4 +333,5 @@ def statement(form: LiteralString, filters: Mapping[str, Any]) -> LiteralString:
         in_month=IN_MONTH if is_range else "of_month",
         years=YEARS if is_range else "",
         months=MONTHS if is_range else "",
+        on_page=ON_PAGE,
     )
