@@ -144,6 +144,15 @@ def conn(shared_app: Flask, shared_connection: Connection) -> Iterator[Connectio
 
 
 @pytest.fixture
+def empty_log(make_database: Callable[..., str]) -> str:
+    """The address of a database of its own without events, for commits."""
+    url = make_database()
+    with connect(url) as conn:
+        conn.execute("TRUNCATE events RESTART IDENTITY")
+    return url
+
+
+@pytest.fixture
 def app(shared_app: Flask, conn: Connection) -> Flask:  # noqa: ARG001
     """The service, on the test's connection."""
     return shared_app

@@ -22,18 +22,9 @@ HEADERS = {"Accept": "application/x-ndjson", "Authorization": ADMIN_KEY}
 
 
 @pytest.fixture
-def url(make_database: Callable[..., str]) -> str:
-    """A database without events, for commits."""
-    url = make_database()
-    with connect(url) as conn:
-        conn.execute("TRUNCATE events RESTART IDENTITY")
-    return url
-
-
-@pytest.fixture
-def app(url: str, make_app: Callable[..., Flask]) -> Flask:
+def app(empty_log: str, make_app: Callable[..., Flask]) -> Flask:
     """The service on it."""
-    return make_app(url)
+    return make_app(empty_log)
 
 
 @pytest.fixture
@@ -43,9 +34,9 @@ def client(app: Flask) -> FlaskClient:
 
 
 @pytest.fixture
-def conn(url: str) -> Iterator[Connection]:
+def conn(empty_log: str) -> Iterator[Connection]:
     """Somebody who writes, each event for itself."""
-    with connect(url) as conn:
+    with connect(empty_log) as conn:
         yield conn
 
 
@@ -90,8 +81,8 @@ def given(client: FlaskClient, **query: Any) -> tuple[list[int], bool]:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_what_an_open_transaction_holds_is_not_passed(client: FlaskClient, conn: Connection, url: str) -> None:
-    with connect(url) as other:
+def test_what_an_open_transaction_holds_is_not_passed(client: FlaskClient, conn: Connection, empty_log: str) -> None:
+    with connect(empty_log) as other:
         with other.transaction():
             write(conn, 2)
             write(other)
@@ -106,8 +97,8 @@ def test_what_an_open_transaction_holds_is_not_passed(client: FlaskClient, conn:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_it_is_not_passed_either_when_no_filter_matches_what_is_there(client: FlaskClient, conn: Connection, url: str) -> None:
-    with connect(url) as other:
+def test_it_is_not_passed_either_when_no_filter_matches_what_is_there(client: FlaskClient, conn: Connection, empty_log: str) -> None:
+    with connect(empty_log) as other:
         with other.transaction():
             write(conn, project="default")
             write(other, project="default")
@@ -117,9 +108,9 @@ def test_it_is_not_passed_either_when_no_filter_matches_what_is_there(client: Fl
 
 
 @pytest.mark.usefixtures("impatient")
-def test_an_older_transaction_with_a_younger_event_hides_nothing(client: FlaskClient, url: str) -> None:
+def test_an_older_transaction_with_a_younger_event_hides_nothing(client: FlaskClient, empty_log: str) -> None:
     # By their transactions the second event is the older one: a filter by xmin would pass the first.
-    with connect(url) as older, connect(url) as younger:
+    with connect(empty_log) as older, connect(empty_log) as younger:
         with younger.transaction():
             with older.transaction():
                 older.execute("SELECT pg_current_xact_id()")
@@ -130,8 +121,8 @@ def test_an_older_transaction_with_a_younger_event_hides_nothing(client: FlaskCl
         assert given(client) == ([1, 2], True)
 
 
-def test_a_stream_waits_for_a_transaction_that_ends_soon(client: FlaskClient, conn: Connection, url: str) -> None:
-    with connect(url) as other, ThreadPoolExecutor(1) as pool:
+def test_a_stream_waits_for_a_transaction_that_ends_soon(client: FlaskClient, conn: Connection, empty_log: str) -> None:
+    with connect(empty_log) as other, ThreadPoolExecutor(1) as pool:
         other.execute("BEGIN")
         write(conn)
         write(other)
@@ -143,7 +134,7 @@ def test_a_stream_waits_for_a_transaction_that_ends_soon(client: FlaskClient, co
 
 
 @pytest.mark.usefixtures("impatient")
-def test_an_id_that_nobody_holds_is_passed(client: FlaskClient, conn: Connection, url: str) -> None:
+def test_an_id_that_nobody_holds_is_passed(client: FlaskClient, conn: Connection, empty_log: str) -> None:
     write(conn)
     with conn.transaction():
         write(conn)
@@ -151,23 +142,23 @@ def test_an_id_that_nobody_holds_is_passed(client: FlaskClient, conn: Connection
     write(conn)
     assert given(client) == ([1, 3], True)
     # Nor does anybody wait for who does something else, or writes what comes later.
-    with connect(url) as other, other.transaction():
+    with connect(empty_log) as other, other.transaction():
         other.execute("SELECT count(*) FROM events")
         other.execute("UPDATE users SET name = name")
         assert given(client) == ([1, 3], True)
-    with connect(url) as other, other.transaction():
+    with connect(empty_log) as other, other.transaction():
         write(other)
         assert given(client, after=2) == ([3], True)
 
 
 @pytest.mark.usefixtures("impatient")
-def test_an_id_that_has_been_missing_for_long_holds_nobody_up(client: FlaskClient, conn: Connection, url: str) -> None:
+def test_an_id_that_has_been_missing_for_long_holds_nobody_up(client: FlaskClient, conn: Connection, empty_log: str) -> None:
     write(conn)
     with conn.transaction():
         write(conn, 2)
         raise Rollback
     write(conn, 2)
-    with connect(url) as other, other.transaction():
+    with connect(empty_log) as other, other.transaction():
         write(other)
         write(conn)
         # Who looks at the log for the first time cannot know which of the missing ids the open transaction has.
@@ -176,7 +167,7 @@ def test_an_id_that_has_been_missing_for_long_holds_nobody_up(client: FlaskClien
         conn.execute("UPDATE uncounted_ids SET noted_at = noted_at - %s::interval", [passed])
         conn.execute("SELECT count_events(1000)")
         write(conn)
-    with connect(url) as other, other.transaction():
+    with connect(empty_log) as other, other.transaction():
         write(other)
         write(conn)
         assert given(client) == ([1, 4, 5, 6, 7, 8, 9], False)
@@ -185,8 +176,8 @@ def test_an_id_that_has_been_missing_for_long_holds_nobody_up(client: FlaskClien
 
 
 @pytest.mark.usefixtures("impatient")
-def test_the_log_line_says_that_a_stream_was_held_up(client: FlaskClient, conn: Connection, url: str, capsys: Any) -> None:
-    with connect(url) as other, other.transaction():
+def test_the_log_line_says_that_a_stream_was_held_up(client: FlaskClient, conn: Connection, empty_log: str, capsys: Any) -> None:
+    with connect(empty_log) as other, other.transaction():
         write(conn)
         write(other)
         write(conn)
@@ -212,9 +203,9 @@ def test_a_statement_that_fails_cuts_the_stream_and_the_log_line_says_where(
     assert "not for this log" not in str(line)
 
 
-def test_only_a_quarter_of_the_threads_may_stream(url: str, conn: Connection, make_app: Callable[..., Flask]) -> None:
+def test_only_a_quarter_of_the_threads_may_stream(empty_log: str, conn: Connection, make_app: Callable[..., Flask]) -> None:
     write(conn)
-    client = make_app(url, THREADS=8).test_client()
+    client = make_app(empty_log, THREADS=8).test_client()
     with opened(client):
         with opened(client):
             refusal = client.get(PATH, headers=HEADERS)
@@ -235,10 +226,10 @@ def test_large_events_come_in_small_batches(client: FlaskClient, conn: Connectio
 
 
 @pytest.mark.slow
-def test_a_reader_who_follows_the_log_gets_every_event_once(client: FlaskClient, url: str) -> None:
+def test_a_reader_who_follows_the_log_gets_every_event_once(client: FlaskClient, empty_log: str) -> None:
     def write_for_a_while(seed: int) -> None:
         chance = random.Random(seed)
-        with connect(url) as conn:
+        with connect(empty_log) as conn:
             for _ in range(150):
                 with conn.transaction():
                     for _ in range(chance.randint(1, 4)):
@@ -258,7 +249,7 @@ def test_a_reader_who_follows_the_log_gets_every_event_once(client: FlaskClient,
             followed += found
         for one in writing:
             one.result()
-    with connect(url) as conn:
+    with connect(empty_log) as conn:
         written = [row["id"] for row in conn.execute("SELECT id FROM events ORDER BY id")]
     assert len(written) > 1000
     assert followed == written

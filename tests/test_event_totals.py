@@ -1,7 +1,7 @@
 """The kept totals of the event log: whatever is counted when, a search says what a count of the events says, and shows the same page."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -254,18 +254,9 @@ def test_totals_that_are_off_can_be_counted_anew(conn: Connection) -> None:
 
 
 @pytest.fixture
-def url(make_database: Callable[..., str]) -> str:
-    """A database of its own, whose log is empty."""
-    url = make_database()
-    with connect(url) as conn:
-        conn.execute("TRUNCATE events RESTART IDENTITY")
-    return url
-
-
-@pytest.fixture
-def writers(url: str) -> Iterator[list[Connection]]:
+def writers(empty_log: str) -> Iterator[list[Connection]]:
     """Three connections that commit; none waits for another."""
-    opened = [connect(url) for _ in range(3)]
+    opened = [connect(empty_log) for _ in range(3)]
     for conn in opened:
         conn.execute("SET statement_timeout = '5s'")
     yield opened

@@ -5,12 +5,13 @@ import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from sql import connect, signup_tokens
+from sql import Connection, connect, signup_tokens
 from tests.service import PATIENCE, Answer, Service, address_in, is_alive, postmaster_of, wait_until
 
 pytestmark = pytest.mark.slow
@@ -38,6 +39,22 @@ def service_on(data: Path) -> Service:
     return Service(DATA_DIR=data, INIT_ADMIN_API_TOKENS=KEY)
 
 
+@contextmanager
+def in_flight(service: Service, conn: Connection) -> Iterator[tuple[str, list[Answer]]]:
+    """The secret of a signup token whose change waits in the service while the block lasts, and its answer: there when it has ended."""
+    token = signup_tokens.insert(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")
+    answers: list[Answer] = []
+    with conn.transaction():
+        conn.execute("SELECT FROM signup_tokens FOR UPDATE")
+        path = f"/api/admin/invite-link/tokens/{token['secret']}"
+        put = {"json": {"enabled": False}, "headers": {"Authorization": KEY}}
+        request = threading.Thread(target=lambda: answers.append(service.request("PUT", path, **put)))
+        request.start()
+        wait_until(lambda: conn.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None, "the request waited")
+        yield token["secret"], answers
+    request.join()
+
+
 def is_refused(service: Service) -> bool:
     """Whether nobody is served any more; until its last worker has gone, the port can still be connected to."""
     try:
@@ -61,23 +78,14 @@ def press_ctrl_c(service: Service) -> None:
 
 @pytest.mark.parametrize("stop", [terminate, press_ctrl_c])
 def test_a_request_in_flight_is_answered_then_gunicorn_ends_then_postgresql(data: Path, stop: Callable[[Service], None]):
-    answers: list[Answer] = []
     with service_on(data) as service, connect(address_in(data)) as conn:
         pids = {service.process.pid, postmaster_of(data), *service.workers}
-        token = signup_tokens.insert(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")
-        with conn.transaction():
-            conn.execute("SELECT FROM signup_tokens FOR UPDATE")
-            path = f"/api/admin/invite-link/tokens/{token['secret']}"
-            put = {"json": {"enabled": False}, "headers": {"Authorization": KEY}}
-            request = threading.Thread(target=lambda: answers.append(service.request("PUT", path, **put)))
-            request.start()
-            wait_until(lambda: conn.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None, "the request waited")
+        with in_flight(service, conn) as (secret, answers):
             stop(service)
             wait_until(lambda: is_refused(service), "nobody was served any more")
             assert answers == []
             assert all(map(is_alive, pids))
-        request.join()
-        assert [(answer.status, answer.json["secret"], answer.json["enabled"]) for answer in answers] == [(200, token["secret"], False)]
+        assert [(answer.status, answer.json["secret"], answer.json["enabled"]) for answer in answers] == [(200, secret, False)]
         assert service.process.wait(PATIENCE) == 0
         assert not any(map(is_alive, pids))
         assert postmaster_of(data) is None
@@ -124,24 +132,15 @@ def test_a_reload_goes_on_serving_and_another_service_that_stops_leaves_postgres
 
 
 def test_a_start_right_after_kill_9_takes_over_while_orphans_answer_what_they_have_accepted(data: Path):
-    answers: list[Answer] = []
     with service_on(data) as killed, connect(address_in(data)) as conn:
         orphans = killed.workers
-        token = signup_tokens.insert(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")
-        with conn.transaction():
-            conn.execute("SELECT FROM signup_tokens FOR UPDATE")
-            path = f"/api/admin/invite-link/tokens/{token['secret']}"
-            put = {"json": {"enabled": False}, "headers": {"Authorization": KEY}}
-            request = threading.Thread(target=lambda: answers.append(killed.request("PUT", path, **put)))
-            request.start()
-            wait_until(lambda: conn.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None, "the request waited")
+        with in_flight(killed, conn) as (_, answers):
             killed.stop(signal.SIGKILL)
             service = Service(DATA_DIR=data, PORT=killed.port).start()
             wait_until(lambda: "Serving at" in service.err, "it served")
             assert service.wait().workers
             assert answers == []
             assert any(map(is_alive, orphans))
-        request.join()
         assert [answer.status for answer in answers] == [200]
         wait_until(lambda: not any(map(is_alive, orphans)), "the orphans had ended")
         assert service.stop() == 0
