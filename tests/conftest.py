@@ -124,6 +124,11 @@ def shared_app(shared_url: str) -> Iterator[Flask]:
 def shared_connection(shared_url: str) -> Iterator[Connection]:
     """The one connection of all tests that roll back."""
     with connect(shared_url) as conn:
+        # Refusals are rolled back to savepoints here. psycopg would forget what is prepared each time, and most of a test be planning.
+        conn._prepared.clear = lambda: False  # pyright: ignore
+        conn.prepared_max = 1000
+        # Tables that nobody has analyzed count as large, and starting helpers takes longer than reading them all.
+        conn.execute("SET max_parallel_workers_per_gather = 0")
         yield conn
 
 
