@@ -1,18 +1,35 @@
 """What most requests ask of PostgreSQL is planned once a connection, and not at each request."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+import pytest
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
-from sql import Connection, access, event_search, insights, project_access, project_overview, rows, unindented, value
+from sql import Connection, access, connect, event_search, insights, project_access, project_overview, rows, unindented, value
+
+
+def asking(**caller: Any) -> Callable[[Connection, str | None], object]:
+    """Asks who a caller is, who needs a permission in a project or lists all that he may see."""
+    nobody = {"key": None, "session": None, "environment": None}
+
+    def ask(conn: Connection, project: str | None) -> object:
+        return access.authenticate(conn, **nobody | {"permissions": ["UPDATE_PROJECT"], "project": project} | caller)
+
+    return ask
+
 
 ASK: dict[str, Callable[[Connection, str], object]] = {
     "overview": lambda conn, project: project_overview.get(conn, project, None),
     "access": lambda conn, project: project_access.get(conn, project),
-    "who is asking": lambda conn, project: access.authenticate(
-        conn, key=b"unknown", session=None, permissions=["UPDATE_PROJECT"], project=project, environment=None
-    ),
+    "whose key": asking(key=b"unknown"),
+    "whose session": asking(session=b"unknown"),
+    "whose key, in an environment": asking(key=b"unknown", environment="development"),
+    "whose key, anywhere": asking(key=b"unknown", project=None, permissions=[]),
+    "whose session, anywhere": asking(session=b"unknown", project=None, permissions=[]),
+    "whose key, listing": asking(key=b"unknown", project=None, permissions=[], listing=True),
+    "whose session, listing": asking(session=b"unknown", project=None, permissions=[], listing=True),
 }
 
 
@@ -28,38 +45,38 @@ UNEVEN = """
 LATEST = "SELECT generic_plans FROM pg_prepared_statements ORDER BY prepare_time DESC LIMIT 1"
 
 
-def test_a_plan_is_kept_even_when_one_for_this_project_alone_would_be_cheaper(conn: Connection) -> None:
-    conn.execute(UNEVEN)
-    kept = {}
-    threshold, conn.prepare_threshold = conn.prepare_threshold, 0
-    try:
-        for name, ask in ASK.items():
-            # PostgreSQL makes five plans for the very values, and then compares what they cost with what one for all values does.
-            for _ in range(7):
-                ask(conn, "small2")
-            conn.prepare_threshold = None
-            kept[name] = value(conn, LATEST)
-            conn.prepare_threshold = 0
-    finally:
-        conn.prepare_threshold = threshold
-    assert kept == dict.fromkeys(ASK, 2)
+@pytest.fixture
+def conn(shared_url: str) -> Iterator[Connection]:
+    """A connection that has prepared nothing, and prepares all that it is asked; rolled back."""
+    with connect(shared_url) as conn, conn.transaction(force_rollback=True):
+        conn.prepare_threshold = 0
+        yield conn
+
+
+@pytest.mark.parametrize("known", ["analyzed", "grown since", "new"])
+@pytest.mark.parametrize("name", ASK)
+def test_a_plan_is_kept_even_when_one_for_these_values_alone_would_be_cheaper(conn: Connection, name: str, known: str) -> None:
+    if known != "new":
+        conn.execute(UNEVEN.replace("ANALYZE", "ANALYZE" if known == "analyzed" else ""), prepare=False)
+    # PostgreSQL makes five plans for the very values, and then compares what they cost with what one for all values does.
+    for _ in range(7):
+        ASK[name](conn, "small2")
+    conn.prepare_threshold = None
+    assert value(conn, LATEST) == 2
 
 
 def test_a_listing_by_id_is_planned_for_its_very_values(conn: Connection) -> None:
-    threshold, conn.prepare_threshold = conn.prepare_threshold, 0
-    try:
-        event_search.search_from_id(conn, {"type": "feature-created"}, None, limit=50, first_id=None)
-    finally:
-        conn.prepare_threshold = threshold
+    event_search.search_from_id(conn, {"type": "feature-created"}, None, limit=50, first_id=None)
     assert not [row for row in rows(conn, "SELECT statement FROM pg_prepared_statements") if "totalEvents" in row["statement"]]
 
 
 def test_psycopg_remembers_where_the_parameters_of_what_every_request_asks_are() -> None:
-    assert len(unindented(access.AUTHENTICATE)) <= MAX_CACHED_STATEMENT_LENGTH
+    for statement in (access.AUTHENTICATE, access.AUTHENTICATE_AND_LIST):
+        assert len(unindented(statement)) <= MAX_CACHED_STATEMENT_LENGTH
 
 
 def test_insights_never_read_the_whole_log_however_little_the_planner_knows(conn: Connection) -> None:
-    conn.execute(UNEVEN)
+    conn.execute(UNEVEN, prepare=False)
     conn.execute("INSERT INTO past_environment_types VALUES ('production', 'development', now() - interval '10 days')")
     today = datetime.now(UTC).date()
     days = {"first_day": today - timedelta(days=90), "last_day": today, "viewer": None}
