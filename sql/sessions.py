@@ -2,16 +2,17 @@
 
 from sql import Connection, run
 
-# Some that have expired go meanwhile: a few at a time, and none that another login is clearing away, so nobody waits for anybody.
+# Some that have expired go meanwhile: a few at a time, and none that another login is clearing away, so nobody waits for anybody. ARRAY:
+# what stands behind IN may be run once for each session, and passes over a hundred others each time.
 INSERT = """
     WITH cleared AS (
         DELETE FROM sessions
-         WHERE digest IN (
+         WHERE digest = ANY(ARRAY(
                 SELECT digest
                   FROM sessions
                  WHERE expires_at <= now()
                  LIMIT 100
-                   FOR UPDATE SKIP LOCKED)
+                   FOR UPDATE SKIP LOCKED))
     )
     INSERT INTO sessions (digest, user_id, expires_at)
     VALUES (%(digest)s, %(user_id)s, now() + make_interval(hours => %(ttl_hours)s))
