@@ -95,12 +95,13 @@ def as_script(statements: Sequence[Statement]) -> tuple[str, dict[str, str]]:
     variables: dict[str, str] = {}
     for number, (text, params) in enumerate(statements):
 
-        def name(match: re.Match[str], prefix: str = f"s{number}_") -> str:
-            return f":{prefix}{match[1]}" if match[1] else "%"
+        def name(match: re.Match[str], prefix: str = f"s{number}_", params: Mapping[str, Any] = params) -> str:
+            # Of its variables, none can be empty.
+            return "%" if not match[1] else "''" if params[match[1]] == "" else f":{prefix}{match[1]}"
 
         texts.append(PLACEHOLDER.sub(name, text).strip() + ";\n")
         known = {f"s{number}_{key}": literal(value) for key, value in params.items()}
-        variables |= {key: value for key, value in known.items() if value is not None}
+        variables |= {key: value for key, value in known.items() if value}
     return "".join(texts), variables
 
 
