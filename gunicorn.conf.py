@@ -39,6 +39,9 @@ timeout = 60
 graceful_timeout = chosen["STATEMENT_TIMEOUT_SECONDS"] + 2 * chosen["WAIT_SECONDS"] + 2 * round(stopping.PATIENCE)
 keepalive = 5
 limit_request_line = 8190
+# By default, who connects from this machine is believed what his headers say of the path and the scheme: a proxy, and so its clients.
+forwarder_headers = ""
+secure_scheme_headers = {}
 sendfile = False  # it would not look at the client's time
 control_socket_disable = True
 accesslog = None  # the service writes its own, without paths
