@@ -7,7 +7,6 @@ from typing import Any
 import psycopg
 from flask import Flask, Response, current_app, request
 from werkzeug.exceptions import BadRequest, Conflict, HTTPException, RequestEntityTooLarge
-from werkzeug.middleware.proxy_fix import ProxyFix
 
 import blueprints
 import commands
@@ -49,8 +48,6 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     app.register_error_handler(Exception, fail)
     roots = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
     app.wsgi_app = Mount(app.wsgi_app, app.config["BASE_PATH"], roots)
-    if app.config["TRUSTED_PROXIES"]:
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=app.config["TRUSTED_PROXIES"], x_proto=0, x_host=0)
     return app
 
 

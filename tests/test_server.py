@@ -194,6 +194,10 @@ def test_no_header_says_which_part_of_the_path_counts_or_that_it_came_encrypted(
         (2, "198.51.100.1, 198.51.100.2", "198.51.100.1"),
         (2, "198.51.100.1", "127.0.0.1"),
         (1, "", "127.0.0.1"),
+        # What a client has sent itself, before what the proxies add.
+        (1, '"203.0.113.9, 198.51.100.1', "198.51.100.1"),
+        (2, '"203.0.113.9, 198.51.100.1, 198.51.100.2', "198.51.100.1"),
+        (1, "\\, ,, 198.51.100.1", "198.51.100.1"),
     ],
 )
 def test_as_many_addresses_are_believed_as_there_are_trusted_proxies(make_app, shared_url, conn, proxies, chain, address):
