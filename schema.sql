@@ -182,7 +182,7 @@ CREATE TABLE personal_tokens (
     CONSTRAINT personal_tokens_user_fkey FOREIGN KEY (user_id) REFERENCES users ON DELETE CASCADE
 );
 
--- The login throttle (decisions.md, 6). Names are kept as SHA-256: people type passwords into name fields.
+-- The login throttle (decisions.md, 6). Names are kept as slow digests: people type passwords into name fields.
 CREATE TABLE login_throttle (
     name_digest     bytea NOT NULL,
     failures        integer NOT NULL,

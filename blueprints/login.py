@@ -2,6 +2,7 @@
 
 import secrets
 
+import bcrypt
 from flask import Blueprint, Response, current_app, request
 from psycopg.rows import DictRow
 from werkzeug.exceptions import Unauthorized
@@ -28,13 +29,15 @@ def log_in() -> Response:
     Creates an active session, which the cookie of the answer carries. The user record says when the login before this one was.
     """
     asked = load(Login())
-    name = name_digest(asked["username"])
     with transaction() as conn:
-        most = current_app.config["LOGIN_ATTEMPTS_PER_MINUTE"]
-        wait = login_throttle.admit_address(conn, client_address(), most) or login_throttle.name_wait(conn, name)
+        wait = login_throttle.admit_address(conn, client_address(), current_app.config["LOGIN_ATTEMPTS_PER_MINUTE"])
+    refuse_for(wait)
+    name = name_digest(asked["username"])
+    with connection() as conn:
+        wait = login_throttle.name_wait(conn, name)
     refuse_for(wait)
     session = secrets.token_urlsafe(32)
-    body, wait = try_password(asked["username"], asked["password"], session)
+    body, wait = try_password(asked["username"], name, asked["password"], session)
     refuse_for(wait)
     # Our choice: one answer for a wrong password, an unknown, a deleted and a password-less user.
     if body is None:
@@ -52,9 +55,8 @@ def log_in() -> Response:
     return response
 
 
-def try_password(username: str, password: str, session: str) -> tuple[str | None, int]:
+def try_password(username: str, name: bytes, password: str, session: str) -> tuple[str | None, int]:
     """The user record and 0, and the session has begun; else None and the seconds for which the name must wait, 0 for a wrong password."""
-    name = name_digest(username)
     user = None
     # Twice at most: a login at the same time may have replaced the hash that was compared with one of today's cost.
     for _ in range(2):
@@ -64,10 +66,11 @@ def try_password(username: str, password: str, session: str) -> tuple[str | None
         if not passwords().matches(password, kept) or user is None:
             break
         new_hash = passwords().hash(password) if passwords().is_dated(user["password_hash"]) else None
+        names = [name, *(name_digest(other) for other in (user["username"], user["email"]) if other not in (None, username))]
         with transaction() as conn:
             # Others may have failed with this name while this password was compared.
             wait = login_throttle.name_wait(conn, name)
-            body = None if wait else begin_session(conn, user, new_hash, session)
+            body = None if wait else begin_session(conn, user, names, new_hash, session)
         if body is not None or wait:
             return body, wait
     # In a transaction of its own: rows of the throttle are always locked before those of users.
@@ -75,13 +78,13 @@ def try_password(username: str, password: str, session: str) -> tuple[str | None
         return None, count_failure(conn, user, name)
 
 
-def begin_session(conn: Connection, user: DictRow, new_hash: str | None, session: str) -> str | None:
+def begin_session(conn: Connection, user: DictRow, names: list[bytes], new_hash: str | None, session: str) -> str | None:
     """The user record, and a session in place of the one that the request came with; None when the user has changed meanwhile."""
     body = users.log_in(conn, user["id"], user["password_hash"], new_hash)
     if body is not None:
         sessions.delete(conn, digest(request.cookies.get(SESSION_COOKIE, "")))
         sessions.insert(conn, digest(session), user["id"], current_app.config["SESSION_TTL_HOURS"])
-        login_throttle.forget(conn, *(name_digest(name) for name in (user["username"], user["email"]) if name))
+        login_throttle.forget(conn, *names)
         mark_user_seen(conn, user["id"])
     return body
 
@@ -108,5 +111,7 @@ def limits() -> login_throttle.Limits:
 
 
 def name_digest(name: str) -> bytes:
-    """The SHA-256 under which the throttle knows a user name (case-sensitive) or an e-mail address (not)."""
-    return digest(name.lower() if "@" in name else name)
+    """What the throttle knows a user name (case-sensitive) or an e-mail address (not) by."""
+    # Our choice: people type passwords into the field for the name. With bcrypt's 4 ms, whoever reads the table cannot try many words.
+    # The salt is the same everywhere, because all processes have to find the name.
+    return bcrypt.kdf(digest(name.lower() if "@" in name else name), b"login throttle", 32, 1, ignore_few_rounds=True)

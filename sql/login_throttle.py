@@ -1,4 +1,7 @@
-"""The throttle of logins, per name and per client address, and of signups, shared by all workers and machines (decisions.md, 6 and 8)."""
+"""The throttle of logins, per name and per client address, and of signups, shared by all workers and machines (decisions.md, 6 and 8).
+
+A name is given as the digest under which it is kept.
+"""
 
 from dataclasses import dataclass
 
@@ -40,7 +43,17 @@ ADDRESS_WAIT = """
 """
 
 # SKIP LOCKED: tidying up must not wait for anybody who is logging in.
-FORGET_ADDRESSES = """
+# Our choice: after a day without a failure a name starts afresh, or names that nobody has would be kept for ever.
+TIDY_UP = """
+    WITH names AS (
+        DELETE FROM login_throttle
+         WHERE name_digest IN (
+                SELECT name_digest
+                  FROM login_throttle
+                 WHERE last_failed_at < clock_timestamp() - interval '1 day'
+                 LIMIT 100
+                   FOR UPDATE SKIP LOCKED)
+    )
     DELETE FROM login_addresses
      WHERE address IN (
             SELECT address
@@ -52,10 +65,13 @@ FORGET_ADDRESSES = """
 
 
 def admit_address(conn: Connection, address: str, most: int) -> int:
-    """0 and the attempt is counted; or the seconds to wait, because the last minute held so many from this address."""
+    """0 and the attempt is counted; or the seconds to wait, because the last minute held so many from this address.
+
+    What is too old to count, of anybody, goes meanwhile.
+    """
     # One's own row first: who holds rows that he tidies away must not wait for another.
     admitted = value(conn, ADMIT_ADDRESS, {"address": address, "most": most})
-    run(conn, FORGET_ADDRESSES)
+    run(conn, TIDY_UP)
     if admitted is not None:
         return 0
     return value(conn, ADDRESS_WAIT, {"address": address}) or 1
@@ -70,7 +86,7 @@ NAME_WAIT = """
 
 
 def name_wait(conn: Connection, name: bytes) -> int:
-    """The seconds for which this name (its SHA-256) has to wait; 0: none. Locks what is known of the name."""
+    """The seconds for which this name has to wait; 0: none. Locks what is known of the name."""
     return value(conn, NAME_WAIT, {"name": name}) or 0
 
 
@@ -95,22 +111,10 @@ FAIL = """
     RETURNING 0
 """
 
-# Our choice: after a day without a failure a name starts afresh, or names that nobody has would be kept for ever.
-FORGET_NAMES = """
-    DELETE FROM login_throttle
-     WHERE name_digest IN (
-            SELECT name_digest
-              FROM login_throttle
-             WHERE last_failed_at < clock_timestamp() - interval '1 day'
-             LIMIT 100
-               FOR UPDATE SKIP LOCKED)
-"""
-
 
 def fail(conn: Connection, name: bytes, limits: Limits) -> int:
-    """0 and one more failure in a row is counted for this name (its SHA-256); or the seconds for which it has to wait."""
+    """0 and one more failure in a row is counted for this name; or the seconds for which it has to wait."""
     counted = value(conn, FAIL, {"name": name, "free": limits.free_failures, "max_wait": limits.max_wait})
-    run(conn, FORGET_NAMES)
     return 0 if counted is not None else name_wait(conn, name) or 1
 
 
@@ -127,5 +131,5 @@ FORGET = """
 
 
 def forget(conn: Connection, *names: bytes) -> None:
-    """These names (their SHA-256) have no failures."""
+    """These names have no failures."""
     run(conn, FORGET, {"names": list(names)})

@@ -9,6 +9,7 @@ from uuid import uuid4
 import bcrypt
 import pytest
 
+from blueprints.login import name_digest
 from sql import one, value
 from tests import test_races
 from tests.test_log_in import HASH, log_in
@@ -40,7 +41,7 @@ def test_of_eight_wrong_guesses_five_are_answered(world, app, conn, gate, name, 
     waits_over = int(math.log2(1 + time.monotonic() - began))
     assert set(answered) == {401, 429}
     assert 5 <= answered[401] <= 5 + waits_over
-    failures = one(conn, "SELECT failures FROM login_throttle WHERE name_digest = sha256(convert_to(%(name)s, 'UTF8'))", {"name": name})
+    failures = one(conn, "SELECT failures FROM login_throttle WHERE name_digest = %(name)s", {"name": name_digest(name)})
     assert failures == {"failures": answered[401]}
     if user:
         assert value(conn, "SELECT login_attempts FROM users WHERE id = %(id)s", {"id": user.id}) == answered[401]
@@ -48,9 +49,9 @@ def test_of_eight_wrong_guesses_five_are_answered(world, app, conn, gate, name, 
 
 def test_a_right_guess_waits_too_when_others_failed_while_it_was_compared(world, app, conn, name):
     user = world.user(name, password_hash=HASH)
-    block = "INSERT INTO login_throttle VALUES (sha256(convert_to(%s, 'UTF8')), 5, now(), now() + interval '1 hour')"
+    block = "INSERT INTO login_throttle VALUES (%s, 5, now(), now() + interval '1 hour')"
     with while_hashing(app, conn, lambda: log_in(Caller(app), name)) as future:
-        conn.execute(block, [name])
+        conn.execute(block, [name_digest(name)])
     refused(future.result(), 429, "RateLimitError")
     assert value(conn, "SELECT count(*) FROM sessions WHERE user_id = %(id)s", {"id": user.id}) == 0
 
