@@ -19,8 +19,7 @@ import pytest
 from blueprints.login import name_digest
 from sql.embedded import BINARIES
 from tests.secrecy import VAULT, Told
-from tests.service import Answer, Service, address_in
-from validators.settings import SETTINGS
+from tests.service import Answer, Service, address_in, run
 
 pytestmark = pytest.mark.slow
 
@@ -122,21 +121,38 @@ def told(service: Service, story: Story) -> None:
     assert service.raw(f"GET /{ADMIN} HTTP/9.9\r\nAuthorization {KEY}\r\n\r\n".encode()).status == 400
 
 
+def commanded(service: Service, story: Story) -> None:
+    """The same by the command line: a secret that it makes is on its stdout, and nothing tells one afterwards."""
+
+    def flask(*words: str) -> str:
+        done = run("-m", "flask", "--app", "app", *words, **service.settings)
+        assert done.returncode == 0, done.stderr
+        story.logs["stderr of commands"] = story.logs.get("stderr of commands", "") + done.stderr
+        return done.stdout.strip()
+
+    story.digested["a key by command"] = flask("api-key", "create", "--name", "by command", "--type", "admin")
+    story.readable["signup_tokens, by command"] = flask("signup-token", "create", "--name", "by command").partition("invite=")[2]
+    story.passwords["Carl's"] = flask("user", "create", "--username", "carl", "--generate")
+    story.passwords["Carl's new"] = flask("user", "reset-password", "carl", "--generate")
+    for words in ("api-key list", "events export", "doctor"):
+        story.logs[words] = flask(*words.split())
+        assert story.logs[words]
+
+
 @pytest.fixture(scope="module")
 def story() -> Iterator[Story]:
     """After such a story, with a private PostgreSQL that logs every statement with its parameters."""
-    given = {"METRICS_TOKEN": METRICS} if "METRICS_TOKEN" in {setting.name for setting in SETTINGS} else {}
     with tempfile.TemporaryDirectory(prefix="secrets-") as name:
         data = Path(name) / "data"
         data.parent.chmod(0o755)
-        with Service(DATA_DIR=data, INIT_ADMIN_PASSWORD=ADMIN, INIT_ADMIN_API_TOKENS=KEY, **given) as service:
+        with Service(DATA_DIR=data, INIT_ADMIN_PASSWORD=ADMIN, INIT_ADMIN_API_TOKENS=KEY, METRICS_TOKEN=METRICS) as service:
             with psycopg.connect(address_in(data), autocommit=True) as conn:
                 conn.execute("ALTER SYSTEM SET log_statement = 'all'")
                 conn.execute("SELECT pg_reload_conf()")
             story = Story()
             told(service, story)
-            if given:
-                story.logs["metrics"] = service.get("/metrics", headers={"Authorization": f"Bearer {METRICS}"}).body.decode()
+            commanded(service, story)
+            story.logs["metrics"] = service.get("/metrics", headers={"Authorization": f"Bearer {METRICS}"}).body.decode()
             command = [BINARIES / "pg_dump", "--no-owner", f"--host={data / 'socket'}", "--username=postgres", "postgres"]
             story.dump = subprocess.run(command, capture_output=True, text=True, check=True).stdout
             assert service.stop() == 0
