@@ -117,13 +117,17 @@ class Nginx:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
+    def connect(self) -> HTTPSConnection:
+        """A connection over TLS, from 127.0.0.2: an address that the proxy alone sees."""
+        return HTTPSConnection("localhost", self.port, timeout=PATIENCE, context=self._trust, source_address=("127.0.0.2", 0))
+
     def request(self, method: str, address: str, json: Any = None, headers: Mapping[str, str] | None = None, **kwargs: Any) -> Answer:
-        """Send one request over TLS, from 127.0.0.2: an address that the proxy alone sees. The address may be one with a host."""
+        """Send one request on a connection of its own. The address may be one with a host."""
         headers = dict(headers or {})
         if json is not None:
             kwargs["body"] = encode(json)
             headers["Content-Type"] = "application/json"
-        connection = HTTPSConnection("localhost", self.port, timeout=PATIENCE, context=self._trust, source_address=("127.0.0.2", 0))
+        connection = self.connect()
         try:
             parts = urlsplit(address)
             connection.request(method, parts._replace(scheme="", netloc="").geturl(), headers=headers, **kwargs)

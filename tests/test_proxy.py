@@ -2,9 +2,11 @@
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from http.client import HTTPConnection
+from http.client import HTTPConnection, IncompleteRead
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -14,7 +16,8 @@ import pytest
 from tests import nginx
 from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.nginx import Nginx
-from tests.service import PATIENCE, Answer, Service, free_port
+from tests.pooler import changed
+from tests.service import PATIENCE, Answer, Service, free_port, wait_until
 
 KEY = {"Authorization": ADMIN_KEY}
 LOGIN = {"username": "admin", "password": SETTINGS["INIT_ADMIN_PASSWORD"]}
@@ -26,6 +29,7 @@ class Site:
     """A proxy with a service behind it. base: the address of the service as users see it."""
 
     proxy: Nginx
+    service: Service
     base: str
     database: str
     plain_port: int
@@ -44,9 +48,11 @@ def site(request: pytest.FixtureRequest, make_database: Callable[..., str]) -> I
     path = "" if request.param == WAYS[0] else "/flags"
     own_name, kept, stripped = nginx.blocks()
     text = {WAYS[0]: own_name, WAYS[1]: nginx.under_a_path(kept), WAYS[2]: nginx.under_a_path(stripped)}[request.param]
+    # As nginx has it from 1.29.7 on.
+    text = changed(text, {"4242;": "4242; keepalive 32;", "version 1.1;": 'version 1.1; proxy_set_header Connection "";'})
     base = f"https://localhost:{port}{path}"
     with Service(database, BASE_URL=base, TRUSTED_PROXIES=1) as service, Nginx(text, port, plain_port, service.port) as proxy:
-        yield Site(proxy, base, database, plain_port)
+        yield Site(proxy, service, base, database, plain_port)
 
 
 pytestmark = pytest.mark.slow
@@ -123,6 +129,39 @@ def test_refusals_and_streams_are_those_of_the_service(site: Site):
         assert answer.headers["Server"] == "nginx"
         rules = ("X-Content-Type-Options", "Cache-Control", "Content-Security-Policy", "Strict-Transport-Security")
         assert [len(answer.headers.get_all(name, [])) for name in rules] == [1] * 4
+
+
+@pytest.mark.parametrize("site", WAYS[:1], indirect=True)
+def test_a_stream_comes_line_by_line_and_one_that_is_cut_looks_so(site: Site):
+    key = site.ask("POST", "/api/admin/api-tokens", {"tokenName": "reader", "type": "admin"}, KEY).json["secret"]
+    connection = site.proxy.connect()
+    with psycopg.connect(site.database) as conn:
+        # While this has an id and is not committed, what comes after it is held back.
+        conn.execute("INSERT INTO events (type, created_by) VALUES ('user-created', 'somebody')")
+        assert site.ask("POST", "/api/admin/api-tokens", {"tokenName": "x", "type": "client"}, KEY).status == 201
+        connection.request("GET", "/api/admin/search/events", headers={"Authorization": key, "Accept": "application/x-ndjson"})
+        answer = connection.getresponse()
+        assert json.loads(answer.readline())["type"] == "user-created"
+        assert site.ask("DELETE", f"/api/admin/api-tokens/{key}", headers=KEY).status == 200
+        with pytest.raises(IncompleteRead):
+            answer.read()
+    connection.close()
+    # Not "held": the first line came before that.
+    wait_until(lambda: [line for line in site.service.lines if line.get("cut") == "refused"], "the stream was cut for want of its key")
+
+
+def is_connected_to(port: int) -> bool:
+    """Whether somebody of this machine is."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return any(row[2].endswith(f":{port:04X}") and row[3] == "01" for row in rows)
+
+
+def test_no_connection_to_the_service_is_kept_that_could_end_while_it_is_used(site: Site):
+    assert site.ask("GET", "/health").status == 200
+    began = time.monotonic()
+    wait_until(lambda: not is_connected_to(site.service.port), "nginx had hung up")
+    # gunicorn would do so after five.
+    assert time.monotonic() - began < 4
 
 
 def test_who_comes_without_tls_is_sent_to_it(site: Site):
