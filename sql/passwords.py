@@ -31,6 +31,8 @@ class Passwords:
 
     def __init__(self, rounds: int, queue: int) -> None:
         self.rounds = rounds
+        # Of the hashes that were compared here: more than rounds where that was lowered since.
+        self._highest_cost = rounds
         self._queue = threading.BoundedSemaphore(max(2, queue))
         self._hashing = threading.BoundedSemaphore(2)
         # They start at first use: threads do not cross a fork.
@@ -57,8 +59,10 @@ class Passwords:
     def matches(self, password: str, kept: str | None) -> bool:
         """Whether this is the password that was kept; None and too long a password cost the same time, and never match."""
         given = password.encode()
+        if kept is not None:
+            self._highest_cost = max(self._highest_cost, cost_of(kept))
         # A wrong password for a hash of a lower cost n costs 2^n; with dummies of n to m-1 that makes 2^m, as for an unknown name.
-        dummies = [self.rounds] if kept is None else range(cost_of(kept), self.rounds)
+        dummies = [self._highest_cost] if kept is None else range(cost_of(kept), self._highest_cost)
 
         def compare() -> bool:
             same = kept is not None and bcrypt.checkpw(given[:MAX_BYTES], kept.encode())

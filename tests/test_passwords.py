@@ -177,6 +177,19 @@ def test_a_failure_costs_the_same_whoever_is_named(make_app, shared_url, world, 
     assert {name: cost for name, cost in costs.items() if not 0.7 < median(cost) / usual < 1.3} == {}
 
 
+def test_a_failure_costs_the_same_also_where_passwords_once_cost_more():
+    hasher = passwords.Passwords(rounds=4, queue=2)
+    kept = {cost: bcrypt.hashpw(b"of another day", bcrypt.gensalt(cost)).decode() for cost in (4, 9)}
+    # Before that, one who has such a hash is the first of whom this process hears.
+    assert not hasher.matches("wrong", kept[9])
+    costs: list[float] = []
+    for one in (kept[9], kept[4], None) * 3:
+        began = time.process_time()
+        assert not hasher.matches("wrong", one)
+        costs.append(time.process_time() - began)
+    assert max(costs) / min(costs) < 3
+
+
 def test_two_passwords_at_most_are_hashed_at_a_time():
     hasher = passwords.Passwords(rounds=4, queue=8)
     third = threading.Thread(target=hasher.hash, args=["the third"])
