@@ -14,6 +14,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from tests.pooler import changed
+from tests.secrecy import VAULT
 from tests.service import AS_NOBODY, NOBODY, PATIENCE, ROOT, Answer, encode, wait_until
 
 PROGRAM = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -132,6 +133,8 @@ class Nginx:
             parts = urlsplit(address)
             connection.request(method, parts._replace(scheme="", netloc="").geturl(), headers=headers, **kwargs)
             response = connection.getresponse()
-            return Answer(response.status, response.headers, response.read())
+            answer = Answer(response.status, response.headers, response.read())
+            VAULT.look(address, json, headers.items(), response.headers.items(), answer.body)
+            return answer
         finally:
             connection.close()

@@ -247,6 +247,7 @@ class Service:
             response = HTTPResponse(connection, method=method)
             response.begin()
             answer = Answer(response.status, response.headers, response.read())
+            VAULT.look("", None, [], response.headers.items(), answer.body)
             response.close()
             return answer
 

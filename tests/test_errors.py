@@ -16,6 +16,7 @@ from app import create_app
 from sql import embedded
 from sql.bootstrap import bring_up
 from tests.conftest import ADMIN_KEY, SETTINGS
+from tests.secrecy import Watched
 from tests.service import wait_until
 from tests.world import Caller
 
@@ -98,6 +99,7 @@ class Outage:
         self.server = embedded.Server(folder)
         url = self.server.ensure()
         self.app = create_app(SETTINGS | {"DATABASE_URL": url, "DATABASE_POOL_SIZE": 2})
+        self.app.test_client_class = Watched
         bring_up(url, self.app.config)
         self.admin = Caller(self.app, ADMIN_KEY)
 
