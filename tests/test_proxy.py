@@ -167,7 +167,8 @@ def test_no_connection_to_the_service_is_kept_that_could_end_while_it_is_used(si
 def test_who_comes_without_tls_is_sent_to_it(site: Site):
     connection = HTTPConnection("127.0.0.1", site.plain_port, timeout=PATIENCE)
     try:
-        connection.request("GET", "/flags/docs", headers={"Host": "localhost"})
+        # Wherever they say that they are.
+        connection.request("GET", "/flags/docs", headers={"Host": "evil.example"})
         answer = connection.getresponse()
         assert (answer.status, answer.headers["Location"]) == (301, "https://localhost/flags/docs")
     finally:
