@@ -202,6 +202,11 @@ def test_two_passwords_at_most_are_hashed_at_a_time():
         assert not third.is_alive()
 
 
+def test_a_process_with_a_single_thread_hashes_passwords_too():
+    hasher = passwords.Passwords(rounds=4, queue=1 // 2)
+    assert hasher.matches("a password", hasher.hash("a password"))
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no priority of its own")
 def test_a_thread_that_hashes_yields_to_all_others():
     hasher = passwords.Passwords(rounds=4, queue=2)
