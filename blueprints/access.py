@@ -116,10 +116,10 @@ def credentials(request: Request) -> tuple[bytes | None, bytes | None]:
 def refuse_cross_site(request: Request) -> None:
     """403 for a change that a page of somebody else's had the browser send along with our cookie."""
     origin = request.headers.get("Origin")
-    # Our choice: ours is the origin of BASE_URL, and that under which the request itself was addressed. Where users come by https, no page
-    # that came without it is ours: anybody on the way could have written it. (Behind a proxy, all requests come by http.)
+    # Our choice: ours is the origin of BASE_URL and, where that is http, the one under which the request itself was addressed. Where users
+    # come by https, no page that came without it is ours: anybody on the way could have written it. (Behind a proxy, requests lack it too.)
     own = origin_of(current_app.config["BASE_URL"])
-    ours = {own} if own.startswith("https:") and request.scheme == "http" else {own, origin_of(request.host_url)}
+    ours = {own} if own.startswith("https:") else {own, origin_of(request.host_url)}
     if (origin is not None and origin not in ours) or request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
         raise Forbidden("A change made with a session must come from this service's own pages.")
 
