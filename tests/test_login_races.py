@@ -1,19 +1,22 @@
 """Eight logins at once: as many guesses as one after the other, and nobody in the way of anybody. On real connections that commit."""
 
 import math
+import threading
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from ipaddress import IPv4Address
 from typing import Any
 from uuid import uuid4
 
 import bcrypt
 import pytest
+from werkzeug.test import TestResponse
 
 from blueprints.login import name_digest
 from sql import one, value
 from tests import test_races
 from tests.test_log_in import HASH, log_in
-from tests.test_races import at_once, at_the_gate, statuses, while_hashing
+from tests.test_races import at_once, at_the_gate, statuses, wait_for, while_hashing
 from tests.world import PASSWORD, Caller, refused
 
 # The same fixtures, for a database of this file's own.
@@ -54,6 +57,38 @@ def test_a_right_guess_waits_too_when_others_failed_while_it_was_compared(world,
         conn.execute(block, [name_digest(name)])
     refused(future.result(), 429, "RateLimitError")
     assert value(conn, "SELECT count(*) FROM sessions WHERE user_id = %(id)s", {"id": user.id}) == 0
+
+
+def test_a_right_guess_waits_for_the_failure_that_others_have_at_that_moment(world, app, conn, gate, name):
+    user = world.user(name, password_hash=HASH)
+    conn.execute("INSERT INTO login_throttle VALUES (%s, 4, now(), now())", [name_digest(name)])
+    failing = threading.Event()
+
+    def others_fail(until: Future[TestResponse]) -> None:
+        with gate.transaction():
+            gate.execute("UPDATE login_throttle SET blocked_until = now() + interval '1 hour' WHERE name_digest = %s", [name_digest(name)])
+            failing.set()
+            wait_for(conn, [until])
+
+    with ThreadPoolExecutor(1) as others, while_hashing(app, conn, lambda: log_in(Caller(app), name)) as future:
+        others.submit(others_fail, future)
+        assert failing.wait(20)
+    refused(future.result(), 429, "RateLimitError")
+    assert value(conn, "SELECT count(*) FROM sessions WHERE user_id = %(id)s", {"id": user.id}) == 0
+
+
+def test_a_login_does_not_wait_for_one_that_fails_with_the_other_name(world, app, conn, gate, name):
+    user = world.user(name, password_hash=HASH)
+    conn.execute("INSERT INTO login_throttle VALUES (%s, 1, now(), now())", [name_digest(f"{name}@example.org")])
+    with ThreadPoolExecutor(2) as threads:
+        with gate.transaction():
+            gate.execute("SELECT FROM users WHERE id = %s FOR UPDATE", [user.id])
+            futures = [threads.submit(log_in, Caller(app), name)]
+            wait_for(conn, futures)
+            # It holds its name and waits for the user, who goes to the other first; if that waited for the name, nobody would go on.
+            futures.append(threads.submit(log_in, Caller(app), f"{name}@example.org", WRONG))
+            wait_for(conn, futures)
+        assert [future.result().status_code for future in futures] == [200, 401]
 
 
 def test_a_password_changed_while_it_was_compared_lets_nobody_in(world, app, conn, name):
