@@ -32,6 +32,8 @@ def test_the_minute_of_an_address_slides(app, world, stranger, conn, monkeypatch
     conn.execute(f"UPDATE login_addresses SET attempts = ARRAY[{ages}] || attempts[4:]")
     assert [log_in(stranger, "ada", **here).status_code for _ in range(2)] == [200] * 2
     assert 25 <= retry_after(log_in(stranger, "ada", **here)) <= 30
+    # What does not count is not kept.
+    assert value(conn, "SELECT cardinality(attempts) FROM login_addresses") == 6
 
 
 def test_an_attempt_that_waits_for_its_name_counts_for_the_address(app, stranger, conn, monkeypatch):

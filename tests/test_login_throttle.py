@@ -266,3 +266,10 @@ def test_an_address_is_forgotten_after_its_minute(stranger, conn):
     conn.execute("UPDATE login_addresses SET last_attempt_at = clock_timestamp() - interval '61 s' WHERE address = '192.0.2.1'")
     fail(stranger, "c", 1, **from_address("192.0.2.3"))
     assert rows(conn, "SELECT address FROM login_addresses ORDER BY address") == [{"address": "192.0.2.2"}, {"address": "192.0.2.3"}]
+
+
+def test_an_address_that_comes_again_is_not(stranger, conn):
+    fail(stranger, "a", 1)
+    conn.execute("UPDATE login_addresses SET last_attempt_at = clock_timestamp() - interval '61 s'")
+    fail(stranger, "b", 1)
+    assert value(conn, "SELECT cardinality(attempts) FROM login_addresses") == 2
