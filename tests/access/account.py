@@ -1,5 +1,7 @@
 """Who may ask who he is, change his password and log out. These come with tokens: the last two are for sessions."""
 
+import bcrypt
+
 from tests.access import Props
 from tests.world import PASSWORD, Caller, World
 
@@ -14,6 +16,7 @@ TABLE = """
 
 
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """Another password."""
+    """Everybody's password, and another."""
+    world.conn.execute("UPDATE users SET password_hash = %s", [bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()])
     change = {"password": f"another {PASSWORD}", "confirmPassword": f"another {PASSWORD}", "oldPassword": PASSWORD}
     return Props(bodies={"POST /api/admin/user/change-password": change})
