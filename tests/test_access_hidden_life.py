@@ -1,13 +1,15 @@
 """What goes on in a private project changes no answer to who may not see it, but for counts of the whole instance."""
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from werkzeug.test import TestResponse
 
 from sql import access, segments, usage
-from tests.access import ROUTES, ROWS, Family, Stage
+from tests.access import ROUTES, ROWS, Family, Stage, parameters
 from tests.world import Caller, World
 
 pytestmark = pytest.mark.slow
@@ -22,8 +24,25 @@ ASKED = [
     route for route in dict.fromkeys(row.route for row in ROWS) if route in TELLING or (route.startswith("GET") and route != "GET /logout")
 ]
 FAMILIES_ASKED = list({ROUTES[route].name: ROUTES[route] for route in ASKED}.values())
-# What is asked of the other families is of another project, or of none.
-TELLING_ALICE = {"api_tokens", "context_fields", "events", "feature_search", "insights", "projects", "segments"}
+# What these tell has nothing to do with one project.
+OF_NO_PROJECT = {"account", "environments", "flag_types", "groups", "personal_tokens", "roles", "service_accounts", "signup_tokens"}
+OF_NO_PROJECT |= {"strategy_types", "tag_types", "tags", "users"}
+# What is to be in apollo.
+HIDDEN = {"project_id": "apollo", "feature_name": "hidden", "environment": "production"}
+LINES = "GET /api/admin/search/events"
+BODIES = {
+    TELLING[0]: [{"feature": "hidden"}, {"project": "apollo"}, {"query": "hidden"}, {"type": "feature-created"}],
+    TELLING[1]: [
+        {"environment": "production", "features": ["hidden", "flag-of-default"]},
+        {"environment": "production", "tag": "beta"},
+        {"environment": "production", "project": "apollo"},
+    ],
+}
+QUERIES = {
+    LINES: ["?query=hidden", "?feature=IS:hidden", "?project=IS:apollo", "?type=IS:feature-created"],
+    "GET /api/admin/search/features": ["?query=hidden", "?tag=INCLUDE:simple:beta", "?segment=INCLUDE:shared", "?project=IS:apollo"],
+    "GET /api/admin/projects": ["?archived=true"],
+}
 # Our choice: what is counted in the whole instance is counted for everybody alike.
 OF_ALL = {
     ("GET /api/admin/context", "usedInFeatures"),
@@ -41,7 +60,7 @@ APOLLO = "/api/admin/projects/apollo"
 
 
 def live(world: World, alice: Caller, shared: int) -> None:
-    """A day in apollo: Alice does there whatever can be done, and its flags are used; and another private project is made."""
+    """A day in apollo: Alice does there whatever can be done, and its flags are used; and other private projects are made."""
 
     def done(method: str, path: str, body: Any = None) -> Any:
         response = alice.request(method, path, **({} if body is None else {"json": body}))
@@ -66,7 +85,9 @@ def live(world: World, alice: Caller, shared: int) -> None:
     done("PUT", f"{APOLLO}/settings", {"defaultStickiness": "userId"})
     done("POST", f"{APOLLO}/environments/production/default-strategy", strategy)
     done("POST", "/api/admin/api-tokens", {"type": "client", "tokenName": "hidden", "environment": "production", "projects": ["apollo"]})
-    done("POST", "/api/admin/projects", {"name": "Artemis", "mode": "private"})
+    for name in ("Artemis", "Ares"):
+        done("POST", "/api/admin/projects", {"name": name, "mode": "private"})
+    done("POST", "/api/admin/projects/archive/ares")
     report = {"project": "apollo", "flag": "hidden", "environment": "production", "app": "web", "at": datetime.now(UTC), "yes": 5, "no": 3}
     usage.add(world.conn, [report])
 
@@ -84,24 +105,41 @@ def leaves(answer: Any, key: str = "") -> Iterator[tuple[str, Any]]:
         yield key, answer
 
 
-def told(stage: Stage, caller: Caller, routes: list[str]) -> dict[str, tuple[int, list[tuple[str, Any]]]]:
-    """What the caller gets from each route: status, and the values of the answer."""
-    answers = {}
-    for route in routes:
-        response = stage.ask(caller, route)
-        answers[route] = response.status_code, list(leaves(response.json)) if response.status_code < 400 else []
-    return answers
+def asks(stage: Stage, caller: Caller, family: Family) -> Iterator[tuple[str, TestResponse]]:
+    """What the caller gets from the routes of a family: for what they are asked for elsewhere, and for what there is to be in apollo."""
+    for route in ASKED:
+        if ROUTES[route] is family:
+            words, body, query = stage.words(route), stage.body(route), stage.props[family.name].queries.get(route, "")
+            yield route, stage.send(caller, route, words, body, query)
+            if words.keys() & HIDDEN.keys() & set(parameters(route)):
+                yield route, stage.send(caller, route, words | HIDDEN, body, query)
+            for other in BODIES.get(route, ()):
+                yield route, stage.send(caller, route, words, other)
+            for other in QUERIES.get(route, ()):
+                yield route, stage.send(caller, route, words, query=other)
+    if family.name == "events":
+        yield LINES, stage.send(caller, LINES, {}, query="?query=hidden", Accept="application/x-ndjson")
 
 
-def differing(before: dict[str, Any], after: dict[str, Any]) -> set[tuple[str, str]]:
+def told(stage: Stage, caller: Caller, family: Family) -> list[tuple[str, int, list[tuple[str, Any]]]]:
+    """The route, the status, and the values of each answer."""
+    found = []
+    for route, response in asks(stage, caller, family):
+        answer = [json.loads(line) for line in response.text.splitlines()] if response.mimetype.endswith("ndjson") else response.json
+        # The id of an error is its own.
+        values = leaves(answer | {"id": None} if response.status_code >= 400 else answer)
+        found.append((route, response.status_code, [(name, repr(value)) for name, value in values]))
+    return found
+
+
+def differing(before: list[Any], after: list[Any]) -> set[tuple[str, str]]:
     """Routes, and the names in their answers of what is not what it was."""
     found = set()
-    for route, (status, was) in before.items():
-        other, now = after[route]
+    for (route, status, was), (_, other, now) in zip(before, after, strict=True):
         if status != other:
             found.add((route, f"{status} has become {other}"))
         elif was != now:
-            found |= {(route, name) for name, _ in {(k, repr(v)) for k, v in was} ^ {(k, repr(v)) for k, v in now}} or {(route, "order")}
+            found |= {(route, name) for name, _ in {*was} ^ {*now}} or {(route, "the order")}
     return found
 
 
@@ -111,12 +149,11 @@ def test_what_goes_on_in_a_hidden_project_is_not_told(stage: Stage, world: World
     victor, alice = stage.cast["victor"], stage.cast["alice"]
     stage.conn.execute("INSERT INTO tags (type, value) VALUES ('simple', 'beta') ON CONFLICT DO NOTHING")
     shared = segments.insert(stage.conn, "shared", [])
-    routes = [route for route in ASKED if ROUTES[route] is family]
     # She becomes an active user now, not by what she does in apollo.
     access.mark_user_seen(stage.conn, alice.id or 0)
-    of_victor, of_alice = (told(stage, caller, routes) for caller in (victor, alice))
+    of_victor, of_alice = (told(stage, caller, family) for caller in (victor, alice))
     live(world, alice, shared)
-    assert differing(of_victor, told(stage, victor, routes)) == {it for it in OF_ALL if it[0] in routes}
+    assert differing(of_victor, told(stage, victor, family)) == {it for it in OF_ALL if ROUTES[it[0]] is family}
     # That there was something to tell.
-    is_told_to_alice = differing(of_alice, told(stage, alice, routes)) - OF_ALL != set()
-    assert is_told_to_alice == (family.name in TELLING_ALICE)
+    is_told_to_alice = differing(of_alice, told(stage, alice, family)) - OF_ALL != set()
+    assert is_told_to_alice == (family.name not in OF_NO_PROJECT)
