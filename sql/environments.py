@@ -15,6 +15,7 @@ TAKEN = {"environments_pkey": "name: an environment with this name exists alread
 RECORD: LiteralString = 'name, type, enabled, protected, sort_order AS "sortOrder"'
 
 # Each count is made once for all environments, not once for each. Flags count that are live, and projects too.
+# Our choice: hidden ones as well, for everybody.
 LIST: LiteralString = (
     """
     WITH project_counts AS (

@@ -43,7 +43,7 @@ QUERIES = {
     "GET /api/admin/search/features": ["?query=hidden", "?tag=INCLUDE:simple:beta", "?segment=INCLUDE:shared", "?project=IS:apollo"],
     "GET /api/admin/projects": ["?archived=true"],
 }
-# Our choice: what is counted in the whole instance is counted for everybody alike.
+# What is counted in the whole instance is counted for everybody alike (docs/decisions.md).
 OF_ALL = {
     ("GET /api/admin/context", "usedInFeatures"),
     ("GET /api/admin/context", "usedInProjects"),
