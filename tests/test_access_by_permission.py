@@ -93,6 +93,8 @@ BESIDE = {"POST /api/admin/features-batch/import": ["UPDATE_FEATURE_ENVIRONMENT"
 # Who neither administers nor owns must hold what he gives: in apollo that is the role Member, as Olga is its owner already.
 GIVING = [route for route in ACCESS if not route.startswith("DELETE")]
 MEMBER = 5
+# What the permission is for stands in the body, so that comes first.
+BODY_FIRST = {f"PUT {FLAG}/variants-batch", "POST /api/admin/features-batch/import", "POST /api/admin/segments/strategies"}
 
 
 def closed(family: Family) -> dict[str, int]:
@@ -178,4 +180,16 @@ def test_a_permission_of_one_environment_opens_nothing_in_another(stage: Stage, 
                 response = stage.ask(holder.given(permission, environment=environment), route)
                 if response.status_code != status:
                     complaints.append(f"{route} by {permission} in {environment}: {response.status_code} {response.text:.200}")
+    verdict(complaints)
+
+
+@pytest.mark.parametrize("family", CLOSED)
+def test_who_lacks_the_permission_learns_nothing_of_his_body(stage: Stage, family: Family) -> None:
+    stage.furnish(family)
+    complaints = []
+    for route in closed(family).keys() - BODY_FIRST:
+        for body in (b"", b"{", b'{"nonsense": true}', b"[" * 10_000):
+            response = stage.send(stage.cast["victor"], route, stage.words(route), body)
+            if response.status_code != 403:
+                complaints.append(f"{route} {body!r:.40}: {response.status_code} {response.text:.200}")
     verdict(complaints)
