@@ -115,3 +115,14 @@ def test_either_of_two_permissions_opens_the_access_list(stage: Stage) -> None:
         assert stage.ask(victor, ACCESS, "apollo").status_code == status, permission
         refused(stage.ask(victor, ACCESS, "hermes"), 403, "NoAccessError")
         stage.conn.execute("DELETE FROM project_user_roles WHERE user_id = %s", [victor.id])
+
+
+def test_a_role_in_one_project_lets_nobody_see_others(stage: Stage) -> None:
+    victor, stale = stage.cast["victor"], "POST /api/admin/projects/<project_id>/stale"
+    stage.furnish(ROUTES[stale])
+    role = roles.insert(stage.conn, "Marker")
+    roles.allow(stage.conn, role, "UPDATE_FEATURE")
+    project_access.add_user(stage.conn, "hermes", victor.id or 0, role)
+    for flag, status in (("flag-of-default", 409), ("flag-of-apollo", 404), ("flag-of-nowhere", 404)):
+        response = stage.send(victor, stale, {"project_id": "hermes"}, {"features": [flag], "stale": True})
+        assert response.status_code == status, flag
