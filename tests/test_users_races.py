@@ -200,13 +200,17 @@ def test_who_logs_in_while_he_is_deleted_has_no_session(world, app, conn):
     assert value(conn, "SELECT count(*) FROM sessions") == 0
 
 
-def test_an_administrator_who_is_demoted_while_a_password_is_hashed_makes_nobody(world, app, conn):
-    ann, since = world.user("Ann", root_role=1), world.last_event_id()
-    make = {"email": "new@example.org", "rootRole": 1, "password": "a new password"}
-    with while_hashing(app, conn, lambda: ann.post(PATH, json=make)) as future:
+NEW = {"email": "new@example.org", "rootRole": 1, "password": "a new password"}
+
+
+@pytest.mark.parametrize(("path", "body"), [(PATH, NEW), (f"{PATH}/{{}}/change-password", {"password": "a new password"})])
+def test_an_administrator_who_is_demoted_while_a_password_is_hashed_gives_it_to_nobody(world, app, conn, path, body):
+    ann, ada, since = world.user("Ann", root_role=1), world.user("Ada", password_hash=HASH), world.last_event_id()
+    with while_hashing(app, conn, lambda: ann.post(path.format(ada.id), json=body)) as future:
         conn.execute("UPDATE users SET root_role_id = 3 WHERE id = %s", [ann.id])
     refused(future.result(), 403, "NoAccessError")
     assert world.events(since) == []
+    assert log_in(Caller(app), "ada", PASSWORD).status_code == 200
 
 
 def test_a_role_that_goes_while_it_is_given_is_given_to_nobody_or_stays(world, conn, gate):
