@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import bcrypt
 import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
@@ -14,7 +13,7 @@ from tests.access import FAMILIES, ROUTES, Family, Stage
 from tests.conftest import ADMIN_KEY
 from tests.round_trips import ROUND_TRIPS
 from tests.wire import Wire, watched
-from tests.world import PASSWORD, Caller
+from tests.world import Caller
 
 # These need a session; the callers of tests/access/ come with tokens.
 # A guess at a signup token is counted against its address before it is looked at.
@@ -39,9 +38,7 @@ class Watched(Caller):
 
 @pytest.fixture
 def known(stage: Stage) -> Stage:
-    """The stage, on which everybody was seen a moment ago, and Alice has a password."""
-    kept = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
-    stage.conn.execute("UPDATE users SET password_hash = %s WHERE id = %s", [kept, stage.cast["alice"].id])
+    """The stage, on which everybody was seen a moment ago."""
     for caller in stage.cast.values():
         if caller.id is not None:
             caller.get("/api/admin/user")
