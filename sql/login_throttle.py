@@ -47,20 +47,20 @@ ADDRESS_WAIT = """
 TIDY_UP = """
     WITH names AS (
         DELETE FROM login_throttle
-         WHERE name_digest IN (
+         WHERE name_digest = ANY(ARRAY(
                 SELECT name_digest
                   FROM login_throttle
                  WHERE last_failed_at < clock_timestamp() - interval '1 day'
                  LIMIT 100
-                   FOR UPDATE SKIP LOCKED)
+                   FOR UPDATE SKIP LOCKED))
     )
     DELETE FROM login_addresses
-     WHERE address IN (
+     WHERE address = ANY(ARRAY(
             SELECT address
               FROM login_addresses
              WHERE last_attempt_at < clock_timestamp() - interval '1 minute'
              LIMIT 100
-               FOR UPDATE SKIP LOCKED)
+               FOR UPDATE SKIP LOCKED))
 """
 
 

@@ -273,3 +273,15 @@ def test_an_address_that_comes_again_is_not(stranger, conn):
     conn.execute("UPDATE login_addresses SET last_attempt_at = clock_timestamp() - interval '61 s'")
     fail(stranger, "b", 1)
     assert value(conn, "SELECT cardinality(attempts) FROM login_addresses") == 2
+
+
+def test_one_attempt_clears_at_most_a_hundred_old_names_and_addresses_away(stranger, conn):
+    old = "clock_timestamp() - interval '2 days'"
+    conn.execute(f"INSERT INTO login_throttle SELECT sha256(number::text::bytea), 1, {old}, {old} FROM generate_series(1, 130) AS number")
+    conn.execute(f"INSERT INTO login_addresses SELECT 'old ' || number, '{{}}', {old} FROM generate_series(1, 130) AS number")
+    # However it is planned: also by looking at each in turn.
+    for option in ("enable_hashjoin", "enable_mergejoin", "enable_hashagg", "enable_sort", "enable_material", "enable_bitmapscan"):
+        conn.execute(f"SET LOCAL {option} = off")
+    fail(stranger, "ada", 1)
+    left = "SELECT (SELECT count(*) FROM login_throttle) AS names, (SELECT count(*) FROM login_addresses) AS addresses"
+    assert one(conn, left) == {"names": 31, "addresses": 31}
