@@ -5,6 +5,7 @@ import os
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
@@ -14,8 +15,8 @@ from validators.errors import error_body, error_name
 
 # Seconds, and bytes: a request that takes longer or is larger is not one for metrics.
 PATIENCE, MOST = 5.0, 8192
-# Requests in hand, of each worker; one more is hung up on.
-AT_ONCE = 4
+# Connections of each worker at once. One more, and the oldest is hung up on: who asks for metrics has them long before so many others come.
+AT_ONCE = 64
 END = b"\r\n\r\n"
 ALWAYS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Connection": "close"}
 NOT_HTTP = "The request is not valid HTTP, or larger than this service accepts."
@@ -51,15 +52,12 @@ def serve(listener: socket.socket, text: Callable[[], bytes], token: str | None)
 
 def accept(listener: socket.socket, text: Callable[[], bytes], token: str | None) -> None:
     """Answer each connection in a thread of its own, so that a slow client holds nobody up."""
-    free = threading.BoundedSemaphore(AT_ONCE)
+    newest: deque[socket.socket] = deque()
 
     def answer(connection: socket.socket) -> None:
-        try:
-            with connection, suppress(OSError):
-                connection.sendall(response(read_head(connection), text, token))
-                connection.shutdown(socket.SHUT_WR)
-        finally:
-            free.release()
+        with connection, suppress(OSError):
+            connection.sendall(response(read_head(connection), text, token))
+            connection.shutdown(socket.SHUT_WR)
 
     # Looked at once a second: an orphan lets go of the port, because the next service waits for it.
     master = os.getppid()
@@ -73,14 +71,15 @@ def accept(listener: socket.socket, text: Callable[[], bytes], token: str | None
             # Too many open files, and the like: they pass.
             time.sleep(0.1)
             continue
-        if not free.acquire(blocking=False):
-            connection.close()
-            continue
+        newest.append(connection)
+        if len(newest) > AT_ONCE:
+            # One that has had its answer is closed already.
+            with suppress(OSError):
+                newest.popleft().shutdown(socket.SHUT_RDWR)
         try:
             threading.Thread(target=answer, args=(connection,), name="metrics", daemon=True).start()
         except RuntimeError:
             # Too many threads: that passes too.
-            free.release()
             connection.close()
     listener.close()
 

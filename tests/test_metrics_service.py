@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from http.client import HTTPConnection, HTTPException
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.mmap_dict import MmapedDict
 
+from commands import metrics_port
 from commands.metrics_folder import PREFIX
 from sql import connect
 from tests.metrics import BEARER, TOKEN, Series, needs_promtool, promtool, read, total
@@ -131,7 +133,7 @@ def test_the_port_of_its_own_has_nothing_else(service, method, path, status):
 
 def raw(port: int, data: bytes) -> bytes:
     """What is answered to these very bytes, until the end; nothing when the connection is broken."""
-    with suppress(ConnectionError), socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         connection.sendall(data)
         connection.shutdown(socket.SHUT_WR)
         return b"".join(iter(lambda: connection.recv(65536), b""))
@@ -149,12 +151,44 @@ def test_what_is_not_http_is_refused_there_as_well(service, data):
     assert service.ask().status == 200
 
 
-def test_slow_clients_there_hold_nobody_up(service):
+@pytest.mark.parametrize("part", [b"", b"GET /metr", b"GET /metrics HTTP/1.1\r\nAuthorization: "])
+def test_slow_clients_there_hold_nobody_up(service, part):
+    """More of them than both worker processes take at once."""
+    before = {worker: threads(worker) for worker in service.workers}
     with ExitStack() as stack:
-        for _ in range(5):
+        for _ in range(3 * metrics_port.AT_ONCE):
             connection = stack.enter_context(socket.create_connection(("127.0.0.1", service.metrics_port), timeout=PATIENCE))
-            connection.sendall(b"GET /metr")
-        assert service.ask().status == 200
+            connection.sendall(part)
+        assert [service.ask().status for _ in range(5)] == [200] * 5
+        wait_until(lambda: all(threads(it) <= before[it] + metrics_port.AT_ONCE for it in before), "the oldest were hung up on")
+    wait_until(lambda: all(threads(it) <= before[it] for it in before), "all had ended")
+
+
+def threads(pid: int) -> int:
+    """How many threads a process has."""
+    return len(list(Path(f"/proc/{pid}/task").iterdir()))
+
+
+def test_who_sends_a_byte_now_and_then_has_no_longer_for_it(monkeypatch):
+    monkeypatch.setattr(metrics_port, "PATIENCE", 0.3)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        stop = threading.Event()
+
+        def drip() -> None:
+            while not stop.wait(0.02):
+                theirs.send(b"x")
+
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        try:
+            began = time.monotonic()
+            with pytest.raises(TimeoutError):
+                metrics_port.read_head(ours)
+            assert time.monotonic() - began < PATIENCE
+        finally:
+            stop.set()
+            dripping.join()
 
 
 @needs_promtool
@@ -197,6 +231,18 @@ def test_counters_never_go_back_and_there_are_not_more_files_each_time(make_data
         assert "Traceback" not in service.err
     with socket.create_server(("127.0.0.1", service.metrics_port)):
         pass
+
+
+def test_a_port_without_a_token_is_open_at_its_own_address_alone(make_database):
+    with Metered(make_database(), METRICS_TOKEN="", METRICS_HOST="::1", WEB_CONCURRENCY=1) as service:
+        with socket.create_connection(("::1", service.metrics_port), timeout=PATIENCE) as connection:
+            connection.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+            answer = b"".join(iter(lambda: connection.recv(65536), b""))
+        assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert total(read(answer.partition(b"\r\n\r\n")[2]), "flags_workers") == 1
+        with pytest.raises(ConnectionRefusedError):
+            service.ask()
+        assert service.get("/metrics", headers=BEARER).status == 404
 
 
 def test_it_is_seen_that_all_threads_wait_and_what_a_killed_worker_held_is_held_no_more(make_database):
