@@ -1,37 +1,11 @@
 """What the database roles of docs/deploy.md may not do."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import InsufficientPrivilege
 
 from sql import connect
-from tests.deployment import Deployment, deployment
-
-
-@pytest.fixture(scope="module")
-def deployed(server: str) -> Iterator[Deployment]:
-    """The database of the page."""
-    with deployment(server) as made:
-        yield made
-
-
-@pytest.fixture
-def service(deployed: Deployment) -> Iterator[psycopg.Connection[Any]]:
-    """A connection of the service's role."""
-    with connect(deployed.address("service")) as conn:
-        yield conn
-
-
-@pytest.fixture
-def admin(deployed: Deployment) -> Iterator[psycopg.Connection[Any]]:
-    """A superuser's connection to the same database."""
-    with connect(deployed.address()) as conn:
-        yield conn
-
 
 FORBIDDEN = {
     "make tables": "CREATE TABLE mine ()",
@@ -68,6 +42,12 @@ FORBIDDEN = {
     "forget the past": "DELETE FROM past_group_users",
     "forget who was seen": "DELETE FROM user_seen_days",
     "delete users": "DELETE FROM users",
+    "turn users into others": "UPDATE users SET id = id + 1",
+    "backdate users": "UPDATE users SET created_at = now()",
+    "backdate flags": "UPDATE flags SET created_at = now()",
+    "put other hashes into keys": "UPDATE api_keys SET digest = ''",
+    "put other secrets into signup tokens": "UPDATE signup_tokens SET secret = ''",
+    "give signup tokens other roles": "UPDATE signup_tokens SET root_role_id = 1",
     "delete flags": "DELETE FROM flags",
     "delete signup tokens": "DELETE FROM signup_tokens",
     "put other hashes into sessions": "UPDATE sessions SET digest = ''",

@@ -1,27 +1,18 @@
 """The database roles of docs/deploy.md: who serves and who prunes can do all that they do."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import psycopg
 import pytest
 
 from sql import bootstrap, connect
 from tests.command_line import CommandLine
 from tests.conftest import ADMIN_KEY, SETTINGS
-from tests.deployment import Deployment, deployment
+from tests.deployment import Deployment
 from tests.story import Story, documents, flags, people, places, rollout, vocabulary
 from tests.world import Caller
 
 CHAPTERS = (people, places, vocabulary, flags, rollout, documents)
 SEARCHES = {("POST", "/api/admin/events/search")}
-
-
-@pytest.fixture(scope="module")
-def deployed(server: str) -> Iterator[Deployment]:
-    """The database of the page."""
-    with deployment(server) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
@@ -31,20 +22,6 @@ def story(deployed: Deployment, make_app: Any) -> Story:
     for chapter in CHAPTERS:
         chapter.tell(story)
     return story
-
-
-@pytest.fixture
-def service(deployed: Deployment) -> Iterator[psycopg.Connection[Any]]:
-    """A connection of the service's role."""
-    with connect(deployed.address("service")) as conn:
-        yield conn
-
-
-@pytest.fixture
-def admin(deployed: Deployment) -> Iterator[psycopg.Connection[Any]]:
-    """A superuser's connection to the same database."""
-    with connect(deployed.address()) as conn:
-        yield conn
 
 
 # What the service can do
