@@ -168,6 +168,8 @@ def test_who_gets_no_connection_because_the_database_is_away_is_counted_too(make
     it = Scraped(make_app(f"postgresql://127.0.0.1:{free_port()}/x", METRICS_TOKEN=TOKEN))
     assert [it.stranger.get("/ready").status_code for _ in range(3)] == [503] * 3
     assert it.total("database_requests_refused_total") == 3
+    assert it.log_in("his password") == 503
+    assert it.total("logins_total", outcome="unavailable") == it.total("logins_total") == 1
     assert (it.total("database_connections_in_use"), it.total("database_requests_waiting")) == (0, 0)
 
 

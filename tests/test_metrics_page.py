@@ -17,9 +17,13 @@ ROW = re.compile(r"^\| `(\w+)` \| (counter|histogram|gauge) \| (.*?) ?\| (.*) \|
 
 @pytest.fixture(scope="module")
 def text(make_app, make_database) -> str:
-    """What /metrics says after one request."""
+    """What /metrics says after a change, a search of the log, a login and an error."""
     it = Scraped(make_app(make_database(), METRICS_TOKEN=TOKEN))
+    it.app.add_url_rule("/broken", view_func=lambda: 1 // 0)
     assert it.admin.post("/api/admin/projects/default/features", json={"name": "flag"}).status_code == 201
+    assert it.admin.get("/api/admin/search/events").status_code == 200
+    assert it.log_in("not his password") == 401
+    assert it.stranger.get("/broken").status_code == 500
     return it.text.decode()
 
 
@@ -56,6 +60,24 @@ def test_every_metric_that_a_query_names_is_there(text):
     served = {series for series, _ in read(text.encode())}
     assert len(named) >= 8
     assert named - served == set()
+
+
+def test_every_label_by_which_a_query_chooses_is_there_with_such_a_value(text):
+    has: dict[str, set[tuple[str, str]]] = {}
+    for series, labels in read(text.encode()):
+        has.setdefault(series, set()).update(labels)
+    chosen = [
+        (series, *choice)
+        for query in queries()
+        for series, braces in re.findall(r"\b((?:flags|process)_\w+)\{([^}]*)\}", query)
+        for choice in re.findall(r'(\w+)(=~|!~|!=|=)"([^"]*)"', braces)
+        # Prometheus adds this one.
+        if choice[0] != "job"
+    ]
+    assert len(chosen) >= 5
+    for series, label, how, words in chosen:
+        found = [value for name, value in has[series] if name == label]
+        assert any(re.fullmatch(words if "~" in how else re.escape(words), value) for value in found), (series, label, words)
 
 
 def test_the_page_tells_of_every_alert():
