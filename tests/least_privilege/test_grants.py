@@ -80,6 +80,14 @@ def test_each_right_is_one_that_a_statement_needs(deployed):
     assert {name for name, right in given if right == "SELECT"} == {*TABLES, *VIEWS, "events_id_seq"}
 
 
+def test_who_prunes_has_what_that_needs(deployed):
+    with connect(deployed.address()) as conn:
+        given = {(name, right) for name, role, right in rights(conn) if role == deployed.renamed("flags_prune")}
+    totals = {(table, right) for table, right in needed() if table in ("event_totals", "uncounted_ids")}
+    reads = {(table, "SELECT") for table in ("schema_version", "events", "event_totals", "uncounted_ids")}
+    assert given == totals | reads | {("events", "DELETE")}
+
+
 def test_every_table_is_read_by_a_statement_of_the_service():
     text = "\n".join([*statements(), SCHEMA])
     # Whoever starts looks at the version, in migrate.py.
