@@ -88,9 +88,8 @@ def remove_abandoned(folder: Path) -> None:
 
 
 def count_in(slot: int | None) -> None:
-    """Have this worker count in its slot; None: for itself alone, because there was no space for one."""
+    """Have this worker count in its slot; None: for itself alone, because there was no space for one. It tells what the others count."""
     if slot is None:
-        os.environ.pop(FOLDER, None)
         values.ValueClass = values.MutexValue
         print("There is no space for what this worker process counts: its part is missing in the metrics.", file=sys.stderr, flush=True)
     else:

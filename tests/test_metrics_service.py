@@ -1,6 +1,7 @@
 """Metrics of the real service: two worker processes counted together, over both doors, whatever becomes of a process."""
 
 import os
+import resource
 import signal
 import socket
 import threading
@@ -231,6 +232,18 @@ def test_counters_never_go_back_and_there_are_not_more_files_each_time(make_data
         assert "Traceback" not in service.err
     with socket.create_server(("127.0.0.1", service.metrics_port)):
         pass
+
+
+def test_who_has_no_space_to_count_serves_all_the_same_and_tells_what_the_others_count(make_database):
+    with Metered(make_database(), WEB_CONCURRENCY=1) as service:
+        service.send(3)
+        # A new worker takes a slot of its own while the old one has its.
+        resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, (99_999, resource.RLIM_INFINITY))
+        reload(service)
+        service.send(1)
+        wait_until(lambda: "its part is missing in the metrics" in service.err, "it said so")
+        assert service.counted() == total(read(service.get("/metrics", headers=BEARER).body), REQUESTS, route="none", status="404") == 3
+        assert total(service.scraped(), "flags_workers") == 0
 
 
 def test_a_port_without_a_token_is_open_at_its_own_address_alone(make_database):
