@@ -300,13 +300,30 @@ def test_a_start_clears_up_what_a_killed_service_has_left_and_nothing_else(make_
             assert total(living.scraped(), "flags_workers") == 2
 
 
+def test_orphans_that_still_work_let_go_of_the_port(make_database):
+    url = make_database()
+    with Metered(url, WEB_CONCURRENCY=1) as killed, connect(url) as conn, conn.transaction():
+        conn.execute("LOCK TABLE schema_version")
+        waiting = threading.Thread(target=give_up, args=(killed,))
+        waiting.start()
+        wait_until(lambda: total(killed.scraped(), "flags_database_connections_in_use") == 1, "a request waited")
+        (orphan,) = killed.workers
+        assert killed.stop(signal.SIGKILL) == -signal.SIGKILL
+        with Metered(make_database(), METRICS_PORT=killed.metrics_port, WEB_CONCURRENCY=1):
+            assert killed.ask().status == 200
+            assert is_alive(orphan)
+    waiting.join()
+    wait_until(lambda: not is_alive(orphan), "it had answered")
+
+
 WITHOUT_SPACE = "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (99_999, 99_999)); "
 WITHOUT_SPACE += f"os.execv(sys.executable, [sys.executable, *{GUNICORN!r}])"
 
 
 def test_a_start_that_cannot_count_or_tell_is_refused_with_a_sentence(tmp_path):
     port = free_port()
-    with socket.create_server(("127.0.0.1", port)):
+    # As another service of ours would have it.
+    with socket.create_server(("127.0.0.1", port), reuse_port=True):
         refusals = [
             (GUNICORN, {"METRICS_PORT": port}, f"Port {port} of 127.0.0.1 cannot be served: Address already in use."),
             (GUNICORN, {"METRICS_PORT": port, "METRICS_HOST": "192.0.2.1"}, f"Port {port} of 192.0.2.1 cannot be served: Cannot assign "),
