@@ -37,9 +37,8 @@ RECORD: LiteralString = (
 """
 )
 
-# Not by the index on the secret: that compares byte by byte, and a database that logs its statements would log guesses and secrets alike.
-# Tokens are few.
-HAS_DIGEST: LiteralString = "sha256(convert_to(signup_tokens.secret, 'UTF8')) = %(digest)s"
+# Not by the secret: that would be compared byte by byte, and a database that logs its statements would log guesses and secrets alike.
+HAS_DIGEST: LiteralString = r"sha256(decode(replace(signup_tokens.secret, '\', '\\'), 'escape')) = %(digest)s"
 
 GET: LiteralString = "SELECT (" + RECORD + ")::text FROM signup_tokens WHERE " + HAS_DIGEST
 

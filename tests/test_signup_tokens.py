@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from psycopg.errors import UniqueViolation
 
 from sql import rows, signup_tokens, value
 from tests.event_log import events
@@ -162,3 +163,22 @@ def test_no_secret_reaches_the_log_or_an_event(alice, stranger, conn, capfd):
     assert log.count("\n") == 3
     assert secret not in log
     assert secret not in value(conn, "SELECT string_agg(to_jsonb(events)::text, '') FROM events")
+
+
+@pytest.mark.parametrize("secret", ["a secret", "\\x00", "back\\\\slash\\", "\\134", "Zürich ☃"])
+def test_whatever_it_is_made_of_the_secret_is_found_and_there_once(conn, secret):
+    make_token(conn, secret=secret)
+    assert signup_tokens.find(conn, secret)
+    with pytest.raises(UniqueViolation), conn.transaction():
+        make_token(conn, secret=secret)
+
+
+def test_a_token_is_found_among_many_without_hashing_each(conn):
+    make_token(conn)
+    numbers = "SELECT 'secret ' || number, 'one', now() FROM generate_series(1, 1000) AS number"
+    conn.execute(f"INSERT INTO signup_tokens (secret, name, expires_at) {numbers}")
+    for statement in (signup_tokens.FIND, signup_tokens.HOLD, signup_tokens.LOCK, signup_tokens.GET):
+        params = {"digest": b"unknown", "base_url": "http://localhost"}
+        plan = "\n".join(row["QUERY PLAN"] for row in rows(conn, "EXPLAIN " + statement, params))
+        assert "signup_tokens_secret_idx" in plan
+        assert "Seq Scan on signup_tokens" not in plan
