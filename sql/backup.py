@@ -197,9 +197,16 @@ DROP_ALL = """
     END $drop$;
 """
 
-# Ids that were missing then are missing for good: what had them has not committed, or would be here. The numbers of transactions by which
-# that would be seen are those of another server.
-FORGET_MISSING_IDS = "DELETE FROM {schema}.uncounted_ids WHERE last_id < 9223372036854775807;\n"
+# An id that had been missing has got its event meanwhile, which is yet to be counted; or it is missing for good: what had it has not
+# committed. When that would be seen depends on numbers of transactions, which are those of another server: it is to be seen at once.
+AGE_MISSING_IDS = """
+    DELETE FROM {schema}.uncounted_ids AS missing
+     WHERE last_id < 9223372036854775807
+       AND NOT EXISTS (SELECT FROM {schema}.events WHERE id BETWEEN first_id AND last_id);
+    UPDATE {schema}.uncounted_ids
+       SET noted_at = '-infinity', noted_before = '0'
+     WHERE last_id < 9223372036854775807;
+"""
 
 # Servers before PostgreSQL 17 do not know it.
 NEW_SETTING = b"SET transaction_timeout = 0;\n"
@@ -214,7 +221,7 @@ def restore(conn: Connection, url: str, archive: Archive, *, replace: bool, prog
         words = {"patience": SQL(str(PATIENCE)), "schema": Identifier(archive.schema)}  # pyright: ignore
         before = SQL(DROP_ALL).format(**words).as_string(conn) if replace else ""
         has_ids = f"TABLE DATA {archive.schema} uncounted_ids " in archive.entries
-        after = SQL(FORGET_MISSING_IDS).format(**words).as_string(conn) if has_ids else ""
+        after = SQL(AGE_MISSING_IDS).format(**words).as_string(conn) if has_ids else ""
         pour(archive, url, f"BEGIN;\n{before}", f"{after}COMMIT;\n", progress)
     finally:
         value(conn, migrate.UNLOCK_FOR_SESSION)

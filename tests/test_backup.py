@@ -92,7 +92,7 @@ def test_a_restored_instance_answers_the_nine_operations_as_before(make_database
             assert (done.returncode, done.stdout) == (0, ""), done.stderr
         assert file.stat().st_mode & 0o777 == 0o600
         assert f"Restored {file}: {value(before, 'SELECT count(*) FROM events')} events" in done.stderr
-        # Its other ids are counted; the missing one, which nobody can have any more, is forgotten.
+        # Its other ids are counted; the missing one, which nobody can have any more, is not looked for.
         held, restored = contents(before), contents(after)
         assert len(held.pop("uncounted_ids")) == 2
         assert len(restored.pop("uncounted_ids")) == 1
@@ -110,6 +110,32 @@ def test_a_restored_instance_answers_the_nine_operations_as_before(make_database
         count(after)
         assert_right(after)
         assert value(after, "SELECT count(*) FROM uncounted_ids") == 1
+
+
+def test_an_event_that_came_late_is_in_the_totals_of_what_is_restored(
+    make_database: Maker, empty: CommandLine, make_app: Maker, tmp_path
+) -> None:
+    url = make_database()
+    with connect(url) as conn, connect(url) as other:
+        with other.transaction():
+            # Its id is missing in what is counted; the next one is, and another, for good.
+            [late] = add(other)
+            for _ in range(2):
+                with conn.transaction(force_rollback=True):
+                    add(conn)
+                add(conn, 5)
+            count(conn)
+        # As if the server had seen that many transactions: another one comes there in years.
+        conn.execute("UPDATE uncounted_ids SET noted_before = %s::xid8, noted_at = now()", [FAR])  # pyright: ignore
+        CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
+    empty.does("restore", str(tmp_path / "x"))
+    found = empty.rows("SELECT first_id, last_id FROM uncounted_ids ORDER BY first_id")
+    assert [(row["first_id"], row["last_id"]) for row in found[:-1]] == [(late, late + 1)]
+    assert_right(empty.conn)
+    add(empty.conn)
+    assert count(empty.conn) == 2
+    assert_right(empty.conn)
+    assert len(empty.rows("SELECT FROM uncounted_ids")) == 1
 
 
 @pytest.mark.slow
