@@ -20,11 +20,11 @@ demo: .venv/installed ## Fill the instance with a believable company
 
 .PHONY: backup
 backup: .venv/installed ## Write all that the instance holds to a file; FILE=... names it
-	@exec $(bin)/flask --app app backup $(if $(FILE),'$(FILE)')
+	@exec $(bin)/flask --app app backup $(if $(FILE),-- "$$FILE")
 
 .PHONY: restore
 restore: .venv/installed ## Put FILE=... into an empty instance; REPLACE=yes throws away what one holds
-	@exec $(bin)/flask --app app restore $(if $(REPLACE),--replace) '$(FILE)'
+	@exec $(bin)/flask --app app restore $(if $(REPLACE),--replace) $(if $(FILE),-- "$$FILE",$(error Which file? make restore FILE=...))
 
 .PHONY: test
 test: .venv/installed-dev ## Run the tests on a private PostgreSQL, or on TEST_DATABASE_URL

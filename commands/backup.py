@@ -28,7 +28,8 @@ def backup(file: Path | None) -> None:
     Without a FILE, its name is made of the present moment; - is stdout. It holds secrets: only its owner may read it, and whoever can read
     it can restore it. What others write while it is made is in it whole or not at all.
     """
-    path = file or Path(f"flags-{datetime.now(UTC):%Y-%m-%dT%H%M%SZ}.dump")
+    # An empty name is what a script's empty variable gives.
+    path = file if file and file.name else Path(f"flags-{datetime.now(UTC):%Y-%m-%dT%H%M%SZ}.dump")
     began = time.monotonic()
     shown = Shown(f"Writing {path}")
     with found_database() as url, direct(url) as conn, new_file(path) as part:
@@ -90,7 +91,10 @@ def new_file(path: Path) -> Iterator[Path | None]:
             raise FileExistsError
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError as error:
-        reason = f"{part if part.exists() else path} is there already" if isinstance(error, FileExistsError) else error.strerror
+        reason = error.strerror
+        if isinstance(error, FileExistsError):
+            advice = ". A backup is writing it, or was cut off: then delete it"
+            reason = f"{path} is there already" if path.exists() else f"{part} is there already{advice}"
         raise click.ClickException(f"The file {path} cannot be made: {reason}.") from None
     try:
         yield part

@@ -19,7 +19,7 @@ from psycopg.pq import Conninfo
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier
 
-from sql import Connection, embedded, migrate, one, value
+from sql import Connection, embedded, migrate, one, server, value
 from sql.migrate import DatabaseProblem
 
 # How long a backup waits for who changes tables, and a restore for who uses them, in seconds.
@@ -129,6 +129,7 @@ def dump(conn: Connection, url: str, path: Path | None, progress: Callable[[], N
 
 def read(path: Path) -> Archive:
     """What a backup holds. DatabaseProblem: it is none, or newer than this service."""
+    path = path.absolute()  # whose name, as it was given, could be taken for an option
     listed, programs = None, embedded.BINARIES
     for programs in folders():
         listed = subprocess.run([programs / "pg_restore", "--list", path], capture_output=True, text=True, errors="replace")
@@ -137,7 +138,7 @@ def read(path: Path) -> Archive:
     assert listed is not None
     table = re.search(r"^\d+; \d+ \d+ TABLE DATA (.+) schema_version ", listed.stdout, re.MULTILINE)
     if listed.returncode != 0 or table is None:
-        reason = re.search(r"error: (.*)", listed.stderr)
+        reason = re.search(r"error: (.*?)\.?$", listed.stderr, re.MULTILINE)
         raise DatabaseProblem(f"The file {path} is no backup of ours: {reason[1] if reason else 'it holds something else'}.")
     told = subprocess.run(
         [programs / "pg_restore", "--data-only", "--table=schema_version", "--file=-", path],
@@ -145,12 +146,20 @@ def read(path: Path) -> Archive:
         text=True,
         errors="replace",
     )
-    version = re.search(r"^COPY .*\n(\d+)\t", told.stdout, re.MULTILINE)
-    if version is None:
+    if told.returncode != 0:
         raise DatabaseProblem(f"The file {path} is damaged: it does not tell the version of its schema.")
+    # Tools that migrate have tables of that name too.
+    version = re.search(r"^COPY .* \(version, single_row\) FROM stdin;\n(\d+)\tt$", told.stdout, re.MULTILINE)
+    if version is None:
+        raise DatabaseProblem(f"The file {path} is no backup of ours: it holds something else.")
     if int(version[1]) > migrate.VERSION:
         newer = f"schema version {version[1]}, which is newer than version {migrate.VERSION} of this service"
         raise DatabaseProblem(f"The backup has {newer}. Use a newer service.")
+    held = re.findall(rf"^\d+; \d+ \d+ TABLE DATA {re.escape(table[1])} (\S+) ", listed.stdout, re.MULTILINE)
+    needed = server.parts()["table"] if int(version[1]) == migrate.VERSION else ["users", "events"]
+    lacking = [name for name in needed if name not in held]
+    if lacking:
+        raise DatabaseProblem(f"The file {path} is no backup of all that an instance holds: it lacks what the table {lacking[0]} held.")
     entries = [line for line in listed.stdout.splitlines() if not line.startswith(";") and is_restored(line)]
     return Archive(path, programs, table[1], int(version[1]), "\n".join(entries))
 

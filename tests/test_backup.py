@@ -84,14 +84,14 @@ def test_a_restored_instance_answers_the_nine_operations_as_before(make_database
         cookie = session.get_cookie("session")
         assert cookie
         # What a newcomer would type. Nothing is installed: that is another test's.
-        make = ["make", "--no-print-directory", "-o", ".venv/installed", f"bin={Path(sys.executable).parent}"]
-        file = tmp_path / "of the service.dump"
+        make = ["make", f"--file={ROOT}/Makefile", "-o", ".venv/installed", f"bin={Path(sys.executable).parent}"]
+        file = tmp_path / '-it\'s "all" of; `the` service.dump'
         for target, url in (("backup", one), ("restore", other)):
-            environ = os.environ | {"DATABASE_URL": url}
-            done = subprocess.run([*make, target, f"FILE={file}"], cwd=ROOT, env=environ, capture_output=True, text=True)
+            environ = os.environ | {"DATABASE_URL": url, "PYTHONPATH": str(ROOT)}
+            done = subprocess.run([*make, target, f"FILE={file.name}"], cwd=tmp_path, env=environ, capture_output=True, text=True)
             assert (done.returncode, done.stdout) == (0, ""), done.stderr
         assert file.stat().st_mode & 0o777 == 0o600
-        assert f"Restored {file}: {value(before, 'SELECT count(*) FROM events')} events" in done.stderr
+        assert f"Restored {file.name}: {value(before, 'SELECT count(*) FROM events')} events" in done.stderr
         # Its other ids are counted; the missing one, which nobody can have any more, is not looked for.
         held, restored = contents(before), contents(after)
         assert len(held.pop("uncounted_ids")) == 2
@@ -179,10 +179,11 @@ def test_a_backup_that_is_ended_leaves_nothing_and_told_nobody_the_password(make
         assert not is_alive(int(dumping))
 
 
-def test_a_backup_without_a_name_is_called_by_the_moment(line: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", [[], [""]])
+def test_a_backup_without_a_name_is_called_by_the_moment(line: CommandLine, tmp_path: Path, monkeypatch, name: list[str]) -> None:
     monkeypatch.chdir(tmp_path)
     before = os.umask(0)
-    said = line.run("backup")
+    said = line.run("backup", *name)
     os.umask(before)
     [path] = tmp_path.iterdir()
     assert re.fullmatch(r"flags-\d{4}-\d\d-\d\dT\d{6}Z\.dump", path.name)
@@ -207,7 +208,8 @@ def test_a_file_that_is_there_is_left_alone(line: CommandLine, tmp_path: Path) -
     assert line.refuses("backup", str(path)) == f"The file {path} cannot be made: {path} is there already."
     assert path.read_text() == "dear to somebody"
     (tmp_path / "y.dump.part").touch()
-    assert line.refuses("backup", str(tmp_path / "y.dump")).endswith("y.dump.part is there already.")
+    said = line.refuses("backup", str(tmp_path / "y.dump"))
+    assert said.endswith("y.dump.part is there already. A backup is writing it, or was cut off: then delete it.")
     assert "No such file or directory" in line.refuses("backup", str(tmp_path / "nowhere" / "z.dump"))
 
 
@@ -310,11 +312,31 @@ def test_what_is_no_backup_is_told_so(empty: CommandLine, tmp_path: Path) -> Non
     assert only_line(empty.run("restore", str(other)).stderr) == f"The file {other} is no backup of ours: it holds something else."
 
 
-def make_dump(line: CommandLine, statement: str, path: Path) -> Path:
-    """What pg_dump writes of a database of somebody else."""
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--table=schema_version"], "is no backup of all that an instance holds: it lacks what the table "),
+        (["--exclude-table-data=events"], "is no backup of all that an instance holds: it lacks what the table events held."),
+        (["--schema-only"], "is no backup of ours: it holds something else."),
+        (["--format=plain"], "is no backup of ours: input file appears to be a text format dump."),
+    ],
+)
+def test_a_part_of_an_instance_replaces_nothing(line: CommandLine, tmp_path: Path, arguments: list[str], said: str) -> None:
+    part = make_dump(line, "SELECT", tmp_path / "x", *arguments)
+    assert said in line.refuses("restore", "--replace", str(part))
+
+
+def test_the_dump_of_another_tool_with_such_a_table_replaces_nothing(line: CommandLine, empty: CommandLine, tmp_path: Path) -> None:
+    other = make_dump(empty, "CREATE TABLE schema_version AS SELECT 1 AS version, 'init' AS description", tmp_path / "x")
+    assert line.refuses("restore", "--replace", str(other)).endswith("is no backup of ours: it holds something else.")
+
+
+def make_dump(line: CommandLine, statement: str, path: Path, *options: str) -> Path:
+    """What pg_dump writes of a database after this statement."""
     line.conn.execute(statement)  # pyright: ignore
     environ, arguments = backup.settings_of(line.app.config["DATABASE_URL"])
-    subprocess.run([embedded.BINARIES / "pg_dump", "--format=custom", f"--file={path}", *arguments], env=environ, check=True)
+    command = [embedded.BINARIES / "pg_dump", "--format=custom", f"--file={path}", *arguments, *options]
+    subprocess.run(command, env=environ, check=True)
     return path
 
 
