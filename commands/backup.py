@@ -15,7 +15,7 @@ from flask import current_app
 
 from commands.database import Command, found_database
 from commands.migrate import bring_schema_up
-from sql import Connection, connect, migrate
+from sql import Connection, migrate
 from sql import backup as archives
 from sql.migrate import DatabaseProblem
 
@@ -50,16 +50,17 @@ def restore(file: Path, *, replace: bool) -> None:
     said; stop its services before. What was revoked after the backup works again: keys, sessions, passwords.
     """
     began = time.monotonic()
-    with found_database() as url, direct(url) as conn, whole_file(file) as path:
+    with whole_file(file) as path:
         archive = archives.read(path)
-        shown = Shown(f"Restoring {file}")
-        archives.restore(conn, url, archive, replace=replace, progress=shown.add)
-        shown.end()
-        tell(f"Restored in {time.monotonic() - began:.1f} s; now the indexes of words, and what the planner has to know.")
-        is_indexed = bring_schema_up(url)[1]
-        conn.execute("SET statement_timeout = 0")
-        conn.execute("ANALYZE")
-        found = archives.summary(conn)
+        with found_database(may_be_made=True) as url, direct(url) as conn:
+            shown = Shown(f"Restoring {file}")
+            archives.restore(conn, url, archive, replace=replace, progress=shown.add)
+            shown.end()
+            tell(f"Restored in {time.monotonic() - began:.1f} s; now the indexes of words, and what the planner has to know.")
+            is_indexed = bring_schema_up(url)[1]
+            conn.execute("SET statement_timeout = 0")
+            conn.execute("ANALYZE")
+            found = archives.summary(conn)
     version = f"schema version {archive.version}"
     version += "" if archive.version == migrate.VERSION else f", brought to {migrate.VERSION}"
     tell(f"Restored {file}: {found['events']} events and {found['users']} users, {version}, in {time.monotonic() - began:.1f} s.")
@@ -72,8 +73,7 @@ def direct(url: str) -> Iterator[Connection]:
     """A connection to the server itself. DatabaseProblem: there is a pooler, or no server."""
     if current_app.config["DATABASE_POOLER"] != "none":
         raise DatabaseProblem("PostgreSQL's own programs need the server itself: set DATABASE_URL to it, and DATABASE_POOLER=none.")
-    migrate.open_database(url, "none").close()
-    with connect(url) as conn:
+    with migrate.open_database(url, "none") as conn:
         yield conn
 
 

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -15,7 +16,7 @@ from werkzeug.exceptions import HTTPException
 
 from commands import start
 from commands.output import cell
-from sql import database, migrate
+from sql import database, embedded, migrate
 from validators import settings
 from validators.settings import SettingError
 
@@ -45,13 +46,20 @@ class DatabaseCommand(Command):
 
 
 @contextmanager
-def found_database() -> Iterator[str]:
-    """The address of the database: that of the settings, else of the private one, which is joined, or started and stopped afterwards."""
+def found_database(*, may_be_made: bool = False) -> Iterator[str]:
+    """The address of the database: that of the settings, else of the private one, which is joined, or started and stopped afterwards.
+
+    DatabaseProblem: there is none yet. A command that lacks the settings of the service is told so, not answered by a new database.
+    """
+    config = current_app.config
+    if not (config["DATABASE_URL"] or may_be_made or embedded.Server(Path(config["DATA_DIR"])).cluster.exists()):
+        advice = "Give this command the settings of the service, DATABASE_URL or DATA_DIR; flask --app app migrate makes a new one."
+        raise migrate.DatabaseProblem(f"There is no database under {config['DATA_DIR']}. {advice}")
     # Who ends the command ends the private server too.
     before = signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     try:
         # A copy: the address is that of a server which is gone when the command ends.
-        yield current_app.config["DATABASE_URL"] or start.find_database(sift(os.environ)[0])
+        yield config["DATABASE_URL"] or start.find_database(sift(os.environ)[0])
     finally:
         start.let_go()
         signal.signal(signal.SIGTERM, before)

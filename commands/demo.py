@@ -42,7 +42,7 @@ def demo(seed: int, today: date, scale: float) -> None:
     Two years of Brightcart, an online shop: people, projects, flags, events and usage. All or nothing; where it is there already, nothing
     happens. Nobody of them has a password.
     """
-    with found_database() as url:
+    with found_database(may_be_made=True) as url:
         if made := bootstrap.bring_up(url, current_app.config):
             click.echo(bootstrap.announcement(made, current_app.config["BASE_URL"]), err=True)
         made = make(url, seed, today, scale)

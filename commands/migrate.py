@@ -16,7 +16,7 @@ def migrate() -> None:
 
     Does nothing to one that is there already. An empty one is set up as at a first start, with an administrator and an API key.
     """
-    with found_database() as url:
+    with found_database(may_be_made=True) as url:
         found, is_indexed = bring_schema_up(url)
         made = bootstrap.bring_up(url, current_app.config)
     before = f"{found} (empty)" if found == 0 else f"{found}"

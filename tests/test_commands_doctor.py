@@ -314,3 +314,14 @@ def test_the_real_program_tells_of_settings_that_make_no_sense(line: CommandLine
         ("FAIL", "The setting BASE_URL"),
     ]
     assert [subject for _, subject, _ in found][2:] == SUBJECTS[1:]
+
+
+def test_who_lacks_the_settings_of_the_service_is_told_so_and_given_no_new_database(make_app: Maker, tmp_path: Path) -> None:
+    damaged = tmp_path / "x.dump"
+    damaged.touch()
+    runner = make_app(None, DATA_DIR=tmp_path / "data").test_cli_runner()
+    for command in (["doctor"], ["backup", str(tmp_path / "y.dump")], ["user", "list"], ["restore", str(damaged)]):
+        result = runner.invoke(args=command, catch_exceptions=False)
+        assert result.exit_code == 1
+        assert (f"There is no database under {tmp_path}/data. Give this command the settings" in result.output) is (command[0] != "restore")
+        assert list(tmp_path.iterdir()) == [damaged]
