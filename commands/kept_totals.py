@@ -13,6 +13,8 @@ Finding = tuple[str, str, str]
 # So many are looked at unless all are asked for, and so long at most, in seconds.
 SAMPLE = 10
 SAMPLE_SECONDS = 5.0
+# So long for who locks the tables, in seconds: a timer runs this, and should hear of it.
+PATIENCE = 30
 TOTALS, WEEKS = "kept totals", "kept weeks"
 
 
@@ -21,11 +23,11 @@ def look_at_kept(conn: Connection, *, thorough: bool, repair: bool) -> Iterator[
     for subject, look, mend in ((TOTALS, look_at_totals, mend_totals), (WEEKS, look_at_weeks, mend_weeks)):
         began = time.monotonic()
         with conn.transaction():
-            migrate.take_all_the_time(conn)
+            take_the_time(conn)
             wrong, sentence = look(conn, thorough=thorough or repair)
         if wrong and repair:
             with conn.transaction():
-                migrate.take_all_the_time(conn)
+                take_the_time(conn)
                 sentence = f"{sentence} So all was counted anew: {mend(conn)} Now they are right"
         seconds = f"({time.monotonic() - began:.1f} s)"
         if not wrong:
@@ -35,6 +37,12 @@ def look_at_kept(conn: Connection, *, thorough: bool, repair: bool) -> Iterator[
             yield "ok", subject, f"{sentence} {seconds}."
         else:
             yield "FAIL", subject, f"{sentence} {seconds} Run flask --app app doctor --repair to count anew."
+
+
+def take_the_time(conn: Connection) -> None:
+    """Let the caller's transaction count for as long as it takes, but not wait for others for ever."""
+    migrate.take_all_the_time(conn)
+    conn.execute("SELECT set_config('lock_timeout', %s, true)", [f"{PATIENCE}s"])
 
 
 def look_at_totals(conn: Connection, *, thorough: bool) -> tuple[bool, str]:

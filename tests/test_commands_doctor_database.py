@@ -195,6 +195,20 @@ def test_events_that_come_while_it_looks_are_no_failure(log: CommandLine) -> Non
         assert about(log, "kept totals")[1] == "ok"
 
 
+@pytest.mark.parametrize("option", [[], ["--repair"]])
+def test_it_does_not_wait_for_ever_for_who_locks_the_totals(log: CommandLine, monkeypatch: pytest.MonkeyPatch, option: list[str]) -> None:
+    monkeypatch.setattr("commands.kept_totals.PATIENCE", 1)
+    with connect(log.app.config["DATABASE_URL"]) as other, other.transaction():
+        if option:
+            log.conn.execute("DELETE FROM event_totals")
+            other.execute("SELECT lock_event_totals()")
+        else:
+            other.execute("LOCK TABLE event_totals IN ACCESS EXCLUSIVE MODE")
+        result = log.run("doctor", *option)
+    assert result.exit_code == 1
+    assert parsed(result.stdout)[-1] == ("FAIL", "database", "It refuses to be looked at: canceling statement due to lock timeout.")
+
+
 def test_kept_weeks_are_looked_at_and_repaired(line: CommandLine) -> None:
     line.conn.execute("""
         INSERT INTO usage_metrics (project_id, flag_name, environment, app_name, hour, yes)
