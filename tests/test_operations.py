@@ -4,11 +4,14 @@ import os
 import re
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
 
-from tests.service import ROOT, Service
+from tests.service import PATIENCE, ROOT, Service
 from tests.test_pages import README, fits
 from validators.settings import SETTINGS
 
@@ -42,6 +45,49 @@ def test_every_command_says_what_the_page_shows(tmp_path: Path) -> None:
             said = done.stdout.replace(f"{tmp_path}/", "/srv/flags/")
             assert done.returncode == 0, f"{commands}\n{said}"
             assert fits(shown, said), f"{commands}\n{said}"
+
+
+def test_the_line_for_cron_works_with_what_cron_gives_it(make_database: Callable[[], str], tmp_path: Path) -> None:
+    [line] = re.findall(r"^15 3 \* \* \*  (.*)$", TEXT, re.MULTILINE)
+    (tmp_path / "flags.env").write_text(f"DATABASE_URL='{make_database()}'\n")
+    backups = tmp_path / "backups"
+    backups.mkdir()
+    kept, old = backups / "flags-2026-01-02.dump", backups / "flags-2026-01-01.dump.part"
+    for path, days in ((kept, 30), (old, 32)):
+        path.touch()
+        os.utime(path, (time.time() - days * 86400,) * 2)
+    # Cron itself takes an escaped percent sign for one, and any other for the end of the line.
+    assert "%" not in line.replace("\\%", "")
+    done = at_hand(line.replace("\\%", "%"), tmp_path, shell="/bin/sh")
+    assert done.returncode == 0, done.stderr
+    made = backups / f"flags-{date.today()}.dump"
+    assert sorted(backups.iterdir()) == [kept, made]
+    assert made.stat().st_mode & 0o777 == 0o600
+    # What was there before stays, also when no backup is made.
+    os.utime(kept, (0, 0))
+    assert at_hand(line.replace("\\%", "%"), tmp_path, shell="/bin/sh").returncode == 1
+    assert sorted(backups.iterdir()) == [kept, made]
+
+
+def test_a_pipe_leaves_no_file_of_a_backup_that_failed(make_database: Callable[[], str], tmp_path: Path) -> None:
+    [script] = [block for block in re.findall(r"```bash\n(.*?)```", TEXT, re.DOTALL) if "age -r" in block]
+    backups = tmp_path / "backups"
+    backups.mkdir()
+    (tmp_path / "age").write_text("#!/bin/sh\nexec cat\n")
+    (tmp_path / "age").chmod(0o755)
+    url = make_database()
+    for address, found in ((f"{url}-gone", ["flags.age.part"]), (url, ["flags.age"])):
+        done = at_hand(script, tmp_path, shell="/bin/bash", DATABASE_URL=address)
+        assert (done.returncode == 0) is (address == url)
+        assert [path.name for path in backups.iterdir()] == found
+
+
+def at_hand(script: str, folder: Path, shell: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run what the page shows with the page's folders in this one, and with no more than cron gives."""
+    script = script.replace("cd /srv/flags ", f"cd {ROOT} ").replace(".venv/bin/", f"{Path(sys.executable).parent}/")
+    script = script.replace("/srv/backups", f"{folder}/backups").replace("/etc/flags.env", f"{folder}/flags.env")
+    given = {"HOME": "/", "LOGNAME": "root", "SHELL": shell, "PATH": f"/usr/bin:/bin:{folder}"}
+    return subprocess.run([shell, "-c", script], cwd=ROOT, env=given | environ, capture_output=True, text=True, timeout=PATIENCE)
 
 
 def test_the_page_tells_of_all_that_an_operator_does() -> None:
