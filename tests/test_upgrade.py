@@ -15,7 +15,7 @@ from sql import Connection, connect, kept_totals, migrate, rows, value
 from tests import nine
 from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.service import run
-from tests.test_backup import contents
+from tests.test_backup import contents, fill_the_rest
 from tests.test_event_totals import add, assert_right, count
 from tests.test_migrate import FIRST_SCHEMA, schema_of
 
@@ -79,6 +79,7 @@ def test_an_instance_of_an_older_version_answers_as_one_of_this(make_database: C
     one, other = make_database(), make_database(empty=True)
     assert run("-m", "flask", "--app", "app", "demo", "--scale", "0.1", DATABASE_URL=one).returncode == 0
     with connect(one) as new, connect(other) as old:
+        fill_the_rest(make_app(one), new)
         old.execute(schema.encode())
         fill(old, new)
         assert value(old, "SELECT count(*) FROM events") > 4000
@@ -98,6 +99,7 @@ def test_an_instance_of_an_older_version_answers_as_one_of_this(make_database: C
         assert_right(old)
         assert value(old, "SELECT sum(total) FROM event_totals WHERE key = event_key(NULL, NULL, NULL, NULL)") > 4000
         held, brought = contents(new), contents(old)
+        assert all(held.values()), [name for name, them in held.items() if not them]
         for found in (held, brought):
             del found["event_totals"], found["uncounted_ids"]
         assert brought == held
