@@ -171,7 +171,10 @@ def test_the_private_instance_is_backed_up_whether_or_not_it_runs(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_backup_that_is_ended_leaves_nothing_and_told_nobody_the_password(make_database: Maker, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_backup_that_is_ended_leaves_nothing_that_looks_whole_and_told_nobody_the_password(
+    make_database: Maker, tmp_path: Path, number
+) -> None:
     url = make_database()
     waits = "SELECT pid FROM pg_locks WHERE NOT granted AND relation = 'events'::regclass"
     with connect(url) as conn, connect(url) as other, other.transaction():
@@ -188,10 +191,27 @@ def test_a_backup_that_is_ended_leaves_nothing_and_told_nobody_the_password(make
             assert "secret" not in line
             assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o600]
         finally:
-            process.terminate()
-        assert process.wait(PATIENCE) == 128 + signal.SIGTERM
+            process.send_signal(number)
+        if number == signal.SIGTERM:
+            assert process.wait(PATIENCE) == 128 + signal.SIGTERM
+            assert list(tmp_path.iterdir()) == []
+            assert not is_alive(int(dumping))
+        assert process.wait(PATIENCE) != 0
+    # Nobody could end what was begun.
+    wait_until(lambda: not is_alive(int(dumping)), "pg_dump ended by itself")
+    assert [path.name for path in tmp_path.iterdir()] == (["x.part"] if number == signal.SIGKILL else [])
+
+
+def test_a_backup_that_finds_no_room_leaves_no_file(line: CommandLine, tmp_path: Path) -> None:
+    environ = environment(DATABASE_URL=line.app.config["DATABASE_URL"])
+    program = str(Path(sys.executable).with_name("flask"))
+    for script in ('ulimit -f 8; exec "$0" --app app backup "$1"', 'exec "$0" --app app backup - > /dev/full'):
+        command = ["bash", "-c", script, program, str(tmp_path / "x")]
+        done = subprocess.run(command, cwd=ROOT, env=environ, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1
+        assert only_line(done.stderr).startswith("The database cannot be backed up: ")
         assert list(tmp_path.iterdir()) == []
-        assert not is_alive(int(dumping))
+    assert "No space left on device" in done.stderr
 
 
 @pytest.mark.parametrize("name", [[], [""]])
