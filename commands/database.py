@@ -49,8 +49,9 @@ class DatabaseCommand(Command):
 def found_database(*, may_be_made: bool = False) -> Iterator[str]:
     """The address of the database: that of the settings, else of the private one, which is joined, or started and stopped afterwards.
 
-    DatabaseProblem: there is none yet. A command that lacks the settings of the service is told so, not answered by a new database.
+    DatabaseProblem: there is none yet, and it may not be made.
     """
+    # Our choice: a command that lacks the settings of the service is told so, not answered by a new database.
     config = current_app.config
     if not (config["DATABASE_URL"] or may_be_made or embedded.Server(Path(config["DATA_DIR"])).cluster.exists()):
         advice = "Give this command the settings of the service, DATABASE_URL or DATA_DIR; flask --app app migrate makes a new one."

@@ -190,6 +190,15 @@ def test_the_server_must_be_new_enough_and_hold_every_text(server: dict[str, Any
     assert doctor.look_at_server({"is_read_only": False, "is_standby": False} | server)[:2] == (grade, "database")
 
 
+@pytest.mark.parametrize(
+    ("size", "seconds", "grade"),
+    [(0, None, "ok"), (2**24, 10.0, "ok"), (2**24 + 1, 0.0, "warn"), (0, 10.1, "warn"), (None, None, "ok")],
+)
+def test_a_standby_is_behind_by_what_it_lacks_or_by_the_time_it_needs(size: int | None, seconds: float | None, grade: str) -> None:
+    [found] = doctor.look_at_replicas([{"name": "second", "is_connected": True, "bytes": size, "seconds": seconds}])
+    assert found[:2] == (grade, "standby")
+
+
 def test_an_empty_database_has_to_be_migrated(make_database: Maker, make_app: Maker) -> None:
     result = make_app(make_database(empty=True)).test_cli_runner().invoke(args=["doctor"])
     found = parsed(result.stdout)

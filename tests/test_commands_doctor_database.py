@@ -14,6 +14,7 @@ import pytest
 from sql import connect, embedded, kept_totals, migrate, rows, server, value
 from tests.command_line import CommandLine, flask
 from tests.service import wait_until
+from tests.silent_proxy import Proxy
 from tests.test_commands_doctor import about, parsed
 from tests.test_event_totals import NOW, add, assert_right, count
 
@@ -26,6 +27,35 @@ def line(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
     url = make_database()
     with connect(url) as conn:
         yield CommandLine(make_app(url, BCRYPT_ROUNDS=12), conn)
+
+
+# --- The way there --------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif("TEST_DATABASE_URL" in os.environ, reason="the way leads to the socket of a private server")
+@pytest.mark.parametrize(("name", "is_told"), [("db.example.org", True), ("localhost", False)])
+def test_a_database_that_is_asked_unencrypted_over_a_network_is_told_of(
+    line: CommandLine, make_app: Maker, name: str, is_told: bool
+) -> None:
+    with Proxy(line.app.config["DATABASE_URL"]) as proxy:
+        url = f"{proxy.url.replace('@127.0.0.1', f'@{name}')}?hostaddr=127.0.0.1"
+        result = make_app(url).test_cli_runner().invoke(args=["doctor"])
+    found = of(result.stdout, "database")
+    assert len(found) == 1 + is_told
+    assert (found[0][0] == "warn" and "unencrypted" in found[0][1]) is is_told
+
+
+def test_a_clock_that_is_ahead_is_told_of(line: CommandLine, make_app: Maker) -> None:
+    line.conn.execute("""
+        CREATE SCHEMA ahead;
+        CREATE FUNCTION ahead.clock_timestamp() RETURNS timestamptz LANGUAGE sql
+            RETURN pg_catalog.clock_timestamp() + interval '100 seconds'
+    """)
+    url = line.app.config["DATABASE_URL"]
+    ahead = make_app(f"{url}{'&' if '?' in url else '?'}options={quote('-csearch_path=ahead,pg_catalog')}")
+    [(grade, sentence)] = of(ahead.test_cli_runner().invoke(args=["doctor"]).stdout, "clock")
+    assert grade == "warn"
+    assert re.fullmatch(r"The clocks of this machine and of the database differ by (100|99)\.\d s\. .*", sentence)
 
 
 # --- Rights ---------------------------------------------------------------------------------------------------------------------------
