@@ -24,7 +24,7 @@ backup: .venv/installed ## Write all that the instance holds to a file; FILE=...
 
 .PHONY: restore
 restore: .venv/installed ## Put FILE=... into an empty instance; REPLACE=yes throws away what one holds
-	@exec $(bin)/flask --app app restore $(if $(REPLACE),--replace) $(if $(FILE),-- "$$FILE",$(error Which file? make restore FILE=...))
+	@exec $(bin)/flask --app app restore $(if $(REPLACE),--replace) $(if $(FILE),-- "$$FILE",$(error Which file? Say make restore FILE=name))
 
 .PHONY: test
 test: .venv/installed-dev ## Run the tests on a private PostgreSQL, or on TEST_DATABASE_URL

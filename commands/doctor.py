@@ -169,7 +169,8 @@ def look_at_schema(conn: Connection, config: Mapping[str, Any], *, thorough: boo
     if missing:
         more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
         version = f"It has version {migrate.VERSION}, but not {', '.join(missing[:MOST_NAMED])}{more}"
-        yield FAIL, "schema", f"{version}: it was changed by hand, or made before the first release. Restore it into a new database."
+        advice = "Make that as schema.sql has it, or restore an older backup; one made now lacks it too."
+        yield FAIL, "schema", f"{version}: it was changed by hand, or made before the first release. {advice}"
     else:
         yield OK, "schema", f"It has version {migrate.VERSION}, as this version needs."
     if lacking or any(part.startswith(("the table", "the column", "the view")) for part in missing):
