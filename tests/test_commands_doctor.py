@@ -108,6 +108,7 @@ def test_a_weak_setting_is_a_warning(line: CommandLine, make_app: Maker, setting
         {"METRICS_PORT": 9100, "METRICS_HOST": "0.0.0.0", "METRICS_TOKEN": "x" * 16},
         {"METRICS_HOST": "0.0.0.0"},
         {"BCRYPT_ROUNDS": 13, "LOGIN_FREE_FAILURES": 20, "LOGIN_MAX_WAIT_SECONDS": 60, "LOGIN_ATTEMPTS_PER_MINUTE": 600},
+        {"SIGNUP_ATTEMPTS_PER_MINUTE": 600},
         {"INIT_ADMIN_PASSWORD": "twelve__long", "INIT_ADMIN_API_TOKENS": ("x" * 32,), "SESSION_TTL_HOURS": 744},
         {"INIT_ADMIN_PASSWORD": None, "INIT_ADMIN_API_TOKENS": None},
     ],

@@ -156,7 +156,7 @@ def test_what_is_no_backup_is_told_so(empty: CommandLine, tmp_path: Path) -> Non
     ("arguments", "said"),
     [
         (["--table=schema_version"], "is no backup of all that an instance holds: it lacks what the table "),
-        (["--exclude-table-data=events"], "is no backup of all that an instance holds: it lacks what the table events held."),
+        (["--exclude-table-data=tags"], "is no backup of all that an instance holds: it lacks what the table tags held."),
         (["--schema-only"], "is no backup of ours: it holds something else."),
         (["--format=plain"], "is no backup of ours: input file appears to be a text format dump."),
     ],
