@@ -101,6 +101,25 @@ def test_what_is_replaced_is_gone(line: CommandLine, file: Path, make_database: 
         assert rows(conn, "SELECT FROM pg_proc WHERE proname = 'feel'") == []
 
 
+def test_what_is_restored_belongs_to_who_restores_it_and_is_known_to_the_planner(file: Path, empty: CommandLine, make_app: Maker) -> None:
+    role = f"owner_{os.getpid()}"
+    empty.conn.execute(f"CREATE ROLE {role}; GRANT CREATE ON SCHEMA public TO {role}")  # pyright: ignore
+    try:
+        CommandLine(make_app(make_url(empty.app.config["DATABASE_URL"], f"-crole={role}")), empty.conn).does("restore", str(file))
+        assert empty.rows("SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'") == [{"tableowner": role}]
+        assert empty.rows("SELECT reltuples FROM pg_class WHERE relname = 'permissions' AND reltuples > 0") != []
+    finally:
+        empty.conn.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")  # pyright: ignore
+
+
+def test_a_restore_waits_for_who_migrates(line: CommandLine, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sql.OPTIONS", "-c statement_timeout=200ms -c jit=off")
+    with connect(line.app.config["DATABASE_URL"]) as other, other.transaction():
+        other.execute(migrate.LOCK)
+        said = line.refuses("restore", "--replace", str(file))
+    assert said == "The database refuses: canceling statement due to statement timeout."
+
+
 def test_who_uses_what_is_to_be_replaced_is_not_waited_for_for_ever(file: Path, make_database: Maker, make_app: Maker, monkeypatch) -> None:
     monkeypatch.setattr(backup, "PATIENCE", 1)
     url = make_database()
