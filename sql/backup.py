@@ -109,9 +109,9 @@ def dump(conn: Connection, url: str, path: Path | None, progress: Callable[[], N
     programs = dumper(conn.info.server_version // 10000)
     schema = SQL("{}").format(Identifier(value(conn, SCHEMA))).as_string(conn)
     environ, arguments = settings_of(url)
-    # Owners and rights are those of the server: another one has other users.
-    command = [programs / "pg_dump", "--format=custom", f"--schema={schema}", "--no-owner", "--no-privileges", "--no-publications"]
-    command += ["--no-security-labels", "--no-tablespaces", f"--lock-wait-timeout={PATIENCE}s", "--no-password", *arguments]
+    # Rights are those of the server: another one has other users. Owners and tablespaces are left out by the restore alone.
+    command = [programs / "pg_dump", "--format=custom", f"--schema={schema}", "--no-privileges", "--no-publications"]
+    command += ["--no-security-labels", f"--lock-wait-timeout={PATIENCE}s", "--no-password", *arguments]
     # It opens the file itself: to a stdout that is one, it writes its table of contents twice.
     command += [f"--file={path}"] if path else []
     with tempfile.TemporaryFile() as said:
@@ -217,6 +217,9 @@ AGE_MISSING_IDS = """
      WHERE last_id < 9223372036854775807;
 """
 
+# All belongs to who restores it, and lies where his tables lie.
+HERE = ("--no-owner", "--no-privileges", "--no-tablespaces")
+
 # Servers before PostgreSQL 17 do not know it.
 NEW_SETTING = b"SET transaction_timeout = 0;\n"
 
@@ -256,7 +259,7 @@ def pour(archive: Archive, url: str, before: str, after: str, progress: Callable
         entries = Path(folder) / "entries"
         entries.write_text(archive.entries)
         source = subprocess.Popen(
-            [archive.programs / "pg_restore", "--no-owner", "--no-privileges", f"--use-list={entries}", "--file=-", archive.path],
+            [archive.programs / "pg_restore", *HERE, f"--use-list={entries}", "--file=-", archive.path],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=read_said,

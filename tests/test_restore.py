@@ -112,6 +112,20 @@ def test_what_is_restored_belongs_to_who_restores_it_and_is_known_to_the_planner
         empty.conn.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")  # pyright: ignore
 
 
+def test_a_tablespace_of_the_other_server_is_not_needed(make_database: Maker, make_app: Maker, empty: CommandLine, tmp_path: Path) -> None:
+    url, space = make_database(), f"space_{os.getpid()}"
+    with connect(url) as conn:
+        conn.execute("SET allow_in_place_tablespaces = on")
+        conn.execute(f"CREATE TABLESPACE {space} LOCATION ''")  # pyright: ignore
+        try:
+            conn.execute(f"ALTER TABLE tags SET TABLESPACE {space}")  # pyright: ignore
+            CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
+            conn.execute("ALTER TABLE tags SET TABLESPACE pg_default")
+        finally:
+            conn.execute(f"DROP TABLESPACE {space}")  # pyright: ignore
+    empty.does("restore", str(tmp_path / "x"))
+
+
 def test_a_restore_waits_for_who_migrates(line: CommandLine, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sql.OPTIONS", "-c statement_timeout=200ms -c jit=off")
     with connect(line.app.config["DATABASE_URL"]) as other, other.transaction():
