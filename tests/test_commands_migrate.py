@@ -84,7 +84,7 @@ def test_no_command_touches_a_newer_schema(line: CommandLine) -> None:
     assert set(messages) == {f"The database has {found}. Start a newer service."}
 
 
-@pytest.mark.parametrize("table", ["users (id integer)", "schema_version (version text)"])
+@pytest.mark.parametrize("table", ["theirs (id integer)", "users (id integer)", "schema_version (version text)"])
 def test_a_database_of_somebody_else_is_left_alone(empty: CommandLine, table: str) -> None:
     empty.conn.execute(f"CREATE TABLE {table}")  # pyright: ignore
     result = empty.run("migrate")

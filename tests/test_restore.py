@@ -97,6 +97,7 @@ def test_what_is_replaced_is_gone(line: CommandLine, file: Path, make_database: 
         other = CommandLine(make_app(url), conn)
         other.does("restore", "--replace", str(file))
         assert contents(conn) == contents(line.conn)
+        assert migrate.has_word_indexes(conn) is migrate.can_index_words(conn)
         assert rows(conn, "SELECT FROM pg_type WHERE typname IN ('mood', 'small')") == []
         assert rows(conn, "SELECT FROM pg_proc WHERE proname = 'feel'") == []
 
