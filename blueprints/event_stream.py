@@ -22,7 +22,7 @@ class Stopping(Exception):
 
 
 def init_app(app: Flask) -> None:
-    """Let a quarter of the threads of each process stream: half of them may be hashing passwords, and the others are for everybody else."""
+    """Let each process stream to a few clients at once: a quarter of the requests that it works on, and one at least."""
     app.extensions["streams"] = BoundedSemaphore(max(1, app.config["THREADS"] // 4))
 
 
@@ -36,7 +36,7 @@ def lines_response(stream: Stream, first: bytes) -> Response:
     if request.method == "HEAD":
         return Response(mimetype=LINES)
     free: BoundedSemaphore = current_app.extensions["streams"]
-    # Our choice: a client that reads slowly holds a thread for as long as it likes, so there is a limit.
+    # Our choice: each of them goes on asking the database for as long as its client reads, so there is a limit.
     if not free.acquire(blocking=False):
         raise Unavailable("Too many event streams are under way at this moment.")
     response = Response(stream_with_context(sent(stream, first)), mimetype=LINES)

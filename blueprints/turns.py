@@ -17,7 +17,7 @@ def init_app(app: Flask) -> None:
 
 
 def take() -> None:
-    """Wait for a turn; a stream keeps it to its end. Unavailable when none comes within WAIT_SECONDS."""
+    """Wait for a turn. Unavailable when none comes within WAIT_SECONDS."""
     # Our choice: who asks whether the process lives never waits. It does.
     if request.endpoint == "health.get_health":
         return
@@ -32,6 +32,6 @@ def take() -> None:
 
 
 def give_back(_error: BaseException | None) -> None:
-    """The next one's turn."""
+    """The next one's turn. Flask calls this before a stream goes on, and once more at its end, so that a slow reader keeps no turn."""
     if g.pop("has_turn", None):
         current_app.extensions["turns"].release()
