@@ -15,7 +15,6 @@ from flask import Flask, current_app
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
-from psycopg_pool import PoolTimeout
 
 from sql import timing
 from sql.pool import Line, Pool
@@ -77,15 +76,16 @@ class Database:
         if self._pinned is not None:
             yield self._pinned
         else:
-            began = time.perf_counter()
+            began, conn = time.perf_counter(), None
             lent = self._opened().connection(timeout=self.wait)
             try:
                 with lent if self.meter is None else self.meter.watch(lent) as conn:
                     timing.waited_for_connection(time.perf_counter() - began)
                     yield conn
-            except PoolTimeout:
-                timing.waited_for_connection(time.perf_counter() - began)
-                raise
+            finally:
+                # Whatever ended the wait without one.
+                if conn is None:
+                    timing.waited_for_connection(time.perf_counter() - began)
 
     @contextmanager
     def pinned(self, conn: Connection) -> Iterator[None]:

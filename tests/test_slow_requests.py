@@ -1,13 +1,16 @@
 """What the log line of a slow request says more: which statement took how long, and how long it waited for its turn and a connection."""
 
 import json
+import time
 from typing import Any
 
 import pytest
 from flask import Flask
+from psycopg_pool import PoolTimeout
 
 from sql import connection, timing
 from tests.conftest import ADMIN_KEY
+from tests.service import free_port
 from tests.test_request_log import KEYS, line_of
 from tests.world import Caller, refused
 
@@ -89,6 +92,22 @@ def test_the_wait_for_a_connection_is_told(make_app, url, capsys):
     slow = told(capsys, "errorId", "error")
     assert 200 <= slow["connectionMs"] < 5000
     assert (slow["turnMs"], slow["statements"]) == (0.0, [])
+
+
+def test_a_wait_counts_once_for_who_has_another_connection_already(make_app, url):
+    app = make_app(url, DATABASE_POOL_SIZE=1, WAIT_SECONDS=0.2)
+    spent = timing.begin()
+    began = time.perf_counter()
+    with app.app_context(), pytest.raises(PoolTimeout), connection(), connection():
+        pytest.fail("there is one connection")
+    assert 0.2 <= spent.connection <= time.perf_counter() - began
+
+
+def test_the_wait_for_a_database_that_is_away_is_told(make_app, capsys):
+    app = everything(make_app, f"postgresql://127.0.0.1:{free_port()}/x")
+    refused(Caller(app, ADMIN_KEY).get("/api/admin/tag-types"), 503, "UnavailableError")
+    line = json.loads(capsys.readouterr().out)
+    assert line["slow"]["connectionMs"] > line["ms"] / 2
 
 
 def test_the_wait_for_a_turn_is_told_and_who_asks_whether_the_process_lives_does_not_wait(make_app, url, capsys):
