@@ -16,16 +16,22 @@ from validators import settings
 from validators.settings import SettingError
 from worker import Worker, let_nobody_connect
 
-try:
-    chosen = settings.load(os.environ)
-    # Any port: that of the setting may be served already, by the master that loads this file again or hands over to a new one.
-    socket.create_server((chosen["HOST"], 0), family=socket.AF_INET6 if ":" in chosen["HOST"] else socket.AF_INET).close()
-except SettingError as problem:
-    sys.exit(str(problem))
-except OSError as problem:
-    reason = os.strerror(problem.errno) if problem.errno > 0 else "no such name"
-    sys.exit(f"The setting HOST must be an address of this machine: {reason}.")
 
+def choose():
+    """The settings; SystemExit with a sentence when one of them makes no sense."""
+    try:
+        found = settings.load(os.environ)
+        # Any port: that of the setting may be served already, by the master that loads this file again or hands over to a new one.
+        socket.create_server((found["HOST"], 0), family=socket.AF_INET6 if ":" in found["HOST"] else socket.AF_INET).close()
+    except SettingError as problem:
+        sys.exit(str(problem))
+    except OSError as problem:
+        reason = os.strerror(problem.errno) if problem.errno > 0 else "no such name"
+        sys.exit(f"The setting HOST must be an address of this machine: {reason}.")
+    return found
+
+
+chosen = choose()
 Worker.patience = chosen["CLIENT_TIMEOUT_SECONDS"]
 Worker.headers = browser_rules.of_every_answer(chosen) | browser_rules.USUALLY
 worker_class = Worker
@@ -102,6 +108,18 @@ def when_ready(server):
         stop(graceful)
 
     server.stop = stop_for_good
+    reload = server.reload
+
+    def reload_if_possible():
+        """The original, but for settings that make no sense by now, in files: they would end the service."""
+        try:
+            choose()
+        except SystemExit as problem:
+            print(f"{problem} Nothing was reloaded.", file=sys.stderr, flush=True)
+        else:
+            reload()
+
+    server.reload = reload_if_possible
 
 
 def pre_fork(server, worker):

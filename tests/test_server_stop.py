@@ -131,6 +131,23 @@ def test_a_reload_goes_on_serving_and_another_service_that_stops_leaves_postgres
         assert service.get("/api/admin/insights", headers={"Authorization": KEY}).status == 200
 
 
+def test_a_reload_with_a_setting_that_makes_no_sense_changes_nothing(data: Path, tmp: Path):
+    token = tmp / "token"
+    token.write_text("the-token-of-a-file")
+    with Service(DATA_DIR=data, METRICS_TOKEN_FILE=token) as service:
+        before = service.workers
+        token.write_text("short")
+        service.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "The setting METRICS_TOKEN must be 16 to 255" in service.err, "it said what was wrong")
+        assert service.err.endswith(" Nothing was reloaded.\n")
+        assert service.get("/metrics", headers={"Authorization": "Bearer the-token-of-a-file"}).status == 200
+        assert service.workers == before
+        token.write_text("another-token-of-a-file")
+        service.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: service.workers and not service.workers & before, "all workers were new")
+        assert service.get("/metrics", headers={"Authorization": "Bearer another-token-of-a-file"}).status == 200
+
+
 def test_a_start_right_after_kill_9_takes_over_while_orphans_answer_what_they_have_accepted(data: Path):
     with service_on(data) as killed, connect(address_in(data)) as conn:
         orphans = killed.workers
