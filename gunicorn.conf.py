@@ -64,6 +64,12 @@ if soft != resource.RLIM_INFINITY and soft < needed:
     resource.setrlimit(resource.RLIMIT_NOFILE, (needed if hard == resource.RLIM_INFINITY else min(needed, hard), hard))
 
 
+def nworkers_changed(server, _new_value, _old_value):
+    """The first hook there is, and the only one before --preload would load the service: without a port, and as it is for ever."""
+    if server.cfg.preload_app:
+        sys.exit("The service cannot be loaded before its worker processes are made: start gunicorn without --preload.")
+
+
 def refuse_taken_port():
     """Before a database is made and its secrets are shown. A master that hands over to a new one holds the port on purpose."""
     if "GUNICORN_FD" in os.environ or "LISTEN_FDS" in os.environ:
@@ -111,7 +117,8 @@ def when_ready(server):
     reload = server.reload
 
     def reload_if_possible():
-        """The original, but for settings that make no sense by now, in files: they would end the service."""
+        """The original, unless a setting that comes from a file makes no sense by now."""
+        # Our choice: the original would end the service then.
         try:
             choose()
         except SystemExit as problem:
