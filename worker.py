@@ -101,8 +101,10 @@ class Worker(ThreadWorker):
         super().set_accept_enabled(enabled)
         if not enabled and not self.alive:
             for listener in self.sockets:
-                while self.accept(listener):
-                    pass
+                # As many as the kernel keeps. Where others go on accepting, as when the service reloads, there would always be one more.
+                for _ in range(self.cfg.backlog + 1):
+                    if not self.accept(listener):
+                        break
                 listener.close()
             self.sockets = []
 
@@ -114,9 +116,6 @@ class Worker(ThreadWorker):
             # Otherwise clients would be told that they may ask again, and asked for ever.
             self.alive = False
             self.set_accept_enabled(False)
-            for listener in self.sockets:
-                listener.close()
-            self.sockets = []
         return is_alive
 
     def handle(self, conn: Any) -> Any:

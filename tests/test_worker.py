@@ -2,9 +2,12 @@
 
 import json
 import socket
+import threading
 import time
-from collections.abc import Iterator
-from threading import Thread
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from threading import Event, Thread
+from typing import Any
 
 import pytest
 from gunicorn.config import Config
@@ -12,7 +15,7 @@ from gunicorn.glogging import Logger
 
 import worker
 from blueprints import stopping
-from worker import MOST_KEPT, Client, Worker
+from worker import MOST_KEPT, Client, Connection, Threads, Worker
 
 # More than the kernel takes for a client that reads nothing.
 MUCH = b"x" * (4 << 20)
@@ -118,6 +121,40 @@ def test_slow_clients_have_little_time_when_the_process_stops(ours, other, monke
     client, _ = other
     assert seconds_until_given_up(client) < 10
     assert seconds_until_given_up(client, MUCH) < 10
+
+
+def answer_briefly(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+    """An application that takes a body in."""
+    environ["wsgi.input"].read()
+    start_response("204 No Content", [])
+    return []
+
+
+def test_who_stops_takes_on_as_many_as_the_kernel_keeps_and_no_more(ours):
+    ours.cfg.set("backlog", 2)
+    ours.wsgi = answer_briefly
+    ours.tpool = ours.get_thread_pool()
+    ours.method_queue.init()
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=100))
+        listener.setblocking(False)
+        ours.sockets = [listener]
+        clients = [stack.enter_context(socket.create_connection(listener.getsockname(), timeout=10)) for _ in range(5)]
+        for client in clients:
+            client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        ours.alive = False
+        ours.set_accept_enabled(False)
+        assert [answered(client) for client in clients] == [True] * 3 + [False] * 2
+    ours.tpool.shutdown()
+    ours.method_queue.close()
+
+
+def answered(client: socket.socket) -> bool:
+    """Whether there is an answer, not a reset."""
+    try:
+        return client.recv(1000).startswith(b"HTTP/1.1 204 No Content\r\n")
+    except ConnectionResetError:
+        return False
 
 
 def test_a_failure_outside_the_application_is_told_with_where_it_came_from(ours, other, capsys):
