@@ -122,6 +122,7 @@ class Worker(ThreadWorker):
         """Whether the connection is kept, after one request. Runs in the client's thread."""
         conn.sock.begin()
         keep = super().handle(conn)
+        conn.sock.give_up()
         if not keep and not conn.sock.is_too_slow:
             conn.sock.linger()
         return keep
@@ -168,7 +169,6 @@ class Connection(TConn):
 
     def close(self, graceful: bool = False) -> None:
         """Close it. The original waits two seconds for the client, and everybody with it."""
-        self.sock.give_up()
         super().close()
 
 
@@ -225,7 +225,7 @@ class Client(socket):
         self.close()
 
     def give_up(self) -> None:
-        """Keep nothing more for this client."""
+        """Keep nothing of what has come from this client."""
         self._keep(-self._received)
         self._received = 0
 

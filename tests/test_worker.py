@@ -130,6 +130,18 @@ def answer_briefly(environ: dict[str, Any], start_response: Callable[..., Any]) 
     return []
 
 
+def test_nothing_is_kept_for_a_client_between_two_requests(ours, other):
+    ours.wsgi = answer_briefly
+    client, there = other
+    conn = Connection(ours.cfg, client, ("", 1), ("", 2))
+    conn.data_ready = True
+    for _ in range(2):
+        there.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" + b"x" * 1000)
+        assert ours.handle(conn) is True
+        assert ours.kept == 0
+        assert there.recv(1000).startswith(b"HTTP/1.1 204 No Content\r\n")
+
+
 def test_who_stops_takes_on_as_many_as_the_kernel_keeps_and_no_more(ours):
     ours.cfg.set("backlog", 2)
     ours.wsgi = answer_briefly
