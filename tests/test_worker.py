@@ -142,6 +142,28 @@ def test_nothing_is_kept_for_a_client_between_two_requests(ours, other):
         assert there.recv(1000).startswith(b"HTTP/1.1 204 No Content\r\n")
 
 
+def test_nobody_waits_in_the_main_thread_for_a_client_to_hang_up(ours, other):
+    client, _ = other
+    began = time.monotonic()
+    Connection(ours.cfg, client, ("", 1), ("", 2)).close(graceful=True)
+    assert time.monotonic() - began < 1
+    assert client.fileno() == -1
+
+
+def test_who_finds_no_thread_of_his_own_waits_for_one_that_gets_free():
+    with Threads(100) as pool, ExitStack() as stack:
+        go_on = Event()
+        stack.callback(go_on.set)
+        first = pool.submit(go_on.wait)
+        stack.callback(threading.stack_size, threading.stack_size())
+        # No machine has the memory for another one.
+        threading.stack_size(1 << 60)
+        others = [pool.submit(int, text) for text in "12"]
+        assert not any(one.done() for one in others)
+        go_on.set()
+        assert [one.result(10) for one in (first, *others)] == [True, 1, 2]
+
+
 def test_who_stops_takes_on_as_many_as_the_kernel_keeps_and_no_more(ours):
     ours.cfg.set("backlog", 2)
     ours.wsgi = answer_briefly
