@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -167,8 +168,12 @@ def test_a_start_right_after_kill_9_takes_over_while_orphans_answer_what_they_ha
 def test_a_start_after_kill_9_recovers(data: Path):
     with service_on(data) as killed:
         workers = killed.workers
+        client = HTTPConnection("127.0.0.1", killed.port, timeout=PATIENCE)
+        assert not is_told_to_go(client)
         assert killed.stop(signal.SIGKILL) == -signal.SIGKILL
         assert is_alive(postmaster_of(data))
+        # Who always asks again on the connection that he has would keep them for ever.
+        wait_until(lambda: is_told_to_go(client), "a client was told that its connection ends")
         wait_until(lambda: not any(map(is_alive, workers)), "the workers had noticed")
     with service_on(data) as service:
         assert service.get("/api/admin/insights", headers={"Authorization": KEY}).status == 200
@@ -176,3 +181,11 @@ def test_a_start_after_kill_9_recovers(data: Path):
         postmaster = postmaster_of(data)
         assert service.stop() == 0
     assert not is_alive(postmaster)
+
+
+def is_told_to_go(client: HTTPConnection) -> bool:
+    """Whether the answer to one more request says that the connection ends."""
+    client.request("GET", "/health")
+    response = client.getresponse()
+    assert response.read()
+    return response.headers["Connection"] == "close"

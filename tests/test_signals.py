@@ -1,5 +1,6 @@
 """How the real service stops and reloads under load: whoever it took on is answered, and the end comes in bounded time."""
 
+import os
 import signal
 import socket
 import time
@@ -12,7 +13,7 @@ from threading import Event
 import pytest
 
 from sql import connect, value
-from tests.service import PATIENCE, Service, encode, wait_until
+from tests.service import PATIENCE, Service, encode, is_alive, wait_until
 from tests.test_event_stream_service import streaming
 from tests.test_overload import KEY, TAG_TYPES
 
@@ -153,6 +154,37 @@ def test_who_is_being_answered_is_told_that_the_connection_ends_and_streams_do_n
         cuts = [line.get("cut") for line in service.lines if "events" in line]
         assert cuts == ["stopping", "stopping"]
         assert "Traceback" not in service.err
+
+
+def test_who_connects_before_the_end_is_answered_and_nobody_connects_after_it(url: str) -> None:
+    with Service(url) as service:
+        (worker,) = service.workers
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            waiting = [HTTPConnection("127.0.0.1", service.port, timeout=PATIENCE) for _ in range(8)]
+            for one in waiting:
+                one.request("GET", TAG_TYPES, headers=KEY)
+            service.process.send_signal(signal.SIGTERM)
+            could = [can_connect(service)]
+            wait_until(lambda: could.append(can_connect(service)) or not could[-1], "nobody could connect any more")
+            # Not because 2048 are there, more than which the kernel keeps for nobody.
+            assert len(could) < 1000
+        finally:
+            os.kill(worker, signal.SIGCONT)
+        assert [told_to_close(one) for one in waiting] == [True] * 8
+        assert service.process.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGKILL])
+def test_a_stream_keeps_no_worker_alive_whatever_ends_the_master(url: str, number: signal.Signals) -> None:
+    with Service(url) as service, streaming(service) as stalled:
+        assert stalled.status == 200
+        workers = service.workers
+        began = time.monotonic()
+        service.stop(number)
+        wait_until(lambda: not any(map(is_alive, workers)), "the workers had ended")
+        assert time.monotonic() - began < SOON
+        assert [line["cut"] for line in service.lines if "events" in line] == ["stopping"]
 
 
 def told_to_close(connection: HTTPConnection) -> bool:
