@@ -1,6 +1,7 @@
 """create_app(): configuration, database, blueprints, and the one error shape."""
 
 import os
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +16,7 @@ from blueprints import browser_rules, event_stream, metrics, request_log, slow_r
 from blueprints.converters import CONVERTERS
 from blueprints.mount import Mount
 from commands.database import load_settings
-from sql import passwords
+from sql import passwords, timing
 from validators.errors import RateLimited, Unavailable, error_body, error_name
 
 
@@ -53,6 +54,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
 
 def read_body() -> None:
     """Take the body in before anything else is decided: one that is too large is refused first of all, to everybody alike."""
+    began = time.perf_counter()
     try:
         body = request.get_data()
     except HTTPException:
@@ -60,6 +62,8 @@ def read_body() -> None:
     except Exception as error:
         # What a server raises where a body is badly framed is an exception of its own.
         raise BadRequest("The body cannot be read.") from error
+    finally:
+        timing.waited_for_body(time.perf_counter() - began)
     if len(body) > current_app.config["MAX_BODY_BYTES"]:
         raise RequestEntityTooLarge
 

@@ -32,7 +32,8 @@ def told(spent: Spent, limit: int, ms: float) -> dict[str, Any]:
     statements = [
         {"statement": timing.name_of(statement), "times": times, "ms": milliseconds(seconds)} for statement, (times, seconds) in slowest
     ]
-    return {"slow": {"turnMs": milliseconds(spent.turn), "connectionMs": milliseconds(spent.connection), "statements": statements}}
+    waits = {"bodyMs": spent.body, "turnMs": spent.turn, "connectionMs": spent.connection}
+    return {"slow": {**{name: milliseconds(seconds) for name, seconds in waits.items()}, "statements": statements}}
 
 
 def milliseconds(seconds: float) -> float:

@@ -13,6 +13,7 @@ class Spent:
     """What a request has spent, in seconds. statements: by their text, how often and how long."""
 
     statements: dict[str, tuple[int, float]] = field(default_factory=dict)
+    body: float = 0.0
     turn: float = 0.0
     connection: float = 0.0
 
@@ -48,6 +49,12 @@ def of(statement: str) -> Iterator[None]:
         yield
     finally:
         add(statement, time.perf_counter() - began)
+
+
+def waited_for_body(seconds: float) -> None:
+    """Count how long it took until the client had sent all of the request."""
+    if _current.spent is not None:
+        _current.spent.body += seconds
 
 
 def waited_for_turn(seconds: float) -> None:

@@ -2,12 +2,14 @@
 
 import json
 import time
+from io import BytesIO
 from typing import Any
 
 import pytest
 from flask import Flask
 from psycopg_pool import PoolTimeout
 
+from blueprints import slow_requests
 from sql import connection, timing
 from tests.conftest import ADMIN_KEY
 from tests.service import free_port
@@ -31,7 +33,7 @@ def told(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
     """What the one line since the last look says of a slow request."""
     line = line_of(capsys)
     assert set(line) == {*KEYS, "slow", *more}
-    assert set(line["slow"]) == {"turnMs", "connectionMs", "statements"}
+    assert set(line["slow"]) == {"bodyMs", "turnMs", "connectionMs", "statements"}
     return line["slow"]
 
 
@@ -50,6 +52,12 @@ def test_a_slow_request_says_which_statement_took_how_long_and_tells_no_value(ap
         assert set(other) == {"statement", "times", "ms"}
         assert other["ms"] <= first["ms"]
     assert SECRET not in out
+
+
+def test_no_more_than_the_ten_slowest_statements_are_told():
+    spent = timing.Spent({f"statement {number}": (1, float(number)) for number in range(12)})
+    slow = slow_requests.told(spent, 1000, 66_000.0)["slow"]
+    assert [statement["ms"] for statement in slow["statements"]] == [1000.0 * number for number in range(11, 1, -1)]
 
 
 def test_other_requests_say_nothing_of_it(alice, capsys):
@@ -83,6 +91,24 @@ def test_the_time_that_a_commit_takes_is_told(make_app, url, capsys):
     caller = Caller(everything(make_app, url), ADMIN_KEY)
     assert caller.post("/api/admin/tag-types", json={"name": "told"}).status_code == 201
     assert "COMMIT" in [statement["statement"] for statement in told(capsys)["statements"]]
+
+
+class SlowBody(BytesIO):
+    """What a client takes a while to send."""
+
+    def readinto(self, buffer: Any) -> int:
+        time.sleep(0.05)
+        return super().readinto(buffer)
+
+
+def test_the_wait_for_a_body_is_told(make_app, url, capsys):
+    body = SlowBody(b'{"name": "late"}')
+    caller = Caller(everything(make_app, url), ADMIN_KEY)
+    headers = {"Content-Type": "application/json", "Content-Length": "16"}
+    assert caller.post("/api/admin/tag-types", input_stream=body, headers=headers).status_code == 201
+    slow = told(capsys)
+    assert 50 <= slow["bodyMs"] < 5000
+    assert slow["turnMs"] == 0.0
 
 
 def test_the_wait_for_a_connection_is_told(make_app, url, capsys):
