@@ -145,9 +145,10 @@ def test_a_bug_has_its_traceback_in_the_line_and_nothing_of_it_in_the_body(make_
     assert "in-the-path" not in json.dumps(line)
 
 
-def test_what_led_to_an_error_is_told_too(make_app, shared_url, capsys):
+@pytest.mark.parametrize("led_by", ["__cause__", "__context__"])
+def test_what_led_to_an_error_is_told_too(make_app, shared_url, capsys, led_by):
     error = ValueError("a secret")
-    error.__cause__ = KeyError("another secret")
+    setattr(error, led_by, KeyError("another secret"))
     assert Caller(broken_app(make_app, shared_url, error)).get("/broken/x").status_code == 500
     line = line_of(capsys)
     assert re.fullmatch(r"builtins\.ValueError\n(  .*\n)+because of\nbuiltins\.KeyError\n", line["error"])
