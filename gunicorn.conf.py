@@ -40,6 +40,7 @@ workers = chosen["WEB_CONCURRENCY"]
 threads = chosen["THREADS"]
 # Those who are served, and those who wait, send or read slowly, or keep their connection for later.
 worker_connections = chosen["THREADS"] + chosen["CLIENT_CONNECTIONS"]
+backlog = 2048
 timeout = 60
 # What was begun is answered: one statement, what it waits for before, and the client after it.
 graceful_timeout = chosen["STATEMENT_TIMEOUT_SECONDS"] + 2 * chosen["WAIT_SECONDS"] + 2 * round(stopping.PATIENCE)
@@ -57,15 +58,27 @@ loglevel = "warning"
 
 # Our choice: who starts again what was killed need not wait. Its workers hold the port for so long, at most, in seconds.
 ORPHANS_LINGER = 3
-# A file for each client, and some for the database and all the rest.
+# A file for each client, for those whom the kernel keeps and a stop takes on, and some for the database and all the rest.
+others = chosen["DATABASE_POOL_SIZE"] + 100
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-needed = worker_connections + chosen["DATABASE_POOL_SIZE"] + 100
-if soft != resource.RLIM_INFINITY and soft < needed:
-    resource.setrlimit(resource.RLIMIT_NOFILE, (needed if hard == resource.RLIM_INFINITY else min(needed, hard), hard))
+files = worker_connections + backlog + others
+if hard != resource.RLIM_INFINITY:
+    files = min(files, hard)
+if soft != resource.RLIM_INFINITY and soft < files:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+if files - others < worker_connections:
+    # Our choice: otherwise clients who send nothing could take the files that connections to the database need.
+    worker_connections = max(files - others, chosen["THREADS"] + 1)
+    print(
+        f"This machine lets a process open {files} files: there are at most {worker_connections} connections of clients to each worker.",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def nworkers_changed(server, _new_value, _old_value):
-    """The first hook there is, and the only one before --preload would load the service: without a port, and as it is for ever."""
+    """The first hook there is, and the only one before --preload would load the service."""
+    # Our choice: so loaded, it would make the database before the port is known to be free, and no reload would change a setting.
     if server.cfg.preload_app:
         sys.exit("The service cannot be loaded before its worker processes are made: start gunicorn without --preload.")
 
