@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from threading import Event, Thread
 from typing import Any
@@ -142,6 +143,45 @@ def test_nothing_is_kept_for_a_client_between_two_requests(ours, other):
         assert there.recv(1000).startswith(b"HTTP/1.1 204 No Content\r\n")
 
 
+def answer_at_once(_environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+    """An application that takes no body in."""
+    start_response("204 No Content", [])
+    return []
+
+
+def test_who_still_sends_when_he_is_answered_is_not_cut_off(ours, other):
+    ours.wsgi = answer_at_once
+    client, there = other
+    with ThreadPoolExecutor(1) as pool:
+        there.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 1000\r\n\r\n")
+        handling = pool.submit(ours.handle, Connection(ours.cfg, client, ("", 1), ("", 2)))
+        assert b"".join(iter(lambda: there.recv(1000), b"")).startswith(b"HTTP/1.1 204 No Content\r\n")
+        assert wait([handling], timeout=0.2).not_done
+        there.sendall(b"x" * 1000)
+        there.shutdown(socket.SHUT_WR)
+        assert handling.result(10) is False
+
+
+def test_who_does_not_hang_up_is_not_waited_for_long(ours, other, monkeypatch):
+    ours.patience = 1000
+    client, there = other
+    monkeypatch.setattr(worker, "LINGER", 0.1)
+    began = time.monotonic()
+    client.linger()
+    assert 0.1 <= time.monotonic() - began < 10
+    assert (client.fileno(), there.recv(10)) == (-1, b"")
+
+
+def test_of_who_sends_for_ever_little_is_read(ours, monkeypatch):
+    ours.patience = 1000
+    monkeypatch.setattr(worker, "LINGER", 1000)
+    here, there = socket.socketpair()
+    with there:
+        there.sendall(b"x" * worker.LAST_BYTES)
+        Client(ours, here).linger()
+    assert ours.kept == 0
+
+
 def test_nobody_waits_in_the_main_thread_for_a_client_to_hang_up(ours, other):
     client, _ = other
     began = time.monotonic()
@@ -164,23 +204,39 @@ def test_who_finds_no_thread_of_his_own_waits_for_one_that_gets_free():
         assert [one.result(10) for one in (first, *others)] == [True, 1, 2]
 
 
-def test_who_stops_takes_on_as_many_as_the_kernel_keeps_and_no_more(ours):
-    ours.cfg.set("backlog", 2)
+@pytest.fixture
+def door(ours: Worker) -> Iterator[socket.socket]:
+    """The port of the worker, at which it is ready to take clients on."""
     ours.wsgi = answer_briefly
     ours.tpool = ours.get_thread_pool()
     ours.method_queue.init()
-    with ExitStack() as stack:
-        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=100))
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
         listener.setblocking(False)
         ours.sockets = [listener]
-        clients = [stack.enter_context(socket.create_connection(listener.getsockname(), timeout=10)) for _ in range(5)]
+        yield listener
+    ours.tpool.shutdown()
+    ours.method_queue.close()
+
+
+def test_who_connects_and_says_nothing_has_no_more_time_than_others(ours, door):
+    with socket.create_connection(door.getsockname(), timeout=10) as client:
+        began = time.monotonic()
+        assert ours.accept(door)
+        ours.tpool.shutdown()
+        assert 1 <= time.monotonic() - began < 4
+        ours.method_queue.run_callbacks(None)
+        assert client.recv(10) == b""
+
+
+def test_who_stops_takes_on_as_many_as_the_kernel_keeps_and_no_more(ours, door):
+    ours.cfg.set("backlog", 2)
+    with ExitStack() as stack:
+        clients = [stack.enter_context(socket.create_connection(door.getsockname(), timeout=10)) for _ in range(5)]
         for client in clients:
             client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         ours.alive = False
         ours.set_accept_enabled(False)
         assert [answered(client) for client in clients] == [True] * 3 + [False] * 2
-    ours.tpool.shutdown()
-    ours.method_queue.close()
 
 
 def answered(client: socket.socket) -> bool:
