@@ -218,7 +218,8 @@ def door(ours: Worker) -> Iterator[socket.socket]:
     ours.method_queue.close()
 
 
-def test_who_connects_and_says_nothing_has_no_more_time_than_others(ours, door):
+def test_who_connects_and_says_nothing_has_no_more_time_than_others(ours, door, monkeypatch):
+    monkeypatch.setattr(worker, "LINGER", 10.0)
     with socket.create_connection(door.getsockname(), timeout=10) as client:
         began = time.monotonic()
         assert ours.accept(door)
