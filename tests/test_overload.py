@@ -100,10 +100,12 @@ def test_what_takes_too_long_is_ended_and_who_waits_for_it_is_told_to_come_back(
         lines = [line_of(hurried, answer) for _, answer in ended]
         assert {(line["method"], line["route"], line["status"]) for line in lines} == {("POST", TAG_TYPES, 503)}
         kinds = Counter(line["error"].partition("\n")[0] for line in lines)
-        assert kinds.pop("psycopg.errors.QueryCanceled (SQLSTATE 57014)") == 2
+        # Two at first; others get their connections if those end in the very moment in which they would give up.
+        canceled = kinds.pop("psycopg.errors.QueryCanceled (SQLSTATE 57014)")
+        assert 2 <= canceled <= 4
         assert set(kinds) == {"psycopg_pool.PoolTimeout", "validators.errors.Unavailable"}
         statements = [line["slow"]["statements"][0]["statement"] for line in lines if "QueryCanceled" in line["error"]]
-        assert statements == ["tag_types.INSERT"] * 2
+        assert statements == ["tag_types.INSERT"] * canceled
         # Nothing was changed, and the same connections work.
         assert value(conn, "SELECT count(*) FROM tag_types") == before
         pids = pids_of(url)
