@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from math import ceil
-from threading import Event, Lock, Thread
+from threading import Lock, Thread
 from typing import Any, TypeVar
 from weakref import WeakSet, finalize
 
@@ -124,7 +124,6 @@ class Pool:
         self._lines: WeakSet[Line] = WeakSet()
         self._is_away = False
         self._is_closed = False
-        self._stir = Event()
         self._failed = False
         self._trying_since: float | None = None
         self._connected_at = 0.0
@@ -141,7 +140,6 @@ class Pool:
     def close(self) -> None:
         """Give all connections back, for good."""
         self._is_closed = True
-        self._stir.set()
         with self._lock:
             pool, self._pool = self._pool, None
         if pool is not None:
@@ -153,22 +151,30 @@ class Pool:
                 raise Away("The database is away.")
             if self._pool is None:
                 self._failed = False
-                self._pool = Lines(
-                    self._url,
-                    connection_class=Line,
-                    kwargs=self._kwargs,
-                    min_size=1,
-                    max_size=self._size,
-                    max_idle=300,
-                    reconnect_timeout=0,
-                    reconnect_failed=self._note_failure,
-                    configure=self._enlist,
-                    check=self._check,
-                    open=True,
-                )
-            if not self._watch.is_alive():
-                self._watch.start()
+                try:
+                    self._pool = self._made()
+                    if not self._watch.is_alive():
+                        self._watch.start()
+                except RuntimeError as error:
+                    # No thread can be had. Whoever is next tries again.
+                    self._pool = None
+                    raise psycopg.OperationalError(f"The database cannot be reached: {error}.") from error
             return self._pool
+
+    def _made(self) -> ConnectionPool[Line]:
+        return Lines(
+            self._url,
+            connection_class=Line,
+            kwargs=self._kwargs,
+            min_size=1,
+            max_size=self._size,
+            max_idle=300,
+            reconnect_timeout=0,
+            reconnect_failed=self._note_failure,
+            configure=self._enlist,
+            check=self._check,
+            open=True,
+        )
 
     def _enlist(self, line: Line) -> None:
         line.prepare_to_be_cut()
@@ -178,14 +184,12 @@ class Pool:
     def _note_failure(self, pool: ConnectionPool[Any]) -> None:
         if pool is self._pool:
             self._failed = True
-            self._stir.set()
 
     def _keep_watch(self) -> None:
         """Look after the lines until the end."""
         pause = CALM
         while not self._is_closed:
-            self._stir.wait(pause)
-            self._stir.clear()
+            time.sleep(pause)
             pause = HASTY if self._look_after(time.monotonic()) else CALM
 
     def _look_after(self, now: float) -> bool:
@@ -266,4 +270,6 @@ class Pool:
         if problem != self._told:
             self._told = problem
             said = "The database answers again." if problem is None else f"The database is away: {problem}"
-            print(said, file=sys.stderr, flush=True)
+            # Where it goes may be full, or gone. Nothing here ends for that.
+            with suppress(OSError, ValueError):
+                print(said, file=sys.stderr, flush=True)

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from contextlib import suppress
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
@@ -14,12 +15,16 @@ class Proxy:
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
-        self._server = f"{parse_qs(parts.query)['host'][0]}/.s.PGSQL.5432"
+        self.lead_to(url)
         self._listener = socket.create_server(("127.0.0.1", free_port()))
         port = self._listener.getsockname()[1]
         self.url = f"postgresql://{parts.username}@127.0.0.1:{port}{parts.path}"
         self._talking = threading.Event()
         self._talking.set()
+        # How many connections there were, and how long each new one takes, in seconds.
+        self.accepted = 0
+        self.delay = 0.0
+        self._is_deaf = self._is_closed = False
         self._forgotten: set[socket.socket] = set()
         self._ends: list[socket.socket] = []
 
@@ -34,26 +39,50 @@ class Proxy:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
+    def lead_to(self, url: str) -> None:
+        """From now on, new connections go to the server of this address."""
+        self._server = f"{parse_qs(urlsplit(url).query)['host'][0]}/.s.PGSQL.5432"
+
     def hush(self) -> None:
         """Nothing moves from now on."""
         self._talking.clear()
 
+    def refuse(self) -> None:
+        """All connections end, those to come at once."""
+        self._is_closed = True
+        for end in self._ends:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
     def talk(self) -> None:
-        """All that was held back goes on."""
+        """All is well again: what was held back goes on."""
+        self._is_closed = False
         self._talking.set()
 
     def forget(self) -> None:
         """The connections that there are stay, and nothing moves on them any more; on new ones it does."""
         self._forgotten |= set(self._ends)
 
+    def ignore(self) -> None:
+        """The connections that there are work on. New ones are accepted, and nothing moves on them."""
+        self._is_deaf = True
+
     def _accept(self) -> None:
         with suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
+                self.accepted += 1
+                if self._is_closed:
+                    client.close()
+                    continue
                 threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
         self._talking.wait()
+        time.sleep(self.delay)
+        if self._is_deaf:
+            self._ends.append(client)
+            return
         server = socket.socket(socket.AF_UNIX)
         try:
             server.connect(self._server)

@@ -6,7 +6,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPException
@@ -14,11 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import psycopg
 import pytest
 
-from sql import connect, connect_options, discard_if_closed, embedded, signup_tokens, value
-from sql.pool import Pool
+from sql import connect, embedded, signup_tokens
 from tests.service import Answer, Service, is_alive, postmaster_of, wait_until
 from tests.silent_proxy import Proxy
 from validators.settings import load
@@ -153,6 +150,11 @@ def freeze(server: embedded.Server, _proxy: Proxy) -> Callable[[], object]:
     return thaw
 
 
+def together(first: Proxy, second: Proxy) -> str:
+    """The address of both ways."""
+    return f"{first.url.removesuffix('/postgres')},{urlsplit(second.url).netloc.partition('@')[2]}/postgres"
+
+
 def hush(_server: embedded.Server, proxy: Proxy) -> Callable[[], object]:
     """Connections are accepted, and nothing comes through."""
     proxy.hush()
@@ -213,45 +215,3 @@ def test_a_statement_may_take_its_time_while_the_database_answers_others(server)
             assert answers == []
         request.join()
         assert [answer.status for answer in answers] == [200]
-
-
-@contextmanager
-def opened(url: str, **limits: float) -> Iterator[Pool]:
-    """A pool of one connection."""
-    pool = Pool(url, connect_options(url), 1, check=discard_if_closed, **limits)
-    try:
-        yield pool
-    finally:
-        pool.close()
-
-
-def test_where_the_first_of_two_addresses_falls_silent_the_other_one_answers_soon(server):
-    with Proxy(server.ensure()) as first, Proxy(server.ensure()) as second:
-        both = f"{first.url.removesuffix('/postgres')},{urlsplit(second.url).netloc.partition('@')[2]}/postgres"
-
-        def is_answered() -> bool:
-            with suppress(psycopg.OperationalError), pool.connection(5) as line:
-                return value(line, "SELECT 1") == 1
-            return False
-
-        with opened(both, silence=0.5, longest=30) as pool:
-            assert is_answered()
-            first.hush()
-            assert not is_answered()
-            wait_until(is_answered, "the other one answered")
-            assert all(is_answered() for _ in range(20))
-
-
-def test_a_connection_on_which_nothing_comes_any_more_is_given_up_though_others_work(server):
-    with Proxy(server.ensure()) as proxy, opened(proxy.url, silence=60, longest=0.5) as pool:
-        with pool.connection(5) as line:
-            assert value(line, "SELECT 1") == 1
-        proxy.forget()
-
-        def ask() -> Any:
-            with pool.connection(5) as line:
-                return value(line, "SELECT 2")
-
-        with pytest.raises(psycopg.OperationalError, match=r"closed|terminat"):
-            ask()
-        assert ask() == 2
