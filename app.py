@@ -104,10 +104,12 @@ PLAIN_MESSAGES = {
 
 def fail(error: Exception) -> Response:
     """503 when the database or the processor is the reason, else 500. The log gets the traceback, the client none of it."""
-    # Our choice: the only thing about the database that whoever asks is told, because he may be the one to make room.
+    # Our choice: only these two about the database are told to whoever asks. He may be the one to make room, or to say which server it is.
     if isinstance(error, psycopg.errors.DiskFull):
         return refuse(Unavailable("The disk of the database is full."), error)
-    if isinstance(error, (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction)):
+    if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+        return refuse(Unavailable("The database can only be read at this moment."), error)
+    if isinstance(error, psycopg.OperationalError):
         return refuse(Unavailable(), error)
     # Our choice: what a change refers to can go in the very moment between the look at it and the change.
     if isinstance(error, psycopg.errors.ForeignKeyViolation):

@@ -94,7 +94,8 @@ AUTHENTICATE = """
                AND (caller.user_id IS NULL OR EXISTS (
                    SELECT FROM user_seen_days
                     WHERE user_id = caller.user_id
-                      AND day = (now() AT TIME ZONE 'UTC')::date)) AS is_marked_seen,
+                      AND day = (now() AT TIME ZONE 'UTC')::date))
+               OR current_setting('transaction_read_only')::boolean AS is_marked_seen,
            NULL::text[] AS visible
       FROM caller
      CROSS JOIN LATERAL (

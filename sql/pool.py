@@ -14,6 +14,8 @@ from weakref import WeakSet, finalize
 
 import psycopg
 from psycopg.abc import PQGen
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.errors import ReadOnlySqlTransaction
 from psycopg.rows import DictRow
 from psycopg_pool import ConnectionPool
 
@@ -82,6 +84,16 @@ class Line(psycopg.Connection[DictRow]):
             self.plug.shutdown(socket.SHUT_RDWR)
 
 
+def beginning_with(host: str, port: int, url: str) -> dict[str, str]:
+    """The hosts that an address names, and what goes with them, in turn from this one on; from the first on where it is not named."""
+    said = {name: str(word or "").split(",") for name, word in conninfo_to_dict(url).items() if name in ("host", "hostaddr", "port")}
+    hosts = said.get("host") or said.get("hostaddr") or []
+    ports = said.get("port") or [""]
+    places = zip(hosts, ports * len(hosts) if len(ports) == 1 else ports, strict=False)
+    turn = next((turn for turn, (name, number) in enumerate(places) if (name, number or str(port)) == (host, str(port))), 0)
+    return {name: ",".join(words[turn:] + words[:turn]) for name, words in said.items()}
+
+
 class Lines(ConnectionPool[Line]):
     """The original, and who looks for another line after the pool was closed is told so. He would wait for one that never comes."""
 
@@ -113,7 +125,7 @@ class Pool:
         revive: Callable[[], None] | None = None,
     ) -> None:
         self._url = url
-        self._kwargs = dict(kwargs)
+        self._kwargs = {**kwargs, **beginning_with("", 0, url)}
         self._size = size
         self._silence = self._patience = silence
         self._longest = longest
@@ -126,7 +138,7 @@ class Pool:
         self._is_closed = False
         self._failed = False
         self._trying_since: float | None = None
-        self._connected_at = 0.0
+        self._connected_at = self._drained_at = 0.0
         self._told: str | None = None
         self._revive_at = self._revive_pause = 0.0
         self._watch = Thread(target=self._keep_watch, name="database-watch", daemon=True)
@@ -134,8 +146,16 @@ class Pool:
     @contextmanager
     def connection(self, timeout: float) -> Iterator[Line]:
         """A connection; OperationalError when none can be had within timeout seconds, at once while the database is away."""
-        with self._opened().connection(timeout=timeout) as line:
-            yield line
+        pool = self._opened()
+        with pool.connection(timeout=timeout) as line:
+            try:
+                yield line
+            except ReadOnlySqlTransaction:
+                # The address may lead to another server by now, which can be written.
+                if time.monotonic() > self._drained_at + REST:
+                    self._drained_at = time.monotonic()
+                    pool.drain()
+                raise
 
     def close(self) -> None:
         """Give all connections back, for good."""
@@ -237,14 +257,18 @@ class Pool:
         began = time.monotonic()
         try:
             options: dict[str, Any] = {**self._kwargs, "connect_timeout": max(2, ceil(self._silence))}
-            Line.connect(self._url, **options).close()
+            with Line.connect(self._url, **options) as line:
+                # Where another one does not even refuse, each connection that begins with it takes seconds.
+                kwargs = {**self._kwargs, **beginning_with(line.info.host, line.info.port, self._url)}
         except psycopg.Error as error:
             if self._is_away and not isinstance(error, psycopg.errors.ConnectionTimeout):
                 self._tell(self._bring_back() or str(error).partition("\n")[0])
         else:
             self._connected_at = time.monotonic()
-            # Where the way there is long, or leads past addresses at which nobody answers, the pool needs as long as we did, and more.
-            self._patience = max(self._silence, 2 * (self._connected_at - began))
+            if kwargs == self._kwargs:
+                # Where the way there is long, the pool needs as long as we did, and more.
+                self._patience = max(self._silence, 2 * (self._connected_at - began))
+            self._kwargs = kwargs
             self._revive_pause = 0.0
             if self._is_away:
                 self._is_away = False

@@ -166,6 +166,29 @@ def test_with_all_connections_in_use_one_more_request_is_told_to_come_back(outag
     assert outage.admin.get("/api/admin/insights").status_code == 200
 
 
+def test_what_can_only_be_read_is_read_and_a_change_is_told_so_until_it_can_be_written(make_database, make_app):
+    url = make_database()
+
+    def alter(word: str) -> None:
+        with sql.connect(url) as conn:
+            conn.execute(f'BEGIN READ WRITE; ALTER DATABASE "{conn.info.dbname}" SET default_transaction_read_only = {word}; COMMIT')  # pyright: ignore
+
+    alter("on")
+    admin = Caller(make_app(url), ADMIN_KEY)
+    assert {admin.get(path).status_code for path in (OVERVIEW, "/api/admin/insights", "/ready")} == {200}
+    changes = [
+        lambda: admin.post("/api/admin/projects/default/features", json={"name": "f"}),
+        lambda: Caller(admin.app).post("/auth/simple/login", json={"username": "admin", "password": "wrong"}),
+    ]
+    for change in changes:
+        response = change()
+        assert refused(response, 503, "UnavailableError") == "The database can only be read at this moment."
+        assert response.headers["Retry-After"] == "1"
+    alter("off")
+    # The connections that there were began as they were to be.
+    wait_until(lambda: changes[0]().status_code == 201, "it could be written")
+
+
 @pytest.mark.parametrize("base", ["/api", "/flags", "/health"])
 def test_a_base_path_may_look_like_one_of_our_addresses(make_app, shared_url, base):
     app = make_app(shared_url, BASE_URL=f"https://example.org{base}", BASE_PATH=base)
