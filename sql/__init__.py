@@ -23,8 +23,9 @@ Connection = psycopg.Connection[DictRow]
 Params = Mapping[str, Any]
 IDLE = TransactionStatus.IDLE
 
-# What a session of ours is set to, beside its time zone: no statement runs for ever, and no plan of ours gains from being compiled.
-OPTIONS = "-c statement_timeout=30s -c jit=off"
+# What a session of ours is set to, beside its time zone: no statement runs for ever, no plan of ours gains from being compiled, and who has
+# waited for another's change sees it, whatever the database has for others. (Whether it can be written is for its owner to say.)
+OPTIONS = r"-c statement_timeout=30s -c jit=off -c default_transaction_isolation=read\ committed"
 # By then PostgreSQL has ended every statement, in seconds: a connection on which it has not is dead.
 LONGEST_STATEMENT = 35.0
 # A server that vanishes is noticed on each connection by itself, where the kernel of its machine does not answer: within about ten seconds.

@@ -58,12 +58,13 @@ LOST_SETTINGS = """
                ' and ',
                CASE WHEN current_setting('TimeZone') <> ALL ('{UTC,Etc/UTC}') THEN 'TimeZone' END,
                CASE WHEN current_setting('statement_timeout') = '0' THEN 'statement_timeout' END,
-               CASE WHEN current_setting('jit') = 'on' THEN 'jit' END)
+               CASE WHEN current_setting('jit') = 'on' THEN 'jit' END,
+               CASE WHEN current_setting('transaction_isolation') <> 'read committed' THEN 'default_transaction_isolation' END)
 """
 
 
 def require_settings(conn: Connection, pooler: str) -> None:
-    """DatabaseProblem, which says what to do, unless statements run in UTC, with a limit of time, and uncompiled."""
+    """DatabaseProblem, which says what to do, unless statements run in UTC, with a limit of time, uncompiled, and see what others have committed."""
     try:
         lost = value(conn, LOST_SETTINGS)
     except psycopg.Error as error:

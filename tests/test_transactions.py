@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from flask import Flask
 
-from sql import connect, connection, discard_if_closed, run, transaction, value
+from sql import connect, connection, discard_if_closed, migrate, run, transaction, value
 from tests.conftest import ADMIN_KEY
 from tests.world import Caller
 
@@ -83,6 +83,21 @@ def test_a_connection_that_breaks_in_it_is_replaced(app: Flask) -> None:
         break_it()
     new_pid, after = state()
     assert (new_pid != pid, after) == (True, before)
+
+
+def test_other_isolation_levels_of_the_database_are_not_ours(make_database: Callable[..., str], make_app: Callable[..., Flask]) -> None:
+    url = make_database()
+    with connect(url) as conn:
+        for setting in ("default_transaction_isolation = 'repeatable read'", "statement_timeout = '9s'", "jit = off"):
+            conn.execute(f'ALTER DATABASE "{conn.info.dbname}" SET {setting}')  # pyright: ignore
+    with connect(url) as conn:
+        assert value(conn, "SHOW transaction_isolation") == "read committed"
+    app = make_app(url)
+    with app.app_context(), transaction() as conn:
+        assert value(conn, "SHOW transaction_isolation") == "read committed"
+    # Behind a pooler it cannot be set by us.
+    with pytest.raises(migrate.DatabaseProblem, match=r"^The pooler does not set default_transaction_isolation for us\."):
+        migrate.open_database(url, "transaction")
 
 
 def test_a_refused_change_leaves_prepared_what_is_prepared(app: Flask) -> None:
