@@ -109,6 +109,8 @@ def look_at_server(found: DictRow) -> Finding:
         return FAIL, subject, f"PostgreSQL {found['version']} can be reached, but only be read: default_transaction_read_only is on."
     if found["encoding"] != "UTF8":
         return FAIL, subject, f"Its encoding is {found['encoding']}, which cannot hold every text. It has to be UTF8."
+    if found["careless"]:
+        return WARN, subject, f"A crash can cost changes that were acknowledged, or all: {found['careless']} off. Switch on what is off."
     return OK, subject, f"PostgreSQL {found['version']} can be reached and written."
 
 

@@ -13,6 +13,11 @@ LOOK_AT_SERVER = """
     SELECT current_setting('server_version_num')::integer / 10000 AS version,
            current_setting('server_encoding') AS encoding,
            current_setting('transaction_read_only')::boolean AS is_read_only,
+           concat_ws(
+               ' and ',
+               CASE WHEN NOT current_setting('fsync')::boolean THEN 'fsync' END,
+               CASE WHEN NOT current_setting('full_page_writes')::boolean THEN 'full_page_writes' END,
+               CASE WHEN current_setting('synchronous_commit') = 'off' THEN 'synchronous_commit' END) AS careless,
            pg_is_in_recovery() AS is_standby,
            CASE WHEN pg_is_in_recovery()
                 THEN coalesce(pg_wal_lsn_diff(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()), 0)::bigint
@@ -37,6 +42,7 @@ LOOK_AT_SERVER = """
 def look_at_server(conn: Connection) -> DictRow:
     """Its major version, encoding, is_read_only, is_standby, clock (seconds since 1970), how many connections it has for us.
 
+    careless: what is off of that by which it keeps what it acknowledges; "": nothing.
     Of a standby: bytes_behind what it was sent, last_change that it shows (seconds ago; None: none yet), and whether it is_following.
     """
     found = one(conn, LOOK_AT_SERVER)

@@ -56,7 +56,8 @@ def with_settings(line: CommandLine, make_app: Maker, **settings: Any) -> Comman
 def test_a_sound_instance_has_a_line_for_each_check(line: CommandLine) -> None:
     status, found = examine(line)
     assert (status, [subject for _, subject, _ in found]) == (0, SUBJECTS)
-    assert all(grade == "ok" for grade, subject, _ in found if subject != "search")
+    # The server of the tests is careless, so that they are quick.
+    assert all(grade == "ok" for grade, subject, _ in found if subject not in ("search", "database"))
     assert all(sentence[0].isupper() or sentence[0].isdigit() for _, _, sentence in found)
 
 
@@ -185,10 +186,21 @@ def test_a_database_that_can_only_be_read_is_a_failure(line: CommandLine) -> Non
         ({"version": 13, "encoding": "UTF8"}, "FAIL"),
         ({"version": 14, "encoding": "UTF8"}, "ok"),
         ({"version": 14, "encoding": "LATIN1"}, "FAIL"),
+        ({"version": 14, "encoding": "UTF8", "careless": "fsync"}, "warn"),
     ],
 )
 def test_the_server_must_be_new_enough_and_hold_every_text(server: dict[str, Any], grade: str) -> None:
-    assert doctor.look_at_server({"is_read_only": False, "is_standby": False} | server)[:2] == (grade, "database")
+    assert doctor.look_at_server({"is_read_only": False, "is_standby": False, "careless": ""} | server)[:2] == (grade, "database")
+
+
+def test_a_server_that_may_lose_what_was_acknowledged_is_a_warning(line: CommandLine) -> None:
+    line.alter_database("SET synchronous_commit = off")
+    status, grade, sentence = about(line, "database")
+    assert (status, grade) == (0, "warn")
+    assert "synchronous_commit off" in sentence
+    line.alter_database("SET synchronous_commit = local")
+    assert "synchronous_commit" not in about(line, "database")[2]
+    line.alter_database("RESET synchronous_commit")
 
 
 @pytest.mark.parametrize(
