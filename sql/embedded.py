@@ -82,7 +82,7 @@ class Server:
                 self._socket_of_ours = self._socket_folder()
                 return self._url()
         except OSError as error:
-            raise DatabaseProblem(f"The data folder {self.folder} cannot be used: {error.strerror}.") from None
+            raise self._unusable(error) from None
 
     def release(self) -> None:
         """Let go of the server, and stop it when nobody else uses it. Does nothing in a fork of the process that asked for it."""
@@ -109,7 +109,11 @@ class Server:
                     if not self._answers():
                         self._start()
             except OSError as error:
-                raise DatabaseProblem(f"The data folder {self.folder} cannot be used: {error.strerror}.") from None
+                raise self._unusable(error) from None
+
+    def _unusable(self, error: OSError) -> DatabaseProblem:
+        where = f" ({error.filename})" if error.filename and Path(error.filename) != self.folder else ""
+        return DatabaseProblem(f"The data folder {self.folder} cannot be used: {error.strerror}{where}.")
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -164,7 +168,7 @@ class Server:
         """
         for lock in (self.cluster / "postmaster.pid", socket_folder / ".s.PGSQL.5432.lock"):
             if lock.exists() and Path("/proc/self/cwd").exists():
-                pid, _, rest = lock.read_text().partition("\n")
+                pid, _, rest = lock.read_text(errors="replace").partition("\n")
                 if not pid.strip().isdecimal():
                     # A power cut has left it empty. Nobody answers, and nobody else may start the server now.
                     lock.unlink()
@@ -234,7 +238,9 @@ class Server:
         path.chmod(0o700)
 
     def _refuse_other_version(self) -> None:
-        found = (self.cluster / "PG_VERSION").read_text().strip()
+        found = (self.cluster / "PG_VERSION").read_text(errors="replace").strip()
+        if not found.isdecimal():
+            raise DatabaseProblem(f"The data folder {self.folder} is damaged: postgres/PG_VERSION names no version. Restore a backup.")
         if found != str(MAJOR_VERSION):
             raise DatabaseProblem(
                 f"The data folder {self.folder} was made by PostgreSQL {found}; this version runs PostgreSQL {MAJOR_VERSION}. "
@@ -244,7 +250,7 @@ class Server:
     def _socket_folder(self) -> Path | None:
         """Where the running server, or one that was not stopped but killed, has its socket; None: there is no such server."""
         try:
-            named = (self.cluster / "postmaster.pid").read_text().splitlines()[4]
+            named = (self.cluster / "postmaster.pid").read_text(errors="replace").splitlines()[4]
         except (FileNotFoundError, IndexError):
             return None
         # Not resolve(): what a symbolic link leads to can be longer than a socket's path may be.

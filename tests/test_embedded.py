@@ -224,6 +224,7 @@ def test_letting_go_of_a_server_that_was_killed_says_nothing(data: Path):
             "17\n",
             "was made by PostgreSQL 17; this version runs PostgreSQL 18. Dump it with the older version and restore it with this one.",
         ),
+        ("PG_VERSION", "", "is damaged: postgres/PG_VERSION names no version. Restore a backup."),
         (
             "postgresql.conf",
             "no = such setting\n",
@@ -235,10 +236,29 @@ def test_a_folder_that_cannot_be_used_is_refused_in_one_sentence(data: Path, fil
     spoilt = data / "postgres" / file
     before = spoilt.read_text()
     spoilt.write_text(text)
+    server = Server(data)
     with pytest.raises(DatabaseProblem) as problem:
-        Server(data).ensure()
+        server.ensure()
     spoilt.write_text(before)
+    server.release()
     assert str(problem.value).endswith(f"{data} {sentence}")
+
+
+@pytest.mark.parametrize("left", [b"", bytes(64), b"\xff\n" * 6], ids=["nothing", "zeros", "no text"])
+def test_what_a_power_cut_has_left_of_a_lock_file_is_no_obstacle(data: Path, left: bytes):
+    for lock in (data / "postgres" / "postmaster.pid", data / "socket" / ".s.PGSQL.5432.lock"):
+        lock.write_bytes(left)
+    server = Server(data)
+    assert is_kept(server.ensure())
+    server.release()
+
+
+def test_what_is_missing_in_a_folder_is_named(tmp: Path):
+    (tmp / "hollow" / "postgres").mkdir(parents=True)
+    with pytest.raises(DatabaseProblem) as problem:
+        Server(tmp / "hollow").ensure()
+    missing = tmp / "hollow" / "postgres" / "PG_VERSION"
+    assert str(problem.value) == f"The data folder {tmp / 'hollow'} cannot be used: No such file or directory ({missing})."
 
 
 @pytest.mark.parametrize(("place", "reason"), [("a file", "File exists"), ("a file/data", "Not a directory")])
