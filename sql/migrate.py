@@ -64,7 +64,7 @@ LOST_SETTINGS = """
 
 
 def require_settings(conn: Connection, pooler: str) -> None:
-    """DatabaseProblem, which says what to do, unless statements run in UTC, with a limit of time, uncompiled, and see what others have committed."""
+    """DatabaseProblem, which says what to do, unless statements run in UTC, with a limit of time, uncompiled, and as read committed."""
     try:
         lost = value(conn, LOST_SETTINGS)
     except psycopg.Error as error:

@@ -36,9 +36,12 @@ def server() -> Iterator[embedded.Server]:
 
 @pytest.fixture
 def proxy(server: embedded.Server) -> Iterator[Proxy]:
-    """A way to it."""
+    """A way to it, which ends before a test waits for ever."""
     with Proxy(server.ensure()) as proxy:
+        end = threading.Timer(20, proxy.refuse)
+        end.start()
         yield proxy
+        end.cancel()
 
 
 @contextmanager
@@ -134,6 +137,21 @@ def test_where_no_new_connection_is_answered_either_it_is_not(proxy):
         assert time.monotonic() < began + 3
 
 
+def test_who_waits_for_the_first_connection_is_told_that_nobody_makes_one(proxy):
+    proxy.ignore()
+    with opened(proxy.url) as pool:
+        began = time.monotonic()
+        assert not is_answered(pool)
+        assert time.monotonic() < began + 2
+
+
+def test_a_statement_that_takes_long_has_the_database_asked_a_few_times_a_second(proxy):
+    with opened(proxy.url) as pool, pool.connection(5) as line:
+        before = proxy.accepted
+        assert value(line, "SELECT 1 FROM pg_sleep(2)") == 1
+        assert 1 <= proxy.accepted - before <= 8
+
+
 def test_a_way_on_which_connecting_takes_longer_than_silence_may_is_gone_again(proxy):
     with opened(proxy.url) as pool:
         assert ask(pool) == 1
@@ -215,6 +233,18 @@ def test_no_thread_is_503_and_soon_over(proxy, monkeypatch):
             wait_until(lambda: time.monotonic() > began + 0.5, "others had failed to begin")
         proxy.talk()
         wait_until(lambda: is_answered(pool), "it answered again")
+
+
+def test_why_no_connection_can_be_made_is_said_once(proxy, caplog):
+    with opened(proxy.url, 3) as pool:
+        with ExitStack() as stack:
+            for line in [stack.enter_context(pool.connection(5)) for _ in range(3)]:
+                assert value(line, "SELECT 1") == 1
+            proxy.refuse()
+        for _ in range(3):
+            assert not is_answered(pool)
+    (said,) = [record.getMessage() for record in caplog.records if record.name == "psycopg.pool"]
+    assert said.startswith("error connecting in ")
 
 
 def test_it_is_watched_though_nothing_can_be_said(proxy, monkeypatch):
