@@ -110,7 +110,7 @@ def look_at_server(found: DictRow) -> Finding:
     if found["encoding"] != "UTF8":
         return FAIL, subject, f"Its encoding is {found['encoding']}, which cannot hold every text. It has to be UTF8."
     if found["careless"]:
-        return WARN, subject, f"A crash can cost changes that were acknowledged, or all: {found['careless']} off. Switch on what is off."
+        return WARN, subject, f"With {found['careless']} off, a crash can cost changes that were acknowledged, or all. Switch it on."
     return OK, subject, f"PostgreSQL {found['version']} can be reached and written."
 
 
