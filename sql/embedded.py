@@ -8,6 +8,7 @@ import atexit
 import fcntl
 import os
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -224,7 +225,9 @@ class Server:
             lines = said.read().decode(errors="replace").split("\n")
         if done.returncode != 0:
             told = [line.strip() for line in lines if line.strip() and line != "Examine the log output."]
-            last = told[-1] if told else f"exit status {done.returncode}"
+            # initdb says last what it has cleared away.
+            errors = [line for line in told if re.search(r"\b(error|FATAL|PANIC): ", line)]
+            last = (errors or told or [f"exit status {done.returncode}"])[-1]
             log = " Its log is postgres/server.log there." if command == "pg_ctl" else ""
             if shutil.disk_usage(self.folder).free < LEAST_SPACE:
                 log = " The disk is full: make room there."
