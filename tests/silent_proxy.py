@@ -25,6 +25,7 @@ class Proxy:
         self.accepted = 0
         self.delay = 0.0
         self._is_deaf = self._is_closed = False
+        self._is_over = threading.Event()
         self._forgotten: set[socket.socket] = set()
         self._ends: list[socket.socket] = []
 
@@ -34,6 +35,7 @@ class Proxy:
 
     def __exit__(self, *_: object) -> None:
         self._listener.close()
+        self._is_over.set()
         self._talking.set()
         for end in self._ends:
             with suppress(OSError):
@@ -82,6 +84,8 @@ class Proxy:
         time.sleep(self.delay)
         if self._is_deaf:
             self._ends.append(client)
+            self._is_over.wait()
+            client.close()
             return
         server = socket.socket(socket.AF_UNIX)
         try:

@@ -93,7 +93,7 @@ def test_a_restored_instance_answers_the_nine_operations_as_before(make_database
         cookie = session.get_cookie("session")
         assert cookie
         # What a newcomer would type. Nothing is installed: that is another test's.
-        make = ["make", f"--file={ROOT}/Makefile", "-o", ".venv/installed", f"bin={Path(sys.executable).parent}"]
+        make = ["make", "--no-print-directory", f"--file={ROOT}/Makefile", "-o", ".venv/installed", f"bin={Path(sys.executable).parent}"]
         file = tmp_path / '-it\'s "all" of; `the` service.dump'
         for target, url in (("backup", one), ("restore", other)):
             environ = os.environ | {"DATABASE_URL": url, "PYTHONPATH": str(ROOT)}

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from tests.conftest import SETTINGS
-from tests.service import Answer, Service
+from tests.service import Answer, Service, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -43,6 +43,7 @@ def test_the_throttles_hold_for_all_workers_together_and_after_a_restart(make_da
     limits = {"LOGIN_FREE_FAILURES": FREE, "LOGIN_ATTEMPTS_PER_MINUTE": ATTEMPTS, "SIGNUP_ATTEMPTS_PER_MINUTE": 2, "TRUSTED_PROXIES": 1}
     here, elsewhere = {"X-Forwarded-For": "192.0.2.1"}, {"X-Forwarded-For": "192.0.2.2"}
     with Service(url, tmp_path, WEB_CONCURRENCY=2, **limits) as service:
+        wait_until(lambda: len(service.workers) == 2, "both workers were there")
         one, other = sorted(service.workers)
         with only(service, one):
             assert [log_in(service, "admin", **here).status for _ in range(FREE - 1)] == [401] * (FREE - 1)
