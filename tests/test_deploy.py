@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -138,9 +139,16 @@ def test_each_role_has_a_password_of_its_own_that_only_root_can_read(machine):
 
 @pytest.mark.slow
 def test_the_backup_holds_everything_and_is_roots(machine):
-    backup = machine.folder / "flags.dump"
+    [block] = [block for block in BLOCKS if "flags backup" in block]
+    [backup] = machine.folder.glob("flags-*.dump")
     assert backup.stat().st_mode & 0o777 == 0o600
     assert backup.read_bytes().startswith(b"PGDMP")
+    # And again before each upgrade, and every night, with no more than cron gives it.
+    machine.type(block)
+    [line] = re.findall(r"^15 3 \* \* \*  (.*)$", TEXT, re.MULTILINE)
+    line = line.replace("\\%", "%")
+    machine.type(f"env --ignore-environment PATH=/usr/bin:/bin sh -c {shlex.quote(line)}\n")
+    assert len([*machine.folder.glob("flags-*.dump")]) == 3
 
 
 @pytest.mark.slow
