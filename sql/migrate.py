@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import psycopg
-from psycopg.errors import DuplicateFunction, DuplicateObject, DuplicateTable, InsufficientPrivilege
+from psycopg.errors import DuplicateFunction, DuplicateObject, DuplicateTable, InsufficientPrivilege, LockNotAvailable
 
 from sql import Connection, connect, run, value
 
@@ -14,6 +14,9 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 LOCK = "SELECT pg_advisory_xact_lock(7225431)"
 LOCK_FOR_SESSION = "SELECT pg_advisory_lock(7225431)"
 UNLOCK_FOR_SESSION = "SELECT pg_advisory_unlock(7225431)"
+# How long a step waits for who uses a table that it changes, in seconds. Requests for that table wait behind it, for LOCK_TIMEOUT_SECONDS.
+PATIENCE = 5
+WAIT_FOR_TABLES = "SELECT set_config('lock_timeout', %(patience)s || 's', true)"
 
 
 class DatabaseProblem(Exception):
@@ -136,7 +139,8 @@ def take_all_the_time(conn: Connection) -> None:
 def migrate(conn: Connection, folder: Path = MIGRATIONS) -> int:
     """The version that was found, after bringing it to the newest in the caller's transaction. Waits for other processes that do the same.
 
-    DatabaseProblem when the schema is newer than this service, when the database is somebody else's, or when rights are lacking.
+    DatabaseProblem when the schema is newer than this service, when the database is somebody else's, when rights are lacking, or when
+    others use its tables for too long.
     """
     run(conn, LOCK)
     found, needed = version(conn), 1 + len(steps(folder))
@@ -146,12 +150,17 @@ def migrate(conn: Connection, folder: Path = MIGRATIONS) -> int:
         refuse_unfit(conn)
     scripts = [SCHEMA] if found == 0 else [path for number, path in steps(folder).items() if number > found]
     try:
+        if 0 < found < needed:
+            run(conn, WAIT_FOR_TABLES, {"patience": PATIENCE})
         for script in scripts:
             conn.execute(script.read_bytes())
-        if found not in (0, needed):
+        if 0 < found < needed:
             run(conn, "UPDATE schema_version SET version = %(version)s", {"version": needed})
     except InsufficientPrivilege as error:
         raise may_not(conn, found, needed, error) from None
+    except LockNotAvailable:
+        waited = f"{PATIENCE} s for who uses its tables: a backup, or another long transaction"
+        raise DatabaseProblem(f"The database has schema version {found} still: its migration waited {waited}. Try again.") from None
     except (DuplicateTable, DuplicateObject, DuplicateFunction) as error:
         raise DatabaseProblem(f"The database holds something else already: {reason(error)}. Use an empty one.") from None
     return found

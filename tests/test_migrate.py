@@ -109,6 +109,20 @@ def test_a_newer_database_is_left_alone(old, folder):
     assert schema_of(old) == before
 
 
+def test_a_step_keeps_requests_waiting_for_a_moment_only_while_somebody_reads_for_long(old, folder, monkeypatch):
+    monkeypatch.setattr(migrate, "PATIENCE", 1)
+    (folder / "0002_pets.sql").write_text(f"ALTER TABLE events ADD mood text; {MADE_UP['0002_pets.sql']}")
+    before = schema_of(old)
+    with connect(old) as reader, reader.transaction():
+        # As pg_dump does.
+        reader.execute("LOCK TABLE events IN ACCESS SHARE MODE")
+        with pytest.raises(DatabaseProblem) as problem:
+            migrated(old, folder)
+    assert str(problem.value).startswith("The database has schema version 1 still: its migration waited 1 s for who ")
+    assert schema_of(old) == before
+    assert migrated(old, folder) == 1
+
+
 @pytest.mark.parametrize("name", ["0002_again.sql", "0005_too_far.sql"])
 def test_steps_are_numbered_without_a_gap(folder, name):
     (folder / name).touch()
