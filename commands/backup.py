@@ -16,7 +16,8 @@ from flask import current_app
 from commands.database import Command, found_database
 from commands.migrate import bring_schema_up
 from sql import Connection, migrate
-from sql import backup as archives
+from sql import restore as archives
+from sql.backup import dump
 from sql.migrate import DatabaseProblem
 
 
@@ -33,7 +34,7 @@ def backup(file: Path | None) -> None:
     began = time.monotonic()
     shown = Shown(f"Writing {path}")
     with found_database() as url, direct(url) as conn, new_file(path) as part:
-        archives.dump(conn, url, part, lambda: shown.show(part.stat().st_size if part else 0))
+        dump(conn, url, part, lambda: shown.show(part.stat().st_size if part else 0))
         shown.end()
         if part:
             size = in_words(part.stat().st_size)

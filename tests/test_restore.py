@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sql import backup, connect, embedded, migrate, rows, value
+from sql import backup, connect, embedded, migrate, restore, rows, value
 from sql.migrate import DatabaseProblem
 from tests.command_line import CommandLine, flask, only_line
 from tests.test_backup import FAR, contents, make_url
@@ -136,7 +136,7 @@ def test_a_restore_waits_for_who_migrates(line: CommandLine, file: Path, monkeyp
 
 
 def test_who_uses_what_is_to_be_replaced_is_not_waited_for_for_ever(file: Path, make_database: Maker, make_app: Maker, monkeypatch) -> None:
-    monkeypatch.setattr(backup, "PATIENCE", 1)
+    monkeypatch.setattr(restore, "PATIENCE", 1)
     url = make_database()
     with connect(url) as conn, connect(url) as other, other.transaction():
         value(other, "SELECT count(*) FROM events")
@@ -157,9 +157,9 @@ def test_a_damaged_backup_leaves_nothing_behind(file: Path, empty: CommandLine, 
 
 def test_a_backup_that_goes_away_meanwhile_replaces_nothing(line: CommandLine, file: Path) -> None:
     before = contents(line.conn)
-    gone = replace(backup.read(file), path=file.with_name("gone.dump"))
+    gone = replace(restore.read(file), path=file.with_name("gone.dump"))
     with pytest.raises(DatabaseProblem, match="Nothing was restored, and nothing changed, as the backup is damaged: "):
-        backup.restore(line.conn, line.app.config["DATABASE_URL"], gone, replace=True, progress=lambda _size: None)
+        restore.restore(line.conn, line.app.config["DATABASE_URL"], gone, replace=True, progress=lambda _size: None)
     assert contents(line.conn) == before
 
 
