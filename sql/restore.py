@@ -66,7 +66,7 @@ def read(path: Path) -> Archive:
 
 
 # The schema is there; and what needs an extension, which the server may not have, is made anew where it can be.
-LEFT_OUT = re.compile(rf"^\d+; \d+ \d+ (?:COMMENT )?(?:- )?(?:SCHEMA|EXTENSION|INDEX \S+ (?:{'|'.join(migrate.WORD_INDEXES)})) ")
+LEFT_OUT = re.compile(rf"^\d+; \d+ \d+ (?:COMMENT )?(?:- )?(?:SCHEMA|EXTENSION|INDEX .+ (?:{'|'.join(migrate.WORD_INDEXES)})) ")
 
 
 def is_restored(entry: str) -> bool:

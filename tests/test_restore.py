@@ -244,6 +244,14 @@ def test_an_instance_in_a_schema_of_its_own_is_backed_up_with_what_is_its_own(em
     ]
 
 
+@pytest.mark.parametrize("schema", ["public", "our flags"])
+def test_what_a_server_may_not_be_able_to_make_is_left_out(schema: str) -> None:
+    for entry in (f"INDEX {schema} events_tags_trgm", "EXTENSION - pg_trgm", "COMMENT - EXTENSION pg_trgm", f"SCHEMA - {schema}"):
+        assert not restore.is_restored(f"4711; 1259 16800 {entry} ada"), entry
+    for entry in (f"INDEX {schema} events_type_idx", f"TABLE {schema} events", f"COMMENT {schema} INDEX events_type_idx"):
+        assert restore.is_restored(f"4711; 1259 16800 {entry} ada"), entry
+
+
 @pytest.mark.skipif("TEST_DATABASE_URL" not in os.environ, reason="needs a server beside the private one: TEST_DATABASE_URL")
 def test_an_instance_moves_between_servers_of_different_versions(line: CommandLine, file: Path, empty: CommandLine, tmp_path: Path) -> None:
     private = {"DATA_DIR": str(tmp_path / "data")}
