@@ -8,7 +8,7 @@ import pytest
 from psycopg import Rollback
 from werkzeug.test import TestResponse
 
-from tests.access import PARAMETER, Family, Stage, parameters
+from tests.access import FAMILIES, PARAMETER, ROUTES, ROWS, Family, Stage, parameters
 from tests.hunt import description
 from tests.test_access_table import CLOSED, changed, verdict
 from tests.test_hostile_bodies import NO_JSON, NO_OBJECT, NO_VALUES, OTHER_TYPES
@@ -19,6 +19,9 @@ pytestmark = pytest.mark.slow
 
 # Whatever the document allows, but no bug.
 ANY = set(range(200, 500))
+# By route, its place among all.
+NUMBERS = {route: number for number, route in enumerate(ROUTES)}
+UNASKED = [(b"{", "application/json"), (b"\xff", "multipart/form-data; boundary=x"), (b"[" * 10_000, "\xff")]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "WHATEVER")
 
 
@@ -39,9 +42,9 @@ def worse(body: Any) -> list[str]:
     return [twice, *(f"{{{json.dumps(name)}: {text}{rest}}}" for text in NO_VALUES[7:])]
 
 
-def share(inputs: list[Any], number: int, of: int) -> list[Any]:
-    """The share that the route of this number gets of what is sent to some route of each family."""
-    return inputs[number % of :: of]
+def share(inputs: list[Any], route: str, of: int) -> list[Any]:
+    """The share that a route gets of what the same code reads for all of them: of so many routes that follow each other, one gets each."""
+    return inputs[NUMBERS[route] % of :: of]
 
 
 def path_of(stage: Stage, route: str, **others: str) -> str:
@@ -71,16 +74,23 @@ def complaint(stage: Stage, route: str, expected: set[int], **kwargs: Any) -> li
     return [] if response.status_code in expected else [f"{said}: {response.status_code} {response.text:.200}"]
 
 
+def test_everything_is_sent_to_some_route() -> None:
+    body = {NUMBERS[route] % 12 for family in FAMILIES if family.name != "account" for route in with_bodies(family)}
+    query = {NUMBERS[row.route] % 12 for row in ROWS}
+    address = {NUMBERS[row.route] % 24 for row in ROWS if parameters(row.route)}
+    assert (body, query, address) == ({*range(12)}, {*range(12)}, {*range(24)})
+
+
 @pytest.mark.parametrize("family", WITH_BODIES)
 def test_a_body_that_is_no_json_is_refused(stage: Stage, family: Family) -> None:
     stage.furnish(family)
     before, complaints = fingerprint(stage.conn), []
-    for number, route in enumerate(with_bodies(family)):
+    for route in with_bodies(family):
         right = stage.body(route)
         none = [*NO_JSON, *worse(right), *(body for body in NO_OBJECT if not (isinstance(right, list) and body.startswith("[")))]
-        for body in share(none, number, 4):
+        for body in share(none, route, 12):
             complaints += complaint(stage, route, {400}, data=body, content_type="application/json")
-        for content_type in share(OTHER_TYPES, number, 4):
+        for content_type in share(OTHER_TYPES, route, 12):
             complaints += complaint(stage, route, {415}, data=json.dumps(right), content_type=content_type)
     verdict(complaints + changed(stage, before))
 
@@ -104,7 +114,7 @@ def test_a_body_that_nobody_asks_for_is_not_looked_at(stage: Stage, family: Fami
         if "requestBody" not in description(route):
             query = stage.props[family.name].queries.get(route, "").removeprefix("?")
             usual = {sent(stage, route, query=query).status_code}
-            for body, content_type in ((b"{", "application/json"), (b"\xff", "multipart/form-data; boundary=x"), (b"[" * 10_000, "\xff")):
+            for body, content_type in share(UNASKED, route, 3):
                 complaints += complaint(stage, route, usual, query=query, data=body, content_type=content_type)
     verdict(complaints)
 
@@ -113,11 +123,11 @@ def test_a_body_that_nobody_asks_for_is_not_looked_at(stage: Stage, family: Fami
 def test_an_address_that_is_none_is_refused_or_not_there(stage: Stage, family: Family) -> None:
     stage.furnish(family)
     complaints = []
-    for number, route in enumerate(routes(family)):
+    for route in routes(family):
         body = stage.body(route)
         for name in parameters(route):
             right = quote(str(stage.words(route)[name]), safe="")
-            for word in share([*HOSTILE_WORDS, *(disguise.format(right) for disguise in DISGUISES)], number, 8):
+            for word in share([*HOSTILE_WORDS, *(disguise.format(right) for disguise in DISGUISES)], route, 24):
                 path = path_of(stage, route, **{name: word})
                 complaints += complaint(stage, route, ANY, path=path, **({} if body is None else {"json": body}))
     verdict(complaints)
@@ -127,9 +137,9 @@ def test_an_address_that_is_none_is_refused_or_not_there(stage: Stage, family: F
 def test_a_long_or_odd_query_does_no_harm(stage: Stage, family: Family) -> None:
     stage.furnish(family)
     odd, complaints = [*HOSTILE_QUERIES, "%ff=1", "\xff", "%00=1", "x" * 200_000, "a=1&" * 20_000, "=" * 10_000], []
-    for number, route in enumerate(routes(family)):
+    for route in routes(family):
         body = stage.body(route)
-        for query in share(odd, number, 5):
+        for query in share(odd, route, 12):
             complaints += complaint(stage, route, ANY, query=query, **({} if body is None else {"json": body}))
     verdict(complaints)
 
@@ -141,11 +151,11 @@ def test_other_methods_are_refused_and_head_is_get(stage: Stage, family: Family)
     for route in {route.split(" ")[1]: route for route in routes(family)}.values():
         path = path_of(stage, route)
         allowed = stage.world.app.url_map.bind("localhost").allowed_methods(path)
-        for method in METHODS:
-            if method not in allowed:
-                complaints += complaint(stage, route, {405}, method=method, path=path)
-                # What a stranger gets is no other.
-                assert stranger.request(method, "/", environ_overrides={"PATH_INFO": path}).status_code == 405
+        refused = share([method for method in METHODS if method not in allowed], route, 3)
+        for method in refused:
+            complaints += complaint(stage, route, {405}, method=method, path=path)
+        # What a stranger gets is no other.
+        assert stranger.request(refused[0], "/", environ_overrides={"PATH_INFO": path}).status_code == 405
         if "GET" in allowed:
             get, head = (sent(stage, route, method=method, path=path) for method in ("GET", "HEAD"))
             if (head.status_code, head.content_length, head.data) != (get.status_code, get.content_length, b""):
