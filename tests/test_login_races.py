@@ -12,6 +12,7 @@ import bcrypt
 import pytest
 from werkzeug.test import TestResponse
 
+from blueprints.access import digest
 from blueprints.login import name_digest
 from sql import one, value
 from tests import test_races
@@ -89,6 +90,18 @@ def test_a_login_does_not_wait_for_one_that_fails_with_the_other_name(world, app
             futures.append(threads.submit(log_in, Caller(app), f"{name}@example.org", WRONG))
             wait_for(conn, futures)
         assert [future.result().status_code for future in futures] == [200, 401]
+
+
+def test_nobody_waits_for_what_is_cleared_away_meanwhile(world, app, conn, gate, name):
+    user = world.user(name, password_hash=HASH)
+    old = "now() - interval '2 days'"
+    conn.execute(f"INSERT INTO sessions (digest, user_id, expires_at) VALUES (%s, %s, {old})", [digest(name), user.id])
+    conn.execute(f"INSERT INTO login_throttle VALUES (%s, 1, {old}, {old})", [name_digest(f"old {name}")])
+    conn.execute(f"INSERT INTO login_addresses VALUES (%s, '{{}}', {old})", [name])
+    with gate.transaction():
+        for table, since in {"sessions": "expires_at", "login_throttle": "last_failed_at", "login_addresses": "last_attempt_at"}.items():
+            assert gate.execute(f"SELECT FROM {table} WHERE {since} < now() - interval '1 day' FOR UPDATE").rowcount
+        assert log_in(Caller(app), name).status_code == 200
 
 
 def test_a_password_changed_while_it_was_compared_lets_nobody_in(world, app, conn, name):
