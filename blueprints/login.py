@@ -99,7 +99,7 @@ def count_failure(conn: Connection, user: DictRow | None, name: bytes) -> int:
 
 
 def refuse_for(seconds: int) -> None:
-    """429 when there are seconds to wait. Raised outside a transaction, so that what was counted stays counted."""
+    """429 when there are seconds to wait. Raised outside a transaction: one who is refused clears away what is old, too."""
     if seconds:
         raise RateLimited("There were too many attempts to log in. Try again later.", seconds)
 

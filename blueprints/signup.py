@@ -62,7 +62,7 @@ def throttle() -> None:
     with transaction() as conn:
         # Beside its logins, which it needs still.
         wait = login_throttle.admit_address(conn, f"signup {client_address()}", current_app.config["SIGNUP_ATTEMPTS_PER_MINUTE"])
-    # Raised outside of the transaction, so that what was counted stays counted.
+    # Raised outside of the transaction, which clears away what is old for those who are refused too.
     if wait:
         raise RateLimited("There were too many attempts to sign up. Try again later.", wait)
 
