@@ -150,6 +150,13 @@ def test_a_name_of_ones_own_is_no_password(world, stranger, conn, known):
 
 
 @pytest.mark.usefixtures("user")
+def test_the_least_length_is_a_setting(app, stranger, monkeypatch):
+    monkeypatch.setitem(app.config, "PASSWORD_MIN_LENGTH", 12)
+    assert "at least 12 characters" in refused(change(stranger, "elevenchars"))
+    assert change(stranger, "twelve chars").status_code == 200
+
+
+@pytest.mark.usefixtures("user")
 @pytest.mark.parametrize(
     ("fields", "named"),
     [
