@@ -44,10 +44,9 @@ def blocks() -> list[str]:
 
 
 def under_a_path(location: str) -> str:
-    """The first configuration with another location in the place of those that it has."""
-    before, found, _ = blocks()[0].partition("    location / {")
-    assert found
-    return f"{before}{location}}}\n"
+    """The first configuration with another location in the place of its first, and its second under the path."""
+    before, _, streams = re.split(r"(    location / {.*?\n    }\n)", blocks()[0], flags=re.DOTALL)
+    return f"{before}{location}{changed(streams, {'= /api/': '= /flags/api/'})}"
 
 
 class Nginx:
