@@ -2,7 +2,9 @@
 
 import hashlib
 import re
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 from sql import connect, projects
 from tests.command_line import CommandLine, event, flask, only_line
+from tests.test_races import wait_for
 from tests.world import Caller
 
 
@@ -196,6 +199,28 @@ def test_revoke_ends_a_key(line: CommandLine, options: tuple[str, ...], data: di
     assert events == [event("api-token-deleted", project=data["project"], environment=data["environment"], pre_data=data | dates(row))]
     assert Caller(line.app, key).get("/api/admin/insights").status_code == 401
     assert line.refuses("api-key", "revoke", str(key_id)) == f"No API key has the id {key_id}."
+
+
+def test_a_key_that_somebody_else_deletes_at_that_moment_is_not_revoked(line: CommandLine, url: str) -> None:
+    line.does("api-key", "create", "--name", "brief", "--type", "admin")
+    key_id = newest(line)["id"]
+
+    is_going = threading.Event()
+
+    def others_delete() -> None:
+        with connect(url) as other, other.transaction():
+            other.execute("DELETE FROM api_keys WHERE id = %s", [key_id])
+            is_going.set()
+            wait_for(line.conn, [Future()])
+
+    def revoke() -> None:
+        with ThreadPoolExecutor(1) as others:
+            deletion = others.submit(others_delete)
+            assert is_going.wait(20)
+            assert only_line(line.run("api-key", "revoke", str(key_id)).stderr) == f"No API key has the id {key_id}."
+            deletion.result()
+
+    assert line.events_of(revoke) == []
 
 
 @pytest.mark.parametrize("key_id", ["999999", "9" * 30])
