@@ -134,7 +134,7 @@ def commanded(service: Service, story: Story) -> None:
     story.readable["signup_tokens, by command"] = flask("signup-token", "create", "--name", "by command").partition("invite=")[2]
     story.passwords["Carl's"] = flask("user", "create", "--username", "carl", "--generate")
     story.passwords["Carl's new"] = flask("user", "reset-password", "carl", "--generate")
-    for words in ("api-key list", "events export", "doctor"):
+    for words in ("api-key list --json", "user list --json", "events export", "doctor"):
         story.logs[words] = flask(*words.split())
         assert story.logs[words]
 
