@@ -94,6 +94,9 @@ def test_one_has_at_most_as_many_as_the_setting_says(app, world, victor, alice, 
     before = state(world)
     refused(make(victor), 409, "ConflictError")
     assert state(world) == before
+    # Those that have expired are among them.
+    world.conn.execute("UPDATE personal_tokens SET expires_at = now() WHERE description LIKE 'number %'")
+    refused(make(victor), 409, "ConflictError")
     assert make(alice).status_code == 201
     monkeypatch.setitem(app.config, "MAX_PERSONAL_TOKENS", 11)
     assert make(victor).status_code == 201
