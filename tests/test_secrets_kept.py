@@ -18,7 +18,6 @@ import pytest
 
 from blueprints.login import name_digest
 from sql.embedded import BINARIES
-from tests.secrecy import VAULT, Told
 from tests.service import Answer, Service, address_in, run
 
 pytestmark = pytest.mark.slow
@@ -220,9 +219,3 @@ def test_the_search_would_find_one(story: Story):
     lines = dict(rows_of(story.dump))
     assert {"users", "signup_tokens", "events", "api_keys"} <= lines.keys()
     assert "ada@example.org" in story.dump
-    VAULT.look("/x", {"password": ADMIN}, [("Cookie", f"session={KEY}")], [], b"")
-    for body in (ADMIN, KEY, hashlib.sha256(KEY.encode()).hexdigest(), bcrypt.hashpw(b"x", bcrypt.gensalt(4)).decode()):
-        with pytest.raises(Told):
-            VAULT.look("/x", None, [], [], f"so {body} it is".encode())
-    with pytest.raises(Told):
-        VAULT.look("/x", None, [], [("X-Any", KEY)], b"")
