@@ -115,7 +115,7 @@ def fail(error: Exception) -> Response:
     if isinstance(error, psycopg.errors.ForeignKeyViolation):
         return refuse(Conflict("Something that this change refers to went, or came into use, at the same moment."), error)
     if isinstance(error, passwords.Busy):
-        return refuse(Unavailable("Too many passwords are being checked at this moment."), error)
+        return refuse(Unavailable(str(error)), error)
     body, error_id = error_body("InternalError", "Something went wrong here. The log tells more under the id of this error.")
     request_log.note(error_id=error_id, error=error)
     return Response(body, 500, mimetype="application/json")

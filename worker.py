@@ -19,6 +19,7 @@ from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from blueprints import request_log, stopping
 from blueprints.metrics import meters_of
+from sql.threads import Threads
 from validators.errors import error_body
 
 # What a client sends or takes in a second at least, beyond the time that each has. While more than MOST_KEPT bytes are kept for slow ones,
@@ -48,14 +49,6 @@ def let_nobody_connect(listeners: Iterable[Any]) -> None:
     for listener in listeners if sys.platform == "linux" else ():
         with suppress(OSError):
             listener.setsockopt(SOL_SOCKET, SO_ATTACH_FILTER, pack("HP", len(NO_SYN), ctypes.addressof(program)))
-
-
-class Threads(ThreadPoolExecutor):
-    """The original, where what finds no thread of its own waits for one that gets free: a machine may bound their number."""
-
-    def _adjust_thread_count(self) -> None:
-        with suppress(RuntimeError):
-            super()._adjust_thread_count()
 
 
 class Worker(ThreadWorker):

@@ -4,12 +4,13 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 import bcrypt
 from flask import Flask, current_app
+
+from sql.threads import Threads
 
 # bcrypt looks at no more, and raises above it.
 MAX_BYTES = 72
@@ -23,7 +24,7 @@ Result = TypeVar("Result")
 
 
 class Busy(Exception):
-    """So many passwords are being hashed that one more would keep other requests from being served."""
+    """No password can be hashed now, which a sentence says: one more would keep other requests from being served, or nobody is there to."""
 
 
 class Passwords:
@@ -36,12 +37,12 @@ class Passwords:
         self._queue = threading.BoundedSemaphore(max(2, queue))
         self._hashing = threading.BoundedSemaphore(2)
         # They start at first use: threads do not cross a fork.
-        self._threads = ThreadPoolExecutor(2, "passwords", initializer=yield_to_others)
+        self._threads = Threads(2, "passwords", initializer=yield_to_others)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
         if not self._queue.acquire(blocking=False):
-            raise Busy
+            raise Busy("Too many passwords are being checked at this moment.")
         try:
             with self._hashing:
                 yield
@@ -50,7 +51,11 @@ class Passwords:
 
     def _in_turn(self, work: Callable[[], Result]) -> Result:
         with self._turn():
-            return self._threads.submit(work).result()
+            hashed = self._threads.submit(work)
+            # Otherwise it would be done when nobody waits for it any more, before what others wait for.
+            if not self._threads.are_there() and hashed.cancel():
+                raise Busy("There is no thread to check passwords with at this moment.")
+            return hashed.result()
 
     def hash(self, password: str) -> str:
         """The bcrypt hash of a password of at most MAX_BYTES bytes. Busy when too many wait already."""

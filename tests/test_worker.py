@@ -16,7 +16,8 @@ from gunicorn.glogging import Logger
 
 import worker
 from blueprints import stopping
-from worker import MOST_KEPT, Client, Connection, Threads, Worker
+from sql.threads import Threads
+from worker import MOST_KEPT, Client, Connection, Worker
 
 # More than the kernel takes for a client that reads nothing.
 MUCH = b"x" * (4 << 20)
