@@ -194,6 +194,11 @@ STORED = """
 def replayed(log: list[dict[str, Any]]) -> set[tuple[str, str]]:
     """What there must be after all events, as STORED has it."""
     state: set[tuple[str, str]] = set()
+
+    def end(kind: str, what: str) -> None:
+        assert (kind, what) in state, f"event {event['id']} ends what began without an event: {kind} {what}"
+        state.remove((kind, what))
+
     for event in log:
         flag, data, before = event["feature_name"], event["data"], event["pre_data"]
         match event["type"]:
@@ -202,23 +207,23 @@ def replayed(log: list[dict[str, Any]]) -> set[tuple[str, str]]:
             case "feature-strategy-add":
                 state.add(("strategy", data["id"]))
             case "feature-strategy-remove":
-                state.remove(("strategy", before["id"]))
+                end("strategy", before["id"])
             case "feature-environment-enabled":
                 state.add(("on", f"{flag} {event['environment']}"))
             case "feature-environment-disabled":
-                state.remove(("on", f"{flag} {event['environment']}"))
+                end("on", f"{flag} {event['environment']}")
             case "tag-created":
                 state.add(("tag", f"{data['type']} {data['value']}"))
             case "feature-tagged":
                 state.add(("tagged", f"{flag} {data['type']} {data['value']}"))
             case "feature-untagged":
-                state.remove(("tagged", f"{flag} {before['type']} {before['value']}"))
+                end("tagged", f"{flag} {before['type']} {before['value']}")
             case "segment-created":
                 state.add(("segment", f"{data['id']} {data['name']}"))
             case "public-signup-token-created":
                 state.add(("token", f"{data['name']} {data['expiresAt']}"))
             case "public-signup-token-updated":
-                state.remove(("token", f"{before['name']} {before['expiresAt']}"))
+                end("token", f"{before['name']} {before['expiresAt']}")
                 state.add(("token", f"{data['name']} {data['expiresAt']}"))
             case other:
                 raise AssertionError(other)

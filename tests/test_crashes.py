@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from sql import connect
-from tests.changes import Load, assert_nothing_lost
+from tests.changes import Load, assert_nothing_lost, replayed
 from tests.service import SERVE, Service, address_in, is_alive, postmaster_of, wait_until
 from tests.test_event_totals import assert_right, count, seen
 
@@ -20,6 +20,12 @@ pytestmark = pytest.mark.slow
 
 CLIENTS = 8
 KILLS = {"a worker": 28, "a backend": 16, "gunicorn": 3, "PostgreSQL": 3}
+
+
+def test_a_change_without_its_event_is_told_in_words():
+    off = {"id": 7, "type": "feature-environment-disabled", "feature_name": "f", "environment": "e", "data": None, "pre_data": None}
+    with pytest.raises(AssertionError, match="event 7 ends what began without an event: on f e"):
+        replayed([off])
 
 
 def children(pid: int) -> list[int]:
