@@ -14,10 +14,11 @@ from weakref import WeakSet, finalize
 
 import psycopg
 from psycopg.abc import PQGen
-from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import ReadOnlySqlTransaction
 from psycopg.rows import DictRow
 from psycopg_pool import ConnectionPool
+
+from sql.hosts import beginning_with
 
 Result = TypeVar("Result")
 
@@ -82,16 +83,6 @@ class Line(psycopg.Connection[DictRow]):
         """Have whoever waits for it be told that the server has hung up."""
         with suppress(OSError):
             self.plug.shutdown(socket.SHUT_RDWR)
-
-
-def beginning_with(host: str, port: int, url: str) -> dict[str, str]:
-    """The hosts that an address names, and what goes with them, in turn from this one on; from the first on where it is not named."""
-    said = {name: str(word or "").split(",") for name, word in conninfo_to_dict(url).items() if name in ("host", "hostaddr", "port")}
-    hosts = said.get("host") or said.get("hostaddr") or []
-    ports = said.get("port") or [""]
-    places = zip(hosts, ports * len(hosts) if len(ports) == 1 else ports, strict=False)
-    turn = next((turn for turn, (name, number) in enumerate(places) if (name, number or str(port)) == (host, str(port))), 0)
-    return {name: ",".join(words[turn:] + words[:turn]) for name, words in said.items()}
 
 
 class Lines(ConnectionPool[Line]):

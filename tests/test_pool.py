@@ -15,7 +15,7 @@ import pytest
 from psycopg_pool import PoolClosed
 
 from sql import connect_options, discard_if_closed, embedded, value
-from sql.pool import Line, Lines, Pool, beginning_with
+from sql.pool import Line, Lines, Pool
 from tests.service import wait_until
 from tests.silent_proxy import Proxy
 from tests.test_database_away import together
@@ -85,26 +85,6 @@ def test_where_the_first_of_two_addresses_falls_silent_the_other_one_answers_soo
         second.hush()
         assert not is_answered(pool)
         wait_until(lambda: is_answered(pool), "the first one answered again")
-
-
-@pytest.mark.parametrize(
-    ("host", "port", "url", "turned"),
-    [
-        ("b", 5432, "postgresql://u:p@a,b,c/x", {"host": "b,c,a"}),
-        ("a", 5432, "postgresql://u:p@a,b,c/x", {"host": "a,b,c"}),
-        ("b", 5433, "postgresql://a,b:5433/x", {"host": "b,a", "port": "5433,"}),
-        ("h", 2, "postgresql://h:1,h:2/x", {"host": "h,h", "port": "2,1"}),
-        ("b", 7, "postgresql:///x?host=a,b&port=7", {"host": "b,a", "port": "7"}),
-        ("b", 7, "postgresql:///x?host=a,b&hostaddr=10.0.0.1,10.0.0.2", {"host": "b,a", "hostaddr": "10.0.0.2,10.0.0.1"}),
-        ("elsewhere", 5432, "postgresql://a,b/x", {"host": "a,b"}),
-        ("/run", 5432, "postgresql:///x", {}),
-    ],
-)
-def test_the_hosts_of_an_address_begin_with_the_one_that_answered(host, port, url, turned):
-    found = {name: words for name, words in beginning_with(host, port, url).items() if words.strip(",")}
-    assert found == turned
-    attempt = psycopg.conninfo.make_conninfo(url, **beginning_with(host, port, url))
-    assert psycopg.conninfo.conninfo_to_dict(attempt)["dbname"] == "x"
 
 
 def test_a_connection_on_which_nothing_comes_any_more_is_given_up_though_others_work(proxy):
