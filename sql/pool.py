@@ -163,12 +163,12 @@ class Pool:
             if self._pool is None:
                 self._failed = False
                 try:
-                    self._pool = self._made()
+                    # First: a pool that is dropped again waits for its threads, which may wait for this lock.
                     if not self._watch.is_alive():
                         self._watch.start()
+                    self._pool = self._made()
                 except RuntimeError as error:
                     # No thread can be had. Whoever is next tries again.
-                    self._pool = None
                     raise psycopg.OperationalError(f"The database cannot be reached: {error}.") from error
             return self._pool
 

@@ -1,5 +1,6 @@
 """The pool of one process: when it takes its database for away, how soon it sees it come back, and what that costs the database."""
 
+import gc
 import io
 import sys
 import tempfile
@@ -213,6 +214,29 @@ def test_no_thread_is_503_and_soon_over(proxy, monkeypatch):
             wait_until(lambda: time.monotonic() > began + 0.5, "others had failed to begin")
         proxy.talk()
         wait_until(lambda: is_answered(pool), "it answered again")
+
+
+@pytest.mark.parametrize("count", range(5))
+def test_fewer_threads_than_a_pool_takes_are_given_back(server, monkeypatch, count):
+    """One looks after the pool, and four work in it."""
+    start, left = threading.Thread.start, [count]
+    others = set(threading.enumerate())
+
+    def take(thread: threading.Thread) -> None:
+        if not left[0]:
+            raise RuntimeError("can't start new thread")
+        left[0] -= 1
+        start(thread)
+
+    with opened(server.ensure()) as pool:
+        with monkeypatch.context() as scarce:
+            scarce.setattr(threading.Thread, "start", take)
+            began = time.monotonic()
+            assert not is_answered(pool)
+            assert time.monotonic() < began + 2
+        gc.collect()
+        wait_until(lambda: {thread.name for thread in set(threading.enumerate()) - others} <= {"database-watch"}, "they were given back")
+        assert ask(pool) == 1
 
 
 def test_why_no_connection_can_be_made_is_said_once(proxy, caplog):
