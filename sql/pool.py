@@ -74,6 +74,10 @@ class Line(psycopg.Connection[DictRow]):
         self.answered_at = time.monotonic()
         return result
 
+    def is_read_only(self) -> bool:
+        """Whether the server says that it can only be read. None says so behind a pooler."""
+        return "on" in map(self.info.parameter_status, ("in_hot_standby", "default_transaction_read_only"))
+
     def prepare_to_be_cut(self) -> None:
         """Once, when it is made. With a descriptor of our own: libpq closes its one when it likes, and somebody else gets that number."""
         self.plug = socket.socket(fileno=os.dup(self.fileno()))
@@ -249,8 +253,10 @@ class Pool:
         try:
             options: dict[str, Any] = {**self._kwargs, "connect_timeout": max(2, ceil(self._silence))}
             with Line.connect(self._url, **options) as line:
-                # Where another one does not even refuse, each connection that begins with it takes seconds.
-                kwargs = {**self._kwargs, **beginning_with(line.info.host, line.info.port, self._url)}
+                # Where another one does not even refuse, each connection that begins with it takes seconds. But nobody stays with one that
+                # can only be read: others that the address names first may be back.
+                found = ("", 0) if line.is_read_only() else (line.info.host, line.info.port)
+                kwargs = {**self._kwargs, **beginning_with(*found, self._url)}
         except psycopg.Error as error:
             if self._is_away and not isinstance(error, psycopg.errors.ConnectionTimeout):
                 self._tell(self._bring_back() or str(error).partition("\n")[0])

@@ -3,15 +3,19 @@
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from psycopg import OperationalError
+from psycopg.errors import ReadOnlySqlTransaction
 
 from sql import connect, embedded, value
 from tests.service import Service, wait_until
 from tests.silent_proxy import Proxy
 from tests.test_commands_doctor_database import copy_of
 from tests.test_database_away import AUTHORIZED, KEY, MARGIN, PROMISE, Callers, assert_told, stop, together
+from tests.test_pool import is_answered, opened
 from validators.settings import load
 
 pytestmark = pytest.mark.slow
@@ -67,6 +71,25 @@ def test_a_standby_that_takes_over_is_found_within_two_seconds(servers, is_silen
             assert service.workers == workers
             assert "The database answers again." in service.err
             assert "Traceback" not in service.err
+
+
+def test_nobody_stays_with_a_server_that_can_only_be_read_once_the_first_is_back(servers):
+    first, second = (server.ensure() for server in servers)
+    with Proxy(first) as way, Proxy(second) as other_way, opened(together(way, other_way)) as pool:
+
+        def can_change() -> bool:
+            with suppress(ReadOnlySqlTransaction, OperationalError), pool.connection(5) as line:
+                line.execute("CREATE TEMPORARY TABLE t () ON COMMIT DROP")
+                return True
+            return False
+
+        assert can_change()
+        way.hush()
+        assert not is_answered(pool)
+        wait_until(lambda: is_answered(pool), "the other one answered")
+        assert not can_change()
+        way.talk()
+        wait_until(can_change, "it could be written")
 
 
 def test_what_can_only_be_read_is_read_and_a_change_is_503_until_the_address_leads_elsewhere(servers):
