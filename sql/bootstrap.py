@@ -1,6 +1,7 @@
 """The first start on an empty database: the administrator and his API key. And every start: bring_up()."""
 
 import secrets
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from sql import Connection, api_keys, events, migrate, users, value
 from sql.passwords import Passwords
 
 HAS_USERS = "SELECT EXISTS (SELECT FROM users)"
+
+IS_READ_ONLY = "SELECT current_setting('transaction_read_only')::boolean"
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,8 @@ class Made:
 def bring_up(url: str, config: Mapping[str, Any]) -> Made | None:
     """Make the database fit for this version, and bootstrap it if it is empty; what was made then, else None.
 
-    All or nothing; of several processes at once, one does it and the others wait. DatabaseProblem when it cannot be done.
+    All or nothing; of several processes at once, one does it and the others wait. DatabaseProblem when it cannot be done. Where nothing is
+    to be done and nothing could be, that is said.
     """
     try:
         with migrate.open_database(url, config["DATABASE_POOLER"]) as conn, conn.transaction():
@@ -41,7 +45,11 @@ def bring_up(url: str, config: Mapping[str, Any]) -> Made | None:
             found = migrate.migrate(conn)
             if found == 0:
                 migrate.index_words(conn)
-            return None if value(conn, HAS_USERS) else bootstrap(conn, config)
+            if not value(conn, HAS_USERS):
+                return bootstrap(conn, config)
+            if value(conn, IS_READ_ONLY):
+                print("The database can only be read: every change is answered 503 until it can be written.", file=sys.stderr, flush=True)
+            return None
     except psycopg.Error as error:
         raise migrate.DatabaseProblem(f"The database cannot be set up: {migrate.reason(error)}.") from None
 

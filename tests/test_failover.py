@@ -105,6 +105,7 @@ def test_what_can_only_be_read_is_read_and_a_change_is_503_until_the_address_lea
                 assert (answer.json["name"], answer.json["message"], answer.headers["Retry-After"]) == ("UnavailableError", ONLY_READ, "1")
             return answer.status
 
+        assert service.err.startswith("The database can only be read: every change is answered 503 until it can be written.\n")
         assert service.get("/ready").status == 200
         assert service.get("/api/admin/projects", headers=AUTHORIZED).status == 200
         login = service.request("POST", "/auth/simple/login", {"username": "admin", "password": "wrong"})
