@@ -1,4 +1,4 @@
-"""A million events, through the real service and the real command: in constant memory, each once, and at nobody else's cost."""
+"""300,000 events, through the real service and the real command: in constant memory, each once, and at nobody else's cost."""
 
 import subprocess
 from collections.abc import Callable, Iterator
@@ -19,8 +19,8 @@ from tests.test_search_events import PATH
 
 pytestmark = pytest.mark.slow
 
-MILLION = 1_000_000
-# In kB. A batch is 1 MiB of lines at most, and is there about four times while it is made and sent; all of it would be 250,000.
+MANY = 300_000
+# In kB. A batch is 1 MiB of lines at most, and is there about four times while it is made and sent; all of it would be 75,000.
 MOST_GROWTH = 10_000
 FILL = """
     INSERT INTO events (created_at, type, created_by, project, data)
@@ -31,12 +31,14 @@ FILL = """
 
 @pytest.fixture(scope="module")
 def url(make_database: Callable[..., str]) -> str:
-    """A database with a million events, whose ids begin with 1."""
+    """A database with many events, whose ids begin with 1."""
     url = make_database()
     with connect(url) as conn:
         conn.execute("SET statement_timeout = 0")
         conn.execute("TRUNCATE events RESTART IDENTITY")
-        conn.execute(FILL, [MILLION])
+        conn.execute(FILL, [MANY])
+        # As PostgreSQL does by itself within a minute.
+        conn.execute("ANALYZE events")
     return url
 
 
@@ -123,7 +125,7 @@ def export(url: str, is_warm: Event) -> tuple[int, int]:
     return count, watch.growth
 
 
-def test_a_million_events_come_each_once_in_constant_memory(service: Service, url: str) -> None:
+def test_many_events_come_each_once_in_constant_memory(service: Service, url: str) -> None:
     is_warm = Event()
     with connect(url) as other, connect(url) as conn, ThreadPoolExecutor(1) as pool:
         # What is written last is held open at first, with something behind it.
@@ -138,16 +140,16 @@ def test_a_million_events_come_each_once_in_constant_memory(service: Service, ur
             # The client goes in the middle.
             with streaming(service) as answer:
                 assert (answer.status, answer.headers["Transfer-Encoding"]) == (200, "chunked")
-                begun = last = follow(answer.read1, 0, MILLION // 2)
+                begun = last = follow(answer.read1, 0, MANY // 2)
             wait_until(lambda: service.lines[-1].get("cut") == "client", "the service had seen that the client is gone")
             other.execute("COMMIT")
             with streaming(service, f"?after={last}") as answer:
                 last = follow(answer.read1, last)
         written, growth = exporting.result()
-    assert last == written == MILLION + 2
+    assert last == written == MANY + 2
     assert watch.growth < MOST_GROWTH
     assert growth < MOST_GROWTH
-    wait_until(lambda: service.lines[-1].get("events") == MILLION + 2 - begun, "the line of the whole stream was there")
+    wait_until(lambda: service.lines[-1].get("events") == MANY + 2 - begun, "the line of the whole stream was there")
     assert "cut" not in service.lines[-1]
 
 
