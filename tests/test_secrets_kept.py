@@ -18,7 +18,7 @@ import pytest
 
 from blueprints.login import name_digest
 from sql.embedded import BINARIES
-from tests.service import Answer, Service, address_in, run
+from tests.service import Answer, Service, address_in, run, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -148,6 +148,9 @@ def story() -> Iterator[Story]:
             with psycopg.connect(address_in(data), autocommit=True) as conn:
                 conn.execute("ALTER SYSTEM SET log_statement = 'all'")
                 conn.execute("SELECT pg_reload_conf()")
+            log = data / "postgres" / "server.log"
+            is_logged = re.compile("LOG:  (statement|execute)").search
+            wait_until(lambda: service.get("/ready").status == 200 and is_logged(log.read_text()), "it logged them")
             story = Story()
             told(service, story)
             commanded(service, story)
@@ -155,7 +158,7 @@ def story() -> Iterator[Story]:
             command = [BINARIES / "pg_dump", "--no-owner", f"--host={data / 'socket'}", "--username=postgres", "postgres"]
             story.dump = subprocess.run(command, capture_output=True, text=True, check=True).stdout
             assert service.stop() == 0
-            story.logs |= {"stdout": service.out, "stderr": service.err, "PostgreSQL": (data / "postgres" / "server.log").read_text()}
+            story.logs |= {"stdout": service.out, "stderr": service.err, "PostgreSQL": log.read_text()}
         yield story
 
 
