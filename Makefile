@@ -32,7 +32,7 @@ test: .venv/installed-dev ## Run the tests on a private PostgreSQL, or on TEST_D
 
 .PHONY: test-slow
 test-slow: .venv/installed-dev ## Run the tests that start many real processes
-	@exec $(bin)/python -m pytest -n 3 --dist loadfile -m slow
+	@exec $(bin)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m slow
 
 .PHONY: coverage
 coverage: .venv/installed-dev ## Run what make test runs, and say which lines and branches it misses
