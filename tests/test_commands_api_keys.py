@@ -235,6 +235,7 @@ def test_what_is_no_id_is_a_mistake(line: CommandLine, key_id: str) -> None:
     assert line.everything() == before
 
 
+@pytest.mark.slow
 def test_the_real_program_prints_the_key_alone_on_stdout(line: CommandLine, url: str) -> None:
     done = flask("api-key", "create", "--name", "ci", "--type", "admin", DATABASE_URL=url)
     assert done.returncode == 0

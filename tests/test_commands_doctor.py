@@ -227,6 +227,7 @@ def test_who_administers_by_a_group_counts(line: CommandLine) -> None:
     assert found == (0, "ok", "2 can log in.")
 
 
+@pytest.mark.slow
 def test_the_real_program_examines_the_private_database(tmp_path: Path) -> None:
     environ = {"DATA_DIR": str(tmp_path / "data")}
     server = embedded.Server(tmp_path / "data")

@@ -103,6 +103,7 @@ def test_an_address_that_makes_no_sense_is_not_tried(line: CommandLine, monkeypa
     assert "the-secret" not in str(found)
 
 
+@pytest.mark.slow
 def test_the_real_program_tells_of_settings_that_make_no_sense(line: CommandLine) -> None:
     done = flask("doctor", DATABASE_URL=line.app.config["DATABASE_URL"], PORT="x", BASE_URL="y")
     assert (done.returncode, done.stderr) == (1, "")

@@ -104,6 +104,7 @@ def test_list_counts_who_came_by_a_token(line: CommandLine) -> None:
     assert shown[lines[0].index("USERS") :].split() == ["2", f"{SITE}/new-user?invite={newest(line)['secret']}"]
 
 
+@pytest.mark.slow
 def test_the_real_program_prints_the_link_alone_on_stdout(line: CommandLine, url: str) -> None:
     done = flask("signup-token", "create", "--name", "real", DATABASE_URL=url)
     assert (done.returncode, done.stdout) == (0, f"http://127.0.0.1:4242/new-user?invite={newest(line)['secret']}\n")

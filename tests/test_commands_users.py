@@ -251,6 +251,7 @@ def test_unlock_lets_a_user_in_by_both_his_names(line: CommandLine, password_fil
     assert [line.log_in(name, PASSWORD, address).status_code for name in names.values()] == [200, 200]
 
 
+@pytest.mark.slow
 def test_the_real_program_says_in_one_line_what_is_wrong(url: str) -> None:
     for args in (("--email", "ada", "--generate"), ("--username", "admin", "--generate"), ("--username", "x")):
         done = flask("user", "create", *args, DATABASE_URL=url)
@@ -258,6 +259,7 @@ def test_the_real_program_says_in_one_line_what_is_wrong(url: str) -> None:
         only_line(done.stderr)
 
 
+@pytest.mark.slow
 def test_the_real_program_lists_json_in_any_encoding(line: CommandLine, url: str, password_file: str) -> None:
     make(line, "latin", password_file, "--name", "日本 é")
     done = flask("user", "list", "--json", DATABASE_URL=url, PYTHONIOENCODING="ascii")

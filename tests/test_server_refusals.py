@@ -19,6 +19,9 @@ from tests.conftest import address_of
 from tests.service import GUNICORN, IMPORT, address_in, free_port, run_together
 from validators.settings import SettingError
 
+# They start many real processes.
+pytestmark = pytest.mark.slow
+
 PASSWORD = "s3cret-of-the-database"
 
 
