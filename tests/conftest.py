@@ -14,6 +14,7 @@ from flask import Flask
 from app import create_app
 from sql import Connection, bootstrap, connect, database, embedded
 from tests.access import Stage, staged
+from tests.command_line import CommandLine
 from tests.secrecy import VAULT, Watched
 from tests.world import Caller, World
 
@@ -114,6 +115,22 @@ def apps() -> Iterator[Callable[..., Flask]]:
     for app in made:
         with app.app_context():
             database().close()
+
+
+@pytest.fixture(scope="module")
+def line(make_database: Callable[..., str], make_app: Callable[..., Flask]) -> Iterator[CommandLine]:
+    """The command line on a database that is set up; who changes it changes it back."""
+    url = make_database()
+    with connect(url) as conn:
+        yield CommandLine(make_app(url), conn)
+
+
+@pytest.fixture
+def empty(make_database: Callable[..., str], make_app: Callable[..., Flask]) -> Iterator[CommandLine]:
+    """The command line on an empty database."""
+    url = make_database(empty=True)
+    with connect(url) as conn:
+        yield CommandLine(make_app(url), conn)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,27 +28,11 @@ FAR = "4000000000"
 
 
 @pytest.fixture(scope="module")
-def line(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
-    """The command line on a database that is set up."""
-    url = make_database()
-    with connect(url) as conn:
-        yield CommandLine(make_app(url), conn)
-
-
-@pytest.fixture(scope="module")
 def file(line: CommandLine, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A backup of it."""
     path = tmp_path_factory.mktemp("backup") / "of the service.dump"
     line.does("backup", str(path))
     return path
-
-
-@pytest.fixture
-def empty(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
-    """The command line on an empty database."""
-    url = make_database(empty=True)
-    with connect(url) as conn:
-        yield CommandLine(make_app(url), conn)
 
 
 def contents(conn: Connection) -> dict[str, list[str]]:

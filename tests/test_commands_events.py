@@ -3,7 +3,7 @@
 import gzip
 import json
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,14 +22,6 @@ INSERT_MANY = """
     INSERT INTO events (created_at, type, created_by, project)
     SELECT now() - number * interval '1 hour', 'tag-created', 'system', 'p' || number %% 3 FROM generate_series(1, %s) AS number
 """
-
-
-@pytest.fixture(scope="module")
-def line(make_database: Callable[..., str], make_app: Callable[..., Any]) -> Iterator[CommandLine]:
-    """The command line on a database of these tests."""
-    url = make_database()
-    with connect(url) as conn:
-        yield CommandLine(make_app(url), conn)
 
 
 @pytest.fixture

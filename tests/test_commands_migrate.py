@@ -27,14 +27,6 @@ COMMANDS = (
 )
 
 
-@pytest.fixture(scope="module")
-def line(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
-    """The command line on a database that is set up; who changes it changes it back."""
-    url = make_database()
-    with connect(url) as conn:
-        yield CommandLine(make_app(url), conn)
-
-
 @pytest.fixture
 def empty(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
     """The command line on an empty database, with nothing given for the first start."""

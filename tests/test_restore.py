@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,27 +19,11 @@ Maker = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def line(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
-    """The command line on a database that is set up."""
-    url = make_database()
-    with connect(url) as conn:
-        yield CommandLine(make_app(url), conn)
-
-
-@pytest.fixture(scope="module")
 def file(line: CommandLine, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A backup of it."""
     path = tmp_path_factory.mktemp("backup") / "of the service.dump"
     line.does("backup", str(path))
     return path
-
-
-@pytest.fixture
-def empty(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
-    """The command line on an empty database."""
-    url = make_database(empty=True)
-    with connect(url) as conn:
-        yield CommandLine(make_app(url), conn)
 
 
 def holds_nothing(line: CommandLine) -> bool:
