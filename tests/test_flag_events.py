@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from sql import Connection, past_users
+from tests.planner import plan_by_loops
 from tests.test_search_events import NOON, Author, Log
 from tests.world import Caller, World
 
@@ -124,7 +125,6 @@ def test_of_many_users_and_many_projects_it_is_told_soon_who_made_events(eve: Ca
     conn.execute("INSERT INTO projects (id, name) SELECT 'p' || number, 'P' FROM generate_series(1, 1000) AS number")
     conn.execute("INSERT INTO users (username, root_role_id) SELECT 'user' || number, 3 FROM generate_series(1, 10000) AS number")
     # Users times projects, one lookup each, would take a minute. As the planner may choose when it takes users to be few:
-    for option in ("enable_hashjoin", "enable_mergejoin", "enable_hashagg", "enable_material", "enable_sort", "enable_indexscan"):
-        conn.execute(f"SET LOCAL {option} = off")
+    plan_by_loops(conn)
     conn.execute("SET LOCAL statement_timeout = '10s'")
     assert [entry["name"] for entry in victor.get(CREATORS).json] == ["Eve"]

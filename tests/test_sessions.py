@@ -11,6 +11,7 @@ from werkzeug.test import TestResponse
 
 from blueprints.access import digest
 from sql import api_keys, rows, sessions, value
+from tests.planner import plan_by_loops
 from tests.test_log_in import ada, log_in
 from tests.world import Caller, refused
 
@@ -264,7 +265,6 @@ def test_only_some_expired_sessions_are_cleared_away_by_one_login(world, conn):
     for count in range(130):
         conn.execute("INSERT INTO sessions VALUES (%s, %s, now(), now() - interval '1 hour')", [digest(str(count)), user.id])
     # However it is planned: also by looking at each session in turn.
-    for option in ("enable_hashjoin", "enable_mergejoin", "enable_hashagg", "enable_sort", "enable_material", "enable_bitmapscan"):
-        conn.execute(f"SET LOCAL {option} = off")
+    plan_by_loops(conn)
     sessions.insert(conn, digest("mine"), user.id, 48)
     assert conn.execute("SELECT count(*) AS number FROM sessions").fetchone() == {"number": 31}
