@@ -1,0 +1,1 @@
+-- From 0.1.0 to 0.2.0. This file changes until 0.2.0 is released.
