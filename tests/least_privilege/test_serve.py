@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from sql import bootstrap, connect
-from tests.command_line import CommandLine
+from sql import bootstrap
+from tests.command_line import CommandLine, flask
 from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.deployment import Deployment
 from tests.story import Story, documents, flags, people, places, rollout, vocabulary
@@ -111,16 +111,15 @@ OLD = """
 """
 
 
-def test_the_third_role_prunes(deployed, admin, make_app):
+def test_the_third_role_prunes(deployed, admin):
     admin.execute(OLD)
     admin.execute("SELECT count_events(1000000)")
     before = admin.execute(KEPT).fetchone()["total"]
     # Others have left the newest events to it.
     admin.execute("UPDATE uncounted_ids SET noted_at = noted_at - interval '1 minute' WHERE last_id = 9223372036854775807")
     admin.execute("INSERT INTO events (type, created_by) VALUES ('tag-created', 'x')")
-    with connect(deployed.address("prune")) as conn:
-        line = CommandLine(make_app(deployed.address("prune")), conn)
-        assert line.does("events", "prune", "--days", "60", "--dry-run").startswith("Would delete 5 events from before ")
-        assert line.does("events", "prune", "--days", "60").startswith("Deleted 5 events from before ")
+    for options, said in ((["--dry-run"], "Would delete 5 events from before "), ([], "Deleted 5 events from before ")):
+        done = flask("events", "prune", "--days", "60", *options, DATABASE_URL=deployed.address("prune"))
+        assert done.stdout.startswith(said), done.stderr
     assert admin.execute(KEPT).fetchone()["total"] == before - 4
     assert admin.execute("SELECT count(*) AS number FROM events").fetchone() == {"number": before - 4}
