@@ -1107,6 +1107,20 @@ END $$;
 CREATE TRIGGER keep_past_group_user AFTER DELETE ON group_users
     FOR EACH ROW EXECUTE FUNCTION keep_past_group_user();
 
+-- Ids of projects that were private and have since been deleted or opened. Events keep the id, so only an administrator can reuse it.
+CREATE TABLE past_private_projects (
+    project_id  text NOT NULL,
+    CONSTRAINT past_private_projects_pkey PRIMARY KEY (project_id)
+);
+
+CREATE FUNCTION keep_past_private_project() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO past_private_projects VALUES (old.id) ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER keep_past_private_project AFTER DELETE OR UPDATE OF mode ON projects
+    FOR EACH ROW WHEN (old.mode = 'private') EXECUTE FUNCTION keep_past_private_project();
+
 -- Until when an environment was of a type: it then was of another, or was no more. No foreign key: events of an environment outlive it.
 CREATE TABLE past_environment_types (
     environment  text NOT NULL,

@@ -7,12 +7,15 @@ from blueprints.contract import operation
 from blueprints.respond import created, empty_response, json_response, refuse_excess, unique
 from sql import connection, events, health_report, project_access, project_list, project_overview, projects, transaction
 from validators import Body, load, load_query
+from validators.errors import NameExists
 from validators.projects import RESERVED, NewProject, ProjectChange, ProjectFilter, ProjectSettings, slug
 
 bp = Blueprint("projects", __name__)
 
 # Our choice: who may settle how a project works.
 CHANGE = ("UPDATE_PROJECT", "PROJECT_SETTINGS_WRITE")
+# One message for all cases: it does not tell whether a hidden project has, or had, the id.
+TAKEN = "id: already used by a project, which may be archived or deleted; choose another id"
 
 
 @bp.get("/api/admin/projects")
@@ -42,8 +45,11 @@ def create_project() -> Response:
         asked = load(NewProject())
         refuse_excess(conn, "MAX_PROJECTS", "projects that are not archived")
         project_id = asked["id"] or projects.free_id(conn, slug(asked["name"]), RESERVED)
-        with unique({"projects_pkey": "id: a project with this id exists already, maybe an archived one"}):
+        with unique({"projects_pkey": TAKEN}):
             projects.create(conn, {**asked, "id": project_id})
+        # Our choice: the events of a deleted private project stay hidden. Checked after the insert, which waits for a deletion to end.
+        if not actor.is_admin and projects.was_private(conn, project_id):
+            raise NameExists(TAKEN)
         unknown = projects.add_environments(conn, project_id, asked["environments"])
         if unknown:
             abort(400, f"environments: there is no environment {', '.join(unknown[:20])}")

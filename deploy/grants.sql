@@ -19,7 +19,8 @@ GRANT INSERT, UPDATE ON users, flags, signup_tokens, usage_metrics TO flags_serv
 GRANT UPDATE ON flag_types TO flags_service;
 -- History is never changed.
 GRANT INSERT
-   ON user_seen_days, past_flag_states, past_project_user_roles, past_project_group_roles, past_group_users, past_environment_types
+   ON user_seen_days, past_flag_states, past_project_user_roles, past_project_group_roles, past_group_users, past_environment_types,
+      past_private_projects
    TO flags_service;
 -- By column, because INSERT on the whole table would allow OVERRIDING SYSTEM VALUE, and with it any id.
 GRANT INSERT (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data, pre_data, tags)

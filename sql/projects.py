@@ -150,6 +150,14 @@ def create(conn: Connection, asked: Mapping[str, Any]) -> None:
     run(conn, CREATE, asked)
 
 
+WAS_PRIVATE = "SELECT EXISTS (SELECT FROM past_private_projects WHERE project_id = %(id)s)"
+
+
+def was_private(conn: Connection, project_id: str) -> bool:
+    """Return whether a project with this id was private before it was opened or deleted."""
+    return value(conn, WAS_PRIVATE, {"id": project_id})
+
+
 ADD_ENVIRONMENT = """
     INSERT INTO project_environments (project_id, environment, default_strategy, created_at)
     VALUES (%(project_id)s, %(environment)s, %(default_strategy)s::json, coalesce(%(created_at)s::timestamptz, now()))
@@ -173,16 +181,19 @@ def add_environment(
 FREE_ID = """
     SELECT id
       FROM (SELECT number, CASE WHEN number = 0 THEN %(slug)s ELSE %(slug)s || '-' || number END AS id
-              FROM generate_series(0, (SELECT count(*) FROM projects) + cardinality(%(reserved)s::text[])) AS number) AS candidates
+              FROM generate_series(0, (SELECT count(*) FROM projects)
+                                      + (SELECT count(*) FROM past_private_projects)
+                                      + cardinality(%(reserved)s::text[])) AS number) AS candidates
      WHERE id <> ALL(%(reserved)s::text[])
        AND NOT EXISTS (SELECT FROM projects WHERE projects.id = candidates.id)
+       AND NOT EXISTS (SELECT FROM past_private_projects WHERE project_id = candidates.id)
      ORDER BY number
      LIMIT 1
 """
 
 
 def free_id(conn: Connection, slug: str, reserved: Collection[str]) -> str:
-    """The slug, or the slug with the lowest number behind it that makes it an id that no project has and that is not reserved."""
+    """Return the slug, or the slug with the lowest number that makes it an id not in use, not reserved, and of no past private project."""
     return value(conn, FREE_ID, {"slug": slug, "reserved": list(reserved)})
 
 

@@ -150,8 +150,8 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     },
     ("projects.create_project", 400): (DOES_NOT_FIT, "environments: there is no environment staging"),
     ("projects.create_project", 409): (
-        "The id is taken, maybe by an archived project.",
-        "id: a project with this id exists already, maybe an archived one",
+        "The id is taken, maybe by an archived project. After a private project is deleted, only administrators can reuse its id.",
+        "id: already used by a project, which may be archived or deleted; choose another id",
         "NameExistsError",
     ),
     ("projects.update_project", 400): (DOES_NOT_FIT, "name: must not be blank"),

@@ -49,6 +49,9 @@ def fill_the_rest(app: Flask, conn: Connection) -> None:
     """Put something into each table that the demo leaves empty."""
     login = app.test_client().post("/auth/simple/login", json={"username": "nobody", "password": "is wrong"})
     assert login.status_code == 401
+    key = {"Authorization": ADMIN_KEY}
+    assert app.test_client().post("/api/admin/projects", json={"name": "Hidden", "mode": "private"}, headers=key).status_code == 201
+    assert app.test_client().delete("/api/admin/projects/hidden", headers=key).status_code == 200
     conn.execute("""
         INSERT INTO sessions (digest, user_id, expires_at) VALUES ('a digest', 1, now() + interval '1 day');
         INSERT INTO personal_tokens (user_id, description, digest, expires_at) VALUES (1, 'a token', 'a digest', now() + interval '1 day');

@@ -229,3 +229,15 @@ def test_who_makes_a_key_of_a_project_that_is_being_deleted_waits_and_is_refused
             wait_for(conn, [deleted, made])
         assert (deleted.result().status_code, made.result().status_code) == (200, 400)
     assert told(conn, name) == ["project-deleted"]
+
+
+def test_a_project_that_was_made_private_and_deleted_meanwhile_keeps_its_id(
+    conn: Connection, gate: Connection, world: World, name: str
+) -> None:
+    world.project(name)
+    editor = world.user(name, 2)
+    assert editor.get(PATH).status_code == 200
+    ended = f"UPDATE projects SET mode = 'private' WHERE id = '{name}'; DELETE FROM projects WHERE id = '{name}'"
+    answers = at_the_gate(conn, gate, ended, lambda: editor.post(PATH, json={"name": "Again", "id": name}))
+    assert statuses(answers) == {409: 1}
+    assert told(conn, name) == []
