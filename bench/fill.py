@@ -127,7 +127,7 @@ INDEXES = """
 
 
 def copy_events(conn: Connection, company: Company, clock: Clock, *, quiet: bool) -> None:
-    """Write the log, and build its indexes when all is there. Kept totals are counted once at the end."""
+    """Write the log, and build its indexes when all is there."""
     indexes = rows(conn, INDEXES)
     with conn.transaction():
         for index in indexes:
@@ -146,11 +146,7 @@ def copy_events(conn: Connection, company: Company, clock: Clock, *, quiet: bool
     clock.lap("copy")
     build(conn.info.dsn, [index["definition"] for index in indexes], quiet=quiet)
     clock.lap("indexes")
-    # What the service's own triggers would have kept.
-    with conn.transaction():
-        conn.execute("SELECT recount_events()")
-        conn.execute("ALTER TABLE events ENABLE TRIGGER USER")
-    clock.lap("totals")
+    conn.execute("ALTER TABLE events ENABLE TRIGGER USER")
 
 
 def build(url: str, definitions: Sequence[str], *, quiet: bool) -> None:

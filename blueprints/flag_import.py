@@ -9,7 +9,7 @@ from psycopg.rows import DictRow
 from blueprints.access import Actor, require
 from blueprints.contract import operation
 from blueprints.import_events import of_import
-from blueprints.import_findings import findings, has, sentence
+from blueprints.import_findings import findings, sentence
 from blueprints.import_plan import UUID, Plan, Wish, draw_up, names_in
 from blueprints.respond import empty_response, json_response, unique
 from sql import Connection, as_json, connection, events, flag_import, imported_flags, transaction
@@ -35,8 +35,7 @@ def validate_import() -> Response:
         require(conn)
         asked = load(ImportFlags())
         require(conn, project=asked["project"])
-        home = home_of(conn, asked)
-        found = findings(conn, draw_up(conn, home, asked["data"], may_create=has(conn, "CREATE_FEATURE", home)))
+        found = findings(conn, draw_up(conn, home_of(conn, asked), asked["data"]))
     return json_response(as_json(found))
 
 
@@ -54,7 +53,7 @@ def import_flags() -> Response:
         actor = require(conn, "UPDATE_FEATURE", project=asked["project"])
         home = home_of(conn, asked)
         flag_import.hold(conn, asked["project"], names_in(asked["data"]))
-        plan = draw_up(conn, home, asked["data"], may_create=has(conn, "CREATE_FEATURE", home))
+        plan = draw_up(conn, home, asked["data"])
         refuse(findings(conn, plan))
         carry_out(conn, actor, plan)
     return empty_response()

@@ -73,8 +73,8 @@ def of_flags(conn: Connection, plan: Plan) -> Iterator[Finding]:
     """What is against the flags themselves, and their tags."""
     names, home = {feature["name"] for feature in plan.document["features"]}, plan.home
     new = [wish.name for wish in plan.new]
-    # Our choice: the other project is not named, because it can be hidden from the caller.
-    yield "Flags with these names are in another project.", names & plan.taken
+    # Our choice: which project that is, is not said; the caller may not be meant to see it.
+    yield "Flags with these names are in another project.", (name for name in names if name in plan.here and not plan.here[name]["is_here"])
     pattern, limit = home["naming_pattern"], home["feature_limit"]
     if pattern is not None:
         # Our choice: flags that are here already keep their names.
@@ -155,7 +155,7 @@ def of_dependencies(plan: Plan) -> Iterator[Finding]:
     """What is against the dependencies, together with those that are here."""
     coming = {wish.name for wish in plan.wishes}
     parents = {link["feature"] for link in plan.links}
-    live = {name for name, flag in plan.here.items() if not flag["is_archived"]}
+    live = {name for name, flag in plan.here.items() if flag["is_here"] and not flag["is_archived"]}
     yield "Flags depend on these, which are neither in the document nor in this project.", parents - coming - live
     # A flag that has parents cannot be one, in the document or here.
     children = {link["child"] for link in plan.links} | {name for name, flag in plan.here.items() if flag["parents"]}
@@ -166,7 +166,9 @@ def of_dependencies(plan: Plan) -> Iterator[Finding]:
 
 def warnings(plan: Plan) -> Iterator[Finding]:
     """What it is good to know before."""
-    skipped = {feature["name"] for feature in plan.document["features"]} & {name for name, flag in plan.here.items() if flag["is_archived"]}
+    skipped = {feature["name"] for feature in plan.document["features"]} & {
+        name for name, flag in plan.here.items() if flag["is_here"] and flag["is_archived"]
+    }
     yield "These flags are archived here, and are left out.", skipped
     yield "These flags are here already, and become what the document says.", (wish.name for wish in plan.wishes if wish.before)
     yield (
@@ -177,7 +179,7 @@ def warnings(plan: Plan) -> Iterator[Finding]:
 
 def lacking(conn: Connection, plan: Plan) -> list[str]:
     """The permissions that the import needs and the caller does not have."""
-    return [permission for permission in needed(plan) if not has(conn, permission, plan.home)]
+    return [permission for permission in needed(plan) if not has(conn, permission, plan)]
 
 
 def needed(plan: Plan) -> list[str]:
@@ -200,10 +202,10 @@ def needed(plan: Plan) -> list[str]:
     return [permission for permission, is_needed in needs.items() if is_needed]
 
 
-def has(conn: Connection, permission: str, home: Mapping[str, Any]) -> bool:
-    """Return whether the caller holds a permission in the project and environment of an import."""
+def has(conn: Connection, permission: str, plan: Plan) -> bool:
+    """Whether the caller holds a permission where the flags are to go."""
     try:
-        require(conn, permission, project=home["project"], environment=home["environment"])
+        require(conn, permission, project=plan.home["project"], environment=plan.home["environment"])
     except Forbidden:
         return False
     return True

@@ -64,14 +64,12 @@ class Wish:
 class Plan:
     """A document, what it meets here, and what is to come of its flags.
 
-    here: the flags of the project. taken: names of other projects' flags, if the caller may know. has_default: whether all is there of the
-    strategy that flags get when they are on without one.
+    has_default: whether all is there of the strategy that flags get when they are on without one.
     """
 
     document: Json
     home: DictRow
     here: dict[str, DictRow]
-    taken: set[str]
     strategy_types: dict[str, bool]
     tag_types: set[str]
     legal_values: dict[str, list[str]]
@@ -102,14 +100,9 @@ def names_in(document: Mapping[str, Any]) -> set[str]:
     return parents | {feature["name"] for feature in document["features"]}
 
 
-def draw_up(conn: Connection, home: DictRow, document: Json, *, may_create: bool) -> Plan:
-    """Return the plan of an import into a project and environment, as flag_import.home() gives them.
-
-    may_create: whether the caller may create flags there. All others do not learn which names other projects use.
-    """
-    known = flag_import.read(conn, home["project"], home["environment"], names_in(document))
-    here = {name: flag for name, flag in known.items() if flag["is_here"]}
-    taken = known.keys() - here.keys() if may_create else set()
+def draw_up(conn: Connection, home: DictRow, document: Json) -> Plan:
+    """The plan of an import into a project and environment, as flag_import.home() gives them."""
+    here = flag_import.read(conn, home["project"], home["environment"], names_in(document))
     strategies, fields = document["featureStrategies"], {field["name"] for field in document["contextFields"]}
     constrained = {constraint["contextName"] for strategy in strategies for constraint in strategy["constraints"]}
     types = {type["name"] for type in document["tagTypes"]} | {tag["tagType"] for tag in document.get("featureTags", ())}
@@ -117,12 +110,11 @@ def draw_up(conn: Connection, home: DictRow, document: Json, *, may_create: bool
     known_types = flag_import.strategy_types(conn, {default["name"]} | {strategy["name"] for strategy in strategies})
     segments = flag_import.segments(conn, {segment["name"] for segment in document["segments"]}, home["project"])
     usable = targeting.usable_segments(conn, default["segments"], home["project"])
-    wishes = list(wished(document, home, here, taken, segments, default))
+    wishes = list(wished(document, home, here, segments, default))
     return Plan(
         document=document,
         home=home,
         here=here,
-        taken=taken,
         strategy_types=known_types,
         tag_types=flag_tags.hold_types(conn, types),
         legal_values=targeting.legal_values(conn, list(constrained | fields)),
@@ -141,10 +133,8 @@ def by_flag(entries: Iterable[Json]) -> dict[str, list[Json]]:
     return found
 
 
-def wished(
-    document: Json, home: DictRow, here: Mapping[str, DictRow], taken: set[str], segments: Mapping[str, int], default: Json
-) -> Iterable[Wish]:
-    """Yield what each flag is to become, by name, except archived flags and names that are taken.
+def wished(document: Json, home: DictRow, here: Mapping[str, DictRow], segments: Mapping[str, int], default: Json) -> Iterable[Wish]:
+    """What is to become of each flag, by name, but for those that are archived or in another project.
 
     segments: ids here by name. default: the strategy of who has none and is on.
     """
@@ -153,7 +143,7 @@ def wished(
     tags = by_flag(document["featureTags"]) if "featureTags" in document else None
     for name, feature in sorted({feature["name"]: feature for feature in document["features"]}.items()):
         before = here.get(name)
-        if name in taken or (before is not None and before["is_archived"]):
+        if before is not None and (before["is_archived"] or not before["is_here"]):
             continue
         # What the document does not say stays.
         said = places[name][-1] if name in places else {}

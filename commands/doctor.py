@@ -12,7 +12,6 @@ from flask.cli import with_appcontext
 from psycopg.rows import DictRow
 
 from commands.database import found_database, sift
-from commands.kept_totals import look_at_kept
 from commands.output import say
 from commands.weaknesses import is_unencrypted, weaknesses
 from sql import Connection, event_retention, migrate, server, users
@@ -36,24 +35,22 @@ PRUNE_SLACK = 2
 
 @click.command()
 @with_appcontext
-@click.option("--thorough", is_flag=True, help="Count the whole event log, and all usage: minutes with ten million events.")
-@click.option("--repair", is_flag=True, help="Do that, and set right the kept totals that are off.")
 @click.pass_context
-def doctor(ctx: click.Context, *, thorough: bool, repair: bool) -> None:
+def doctor(ctx: click.Context) -> None:
     """Look for what is wrong with this instance.
 
-    Checks settings, database, rights, schema, search, the event log and its kept totals, administrators, clock and connections, and prints
-    a line for each: ok, warn (it works, but not well), or FAIL. Ends with status 1 when anything FAILs. Changes nothing but with --repair.
+    Checks settings, database, rights, schema, search, the event log, administrators, clock and connections, and prints a line for each:
+    ok, warn (it works, but not well), or FAIL. Ends with status 1 when anything FAILs. Changes nothing.
     """
     has_failed = False
-    for grade, subject, sentence in findings(current_app.config, thorough=thorough, repair=repair):
+    for grade, subject, sentence in findings(current_app.config):
         say(f"{grade:<4}  {subject:<14}  {sentence}")
         has_failed = has_failed or grade == FAIL
     if has_failed:
         ctx.exit(1)
 
 
-def findings(config: Mapping[str, Any], *, thorough: bool = False, repair: bool = False) -> Iterator[Finding]:
+def findings(config: Mapping[str, Any]) -> Iterator[Finding]:
     """One finding a check. What cannot be looked at, because what it stands on is missing, is left out."""
     problems = sift(os.environ)[1]
     yield from look_at_settings(problems, config)
@@ -64,7 +61,7 @@ def findings(config: Mapping[str, Any], *, thorough: bool = False, repair: bool 
         with found_database() as url, migrate.open_database(url, config["DATABASE_POOLER"]) as conn:
             if config["DATABASE_URL"] and is_unencrypted(conn):
                 yield WARN, "database", "What is said to it goes through the network unencrypted. Add sslmode=verify-full to DATABASE_URL."
-            yield from look_at_database(conn, config, thorough=thorough, repair=repair)
+            yield from look_at_database(conn, config)
     except DatabaseProblem as problem:
         yield FAIL, "database", str(problem)
     except psycopg.Error as error:
@@ -80,7 +77,7 @@ def look_at_settings(problems: list[str], config: Mapping[str, Any]) -> Iterator
         yield OK, "settings", "All make sense."
 
 
-def look_at_database(conn: Connection, config: Mapping[str, Any], *, thorough: bool, repair: bool) -> Iterator[Finding]:
+def look_at_database(conn: Connection, config: Mapping[str, Any]) -> Iterator[Finding]:
     """All that a database that can be reached tells of itself."""
     asked_at = time.time()
     found = server.look_at_server(conn)
@@ -89,7 +86,7 @@ def look_at_database(conn: Connection, config: Mapping[str, Any], *, thorough: b
     if not found["is_standby"]:
         yield from look_at_replicas(server.replicas(conn))
     yield from look_at_pooler(config["DATABASE_POOLER"], is_pooled=migrate.is_pooled(conn))
-    yield from look_at_schema(conn, config, thorough=thorough, repair=repair)
+    yield from look_at_schema(conn, config)
     yield look_at_clock(found["clock"], asked_at, answered_at)
     yield look_at_pool(found["connections"], config)
 
@@ -150,7 +147,7 @@ def look_at_pooler(pooler: str, *, is_pooled: bool) -> Iterator[Finding]:
         yield OK, subject, "There is one, and it sets what we need."
 
 
-def look_at_schema(conn: Connection, config: Mapping[str, Any], *, thorough: bool, repair: bool) -> Iterator[Finding]:
+def look_at_schema(conn: Connection, config: Mapping[str, Any]) -> Iterator[Finding]:
     """Whether the schema is that of this version, and may be used; and if so, what it holds."""
     if not server.has_schema(conn):
         yield FAIL, "rights", "The database user may use no schema of its search_path. GRANT USAGE ON SCHEMA public to it."
@@ -179,7 +176,6 @@ def look_at_schema(conn: Connection, config: Mapping[str, Any], *, thorough: boo
         return
     yield look_at_search(conn, is_private=config["DATABASE_URL"] is None)
     yield look_at_log(conn, config["EVENT_RETENTION_DAYS"])
-    yield from look_at_kept(conn, thorough=thorough, repair=repair)
     yield look_at_admins(conn)
 
 

@@ -11,8 +11,7 @@ GRANT INSERT, UPDATE, DELETE
    ON roles, environments, tag_types, context_fields, strategy_types, personal_tokens, login_throttle, login_addresses, groups,
       projects, project_environments, api_keys, flag_dependencies, flag_environments, strategies, segments,
       past_passwords, sessions, group_users, role_permissions, project_user_roles, project_group_roles, project_favorites,
-      api_key_projects, signup_token_users, variants, strategy_segments, tags, flag_tags, flag_favorites,
-      usage_weeks, usage_weeks_kept, event_totals, uncounted_ids
+      api_key_projects, signup_token_users, variants, strategy_segments, tags, flag_tags, flag_favorites
    TO flags_service;
 -- Deleted users, flags and signup tokens keep their rows.
 GRANT INSERT, UPDATE ON users, flags, signup_tokens, usage_metrics TO flags_service;
@@ -26,11 +25,7 @@ GRANT INSERT
 GRANT INSERT (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data, pre_data, tags)
    ON events
    TO flags_service;
--- For flask doctor --repair.
-GRANT SELECT ON SEQUENCE events_id_seq TO flags_service;
-
 -- For flask events prune.
 GRANT SELECT, DELETE ON events TO flags_prune;
 GRANT SELECT ON schema_version TO flags_prune;
-GRANT SELECT, INSERT, UPDATE, DELETE ON event_totals, uncounted_ids TO flags_prune;
 COMMIT;

@@ -5,7 +5,7 @@ from datetime import date, datetime
 
 from sql import Connection, one, run, value
 
-# A fraction of a second. The totals of many days are cheaper to change together: a fifth of the time of batches of 2000.
+# A fraction of a second.
 MOST_AT_ONCE = 10_000
 
 # By the clock of the database, which dates the events.
@@ -15,17 +15,8 @@ COUNT = "SELECT count(*) FROM events WHERE created_at < %(first_day)s::date::tim
 
 FIRST_DAY = "SELECT (min(created_at) AT TIME ZONE 'UTC')::date FROM events"
 
-# Who deletes events changes their totals, under this lock. Two who prune take turns, batch by batch, instead of waiting for rows of each
-# other.
-TURN = "SELECT lock_event_totals()"
-
-# Who writes events leaves it to us to count them while we have the lock, which is nearly always.
-COUNT_NEWEST = """
-    SELECT count_events(16384)
-      FROM uncounted_ids
-     WHERE last_id = 9223372036854775807
-       AND noted_at < clock_timestamp() - interval '10 seconds'
-"""
+# Two prunes take turns, batch by batch: they would wait for rows of each other, and one would find nothing to delete.
+TURN = "SELECT pg_advisory_xact_lock(7225432)"
 
 # From where the batch before ended: what it deleted still lies in the index, and is not to be passed again.
 DELETE = """
@@ -62,7 +53,6 @@ class Prune:
     def delete_some(self, conn: Connection) -> int:
         """How many events were deleted in the caller's transaction, oldest first; 0: there are no more."""
         run(conn, TURN)
-        run(conn, COUNT_NEWEST)
         place = {"created_at": self.created_at or "-infinity", "id": self.id}
         last = one(conn, DELETE, {"first_day": self.first_day, "most": MOST_AT_ONCE, **place})
         if last is None:

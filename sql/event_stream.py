@@ -33,23 +33,14 @@ WRITERS = """
        AND pid IS DISTINCT FROM pg_backend_pid()
 """
 
-# The last id before the first that is missing and may still come: uncounted_ids has all of those, and more. As long as no id of a range is
-# missing, each is as far from its start as the events before it are many.
+# The last id before the first that is missing. As long as no id of a range is missing, each is as far from its start as it has events
+# before it.
 UNBROKEN = """
-    WITH doubtful AS (
-        SELECT greatest(first_id, %(after)s + 1) AS first_id, least(last_id, %(until)s) AS last_id
-          FROM uncounted_ids
-         WHERE first_id <= %(until)s
-           AND last_id > %(after)s
-    )
-    SELECT coalesce(min(reached), %(until)s)
-      FROM doubtful
-     CROSS JOIN LATERAL (
-            SELECT first_id - 1 + count(*) FILTER (WHERE id = place) AS reached
-              FROM (SELECT id, first_id - 1 + row_number() OVER (ORDER BY id) AS place
-                      FROM events
-                     WHERE id BETWEEN first_id AND last_id) AS numbered) AS unbroken
-     WHERE reached < last_id
+    SELECT %(after)s + count(*) FILTER (WHERE id = place)
+      FROM (SELECT id, %(after)s + row_number() OVER (ORDER BY id) AS place
+              FROM events
+             WHERE id > %(after)s
+               AND id <= %(until)s) AS numbered
 """
 
 # A range of ids, whatever matches in it: no filter makes a statement walk the whole log. A line break in JSON can only be white space.

@@ -91,20 +91,11 @@ USERS: LiteralString = """
     )
 """
 
-# Finished weeks are kept (schema.sql, usage_weeks); the others are counted from their hours, project by project, as the index has them.
+# Project by project, as the index has them.
 METRICS: LiteralString = """
     , used AS (
-        SELECT (monday - (first_start AT TIME ZONE 'UTC')::date) / 7 AS place, project_id, yes, no, apps, flags, environments
+        SELECT counted.*, seen_projects.id AS project_id
           FROM bounds
-         CROSS JOIN usage_weeks_kept
-          JOIN usage_weeks ON monday >= (first_start AT TIME ZONE 'UTC')::date
-                          AND monday <= (last_end AT TIME ZONE 'UTC')::date
-                          AND monday < before
-         WHERE project_id IN (SELECT id FROM seen_projects)
-     UNION ALL
-        SELECT place, seen_projects.id, yes, no, apps, flags, environments
-          FROM bounds
-         CROSS JOIN usage_weeks_kept
          CROSS JOIN seen_projects
          CROSS JOIN LATERAL (
             SELECT width_bucket(hour, after_ends) AS place,
@@ -115,7 +106,7 @@ METRICS: LiteralString = """
                    count(DISTINCT environment) AS environments
               FROM usage_metrics
              WHERE project_id = seen_projects.id
-               AND hour >= greatest(first_start, before::timestamp AT TIME ZONE 'UTC')
+               AND hour >= first_start
                AND hour <= last_end
              GROUP BY place
          ) AS counted
@@ -137,62 +128,17 @@ METRICS: LiteralString = """
 """
 
 # Our choice: an event counts for the type that its environment had then.
-# Whole days are kept (schema.sql, event_totals); those on which the type of an environment changed are counted, event by event.
 ENVIRONMENTS: LiteralString = """
-    , changed_days AS (
-        SELECT DISTINCT environment, (ended_at AT TIME ZONE 'UTC')::date AS day
-          FROM past_environment_types, bounds
-         WHERE ended_at >= first_start
-           AND ended_at < first_start + bounds.number * interval '7 days'
-    ),
-    environment_days AS (
-        SELECT environment, make_date(year, 1, 1) + place::integer - 1 AS day, number
-          FROM (SELECT DISTINCT environment, event_key(NULL, NULL, NULL, environment) AS key FROM environment_types) AS environments
-          JOIN event_totals USING (key)
-         CROSS JOIN LATERAL unnest(days) WITH ORDINALITY AS counted (number, place)
-         WHERE year BETWEEN extract(year FROM %(first_day)s::date - 6) AND extract(year FROM %(last_day)s::date + 6)
-     UNION ALL
-        SELECT environment, (created_at AT TIME ZONE 'UTC')::date, 1
-          FROM uncounted_events
-         WHERE environment IS NOT NULL
-     UNION ALL
-        -- Dated in what is still to come of today.
-        SELECT environment, (created_at AT TIME ZONE 'UTC')::date, -1
-          FROM events
-         WHERE created_at > now()
-    ),
-    environment_updates AS (
-        SELECT environment, day::timestamp AT TIME ZONE 'UTC' + interval '12 hours' AS at, number
-          FROM environment_days
-         WHERE number IS NOT NULL
-           AND day <= (now() AT TIME ZONE 'UTC')::date
-           AND (environment, day) NOT IN (SELECT environment, day FROM changed_days)
-     UNION ALL
-        -- OFFSET 0: each day is read once, by the index of days. The planner knows nothing of such small tables, and took the whole log.
-        SELECT environment, created_at, 1
-          FROM (SELECT DISTINCT day FROM changed_days) AS days
-         CROSS JOIN LATERAL (
-            SELECT environment, created_at
-              FROM events
-             WHERE environment IS NOT NULL
-               AND created_at >= day::timestamp AT TIME ZONE 'UTC'
-               AND created_at < (day + 1)::timestamp AT TIME ZONE 'UTC'
-               AND created_at <= now()
-            OFFSET 0) AS of_day
-         WHERE (environment, day) IN (SELECT environment, day FROM changed_days)
-    ),
-    environment_type_trends AS (
+    , environment_type_trends AS (
         SELECT place, date, week, type AS "environmentType", updates AS "totalUpdates"
-          FROM (SELECT width_bucket(at, starts) - 1 AS place, environment_types.type, sum(updated.number) AS updates
+          FROM (SELECT width_bucket(created_at, starts) - 1 AS place, environment_types.type, count(*) AS updates
                   FROM bounds
-                 CROSS JOIN environment_updates AS updated
-                  JOIN environment_types ON environment_types.environment = updated.environment
-                                        AND environment_types.started_at < at
-                                        AND (environment_types.ended_at IS NULL OR environment_types.ended_at >= at)
-                 WHERE at >= first_start
-                   AND at < first_start + bounds.number * interval '7 days'
-                 GROUP BY place, environment_types.type
-                HAVING sum(updated.number) > 0) AS summed
+                  JOIN events ON created_at >= first_start
+                             AND created_at <= last_end
+                  JOIN environment_types ON environment_types.environment = events.environment
+                                        AND environment_types.started_at < created_at
+                                        AND (environment_types.ended_at IS NULL OR environment_types.ended_at >= created_at)
+                 GROUP BY place, environment_types.type) AS counted
           JOIN weeks ON weeks.number = place
     )
 """

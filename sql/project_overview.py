@@ -8,8 +8,6 @@ from sql.projects import ACTIVE, HEALTH, MEAN_DAYS
 # Our choice: the current window is the last 30 days, the past window the 30 days before; all is computed when it is asked for.
 # asked: a parameter behind a sub-select has no part in the planner's estimates, so that no plan for this project alone looks cheaper than
 # the one for all projects; else PostgreSQL would make a plan at each request, which takes longer than the rest of it.
-# is_busy: what two months of a small project have is soonest counted, by an index. Of a busy one the totals of whole days (UTC) are taken,
-# with what is not in them yet, and events are counted only of the days on which a window begins or ends.
 OVERVIEW: LiteralString = (
     """
     WITH asked AS (
@@ -63,63 +61,13 @@ OVERVIEW: LiteralString = (
                    AND started_at <= now()) AS begun,
                windows
     ),
-    kept AS (
-        SELECT year, days, sum(total) OVER () > 5000 AS is_much
-          FROM event_totals
-         WHERE key = event_key((SELECT id FROM asked), NULL, NULL, NULL)
-           AND year >= extract(year FROM now() - interval '60 days')
-    ),
-    limits AS (
-        SELECT this,
-               last,
-               (last AT TIME ZONE 'UTC')::date AS last_day,
-               (this AT TIME ZONE 'UTC')::date AS this_day,
-               (now() AT TIME ZONE 'UTC')::date AS today,
-               coalesce((SELECT bool_or(is_much) FROM kept), false) AS is_busy
-          FROM windows
-    ),
-    whole_days AS (
-        SELECT coalesce(sum(number) FILTER (WHERE day > this_day), 0) AS this,
-               coalesce(sum(number) FILTER (WHERE day < this_day), 0) AS last
-          FROM limits,
-               (SELECT make_date(year, 1, 1) + first_place + place::integer - 2 AS day, number
-                  FROM kept
-                 CROSS JOIN LATERAL (
-                    SELECT CASE WHEN year = extract(year FROM last_day) THEN extract(doy FROM last_day)::integer ELSE 1 END AS first_place
-                      FROM limits
-                     WHERE is_busy) AS places
-                 CROSS JOIN LATERAL unnest(days[first_place:]) WITH ORDINALITY AS of_days (number, place)
-             UNION ALL
-                SELECT (created_at AT TIME ZONE 'UTC')::date, 1
-                  FROM uncounted_events
-                 WHERE (SELECT is_busy FROM limits)
-                   AND project = (SELECT id FROM asked)) AS all_days
-         WHERE day > last_day
-           AND day < today
-    ),
-    counted_days AS (
-        SELECT last AS since, 'infinity'::timestamptz AS until
-          FROM limits
-         WHERE NOT is_busy
-     UNION ALL
-        SELECT day::timestamp AT TIME ZONE 'UTC', (day + 1)::timestamp AT TIME ZONE 'UTC'
-          FROM limits, unnest(ARRAY[last_day, this_day, today]) AS day
-         WHERE is_busy
-    ),
-    counted AS (
+    activity AS (
         SELECT count(*) FILTER (WHERE created_at > this) AS this,
                count(*) FILTER (WHERE created_at <= this) AS last
-          FROM windows, counted_days, events
+          FROM events, windows
          WHERE project = (SELECT id FROM asked)
-           AND created_at >= since
-           AND created_at < until
-           AND created_at > last
+           AND created_at > now() - interval '60 days'
            AND created_at <= now()
-    ),
-    activity AS (
-        SELECT counted.this + whole_days.this AS this,
-               counted.last + whole_days.last AS last
-          FROM counted, whole_days
     ),
     members AS (
         SELECT count(DISTINCT user_id) FILTER (WHERE ended_at IS NULL) AS present,

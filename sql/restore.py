@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from psycopg.rows import DictRow
-from psycopg.sql import SQL, Identifier
+from psycopg.sql import SQL
 
 from sql import Connection, embedded, migrate, one, server, value
 from sql.backup import PATIENCE, SCHEMA, complaint, ending, folders, settings_of
@@ -107,17 +107,6 @@ DROP_ALL = """
     END $drop$;
 """
 
-# An id that had been missing has got its event meanwhile, which is yet to be counted; or it is missing for good: what had it has not
-# committed. When that would be seen depends on numbers of transactions, which are those of another server: it is to be seen at once.
-AGE_MISSING_IDS = """
-    DELETE FROM {schema}.uncounted_ids AS missing
-     WHERE last_id < 9223372036854775807
-       AND NOT EXISTS (SELECT FROM {schema}.events WHERE id BETWEEN first_id AND last_id);
-    UPDATE {schema}.uncounted_ids
-       SET noted_at = '-infinity', noted_before = '0'
-     WHERE last_id < 9223372036854775807;
-"""
-
 # All belongs to who restores it, and lies where his tables lie.
 HERE = ("--no-owner", "--no-privileges", "--no-tablespaces")
 
@@ -131,11 +120,8 @@ def restore(conn: Connection, url: str, archive: Archive, *, replace: bool, prog
     value(conn, migrate.LOCK_FOR_SESSION)
     try:
         require_room(conn, archive, replace=replace)
-        words = {"patience": SQL(str(PATIENCE)), "schema": Identifier(archive.schema)}  # pyright: ignore
-        before = SQL(DROP_ALL).format(**words).as_string(conn) if replace else ""
-        has_ids = f"TABLE DATA {archive.schema} uncounted_ids " in archive.entries
-        after = SQL(AGE_MISSING_IDS).format(**words).as_string(conn) if has_ids else ""
-        pour(archive, url, f"BEGIN;\n{before}", f"{after}COMMIT;\n", progress)
+        before = SQL(DROP_ALL).format(patience=SQL(str(PATIENCE))).as_string(conn) if replace else ""  # pyright: ignore
+        pour(archive, url, f"BEGIN;\n{before}", "COMMIT;\n", progress)
     finally:
         value(conn, migrate.UNLOCK_FOR_SESSION)
 

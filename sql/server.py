@@ -92,11 +92,7 @@ LACKING_RIGHTS = """
         SELECT oid, relname, 'INSERT'
           FROM ours
          WHERE relkind = 'r'
-           AND relname <> ALL ('{schema_version,permissions,flag_types,usage_weeks_kept}')
-     UNION ALL
-        SELECT oid, relname, privilege
-          FROM ours, unnest('{UPDATE,DELETE}'::text[]) AS privilege
-         WHERE relname IN ('event_totals', 'uncounted_ids')
+           AND relname <> ALL ('{schema_version,permissions,flag_types}')
     )
     SELECT privilege, string_agg(relname, ', ' ORDER BY relname) AS tables
       FROM needed
@@ -112,7 +108,7 @@ def lacking_rights(conn: Connection) -> list[DictRow]:
     return rows(conn, LACKING_RIGHTS, {"names": parts()["table"] + parts()["view"]})
 
 
-KINDS = ("table", "view", "trigger", "function", "aggregate")
+KINDS = ("table", "view", "trigger", "function")
 
 
 def parts() -> dict[str, list[str]]:
@@ -154,7 +150,7 @@ FOUND_PARTS = """
       JOIN here ON relnamespace = here.oid
      WHERE tgenabled IN ('O', 'A')
  UNION ALL
-    SELECT CASE prokind WHEN 'a' THEN 'aggregate' ELSE 'function' END, proname, prosrc
+    SELECT 'function', proname, prosrc
       FROM pg_proc, here
      WHERE pronamespace = here.oid
 """

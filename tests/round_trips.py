@@ -45,8 +45,8 @@ TABLE = """
      10  POST /api/admin/archive/revive/<feature_name>
       8  DELETE /api/admin/archive/<feature_name>
       6  POST /api/admin/features-batch/export
-     12  POST /api/admin/features-batch/validate
-     32  POST /api/admin/features-batch/import
+     11  POST /api/admin/features-batch/validate
+     31  POST /api/admin/features-batch/import
       2  GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>
       9  POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/on
       6  POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/off

@@ -14,7 +14,7 @@ from tests.command_line import CommandLine, flask
 Maker = Callable[..., Any]
 ADVICE = "Let it, or the database, as docs/scaling.md says."
 SUBJECTS = [
-    *("settings", "database", "rights", "schema", "search", "event log", "kept totals", "kept weeks"),
+    *("settings", "database", "rights", "schema", "search", "event log"),
     *("administrators", "clock", "connections"),
 ]
 

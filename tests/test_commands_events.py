@@ -277,23 +277,6 @@ def test_writers_do_not_wait_for_a_prune_nor_a_prune_for_them(log: CommandLine) 
     assert kept(log) == [2, 3]
 
 
-def test_a_prune_counts_what_others_write_meanwhile(log: CommandLine) -> None:
-    add(log, created_at=NOON - timedelta(days=100))
-    add(log, 9)
-    waiting = "SELECT count(*) AS number FROM uncounted_events"
-    work = event_retention.Prune(MIDNIGHT.date() - timedelta(days=30))
-    with log.conn.transaction():
-        assert work.delete_some(log.conn) == 1
-    assert log.rows(waiting) == [{"number": 0}]
-    add(log, 9)
-    # Not at every batch: each time costs as much as hundreds of events.
-    for seconds, left in ((0, 9), (11, 0)):
-        log.conn.execute("UPDATE uncounted_ids SET noted_at = noted_at - make_interval(secs => %s)", [seconds])
-        with log.conn.transaction():
-            assert work.delete_some(log.conn) == 0
-        assert log.rows(waiting) == [{"number": left}]
-
-
 @pytest.mark.parametrize("options", [("--days", "x"), ("--days", "-1"), ("--days", "36501")])
 def test_a_number_of_days_that_makes_no_sense_is_refused(line: CommandLine, options: tuple[str, ...]) -> None:
     assert line.run("events", "prune", *options).exit_code == 2

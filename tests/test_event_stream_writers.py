@@ -16,10 +16,8 @@ from werkzeug.test import TestResponse
 from sql import Connection, connect, event_stream, events
 from sql.bootstrap import System
 from tests.conftest import ADMIN_KEY
-from tests.service import wait_until
 from tests.test_search_events import PATH
 
-OPEN_FROM_BEFORE = "SELECT FROM uncounted_ids WHERE noted_before > pg_snapshot_xmin(pg_current_snapshot())"
 HEADERS = {"Accept": "application/x-ndjson", "Authorization": ADMIN_KEY}
 
 
@@ -151,32 +149,6 @@ def test_an_id_that_nobody_holds_is_passed(client: FlaskClient, conn: Connection
     with connect(empty_log) as other, other.transaction():
         write(other)
         assert given(client, after=2) == ([3], True)
-
-
-@pytest.mark.usefixtures("impatient")
-def test_an_id_that_has_been_missing_for_long_holds_nobody_up(client: FlaskClient, conn: Connection, empty_log: str) -> None:
-    write(conn)
-    with conn.transaction():
-        write(conn, 2)
-        raise Rollback
-    write(conn, 2)
-    with connect(empty_log) as other, other.transaction():
-        write(other)
-        write(conn)
-        # Who looks at the log for the first time cannot know which of the missing ids the open transaction has.
-        assert given(client) == ([1], False)
-    # Transactions of other tests on the same server count, too, as long as they are open.
-    for passed in ("0", "2 hours"):
-        wait_until(lambda: not conn.execute(OPEN_FROM_BEFORE).fetchall(), "no transaction from before was open")
-        conn.execute("UPDATE uncounted_ids SET noted_at = noted_at - %s::interval", [passed])
-        conn.execute("SELECT count_events(1000)")
-        write(conn)
-    with connect(empty_log) as other, other.transaction():
-        write(other)
-        write(conn)
-        assert given(client) == ([1, 4, 5, 6, 7, 8, 9], False)
-        assert given(client, after=2, limit=1) == ([4], True)
-    assert given(client, after=9) == ([10, 11], True)
 
 
 @pytest.mark.usefixtures("impatient")

@@ -10,7 +10,6 @@ from tests.test_hostile_inputs import fingerprint
 from tests.world import World, refused
 
 NOTHING = {"errors": {}, "warnings": {}, "permissions": {}}
-UUID = "0b4e6a3c-6a57-4d53-9d4a-2c9b6d5f8e10"
 IN = {"contextName": "country", "operator": "IN", "values": ["NO"]}
 
 
@@ -104,42 +103,6 @@ def test_a_flag_of_that_name_in_another_project_even_one_that_is_hidden(world, e
     world.flag("f", apollo, archived_at=archived_at)
     for caller in (eve, victor):
         is_an_error(world, caller, document("f", "g"), "Flags with these names are in another project.", ["f"])
-
-
-def fill_hidden(world: World, project: str, strategy_id: str) -> None:
-    """Put everything into a hidden project that a document could meet by its name."""
-    flags = {name: world.flag(name, project) for name in ("f", "child", "parent", "g")}
-    depend(world, flags["child"], flags["parent"])
-    depend(world, flags["g"], flags["f"])
-    world.strategy(flags["f"], strategy_id=strategy_id, parameters=ROLLOUT)
-    world.conn.execute("INSERT INTO variants (flag_id, environment, name, weight) VALUES (%s, 'development', 'v', 1000)", [flags["f"]])
-    segments.insert(world.conn, "theirs", [], project=project)
-
-
-@pytest.mark.parametrize("may_create", [False, True])
-def test_validation_tells_nothing_about_hidden_projects_except_taken_names(world, conn, apollo, may_create):
-    if may_create:
-        conn.execute("INSERT INTO role_permissions (role_id, permission) SELECT 3, name FROM permissions WHERE name <> 'ADMIN'")
-    victor = world.user("Vera")
-    data = document(
-        "f",
-        "g",
-        "new",
-        featureStrategies=[strategy("f", id=UUID, segments=[1])],
-        featureEnvironments=[state("f", enabled=True, variants=[{"name": "v", "weight": 1}])],
-        segments=[{"id": 1, "name": "theirs"}],
-        dependencies=[links("new", "child", "parent"), links("g", "new")],
-    )
-    for others in (document("new", dependencies=[links("new", "child", "parent", "f", "g")]), data):
-        before = told(victor, others)
-        with conn.transaction(force_rollback=True):
-            fill_hidden(world, apollo, UUID)
-            after = told(victor, others)
-        if may_create and others is data:
-            assert after["errors"].pop("Flags with these names are in another project.") == ["f", "g"]
-            assert after["permissions"] == before["permissions"] == {}
-            continue
-        assert after == before
 
 
 def test_names_that_stand_twice(world, alice):

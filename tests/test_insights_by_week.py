@@ -65,13 +65,10 @@ SETUP = """
     INSERT INTO past_environment_types
     SELECT pick('{staging,gone}'), pick('{test,production,load}'), some_instant() FROM generate_series(1, 6);
     DELETE FROM environments WHERE name = 'old';
-    -- Some weeks are kept when hours of them are written, some are by that, and some of the newest are not.
-    UPDATE usage_weeks_kept SET before = before - 70;
     INSERT INTO usage_metrics (project_id, flag_name, environment, app_name, hour, yes, no)
     SELECT 'p' || 1 + number % 7, 'flag' || number % 9, pick('{staging,production}'), pick('{web,app}'),
            date_trunc('hour', some_instant()), 1, 2
       FROM generate_series(1, 100) AS number ON CONFLICT DO NOTHING;
-    SELECT recount_usage_weeks();
     INSERT INTO usage_metrics (project_id, flag_name, environment, app_name, hour, yes, no)
     SELECT 'p' || 1 + number % 7, 'flag' || number % 9, pick('{staging,production}'), pick('{web,app}'),
            date_trunc('hour', CASE WHEN random() < 0.1 THEN now() + random() * interval '9 days' ELSE some_instant() END), 3, 1
@@ -82,7 +79,6 @@ SETUP = """
     INSERT INTO projects (id, name) VALUES ('gone', 'Gone');
     INSERT INTO usage_metrics VALUES ('gone', 'flag', 'production', 'web', date_trunc('hour', now() - interval '100 days'), 1, 1);
     DELETE FROM projects WHERE id = 'gone';
-    UPDATE usage_weeks_kept SET before = before - floor(random() * 4)::integer * 7;
     INSERT INTO events (created_at, type, created_by, environment)
     SELECT CASE WHEN random() < 0.1 THEN coalesce((SELECT ended_at FROM past_environment_types ORDER BY random(), number LIMIT 1), now())
                 WHEN random() < 0.05 THEN now() + random() * interval '2 days'
@@ -97,9 +93,6 @@ def test_changes_added_up_say_what_a_look_at_every_week_says(conn: Connection, w
     conn.execute("SELECT setseed(%(seed)s)", {"seed": seed})
     conn.execute(SETUP)
     viewer = world.user("Somebody").id
-    conn.execute("SELECT lock_event_totals()")
-    conn.execute("SELECT count_events(400)")
-    assert value(conn, "SELECT count(*) FROM usage_weeks") > 50
     today: date = value(conn, "SELECT (now() AT TIME ZONE 'UTC')::date")
     for back, until in ((91, 0), (320, 0), (150, 60), (3, 0), (700, 300), (0, 5)):
         for who in (None, viewer):

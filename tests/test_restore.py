@@ -12,8 +12,8 @@ import pytest
 from sql import backup, connect, embedded, migrate, restore, rows, value
 from sql.migrate import DatabaseProblem
 from tests.command_line import CommandLine, flask, only_line
-from tests.test_backup import FAR, contents, make_url
-from tests.test_event_totals import add, assert_right, count
+from tests.event_rows import add
+from tests.test_backup import contents, make_url
 
 Maker = Callable[..., Any]
 
@@ -29,32 +29,6 @@ def file(line: CommandLine, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def holds_nothing(line: CommandLine) -> bool:
     """Whether a database has no relation of ours, or anybody's."""
     return line.rows("SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace") == []
-
-
-def test_an_event_that_came_late_is_in_the_totals_of_what_is_restored(
-    make_database: Maker, empty: CommandLine, make_app: Maker, tmp_path
-) -> None:
-    url = make_database()
-    with connect(url) as conn, connect(url) as other:
-        with other.transaction():
-            # Its id is missing in what is counted; the next one is, and another, for good.
-            [late] = add(other)
-            for _ in range(2):
-                with conn.transaction(force_rollback=True):
-                    add(conn)
-                add(conn, 5)
-            count(conn)
-        # As if the server had seen that many transactions: another one comes there in years.
-        conn.execute("UPDATE uncounted_ids SET noted_before = %s::xid8, noted_at = now()", [FAR])  # pyright: ignore
-        CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
-    empty.does("restore", str(tmp_path / "x"))
-    found = empty.rows("SELECT first_id, last_id FROM uncounted_ids ORDER BY first_id")
-    assert [(row["first_id"], row["last_id"]) for row in found[:-1]] == [(late, late + 1)]
-    assert_right(empty.conn)
-    add(empty.conn)
-    assert count(empty.conn) == 2
-    assert_right(empty.conn)
-    assert len(empty.rows("SELECT FROM uncounted_ids")) == 1
 
 
 def test_an_instance_is_not_written_over(line: CommandLine, file: Path) -> None:

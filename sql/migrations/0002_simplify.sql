@@ -22,3 +22,25 @@ SELECT DISTINCT project
    AND type IN ('project-created', 'project-updated')
    AND 'private' IN (data ->> 'mode', pre_data ->> 'mode')
    AND NOT EXISTS (SELECT FROM projects WHERE projects.id = events.project AND mode = 'private');
+
+-- Searches count events, and insights count usage: neither is kept any more.
+DROP TRIGGER count_newest_events ON events;
+DROP TRIGGER uncount_events ON events;
+DROP TRIGGER recount_changed_events ON events;
+DROP TRIGGER uncount_all_events ON events;
+DROP FUNCTION recount_events(), uncount_all_events(), forget_event_totals(), recount_changed_events(), uncount_events(),
+              count_newest_events(), count_events(integer), lock_event_totals(), add_event_totals(event_count[]);
+DROP AGGREGATE put_number(integer, integer);
+DROP FUNCTION put_number(integer[], integer, integer), event_key(text, text, bigint, text);
+DROP TYPE event_count;
+DROP VIEW uncounted_events;
+DROP TABLE uncounted_ids, event_totals;
+
+DROP TRIGGER recount_inserted_usage ON usage_metrics;
+DROP TRIGGER recount_updated_usage ON usage_metrics;
+DROP TRIGGER recount_deleted_usage ON usage_metrics;
+DROP TRIGGER forget_usage_weeks ON usage_metrics;
+DROP FUNCTION recount_usage_weeks(), forget_usage_weeks(), recount_changed_usage(), recount_changed_weeks(usage_week[]),
+              keep_usage_weeks(), lock_usage_weeks();
+DROP TYPE usage_week;
+DROP TABLE usage_weeks_kept, usage_weeks;
