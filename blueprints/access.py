@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -31,6 +32,8 @@ class Actor:
     held: frozenset[str] = frozenset()
     # The projects that he may see, where require() was asked to list them; None: he administers, and sees what has no project too.
     visible: tuple[str, ...] | None = None
+    # When the personal token of the request expires; None: the request has none.
+    token_expires_at: datetime | None = None
 
     @property
     def viewer(self) -> int | None:
@@ -80,7 +83,7 @@ def require(
         access.mark_seen(conn, caller)
     held = frozenset(permissions if caller["is_admin"] else caller["held"])
     visible = None if caller["is_admin"] or not listing else tuple(caller["visible"])
-    return Actor(caller["name"], caller["user_id"], caller["is_admin"], caller["sees_all"], held, visible)
+    return Actor(caller["name"], caller["user_id"], caller["is_admin"], caller["sees_all"], held, visible, caller["token_expires_at"])
 
 
 def require_user(conn: Connection, *, project: str | None = None, credential: Literal["user", "session"] = "user") -> tuple[Actor, int]:

@@ -32,11 +32,13 @@ def list_tokens() -> Response:
 def create_token() -> Response:
     """Make a personal access token.
 
-    It can do what you can do, until it expires. Its secret is in this answer and never again.
+    It can do what you can do, until it expires. Its secret is in this answer and never again. A request with a personal access token cannot
+    create one that expires later than its own.
     """
     with transaction() as conn:
         actor, user_id = require_user(conn)
-        asked = load(CreatePersonalToken())
+        # Our choice: no token outlives the one that made it, so a stolen one cannot be renewed.
+        asked = load(CreatePersonalToken(latest=actor.token_expires_at))
         token_id, body = issue(conn, actor, user_id, asked)
     return created(body, "tokens/{}", token_id)
 

@@ -19,17 +19,18 @@ def digest(secret: str | bytes) -> bytes:
 # of his holds there. A row of role_permissions with a null project or environment holds in all of them.
 AUTHENTICATE = """
     WITH credential AS (
-        SELECT 'session' AS via, sessions.user_id, NULL::integer AS key_id, NULL::integer AS token_id, true AS seen_lately
+        SELECT 'session' AS via, sessions.user_id, NULL::integer AS key_id, NULL::integer AS token_id,
+               NULL::timestamptz AS token_expires_at, true AS seen_lately
           FROM sessions
          WHERE digest = %(session)s
            AND expires_at > now()
      UNION ALL
-        SELECT 'personal-token', personal_tokens.user_id, NULL, id, seen_at > now() - interval '1 minute'
+        SELECT 'personal-token', personal_tokens.user_id, NULL, id, expires_at, seen_at > now() - interval '1 minute'
           FROM personal_tokens
          WHERE digest = %(key)s
            AND expires_at > now()
      UNION ALL
-        SELECT 'api-key', NULL, id, NULL, seen_at > now() - interval '1 minute'
+        SELECT 'api-key', NULL, id, NULL, NULL, seen_at > now() - interval '1 minute'
           FROM api_keys
          WHERE digest = %(key)s
            AND (expires_at IS NULL OR expires_at > now())
@@ -79,6 +80,7 @@ AUTHENTICATE = """
            caller.user_id,
            caller.key_id,
            caller.token_id,
+           caller.token_expires_at,
            caller.key_kind,
            caller.name,
            caller.is_admin,

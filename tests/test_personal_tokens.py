@@ -188,3 +188,35 @@ def test_without_its_event_nothing_happens(world, victor, conn):
     refused(make(victor, "another"), 500, "InternalError")
     refused(victor.delete(f"{PATH}/{made['id']}"), 500, "InternalError")
     assert state(world) == before
+
+
+def expiring(world: World, user: Caller, instant: datetime) -> Caller:
+    """The user with another token, which expires then."""
+    return Caller(world.app, personal_tokens.insert(world.conn, user.id or 0, "expiring", instant), user.id)
+
+
+def test_a_token_creates_none_that_outlives_it(world: World, victor: Caller) -> None:
+    script = expiring(world, victor, datetime(2098, 5, 31, 12, tzinfo=UTC))
+    before = state(world)
+    limit = "must not be later than 2098-05-31T12:00:00.000Z, when the personal token of this request expires"
+    for instant in ("2098-05-31T12:00:00.001Z", "2098-05-31T12:00:01+00:00", "2099-01-01T00:00:00Z"):
+        assert refused(make(script, "longer", instant)) == f"expiresAt: {limit}"
+    assert refused(script.post(PATH, json={"expiresAt": EXPIRY})) == "description: is required"
+    assert state(world) == before
+    for number, instant in enumerate(("2098-05-31T12:00:00.000Z", "2098-05-31T14:00:00+02:00", "2090-01-01T00:00:00Z")):
+        made = make(script, f"number {number}", instant)
+        assert made.status_code == 201
+        refused(make(Caller(world.app, made.json["secret"]), "child", "2098-05-31T12:00:00.001Z"))
+
+
+def test_a_session_creates_tokens_of_any_length(world: World, victor: Caller, stranger: Caller) -> None:
+    expiring(world, victor, datetime(2098, 5, 31, 12, tzinfo=UTC))
+    sessions.insert(world.conn, digest("Victor's"), victor.id or 0, 48)
+    assert make(stranger, headers=with_session("Victor's")).status_code == 201
+
+
+def test_an_administrator_gives_a_service_account_a_token_that_outlives_their_own(world: World, alice: Caller) -> None:
+    robot = world.user("Robot", account_type="Service Account")
+    script = expiring(world, alice, datetime(2098, 5, 31, 12, tzinfo=UTC))
+    body = {"description": "for the robot", "expiresAt": EXPIRY}
+    assert script.post(f"/api/admin/service-account/{robot.id}/token", json=body).status_code == 201

@@ -1,7 +1,7 @@
 """Builds what a test needs: the cast, projects, flags. By the sql modules of the service, on the test's own connection."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -57,7 +57,7 @@ class World:
         email = f"{name.lower()}@example.org"
         fields = {"name": name, "username": name.lower(), "email": email, "password_hash": None} | fields
         user_id = users.insert(self.conn, root_role=root_role, **fields)
-        token = personal_tokens.insert(self.conn, user_id, "test", datetime.now(UTC) + timedelta(days=1))
+        token = personal_tokens.insert(self.conn, user_id, "test", datetime(2100, 1, 1, tzinfo=UTC))
         return Caller(self.app, token, user_id, fields["email"])
 
     def api_key(self, kind: str = "admin", name: str = "a key", **fields: Any) -> Caller:
