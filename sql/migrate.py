@@ -1,6 +1,7 @@
 """Brings a database to the schema that this version needs: all of schema.sql, or the numbered steps in sql/migrations/ that it lacks."""
 
 import re
+import sys
 from pathlib import Path
 
 import psycopg
@@ -12,6 +13,7 @@ SCHEMA = Path(__file__).parent.parent / "schema.sql"
 MIGRATIONS = Path(__file__).parent / "migrations"
 # Any number will do, as long as all processes ask for the same one. It is released with the transaction.
 LOCK = "SELECT pg_advisory_xact_lock(7225431)"
+TRY_LOCK = "SELECT pg_try_advisory_xact_lock(7225431)"
 LOCK_FOR_SESSION = "SELECT pg_advisory_lock(7225431)"
 UNLOCK_FOR_SESSION = "SELECT pg_advisory_unlock(7225431)"
 # How long a step waits for who uses a table that it changes, in seconds. Requests for that table wait behind it, for LOCK_TIMEOUT_SECONDS.
@@ -142,7 +144,9 @@ def migrate(conn: Connection, folder: Path = MIGRATIONS) -> int:
     DatabaseProblem when the schema is newer than this service, when the database is somebody else's, when rights are lacking, or when
     others use its tables for too long.
     """
-    run(conn, LOCK)
+    if not value(conn, TRY_LOCK):
+        print("Waiting for another process that checks or migrates the database ...", file=sys.stderr, flush=True)
+        run(conn, LOCK)
     found, needed = version(conn), 1 + len(steps(folder))
     if found > needed:
         raise newer(found, needed)

@@ -1,10 +1,13 @@
 """The private PostgreSQL: every kind of path, root and ordinary users, who stops it, and what is left after it was killed."""
 
+import fcntl
 import os
+import pwd
 import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,6 +56,11 @@ def kill(pid: int | None, number: signal.Signals = signal.SIGKILL) -> None:
     """Send a signal to a process."""
     assert pid is not None
     os.kill(pid, number)
+
+
+def log_of(data: Path) -> str:
+    """What the server has written to its log files."""
+    return "".join(path.read_text() for path in (data / "postgres" / "log").iterdir())
 
 
 def is_kept(url: str) -> bool:
@@ -112,6 +120,69 @@ def test_it_can_be_reached_by_its_socket_alone_and_by_nobody_else(data: Path):
         assert private.stat().st_mode & 0o777 == 0o700
 
 
+def test_the_folder_and_its_locks_belong_to_the_owner_alone(data: Path):
+    data.chmod(0o755)
+    for name in ("starting.lock", "in-use.lock"):
+        (data / name).chmod(0o644)
+    server = Server(data)
+    server.ensure()
+    server.release()
+    owner = (data / "postgres").stat().st_uid
+    modes = {path.name: (path.stat().st_mode & 0o777, path.stat().st_uid) for path in (data, data / "starting.lock", data / "in-use.lock")}
+    assert modes == {data.name: (0o700, owner), "starting.lock": (0o600, owner), "in-use.lock": (0o600, owner)}
+
+
+def test_a_folder_that_holds_other_files_keeps_its_mode(tmp: Path):
+    shared = tmp / "shared"
+    shared.mkdir(mode=0o755)
+    (shared / "somebody's file").touch()
+    server = Server(shared)
+    server.ensure()
+    server.release()
+    assert shared.stat().st_mode & 0o777 == 0o755
+    assert shared.stat().st_uid == os.geteuid()
+    shutil.rmtree(shared)
+
+
+def test_the_server_gets_none_of_our_secrets(data: Path, monkeypatch):
+    monkeypatch.setenv("INIT_ADMIN_PASSWORD", "a password of the first start")
+    server = Server(data)
+    server.ensure()
+    environment = Path(f"/proc/{postmaster_of(data)}/environ").read_text().strip("\0").split("\0")
+    server.release()
+    names = {entry.partition("=")[0] for entry in environment if not entry.startswith("PG")}
+    # The shell of pg_ctl adds PWD.
+    assert names - {"PWD"} == {"PATH", "LANG", "TZ"}
+
+
+def test_the_log_is_rotated_daily_and_overwritten_after_a_week(data: Path):
+    server = Server(data)
+    with psycopg.connect(server.ensure()) as conn:
+        today, previous = conn.execute(
+            "SELECT pg_current_logfile(), 'log/server-' || to_char(now() - interval '7 days', 'Dy') || '.log'"
+        ).fetchone()
+        names = ("log_rotation_age", "log_truncate_on_rotation", "logging_collector")
+        settings = [conn.execute("SELECT current_setting(%s)", [name]).fetchone() for name in names]
+    server.release()
+    assert today == previous
+    assert (data / "postgres" / today).stat().st_mode & 0o777 == 0o600
+    assert settings == [("1d",), ("on",), ("on",)]
+
+
+def test_a_process_that_waits_for_the_lock_says_so(data: Path, capfd):
+    server = Server(data)
+    server.ensure()
+    with (data / "starting.lock").open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        waiting = threading.Thread(target=server.release)
+        waiting.start()
+        said = []
+        wait_until(lambda: said.append(capfd.readouterr().err) or "Waiting" in "".join(said), "it said so")
+        assert waiting.is_alive()
+    waiting.join()
+    assert "".join(said) == f"Waiting for another process that starts or stops the PostgreSQL in {data} ...\n"
+
+
 def test_what_an_interrupted_start_had_left_is_gone(data: Path):
     assert not (data / "postgres.new").exists()
 
@@ -144,11 +215,10 @@ def test_a_server_that_somebody_is_starting_is_waited_for(data: Path):
     server = Server(data)
     server.ensure()
     postmaster = postmaster_of(data)
-    log = data / "postgres" / "server.log"
-    crashes = log.read_text().count("terminating any other active server processes")
-    # A crash of one of its processes makes it start over by itself.
-    kill(int(Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()[0]))
-    wait_until(lambda: log.read_text().count("terminating any other active server processes") > crashes, "it had noticed")
+    crashes = log_of(data).count("terminating any other active server processes")
+    # A crash of one of its processes makes it start over by itself. The first process writes the log.
+    kill(int(Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()[1]))
+    wait_until(lambda: log_of(data).count("terminating any other active server processes") > crashes, "it had noticed")
     assert is_kept(server.ensure())
     assert postmaster_of(data) == postmaster
     server.release()
@@ -222,13 +292,17 @@ def test_letting_go_of_a_server_that_was_killed_says_nothing(data: Path):
         (
             "PG_VERSION",
             "17\n",
-            "was made by PostgreSQL 17; this version runs PostgreSQL 18. Dump it with the older version and restore it with this one.",
+            "was made by PostgreSQL 17, and this version runs PostgreSQL 18. Restore a backup into a new data folder.",
         ),
-        ("PG_VERSION", "", "is damaged: postgres/PG_VERSION names no version. Restore a backup."),
+        (
+            "PG_VERSION",
+            "",
+            "was made by PostgreSQL an unknown version, and this version runs PostgreSQL 18. Restore a backup into a new data folder.",
+        ),
         (
             "postgresql.conf",
             "no = such setting\n",
-            "failed (pg_ctl): pg_ctl: could not start server. Its log is postgres/server.log there.",
+            "failed (pg_ctl): pg_ctl: could not start server. See postgres/server.log and the newest file in postgres/log there.",
         ),
     ],
 )
@@ -299,6 +373,33 @@ def test_root_may_keep_it_where_only_root_may_go(tmp: Path):
     assert (closed.stat().st_mode & 0o777, closed.stat().st_uid) == (0o700, 0)
     server.release()
     assert not is_alive(postmaster)
+
+
+@root_only
+def test_without_a_user_postgres_root_runs_it_as_a_user_id_of_its_own(tmp: Path, monkeypatch):
+    everybody = pwd.getpwall()
+    monkeypatch.setattr(pwd, "getpwall", lambda: [user for user in everybody if user.pw_name != "postgres"])
+    server = Server(tmp / "own")
+    url = server.ensure()
+    uid = Path(f"/proc/{postmaster_of(server.folder)}").stat().st_uid
+    assert uid not in {0, *(user.pw_uid for user in everybody)}
+    assert {
+        path.stat().st_uid for path in (server.folder, server.cluster, server.cluster / "PG_VERSION", server.folder / "in-use.lock")
+    } == {uid}
+    with psycopg.connect(url) as conn:
+        conn.execute("SELECT 1")
+    server.release()
+
+
+@root_only
+def test_a_cluster_of_nobody_in_a_folder_of_root_keeps_working(data: Path):
+    subprocess.run(["chown", "--recursive", f"{NOBODY}:{NOBODY}", str(data / "postgres"), str(data / "socket")], check=True)
+    os.chown(data, 0, 0)
+    server = Server(data)
+    assert is_kept(server.ensure())
+    assert Path(f"/proc/{postmaster_of(data)}").stat().st_uid == NOBODY
+    server.release()
+    assert data.stat().st_uid == NOBODY
 
 
 @pytest.fixture(scope="module")

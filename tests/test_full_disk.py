@@ -83,7 +83,7 @@ def test_what_cannot_be_written_is_503_nothing_is_lost_and_it_goes_on_when_there
             # The write-ahead log cannot grow.
             ballast = fill(disk)
             make_log_grow(address_in(data))
-            wait_until(lambda: "The disk is full: make room there." in service.err, "the log said so")
+            wait_until(lambda: "The disk is full. Free some space." in service.err, "the log said so")
             assert_unavailable(change(service, "z"), AWAY)
             assert service.get("/health").status == 200
             ballast.unlink()

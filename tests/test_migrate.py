@@ -131,7 +131,7 @@ def test_steps_are_numbered_without_a_gap(folder, name):
         migrate.steps(folder)
 
 
-def test_a_start_may_take_longer_than_a_request(make_database, monkeypatch):
+def test_a_start_may_take_longer_than_a_request_and_says_what_it_waits_for(make_database, monkeypatch, capfd):
     url = make_database()
     monkeypatch.setattr("sql.OPTIONS", "-c statement_timeout=50ms -c jit=off")
     finished: list[object] = []
@@ -144,6 +144,7 @@ def test_a_start_may_take_longer_than_a_request(make_database, monkeypatch):
         assert finished == []
     starting.join()
     assert finished == [None]
+    assert capfd.readouterr().err == "Waiting for another process that checks or migrates the database ...\n"
 
 
 def test_an_empty_database_gets_all_of_the_schema(make_database):

@@ -148,9 +148,9 @@ def story() -> Iterator[Story]:
             with psycopg.connect(address_in(data), autocommit=True) as conn:
                 conn.execute("ALTER SYSTEM SET log_statement = 'all'")
                 conn.execute("SELECT pg_reload_conf()")
-            log = data / "postgres" / "server.log"
+            logs = data / "postgres" / "log"
             is_logged = re.compile("LOG:  (statement|execute)").search
-            wait_until(lambda: service.get("/ready").status == 200 and is_logged(log.read_text()), "it logged them")
+            wait_until(lambda: service.get("/ready").status == 200 and is_logged(texts_in(logs)), "it logged them")
             story = Story()
             told(service, story)
             commanded(service, story)
@@ -158,8 +158,13 @@ def story() -> Iterator[Story]:
             command = [BINARIES / "pg_dump", "--no-owner", f"--host={data / 'socket'}", "--username=postgres", "postgres"]
             story.dump = subprocess.run(command, capture_output=True, text=True, check=True).stdout
             assert service.stop() == 0
-            story.logs |= {"stdout": service.out, "stderr": service.err, "PostgreSQL": log.read_text()}
+            story.logs |= {"stdout": service.out, "stderr": service.err, "PostgreSQL": texts_in(logs)}
         yield story
+
+
+def texts_in(folder: Path) -> str:
+    """The texts of all files in a folder."""
+    return "".join(path.read_text() for path in folder.iterdir())
 
 
 def forms(secret: str) -> set[str]:
