@@ -70,8 +70,8 @@ class Server:
         self.cluster = self.folder / "postgres"
         self._account: Account | None = None
         self._lock_fd: int | None = None
-        # Clients know this address, so a restarted server keeps it.
-        self._first_socket_folder: Path | None = None
+        self.socket_folder = self.folder / "socket"
+        self.url = f"postgresql://postgres@/postgres?host={quote(str(self.socket_folder), safe='')}"
         self._pid = os.getpid()
 
     def ensure(self) -> str:
@@ -93,8 +93,7 @@ class Server:
                     atexit.register(self.release)
                 if not self._answers():
                     self._start()
-                self._first_socket_folder = self._socket_folder()
-                return self._url()
+                return self.url
         except OSError as error:
             raise self._unusable(error) from None
 
@@ -106,10 +105,10 @@ class Server:
         with self._start_lock():
             with suppress(BlockingIOError):
                 fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._stop()
+                if self._answers():
+                    self._run("pg_ctl", "stop", "--pgdata=.", "--mode=fast", "--wait", "--silent")
             os.close(self._lock_fd)
             self._lock_fd = None
-            self._first_socket_folder = None
 
     def revive(self) -> None:
         """Restart a server that has ended while this process uses it, at the same address. Raises DatabaseProblem if that fails."""
@@ -128,6 +127,12 @@ class Server:
 
     def _create_folder(self) -> None:
         """Create DATA_DIR, and close it to other users unless it holds files that are not ours."""
+        # libpq reads a comma as the end of a host name.
+        if len(os.fsencode(self.socket_folder)) > LONGEST_SOCKET_FOLDER or "," in str(self.socket_folder):
+            most = LONGEST_SOCKET_FOLDER - len("/socket")
+            raise DatabaseProblem(
+                f"DATA_DIR must be a path of at most {most} bytes without a comma. A symbolic link can shorten {self.folder}."
+            )
         self.folder.mkdir(parents=True, exist_ok=True)
         if os.geteuid() == 0:
             self._account = account_for(self.folder)
@@ -189,16 +194,10 @@ class Server:
         aside.rename(self.cluster)
 
     def _start(self) -> None:
-        socket_folder = self._first_socket_folder or self.folder / "socket"
-        # libpq reads a comma as the end of a host name.
-        if len(os.fsencode(socket_folder)) > LONGEST_SOCKET_FOLDER or "," in str(socket_folder):
-            socket_folder = Path(tempfile.mkdtemp(prefix="flags-postgres-", dir="/tmp"))
-        self._first_socket_folder = socket_folder
-        self._make_private(socket_folder)
-        self._correct_lock_files(socket_folder)
+        self._make_private(self.socket_folder)
+        self._correct_lock_files()
         # Relative paths need no quoting. The server finds its other files from its own place, through the PATH of _run().
-        seen = socket_folder if socket_folder.parent != self.folder else Path("../socket")
-        options = f"{SERVER_OPTIONS} -c unix_socket_directories={seen}"
+        options = f"{SERVER_OPTIONS} -c unix_socket_directories=../socket"
         log = self.cluster / "server.log"
         deadline = time.monotonic() + ORPHAN_TIMEOUT
         while True:
@@ -213,12 +212,12 @@ class Server:
                     raise
                 time.sleep(0.2)
 
-    def _correct_lock_files(self, socket_folder: Path) -> None:
+    def _correct_lock_files(self) -> None:
         """Write our own process id into the lock files of a killed server if its id now belongs to a zombie or another program.
 
         PostgreSQL would mistake that process for the server and refuse to start, as happens in containers. Its other checks remain.
         """
-        for lock in (self.cluster / "postmaster.pid", socket_folder / ".s.PGSQL.5432.lock"):
+        for lock in (self.cluster / "postmaster.pid", self.socket_folder / ".s.PGSQL.5432.lock"):
             if lock.exists() and Path("/proc/self/cwd").exists():
                 pid, _, rest = lock.read_text(errors="replace").partition("\n")
                 with suppress(FileNotFoundError, PermissionError, ProcessLookupError):
@@ -226,15 +225,6 @@ class Server:
                         continue
                 # Without a process id, the file was left by a power failure.
                 lock.write_text(f"{os.getpid()}\n{rest}") if pid.strip().isdecimal() else lock.unlink()
-
-    def _stop(self) -> None:
-        socket_folder = self._socket_folder() or self._first_socket_folder
-        if socket_folder is None:
-            return
-        if self._answers():
-            self._run("pg_ctl", "stop", "--pgdata=.", "--mode=fast", "--wait", "--silent")
-        if self.folder not in socket_folder.parents:
-            shutil.rmtree(socket_folder, ignore_errors=True)
 
     def _run(self, command: str, *arguments: str) -> None:
         """Run a command of PostgreSQL. Raises DatabaseProblem with its error message if it fails."""
@@ -264,23 +254,9 @@ class Server:
                 hint = " The disk is full. Free some space."
             raise DatabaseProblem(f"The private PostgreSQL under {self.folder} failed ({command}): {last.rstrip('.')}.{hint}")
 
-    def _socket_folder(self) -> Path | None:
-        """Return the socket folder of a server that runs or was killed; None if there is no such server."""
-        try:
-            named = (self.cluster / "postmaster.pid").read_text(errors="replace").splitlines()[4]
-        except (FileNotFoundError, IndexError):
-            return None
-        # Not resolve(): the target of a symbolic link can be longer than the path of a socket may be.
-        return Path(os.path.normpath(self.cluster / named))
-
-    def _url(self) -> str:
-        return f"postgresql://postgres@/postgres?host={quote(str(self._socket_folder()), safe='')}"
-
     def _answers(self) -> bool:
         """Return whether the server runs. Waits while it starts or recovers."""
-        if self._socket_folder() is None:
-            return False
-        url = f"{self._url()}&connect_timeout={PING_TIMEOUT}".encode()
+        url = f"{self.url}&connect_timeout={PING_TIMEOUT}".encode()
         deadline = time.monotonic() + START_TIMEOUT
         while (state := PGconn.ping(url)) == Ping.REJECT and time.monotonic() < deadline:
             time.sleep(0.05)
