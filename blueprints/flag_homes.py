@@ -33,7 +33,7 @@ def make(conn: Connection, actor: Actor, home: DictRow, *, name: str, type: str,
 
     400 when the project's naming pattern or the instance's limit are against it, 409 when the name is taken or the project full.
     """
-    if home["naming_pattern"] is not None and not naming.matches(home["naming_pattern"], name):
+    if home["naming_pattern"] is not None and naming.mismatches(home["naming_pattern"], [name]):
         raise BadRequest(f"name: must match the naming pattern of the project, {home['naming_pattern']}")
     refuse_excess(conn, "MAX_FLAGS", "flags")
     make_room(conn, home, 1)

@@ -78,10 +78,10 @@ def of_flags(conn: Connection, plan: Plan) -> Iterator[Finding]:
     pattern, limit = home["naming_pattern"], home["feature_limit"]
     if pattern is not None:
         # Our choice: flags that are here already keep their names.
-        yield (
-            f"These names do not match the naming pattern of the project, {pattern}.",
-            (name for name in new if not naming.matches(pattern, name)),
-        )
+        try:
+            yield f"These names do not match the naming pattern of the project, {pattern}.", naming.mismatches(pattern, new)
+        except naming.PatternError as error:
+            yield f"The naming pattern of the project, {pattern}, {error}.", new
     most = current_app.config["MAX_FLAGS"]
     # In the order in which all who make flags count them.
     if new and limits.count(conn, "MAX_FLAGS") + len(new) > most:

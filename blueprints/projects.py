@@ -74,8 +74,8 @@ def update_project(project_id: str) -> Response:
 def update_project_settings(project_id: str) -> Response:
     """Change the settings of a project.
 
-    What is left out stays as it is. A naming pattern is a regular expression for whole names, without looking around, references back and
-    white space; a naming without a pattern takes the pattern away. Flags that exist keep their names.
+    Omitted settings stay as they are. A naming pattern is a regular expression (RE2) for whole names, without flags, named groups and white
+    space. A naming without a pattern removes the pattern. Existing flags keep their names.
     """
     return change(project_id, ProjectSettings())
 

@@ -8,11 +8,11 @@ from marshmallow import ValidationError, post_load, validates_schema
 
 from validators import Body, Query, naming
 from validators.fields import Anything, Integer, ListOf, Name, Nested, OneOf, Text
-from validators.patterns import PATTERN_MAX, PatternError
 
 NAME_MAX = 255
 DESCRIPTION_MAX = 5000
 FLAG_NAME_MAX = 100
+PATTERN_MAX = 255
 MODES = frozenset({"open", "protected", "private"})
 
 # Our choice: words that stand where the id stands in the address of something else, so that such a project could not be reached everywhere.
@@ -103,12 +103,12 @@ class NamingInput(Body):
     """How flags must be named; without a pattern, any name will do."""
 
     example: ClassVar = {"pattern": "[a-z]+-[a-z-]+", "example": "shop-new-checkout", "description": "The team, then what the flag does."}
-    unsaid: ClassVar = "must not|must close|cannot be understood|must match|needs a pattern"
+    unsaid: ClassVar = "must not|must use|must escape|is not a valid|must match|needs a pattern"
 
     pattern = Text(
         max=PATTERN_MAX,
         allow_none=True,
-        metadata={"description": "Regular expression for whole names, without looking around or references back; empty: none."},
+        metadata={"description": "Regular expression (RE2) for whole names; empty: none."},
     )
     example_ = Text(data_key="example", max=FLAG_NAME_MAX, allow_none=True, metadata={"description": "A name that matches the pattern."})
     description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Shown to users who create a flag."})
@@ -123,11 +123,10 @@ class NamingInput(Body):
                 raise ValidationError({key: ["needs a pattern"] for key in needy})
             return
         try:
-            naming.check(pattern)
-            fits = not asked.get("example_") or naming.matches(pattern, asked["example_"])
-        except PatternError as error:
+            mismatches = naming.mismatches(pattern, filter(None, [asked.get("example_")]))
+        except naming.PatternError as error:
             raise ValidationError(str(error), "pattern") from None
-        if not fits:
+        if mismatches:
             raise ValidationError("must match the pattern", "example")
 
     @post_load
