@@ -19,12 +19,12 @@ demo: .venv/installed ## Fill the instance with a believable company
 	@exec $(bin)/flask --app app demo
 
 .PHONY: backup
-backup: .venv/installed ## Write all that the instance holds to a file; FILE=... names it
+backup: .venv/installed ## Write a backup of the instance to a new file; FILE=name chooses its name
 	@exec $(bin)/flask --app app backup $(if $(FILE),-- "$$FILE")
 
 .PHONY: restore
-restore: .venv/installed ## Put FILE=... into an empty instance; REPLACE=yes throws away what one holds
-	@exec $(bin)/flask --app app restore $(if $(REPLACE),--replace) $(if $(FILE),-- "$$FILE",$(error Which file? Say make restore FILE=name))
+restore: .venv/installed ## Restore FILE=name into an empty instance; REPLACE=yes deletes what it holds first
+	@exec $(bin)/flask --app app restore $(if $(REPLACE),--replace) $(if $(FILE),-- "$$FILE",$(error FILE is missing: make restore FILE=name))
 
 .PHONY: test
 test: .venv/installed-dev ## Run the tests on a private PostgreSQL, or on TEST_DATABASE_URL

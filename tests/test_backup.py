@@ -103,7 +103,7 @@ def test_the_private_instance_is_backed_up_whether_or_not_it_runs(tmp_path: Path
         done = flask("backup", str(tmp_path / file), **here)
         server.release()
         assert (done.returncode, done.stdout) == (0, "")
-        assert re.fullmatch(rf"Wrote .*/{file}: [\d.]+ kB, schema version {migrate.VERSION}, in [\d.]+ s\.\n", done.stderr)
+        assert re.fullmatch(rf"Wrote .*/{file}: 0\.\d MB, schema version {migrate.VERSION}, in [\d.]+ s\.\n", done.stderr)
         assert not (tmp_path / "here" / "postgres" / "postmaster.pid").exists()
     assert flask("restore", str(tmp_path / "running.dump"), **there).returncode == 0
     assert " admin " in flask("user", "list", **there).stdout
@@ -148,7 +148,7 @@ def test_a_backup_that_finds_no_room_leaves_no_file(line: CommandLine, tmp_path:
         command = ["bash", "-c", script, program, str(tmp_path / "x")]
         done = subprocess.run(command, cwd=ROOT, env=environ, stderr=subprocess.PIPE, text=True)
         assert done.returncode == 1
-        assert only_line(done.stderr).startswith("The database cannot be backed up: ")
+        assert only_line(done.stderr).startswith("The backup failed: ")
         assert list(tmp_path.iterdir()) == []
     assert "No space left on device" in done.stderr
 
@@ -179,11 +179,11 @@ def test_a_backup_can_be_written_to_stdout_and_restored_from_stdin(line: Command
 def test_a_file_that_is_there_is_left_alone(line: CommandLine, tmp_path: Path) -> None:
     path = tmp_path / "x.dump"
     path.write_text("dear to somebody")
-    assert line.refuses("backup", str(path)) == f"The file {path} cannot be made: {path} is there already."
+    assert line.refuses("backup", str(path)) == f"{path} already exists."
     assert path.read_text() == "dear to somebody"
     (tmp_path / "y.dump.part").touch()
     said = line.refuses("backup", str(tmp_path / "y.dump"))
-    assert said.endswith("y.dump.part is there already. A backup is writing it, or was cut off: then delete it.")
+    assert said.endswith("y.dump.part cannot be created: File exists.")
     assert "No such file or directory" in line.refuses("backup", str(tmp_path / "nowhere" / "z.dump"))
 
 
@@ -198,7 +198,7 @@ def test_a_backup_that_fails_leaves_no_file(line: CommandLine, tmp_path: Path, m
         said = CommandLine(make_app(url), line.conn).refuses("backup", str(tmp_path / "x"))
     finally:
         line.conn.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")  # pyright: ignore
-    assert said.startswith("The database cannot be backed up: permission denied for ")
+    assert said.startswith("The backup failed: permission denied for ")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -208,24 +208,26 @@ def make_url(url: str, options: str) -> str:
 
 
 def test_no_secret_is_on_a_command_line() -> None:
-    environ, arguments = backup.settings_of("postgresql://ada:the%20secret@db.example.org:5433/flags?sslmode=require&keepalives_idle=7")
-    wanted = {"PGUSER": "ada", "PGPASSWORD": "the secret", "PGHOST": "db.example.org", "PGPORT": "5433", "PGSSLMODE": "require"}
-    assert wanted.items() <= environ.items()
-    assert (environ["PGDATABASE"], arguments) == ("flags", ["--dbname=keepalives_idle=7"])
-    with pytest.raises(DatabaseProblem, match="DATABASE_URL holds sslpassword"):
-        backup.settings_of("postgresql://db.example.org/flags?sslpassword=the-secret")
+    environ, option = backup.connection_of("postgresql://ada:the%20secret@db.example.org:5433/flags?sslmode=require&keepalives_idle=7")
+    assert environ["PGPASSWORD"] == "the secret"
+    wanted = {"user=ada", "dbname=flags", "host=db.example.org", "port=5433", "sslmode=require", "keepalives_idle=7"}
+    assert set(option.removeprefix("--dbname=").split()) == wanted
+    with pytest.raises(DatabaseProblem, match="A backup cannot use sslpassword in DATABASE_URL"):
+        backup.connection_of("postgresql://db.example.org/flags?sslpassword=the-secret")
 
 
-def test_a_server_that_no_pg_dump_here_can_read_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert backup.dumper(14) == embedded.BINARIES
+def test_a_newer_server_needs_its_own_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert backup.programs(14) == backup.programs(embedded.MAJOR_VERSION) == embedded.BINARIES
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(DatabaseProblem) as problem:
-        backup.dumper(98)
-    assert "PostgreSQL 98, which pg_dump of version 18, the newest here, cannot read" in str(problem.value)
-    assert "postgresql-client-98" in str(problem.value)
-    (tmp_path / "pg_dump").write_text("#!/bin/sh\necho 'pg_dump (PostgreSQL) 98.1 (Debian 98.1-1)'\n")
-    (tmp_path / "pg_dump").chmod(0o755)
-    assert backup.dumper(98) == tmp_path
+    wanted = "The database is PostgreSQL 98. Install its pg_dump (on Debian: postgresql-client-98) on the PATH."
+    for version in (None, 97):
+        if version:
+            (tmp_path / "pg_dump").write_text(f"#!/bin/sh\necho 'pg_dump (PostgreSQL) {version}.1 (Debian {version}.1-1)'\n")
+            (tmp_path / "pg_dump").chmod(0o755)
+        with pytest.raises(DatabaseProblem) as problem:
+            backup.programs(98)
+        assert str(problem.value) == wanted
+    assert backup.programs(97) == tmp_path
 
 
 def test_behind_a_pooler_it_asks_for_the_server(line: CommandLine, make_app: Maker, file: Path) -> None:

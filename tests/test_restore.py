@@ -1,19 +1,22 @@
-"""flask restore: all of a backup or nothing, and nothing over what is there."""
+"""flask restore: all of a backup or nothing, and never over an instance unless --replace says so."""
 
 import os
 import subprocess
-from collections.abc import Callable
-from dataclasses import replace
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
-from sql import backup, connect, embedded, migrate, restore, rows, value
-from sql.migrate import DatabaseProblem
-from tests.command_line import CommandLine, flask, only_line
+from sql import backup, connect, embedded, migrate, rows, value
+from tests.command_line import CommandLine, only_line
+from tests.conftest import address_of
 from tests.event_rows import add
+from tests.machine_server import IS_INSTALLED, machine_server
 from tests.test_backup import contents, make_url
+from tests.test_migrate import FIRST_SCHEMA
 
 Maker = Callable[..., Any]
 
@@ -31,9 +34,19 @@ def holds_nothing(line: CommandLine) -> bool:
     return line.rows("SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace") == []
 
 
+def make_dump(line: CommandLine, path: Path, *options: str) -> Path:
+    """Dump a database with other options than ours."""
+    environ, address = backup.connection_of(line.app.config["DATABASE_URL"])
+    subprocess.run([embedded.BINARIES / "pg_dump", "--format=custom", f"--file={path}", address, *options], env=environ, check=True)
+    return path
+
+
+# What is there already
+
+
 def test_an_instance_is_not_written_over(line: CommandLine, file: Path) -> None:
     said = line.refuses("restore", str(file))
-    assert said == "The database holds an instance already. Name an empty one, or say --replace: all that it holds is then lost."
+    assert said == "The database holds an instance already. Use an empty database, or --replace to delete the instance."
 
 
 def test_a_database_of_somebody_else_is_not_written_over(empty: CommandLine, file: Path) -> None:
@@ -44,13 +57,13 @@ def test_a_database_of_somebody_else_is_not_written_over(empty: CommandLine, fil
         assert "holds something else already: the relation theirs" in only_line(result.stderr)
 
 
-def test_what_is_replaced_is_gone(line: CommandLine, file: Path, make_database: Maker, make_app: Maker) -> None:
+def test_replace_also_drops_what_the_backup_lacks(line: CommandLine, file: Path, make_database: Maker, make_app: Maker) -> None:
     url = make_database()
     with connect(url) as conn:
-        # What a newer version may have, of every kind; and an id that would be given twice if they did not go on where the backup was.
         conn.execute("CREATE TYPE mood AS ENUM ('good'); CREATE DOMAIN small AS integer; CREATE TABLE pets (mood mood, small small)")
         conn.execute("CREATE VIEW moods AS SELECT mood FROM pets; CREATE FUNCTION feel(pets) RETURNS mood LANGUAGE sql RETURN $1.mood")
         conn.execute("CREATE SEQUENCE steps; CREATE MATERIALIZED VIEW kept AS SELECT 1 AS one; UPDATE schema_version SET version = 99")
+        # Ids go on where the backup was.
         add(conn, 5)
         other = CommandLine(make_app(url), conn)
         other.does("restore", "--replace", str(file))
@@ -60,7 +73,7 @@ def test_what_is_replaced_is_gone(line: CommandLine, file: Path, make_database: 
         assert rows(conn, "SELECT FROM pg_proc WHERE proname = 'feel'") == []
 
 
-def test_what_is_restored_belongs_to_who_restores_it_and_is_known_to_the_planner(file: Path, empty: CommandLine, make_app: Maker) -> None:
+def test_the_restoring_role_owns_everything_and_the_planner_has_statistics(file: Path, empty: CommandLine, make_app: Maker) -> None:
     role = f"owner_{os.getpid()}"
     empty.conn.execute(f"CREATE ROLE {role}; GRANT CREATE ON SCHEMA public TO {role}")  # pyright: ignore
     try:
@@ -71,105 +84,73 @@ def test_what_is_restored_belongs_to_who_restores_it_and_is_known_to_the_planner
         empty.conn.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")  # pyright: ignore
 
 
-def test_a_tablespace_of_the_other_server_is_not_needed(make_database: Maker, make_app: Maker, empty: CommandLine, tmp_path: Path) -> None:
-    url, space = make_database(), f"space_{os.getpid()}"
-    with connect(url) as conn:
-        conn.execute("SET allow_in_place_tablespaces = on")
-        conn.execute(f"CREATE TABLESPACE {space} LOCATION ''")  # pyright: ignore
-        try:
-            conn.execute(f"ALTER TABLE tags SET TABLESPACE {space}")  # pyright: ignore
-            CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
-            conn.execute("ALTER TABLE tags SET TABLESPACE pg_default")
-        finally:
-            conn.execute(f"DROP TABLESPACE {space}")  # pyright: ignore
-    empty.does("restore", str(tmp_path / "x"))
-
-
-def test_a_restore_waits_for_who_migrates(line: CommandLine, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sql.OPTIONS", "-c statement_timeout=200ms -c jit=off")
-    with connect(line.app.config["DATABASE_URL"]) as other, other.transaction():
-        other.execute(migrate.LOCK)
-        said = line.refuses("restore", "--replace", str(file))
-    assert said == "The database refuses: canceling statement due to statement timeout."
-
-
-def test_who_uses_what_is_to_be_replaced_is_not_waited_for_for_ever(file: Path, make_database: Maker, make_app: Maker, monkeypatch) -> None:
-    monkeypatch.setattr(restore, "PATIENCE", 1)
+@pytest.mark.parametrize(
+    "used",
+    ["SELECT FROM events", migrate.LOCK],
+    ids=["a service that uses a table", "another process that migrates"],
+)
+def test_a_restore_waits_for_others_but_not_for_ever(file: Path, make_database: Maker, make_app: Maker, monkeypatch, used) -> None:
+    monkeypatch.setattr(backup, "BEGIN", backup.BEGIN.replace("60s", "1s"))
     url = make_database()
     with connect(url) as conn, connect(url) as other, other.transaction():
-        value(other, "SELECT count(*) FROM events")
+        other.execute(used)
         said = CommandLine(make_app(url), conn).refuses("restore", "--replace", str(file))
     assert said == "Nothing was restored, and nothing changed: canceling statement due to lock timeout."
 
 
+# All or nothing
+
+
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
-def test_a_damaged_backup_leaves_nothing_behind(file: Path, empty: CommandLine, tmp_path: Path, share: float) -> None:
-    whole = file.read_bytes()
+def test_a_damaged_backup_leaves_the_instance_as_it_was(line: CommandLine, file: Path, tmp_path: Path, share: float) -> None:
+    before, whole = contents(line.conn), file.read_bytes()
     damaged = tmp_path / "damaged.dump"
     damaged.write_bytes(whole[: int(len(whole) * share)])
-    result = empty.run("restore", str(damaged))
-    assert (result.exit_code, result.stdout) == (1, ""), result.stderr
-    only_line(result.stderr)
-    assert holds_nothing(empty)
-
-
-def test_a_backup_that_goes_away_meanwhile_replaces_nothing(line: CommandLine, file: Path) -> None:
-    before = contents(line.conn)
-    gone = replace(restore.read(file), path=file.with_name("gone.dump"))
-    with pytest.raises(DatabaseProblem, match="Nothing was restored, and nothing changed, as the backup is damaged: "):
-        restore.restore(line.conn, line.app.config["DATABASE_URL"], gone, replace=True, progress=lambda _size: None)
+    said = line.refuses("restore", "--replace", str(damaged))
+    assert said.endswith("is not a complete backup of this service in the schema public.") or said.startswith("Nothing was restored, ")
     assert contents(line.conn) == before
 
 
 def test_a_backup_that_does_not_fit_leaves_the_instance_as_it_was(
-    line: CommandLine, make_database: Maker, make_app: Maker, tmp_path
+    line: CommandLine, make_database: Maker, make_app: Maker, tmp_path: Path
 ) -> None:
     url = make_database()
     with connect(url) as conn:
-        # Which is found out at the end, when the foreign keys are made.
+        # Foreign keys are created, and fail, at the end.
         conn.execute("SET session_replication_role = replica; INSERT INTO flags (name, project_id) VALUES ('f', 'nowhere')")
         CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
     before = contents(line.conn)
     said = line.refuses("restore", "--replace", str(tmp_path / "x"))
-    assert said.startswith("Nothing was restored, and nothing changed: ")
+    assert said.startswith("Nothing was restored, and nothing changed: insert or update on table ")
     assert contents(line.conn) == before
 
 
-def test_what_is_no_backup_is_told_so(empty: CommandLine, tmp_path: Path) -> None:
-    (tmp_path / "x").write_text("-- a script\nSELECT 1;\n")
-    result = empty.run("restore", str(tmp_path / "x"))
-    assert result.exit_code == 1
-    assert only_line(result.stderr).startswith(f"The file {tmp_path}/x is no backup of ours: ")
-    other = make_dump(empty, "CREATE TABLE theirs (id integer)", tmp_path / "y")
-    assert only_line(empty.run("restore", str(other)).stderr) == f"The file {other} is no backup of ours: it holds something else."
-
-
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    "options",
     [
-        (["--table=schema_version"], "is no backup of all that an instance holds: it lacks what the table "),
-        (["--exclude-table-data=tags"], "is no backup of all that an instance holds: it lacks what the table tags held."),
-        (["--schema-only"], "is no backup of ours: it holds something else."),
-        (["--format=plain"], "is no backup of ours: input file appears to be a text format dump."),
+        ["--table=schema_version"],
+        ["--exclude-table=login_throttle"],
+        ["--exclude-table-data=tags"],
+        ["--schema-only"],
+        ["--data-only"],
+        ["--format=plain"],
+        ["--schema=pg_catalog"],
     ],
+    ids=lambda options: options[0],
 )
-def test_a_part_of_an_instance_replaces_nothing(line: CommandLine, tmp_path: Path, arguments: list[str], said: str) -> None:
-    part = make_dump(line, "SELECT", tmp_path / "x", *arguments)
-    assert said in line.refuses("restore", "--replace", str(part))
+def test_a_part_of_an_instance_replaces_nothing(line: CommandLine, tmp_path: Path, options: list[str]) -> None:
+    part = make_dump(line, tmp_path / "x", *options)
+    said = line.refuses("restore", "--replace", str(part))
+    assert said == f"{part} is not a complete backup of this service in the schema public."
 
 
-def test_the_dump_of_another_tool_with_such_a_table_replaces_nothing(line: CommandLine, empty: CommandLine, tmp_path: Path) -> None:
-    other = make_dump(empty, "CREATE TABLE schema_version AS SELECT 1 AS version, 'init' AS description", tmp_path / "x")
-    assert line.refuses("restore", "--replace", str(other)).endswith("is no backup of ours: it holds something else.")
+def test_the_dump_of_a_tool_with_a_table_of_that_name_replaces_nothing(line: CommandLine, empty: CommandLine, tmp_path: Path) -> None:
+    empty.conn.execute("CREATE TABLE schema_version AS SELECT 1 AS version, 'init' AS description")
+    other = make_dump(empty, tmp_path / "x")
+    assert line.refuses("restore", "--replace", str(other)).endswith("is not a complete backup of this service in the schema public.")
 
 
-def make_dump(line: CommandLine, statement: str, path: Path, *options: str) -> Path:
-    """What pg_dump writes of a database after this statement."""
-    line.conn.execute(statement)  # pyright: ignore
-    environ, arguments = backup.settings_of(line.app.config["DATABASE_URL"])
-    command = [embedded.BINARIES / "pg_dump", "--format=custom", f"--file={path}", *arguments, *options]
-    subprocess.run(command, env=environ, check=True)
-    return path
+# Versions of the schema
 
 
 def test_a_backup_of_a_newer_version_is_refused(make_database: Maker, make_app: Maker, empty: CommandLine, tmp_path: Path) -> None:
@@ -178,16 +159,31 @@ def test_a_backup_of_a_newer_version_is_refused(make_database: Maker, make_app: 
         conn.execute("UPDATE schema_version SET version = version + 1")
         CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
     said = only_line(empty.run("restore", str(tmp_path / "x")).stderr)
-    wanted = f"schema version {migrate.VERSION + 1}, which is newer than version {migrate.VERSION} of this service. Use a newer service."
-    assert said == f"The backup has {wanted}"
+    newer = f"{tmp_path}/x has schema version {migrate.VERSION + 1}; this service supports up to version {migrate.VERSION}."
+    assert said == f"{newer} Use a newer service."
     assert holds_nothing(empty)
+
+
+def test_a_backup_of_an_older_version_is_migrated(make_database: Maker, empty: CommandLine, tmp_path: Path) -> None:
+    url = make_database(empty=True)
+    with connect(url) as conn:
+        conn.execute(FIRST_SCHEMA.read_bytes())
+        conn.execute("INSERT INTO users (username, root_role_id) VALUES ('ada', 1)")
+        subprocess.run([embedded.BINARIES / "pg_dump", "--format=custom", f"--file={tmp_path}/x", f"--dbname={url}"], check=True)
+    result = empty.run("restore", str(tmp_path / "x"))
+    assert result.exit_code == 0, result.stderr
+    assert f"0 events and 1 users, schema version 1, migrated to {migrate.VERSION}, in " in result.stderr
+    assert migrate.version(empty.conn) == migrate.VERSION
+
+
+# Schemas of another name
 
 
 def test_a_backup_goes_back_into_the_schema_that_it_came_from(file: Path, empty: CommandLine, make_app: Maker) -> None:
     empty.conn.execute("CREATE SCHEMA flags")
     url = make_url(empty.app.config["DATABASE_URL"], "-csearch_path=flags")
     result = make_app(url).test_cli_runner().invoke(args=["restore", str(file)])
-    assert "The backup is of the schema public, but the search_path of this database begins with flags." in result.stderr
+    assert "is not a complete backup of this service in the schema flags." in result.stderr
     assert holds_nothing(empty)
 
 
@@ -202,18 +198,51 @@ def test_an_instance_in_a_schema_of_its_own_is_backed_up_with_what_is_its_own(em
     ]
 
 
+# Between servers
+
+
 @pytest.mark.parametrize("schema", ["public", "our flags"])
-def test_what_a_server_may_not_be_able_to_make_is_left_out(schema: str) -> None:
+def test_what_another_server_may_lack_is_left_out(schema: str) -> None:
     for entry in (f"INDEX {schema} events_tags_trgm", "EXTENSION - pg_trgm", "COMMENT - EXTENSION pg_trgm", f"SCHEMA - {schema}"):
-        assert not restore.is_restored(f"4711; 1259 16800 {entry} ada"), entry
+        assert backup.LEFT_OUT.match(f"4711; 1259 16800 {entry} ada"), entry
     for entry in (f"INDEX {schema} events_type_idx", f"TABLE {schema} events", f"COMMENT {schema} INDEX events_type_idx"):
-        assert restore.is_restored(f"4711; 1259 16800 {entry} ada"), entry
+        assert not backup.LEFT_OUT.match(f"4711; 1259 16800 {entry} ada"), entry
 
 
-@pytest.mark.skipif("TEST_DATABASE_URL" not in os.environ, reason="needs a server beside the private one: TEST_DATABASE_URL")
-def test_an_instance_moves_between_servers_of_different_versions(line: CommandLine, file: Path, empty: CommandLine, tmp_path: Path) -> None:
-    private = {"DATA_DIR": str(tmp_path / "data")}
-    assert flask("restore", str(file), **private).returncode == 0
-    assert flask("backup", str(tmp_path / "back.dump"), **private).returncode == 0
-    empty.does("restore", str(tmp_path / "back.dump"))
-    assert contents(empty.conn) == contents(line.conn)
+@pytest.fixture(scope="module")
+def machine() -> Iterator[str]:
+    """The address of a server of this machine, of another version than the embedded one, and with contrib."""
+    # A short path, because a socket's path is limited.
+    with tempfile.TemporaryDirectory(prefix="flags-", dir="/tmp") as folder, machine_server(Path(folder)) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def private(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an embedded server, which has no contrib."""
+    server = embedded.Server(tmp_path_factory.mktemp("private") / "data")
+    yield server.ensure()
+    server.release()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not IS_INSTALLED, reason="needs a PostgreSQL server of this machine (on Debian: apt-get install postgresql)")
+def test_an_instance_moves_between_servers_of_two_versions(
+    line: CommandLine, file: Path, machine: str, private: str, make_app: Maker, tmp_path: Path
+) -> None:
+    """Embedded 18 to the machine's own, which may have word indexes, and back, and the same with --replace."""
+    before, path = contents(line.conn), file
+    for number, (server, options) in enumerate(((machine, []), (private, []), (machine, ["--replace"]), (private, ["--replace"]))):
+        if not options:
+            with psycopg.connect(server, autocommit=True) as admin:
+                admin.execute("CREATE DATABASE moved TEMPLATE template0 ENCODING 'UTF8'")
+        with connect(address_of(server, "moved")) as conn:
+            there = CommandLine(make_app(address_of(server, "moved")), conn)
+            there.does("restore", *options, str(path))
+            assert contents(conn) == before
+            # The embedded server has no contrib.
+            has_words = server == machine and migrate.can_index_words(conn)
+            assert migrate.has_word_indexes(conn) is has_words
+            assert value(conn, "SELECT count(*) FROM pg_indexes WHERE indexname LIKE '%%trgm'") == (4 if has_words else 0)
+            path = tmp_path / f"{number}.dump"
+            there.does("backup", str(path))
