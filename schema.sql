@@ -571,7 +571,7 @@ CREATE INDEX usage_metrics_flag_idx ON usage_metrics (flag_name, environment, ho
 -- No foreign keys: the log outlives what it tells of. Payloads are json, not jsonb: kept and sent exactly as they were written.
 CREATE TABLE events (
     id                  bigint GENERATED ALWAYS AS IDENTITY,
-    created_at          timestamptz NOT NULL DEFAULT now(),
+    created_at          timestamptz NOT NULL DEFAULT date_trunc('milliseconds', clock_timestamp()),
     type                text NOT NULL,
     created_by          text NOT NULL,
     created_by_user_id  integer,
@@ -711,7 +711,7 @@ CREATE INDEX past_environment_types_environment_idx ON past_environment_types (e
 CREATE FUNCTION keep_past_environment_type() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'DELETE' OR new.type <> old.type THEN
-        INSERT INTO past_environment_types VALUES (old.name, old.type, now());
+        INSERT INTO past_environment_types VALUES (old.name, old.type, date_trunc('milliseconds', clock_timestamp()));
     END IF;
     RETURN NULL;
 END $$;

@@ -68,9 +68,11 @@ def update_environment(name: str) -> Response:
         actor = require(conn, "ADMIN")
         asked = load(UpdateEnvironment())
         before = environments.lock(conn, name) or abort(404, UNKNOWN)
-        after = environments.update(conn, before | {key: asked[key] for key in ("type", "sortOrder") if key in asked})
+        after = before | {key: asked[key] for key in ("type", "sortOrder") if key in asked}
         if after != before:
+            # Recorded first, so that insights count it for the type that it ends.
             events.record(conn, "environment-updated", actor, environment=name, data=after, pre_data=before)
+            environments.update(conn, after)
         body = environments.get(conn, name)
     return json_response(body)
 
@@ -88,9 +90,9 @@ def delete_environment(name: str) -> Response:
         before = environments.lock_for_deletion(conn, name) or abort(404, UNKNOWN)
         if before["protected"]:
             abort(409, "The environment is protected and cannot be deleted.")
-        environments.delete(conn, name)
-        # Our choice: one event, as the interface says; what goes with the environment has none of its own.
+        # Our choice: one event, as the interface says; what goes with the environment has none of its own. Recorded first: see above.
         events.record(conn, "environment-deleted", actor, environment=name, pre_data=before)
+        environments.delete(conn, name)
     return empty_response()
 
 

@@ -194,7 +194,7 @@ COLLABORATORS: LiteralString = (
             SELECT created_by_user_id
               FROM events
              WHERE feature_name = flags.name
-               AND created_at >= flags.created_at
+               AND created_at >= date_trunc('milliseconds', flags.created_at)
                AND type NOT IN ('feature-favorited', 'feature-unfavorited')))
 """
 )

@@ -134,7 +134,8 @@ ENVIRONMENTS: LiteralString = """
           FROM (SELECT width_bucket(created_at, starts) - 1 AS place, environment_types.type, count(*) AS updates
                   FROM bounds
                   JOIN events ON created_at >= first_start
-                             AND created_at <= last_end
+                             AND created_at < first_start + bounds.number * interval '7 days'
+                             AND created_at <= statement_timestamp()
                   JOIN environment_types ON environment_types.environment = events.environment
                                         AND environment_types.started_at < created_at
                                         AND (environment_types.ended_at IS NULL OR environment_types.ended_at >= created_at)

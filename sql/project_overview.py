@@ -67,7 +67,7 @@ OVERVIEW: LiteralString = (
           FROM events, windows
          WHERE project = (SELECT id FROM asked)
            AND created_at > now() - interval '60 days'
-           AND created_at <= now()
+           AND created_at <= statement_timestamp()
     ),
     members AS (
         SELECT count(DISTINCT user_id) FILTER (WHERE ended_at IS NULL) AS present,

@@ -63,5 +63,5 @@ def test_what_leaves_the_type_as_it_is_leaves_no_past(alice, conn):
 
 
 def move_the_past(conn: Connection, at: datetime) -> None:
-    """In a test now() stands still: let what has just ended have ended then."""
-    conn.execute("UPDATE past_environment_types SET ended_at = %s WHERE ended_at = now()", [at])
+    """Let what has ended in this test have ended then."""
+    conn.execute("UPDATE past_environment_types SET ended_at = %s WHERE ended_at >= date_trunc('milliseconds', now())", [at])

@@ -209,3 +209,33 @@ def test_a_flag_is_cloned_while_somebody_has_its_parent_and_waits(
                 wait_for(conn, futures)
         answers = [future.result() for future in futures]
     assert [answer.status_code for answer in answers] == [201, {"archive": 409, "clone": 201}[other]]
+
+
+def test_the_newest_event_agrees_with_the_flag_after_changes_at_once(world: World, admin: Caller, conn: Connection, project: str) -> None:
+    name = f"{project}-flag"
+    world.flag(name, project)
+    newest = """
+        SELECT data ->> 'description'
+          FROM events
+         WHERE feature_name = %(name)s
+           AND type = 'feature-metadata-updated'
+         ORDER BY created_at DESC, id DESC
+         LIMIT 1
+    """
+    for _ in range(40):
+        texts = [uuid4().hex for _ in range(4)]
+        answers = at_once(*[lambda text=text: admin.put(f"{FLAGS.format(project)}/{name}", json={"description": text}) for text in texts])
+        assert statuses(answers) == {200: 4}
+        kept = value(conn, "SELECT description FROM flags WHERE name = %(name)s", {"name": name})
+        assert value(conn, newest, {"name": name}) == kept
+
+
+def test_events_are_dated_when_they_are_written_in_whole_milliseconds(admin: Caller, conn: Connection, project: str) -> None:
+    before = value(conn, "SELECT date_trunc('milliseconds', clock_timestamp())")
+    for number in range(20):
+        assert admin.post(FLAGS.format(project), json={"name": f"{project}-{number}"}).status_code == 201
+    after = value(conn, "SELECT clock_timestamp()")
+    dates = [row["created_at"] for row in rows(conn, "SELECT created_at FROM events WHERE project = %s ORDER BY id", [project])]
+    assert dates == sorted(dates)
+    assert [at.microsecond % 1000 for at in dates] == [0] * len(dates)
+    assert before <= dates[0] <= dates[-1] <= after

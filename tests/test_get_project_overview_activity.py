@@ -17,7 +17,10 @@ FILL = """
     SELECT at, 'feature-updated', 'system', project
       FROM (SELECT now() - number * 7919 % 7776000 * interval '1 second' AS at FROM generate_series(1, 6000) AS number
          UNION ALL
-            SELECT instant + microseconds * interval '1 microsecond' FROM edges, unnest(ARRAY[-1, 0, 1]) AS microseconds) AS instants,
+            SELECT instant + microseconds * interval '1 microsecond' FROM edges, unnest(ARRAY[-1, 0, 1]) AS microseconds
+             WHERE instant + microseconds * interval '1 microsecond' <= now()
+         UNION ALL
+            SELECT now() + interval '1 hour') AS instants,
            unnest(ARRAY['gemini', 'vostok']) AS project
      WHERE project = 'gemini'
         OR extract(second FROM at)::integer % 3 = 0

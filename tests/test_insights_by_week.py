@@ -65,6 +65,7 @@ SETUP = """
     INSERT INTO past_environment_types
     SELECT pick('{staging,gone}'), pick('{test,production,load}'), some_instant() FROM generate_series(1, 6);
     DELETE FROM environments WHERE name = 'old';
+    UPDATE past_environment_types SET ended_at = least(ended_at, now());
     INSERT INTO usage_metrics (project_id, flag_name, environment, app_name, hour, yes, no)
     SELECT 'p' || 1 + number % 7, 'flag' || number % 9, pick('{staging,production}'), pick('{web,app}'),
            date_trunc('hour', some_instant()), 1, 2

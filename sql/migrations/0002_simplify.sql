@@ -44,3 +44,13 @@ DROP FUNCTION recount_usage_weeks(), forget_usage_weeks(), recount_changed_usage
               keep_usage_weeks(), lock_usage_weeks();
 DROP TYPE usage_week;
 DROP TABLE usage_weeks_kept, usage_weeks;
+
+-- Events are dated when they are written, in whole milliseconds; so is the end of an environment's type, which they are compared with.
+ALTER TABLE events ALTER COLUMN created_at SET DEFAULT date_trunc('milliseconds', clock_timestamp());
+CREATE OR REPLACE FUNCTION keep_past_environment_type() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' OR new.type <> old.type THEN
+        INSERT INTO past_environment_types VALUES (old.name, old.type, date_trunc('milliseconds', clock_timestamp()));
+    END IF;
+    RETURN NULL;
+END $$;
