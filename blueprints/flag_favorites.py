@@ -1,12 +1,13 @@
 """Flags that a user has among his favourites (neighbours.md 3.12)."""
 
 from flask import Blueprint, Response
+from psycopg.rows import DictRow
 
-from blueprints.access import require_user
+from blueprints.access import Actor, require_user
 from blueprints.contract import operation
 from blueprints.flag_holds import hold, record
 from blueprints.respond import empty_response
-from sql import flags, transaction
+from sql import Connection, events, flags, transaction
 
 bp = Blueprint("flag_favorites", __name__)
 
@@ -22,7 +23,7 @@ def add_favorite_flag(project_id: str, feature_name: str) -> Response:
         actor, user_id = require_user(conn, project=project_id)
         flag = hold(conn, project_id, feature_name)
         if flags.add_favorite(conn, user_id, flag["id"]):
-            record(conn, "feature-favorited", actor, flag, data={"feature": flag["name"]})
+            record_unless_lately(conn, "feature-favorited", actor, flag)
     return empty_response()
 
 
@@ -37,5 +38,12 @@ def remove_favorite_flag(project_id: str, feature_name: str) -> Response:
         actor, user_id = require_user(conn, project=project_id)
         flag = hold(conn, project_id, feature_name)
         if flags.remove_favorite(conn, user_id, flag["id"]):
-            record(conn, "feature-unfavorited", actor, flag, data={"feature": flag["name"]})
+            record_unless_lately(conn, "feature-unfavorited", actor, flag)
     return empty_response()
+
+
+# Our choice: favourites that go on and off do not fill the log.
+def record_unless_lately(conn: Connection, type: str, actor: Actor, flag: DictRow) -> None:
+    """Record the event, unless the log holds the same one of the last minute."""
+    if not events.recorded_lately(conn, type, actor, project=flag["project_id"], feature=flag["name"]):
+        record(conn, type, actor, flag, data={"feature": flag["name"]})

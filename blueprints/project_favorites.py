@@ -2,10 +2,10 @@
 
 from flask import Blueprint, Response
 
-from blueprints.access import require_user
+from blueprints.access import Actor, require_user
 from blueprints.contract import operation
 from blueprints.respond import empty_response
-from sql import events, project_favorites, transaction
+from sql import Connection, events, project_favorites, transaction
 
 bp = Blueprint("project_favorites", __name__)
 
@@ -22,7 +22,7 @@ def favor_project(project_id: str) -> Response:
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)
         if project_favorites.add(conn, user_id, project_id):
-            events.record(conn, "project-favorited", actor, project=project_id, data={"project": project_id})
+            record_unless_lately(conn, "project-favorited", actor, project_id)
     return empty_response()
 
 
@@ -36,5 +36,12 @@ def disfavor_project(project_id: str) -> Response:
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)
         if project_favorites.remove(conn, user_id, project_id):
-            events.record(conn, "project-unfavorited", actor, project=project_id, data={"project": project_id})
+            record_unless_lately(conn, "project-unfavorited", actor, project_id)
     return empty_response()
+
+
+# Our choice: favourites that go on and off do not fill the log.
+def record_unless_lately(conn: Connection, type: str, actor: Actor, project_id: str) -> None:
+    """Record the event, unless the log holds the same one of the last minute."""
+    if not events.recorded_lately(conn, type, actor, project=project_id):
+        events.record(conn, type, actor, project=project_id, data={"project": project_id})

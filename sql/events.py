@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, LiteralString, Protocol
 
-from sql import Connection, as_json, note_events, run, timing
+from sql import Connection, as_json, note_events, run, timing, value
 
 # Our choice: who is not ADMIN finds the events of projects that he may see, and none without a project.
 VISIBLE: LiteralString = "project = ANY(%(visible)s::text[])"
@@ -82,6 +82,38 @@ def record(
     """Write one event into the log, in the caller's transaction. tags: those of the flag, as [{"type", "value"}]."""
     run(conn, INSERT, row(type, author, project, environment, feature, data, pre_data, tags, created_at))
     note_events(conn, (type,))
+
+
+# statement_timestamp(), because an index cannot be searched by clock_timestamp(), which changes during the search.
+RECORDED_LATELY = """
+    SELECT EXISTS (
+        SELECT FROM events
+         WHERE type = %(type)s
+           AND created_at > statement_timestamp() - interval '1 minute'
+           AND created_by = %(created_by)s
+           AND created_by_user_id IS NOT DISTINCT FROM %(user_id)s::integer
+           AND project IS NOT DISTINCT FROM %(project)s::text
+           AND feature_name IS NOT DISTINCT FROM %(feature)s::text
+           AND data ->> 'environment' IS NOT DISTINCT FROM %(environment)s::text)
+"""
+
+
+def recorded_lately(
+    conn: Connection, type: str, author: Author, *, project: str | None = None, feature: str | None = None, environment: str | None = None
+) -> bool:
+    """Return whether the log holds such an event of the last minute. environment: that of the payload.
+
+    The caller holds a lock, so that no other request writes such an event meanwhile.
+    """
+    params: dict[str, Any] = {
+        "type": type,
+        "created_by": author.name,
+        "user_id": author.user_id,
+        "project": project,
+        "feature": feature,
+        "environment": environment,
+    }
+    return value(conn, RECORDED_LATELY, params)
 
 
 def record_many(conn: Connection, events: Iterable[Mapping[str, Any]]) -> None:

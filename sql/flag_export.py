@@ -4,7 +4,7 @@ from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
-from sql import Connection, flag_records, one, projects, strategies, tag_types
+from sql import Connection, flag_records, one, projects, run, strategies, tag_types
 
 SELECTORS: dict[str, LiteralString] = {
     "features": "flags.name = ANY(%(features)s::text[])",
@@ -159,3 +159,11 @@ def export(conn: Connection, environment: str, selector: str, chosen: Any, viewe
     """
     params = {"environment": environment, "viewer": viewer, selector: chosen}
     return one(conn, CHOSEN + SELECTORS[selector] + DOCUMENT, params)
+
+
+HOLD = "SELECT pg_advisory_xact_lock(hashtext('export'), hashtext(%(author)s))"
+
+
+def hold(conn: Connection, author: str) -> None:
+    """Let no other export of this author be recorded until the transaction ends."""
+    run(conn, HOLD, {"author": author})

@@ -44,7 +44,7 @@ TABLE = """
       2  GET /api/admin/search/features
      10  POST /api/admin/archive/revive/<feature_name>
       8  DELETE /api/admin/archive/<feature_name>
-      6  POST /api/admin/features-batch/export
+      8  POST /api/admin/features-batch/export
      11  POST /api/admin/features-batch/validate
      31  POST /api/admin/features-batch/import
       2  GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>
@@ -52,7 +52,7 @@ TABLE = """
       6  POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/off
       9  POST /api/admin/projects/<project_id>/bulk_features/environments/<environment>/on
       6  POST /api/admin/projects/<project_id>/bulk_features/environments/<environment>/off
-      7  POST /api/admin/projects/<project_id>/features/<feature_name>/favorites
+      8  POST /api/admin/projects/<project_id>/features/<feature_name>/favorites
       6  DELETE /api/admin/projects/<project_id>/features/<feature_name>/favorites
       2  GET /api/admin/features/<feature_name>/tags
      11  POST /api/admin/features/<feature_name>/tags
@@ -98,7 +98,7 @@ TABLE = """
      11  POST /api/admin/projects
       6  PUT /api/admin/projects/<project_id>
       6  PUT /api/admin/projects/<project_id>/settings
-      5  POST /api/admin/projects/<project_id>/favorites
+      6  POST /api/admin/projects/<project_id>/favorites
       4  DELETE /api/admin/projects/<project_id>/favorites
       2  GET /api/admin/projects/<project_id>/overview
       2  GET /api/admin/projects/<project_id>/health-report
