@@ -17,6 +17,7 @@ from blueprints.converters import CONVERTERS
 from blueprints.mount import Mount
 from commands.database import load_settings
 from sql import passwords, timing
+from sql.event_stream import OpenTransaction
 from validators.errors import RateLimited, Unavailable, error_body, error_name
 
 
@@ -114,7 +115,7 @@ def fail(error: Exception) -> Response:
     # Our choice: what a change refers to can go in the very moment between the look at it and the change.
     if isinstance(error, psycopg.errors.ForeignKeyViolation):
         return refuse(Conflict("Something that this change refers to went, or came into use, at the same moment."), error)
-    if isinstance(error, passwords.Busy):
+    if isinstance(error, passwords.Busy | OpenTransaction):
         return refuse(Unavailable(str(error)), error)
     body, error_id = error_body("InternalError", "Something went wrong here. The log tells more under the id of this error.")
     request_log.note(error_id=error_id, error=error)

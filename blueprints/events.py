@@ -7,7 +7,6 @@ from blueprints.contract import operation
 from blueprints.event_stream import lines_response, wants_lines
 from blueprints.respond import json_response
 from sql import connection, event_search
-from sql.event_stream import Stream
 from validators import load, load_query
 from validators.events import DeprecatedEventSearch, EventLines, EventSearch
 
@@ -22,8 +21,9 @@ def search_events() -> Response:
     Newest first. Filters combine with AND. Who is not an administrator sees the events of projects that he may see, and the total counts
     just those.
 
-    With Accept: application/x-ndjson the answer is a stream of all events that match, one a line, oldest first, which is by id. It holds
-    every event that there is when it begins, or the connection is cut. To go on later, give the id of the last line as after.
+    With Accept: application/x-ndjson the response is a stream of all events that match, one per line, in order of their ids. It holds every
+    event up to the newest one at its beginning, or the connection is cut. To continue later, send the id of the last line as after. While
+    an open transaction may still write events with lower ids, the response is 503.
     """
     return stream_events() if wants_lines() else find_events()
 
@@ -40,14 +40,11 @@ def find_events() -> Response:
 
 
 def stream_events() -> Response:
-    """All events of the search, a line each. The first are read before the answer begins, so that a refusal has its status."""
+    """Return all events of the search, one per line."""
     with connection() as conn:
-        actor = require(conn, listing=True)
+        require(conn, listing=True)
         asked = load_query(EventLines)
-        after, limit = asked.pop("after"), asked.pop("limit")
-        stream = Stream(asked, after=after, limit=limit)
-        first = stream.read(conn, actor.visible)
-    return lines_response(stream, first)
+    return lines_response(asked, asked.pop("after"), asked.pop("limit"))
 
 
 @bp.post("/api/admin/events/search")

@@ -2,8 +2,7 @@
 
 import gzip
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import date
 from pathlib import Path
@@ -15,7 +14,7 @@ from flask import current_app
 from commands.database import DatabaseCommand
 from commands.output import say
 from sql import connection, event_retention, migrate, transaction
-from sql.event_stream import Held, Stream
+from sql.event_stream import OpenTransaction, Stream, newest
 from validators import checked
 from validators.commands import EventExport
 from validators.events import filters
@@ -45,29 +44,35 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @events.command(cls=DatabaseCommand)
 @filter_options
-@click.option("--after", type=click.IntRange(min=0), default=0, help="Begin behind the event with this id.")
+@click.option("--after", type=click.IntRange(min=0), default=0, help="Begin after the event with this id.")
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write to a new file instead of stdout; compressed if its name ends in .gz.",
+    help="Write to a new file instead of stdout; compressed if its name ends in .gz. Only its owner can read it.",
 )
 def export(after: int, output: Path | None, **options: Any) -> None:
-    """Write the event log as JSON, one event a line, oldest first.
+    """Write the event log as JSON, one event per line, oldest first.
 
-    The lines are those of the search with Accept: application/x-ndjson. At the end, stderr says with which --after to go on later.
+    The lines are those of the search with Accept: application/x-ndjson. At the end, stderr names the --after to go on with later.
     """
     asked = checked(EventExport(), {name.rstrip("_"): value for name, value in options.items() if value not in (None, ())})
-    stream = Stream(filters(asked), after=after)
+    try:
+        until = newest(connection, after, current_app.config["WAIT_SECONDS"])
+    except OpenTransaction as error:
+        raise click.ClickException(str(error)) from None
+    stream = Stream(filters(asked), after=after, until=until)
     written, reached = 0, after
-    with new_file(output) as out:
+    with new_file(output) as out, progress("Exporting", until - after) as bar:
         try:
-            for text in batches(stream):
-                out.write(text)
+            while not stream.is_over:
+                with connection() as conn:
+                    out.write(stream.read(conn, None))
                 out.flush()
+                bar.update(stream.after - reached)
                 written, reached = stream.lines, stream.after
         except BrokenPipeError:
-            # Who has heard enough needs no more words.
+            # The reader has enough, so there is nothing to say.
             raise
         except BaseException:
             say_how_far(written, reached)
@@ -75,42 +80,21 @@ def export(after: int, output: Path | None, **options: Any) -> None:
     say_how_far(written, reached)
 
 
-def batches(stream: Stream) -> Iterator[bytes]:
-    """The batches of a stream for who may see everything, with a progress bar where somebody looks on."""
-    try:
-        with connection() as conn:
-            began = stream.after
-            text = stream.read(conn, None)
-            with progress("Exporting", (stream.newest or 0) - began) as bar:
-                while True:
-                    yield text
-                    bar.update(stream.after - began)
-                    began = stream.after
-                    if stream.is_over:
-                        return
-                    time.sleep(stream.pause)
-                    text = stream.read(conn, None)
-    except Held:
-        message = f"A transaction that does not end may still write the next event after {stream.after}. Try again when it has ended."
-        raise click.ClickException(message) from None
-
-
 def say_how_far(written: int, reached: int) -> None:
-    """On stderr, how much was written, and how to go on."""
+    """Print on stderr how much was written, and how to go on."""
     click.echo(f"Wrote {written} events. To go on later: --after {reached}", err=True)
 
 
 def new_file(path: Path | None) -> AbstractContextManager[Any]:
-    """Where to write bytes: a file that was not there before; None: stdout."""
+    """Create a file that only its owner can read, and open it for bytes. None: stdout."""
     if path is None:
         return nullcontext(sys.stdout.buffer)
     try:
-        if path.suffix == ".gz":
-            return gzip.open(path, "xb")
-        return path.open("xb")
+        path.touch(0o600, exist_ok=False)
+        return gzip.open(path, "wb") if path.suffix == ".gz" else path.open("wb")
     except OSError as error:
-        reason = "it is there already" if isinstance(error, FileExistsError) else error.strerror
-        raise click.ClickException(f"The file {path} cannot be made: {reason}.") from None
+        reason = "it already exists" if isinstance(error, FileExistsError) else error.strerror
+        raise click.ClickException(f"The file {path} cannot be created: {reason}.") from None
 
 
 def progress(label: str, length: int) -> Any:

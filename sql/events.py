@@ -59,10 +59,12 @@ class Author(Protocol):
 
 # Now, not the start of the transaction, which may have waited since for the lock of an earlier change. So the newest event of a flag always
 # is that of its last change. Truncated, not rounded: nothing happens in the future.
+# WHERE is evaluated first: the transaction takes its own id before that of the event, which sql/event_stream.py relies on.
 INSERT = """
     INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data, pre_data, tags)
-    VALUES (coalesce(%(created_at)s, date_trunc('milliseconds', clock_timestamp())), %(type)s, %(created_by)s, %(created_by_user_id)s,
-            %(environment)s, %(project)s, %(feature)s, %(data)s, %(pre_data)s, %(tags)s)
+    SELECT coalesce(%(created_at)s, date_trunc('milliseconds', clock_timestamp())), %(type)s, %(created_by)s, %(created_by_user_id)s,
+           %(environment)s, %(project)s, %(feature)s, %(data)s, %(pre_data)s, %(tags)s
+     WHERE pg_current_xact_id() IS NOT NULL
 """
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import stat
 import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from sql import connect, event_retention, event_stream, events
+from sql import connect, embedded, event_retention, events, value
 from sql.bootstrap import System
 from tests.command_line import FLASK, PATIENCE, ROOT, CommandLine, clean, flask, flask_at_terminal, only_line
-from tests.conftest import ADMIN_KEY
+from tests.conftest import ADMIN_KEY, address_of
 
 NOON = datetime.now(UTC).replace(hour=12, minute=0)
 MIDNIGHT = NOON.replace(hour=0, second=0, microsecond=0)
@@ -100,7 +101,7 @@ def test_each_filter_is_that_of_the_search(log: CommandLine) -> None:
         (("--from", "2024-02-30"), "from: must be a day that exists"),
         (("--to", "IS:2024-02-03"), "to: must look like 2024-05-31"),
         (("--query", "x" * 1001), "query: must be at most 1000 characters long"),
-        (("--output", "/nowhere/file"), "The file /nowhere/file cannot be made: No such file or directory."),
+        (("--output", "/nowhere/file"), "The file /nowhere/file cannot be created: No such file or directory."),
     ],
 )
 def test_what_makes_no_sense_is_one_line(line: CommandLine, args: tuple[str, ...], says: str) -> None:
@@ -117,28 +118,71 @@ def test_an_export_can_be_gone_on_with(log: CommandLine) -> None:
     assert exported(log, "--project", "nowhere") == ([], "Wrote 0 events. To go on later: --after 2501\n")
 
 
-def test_a_file_is_made_and_never_overwritten(log: CommandLine, tmp_path: Path) -> None:
+def test_a_file_is_its_owners_alone_and_never_overwritten(log: CommandLine, tmp_path: Path) -> None:
     log.conn.execute(INSERT_MANY, [3])
     plain, packed = tmp_path / "log.ndjson", tmp_path / "log.ndjson.gz"
     for path in (plain, packed):
         assert exported(log, "--output", str(path)) == ([], "Wrote 3 events. To go on later: --after 3\n")
-        assert "it is there already" in log.refuses("events", "export", "--output", str(path))
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert "it already exists" in log.refuses("events", "export", "--output", str(path))
     assert plain.read_bytes() == gzip.decompress(packed.read_bytes()) == log.run("events", "export").stdout_bytes
 
 
-def test_an_open_transaction_stops_an_export_in_front_of_what_it_holds(log: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_stream, "PATIENCE", 0.0)
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_an_open_transaction_ends_an_export_with_a_sentence(
+    log: CommandLine, make_app: Callable[..., Any], shared_url: str, tmp_path: Path, where: str
+) -> None:
     add(log, 2)
-    with connect(log.app.config["DATABASE_URL"]) as other, other.transaction():
-        events.record(other, "tag-created", System())
-        add(log, 2)
-        result = log.run("events", "export")
-        assert result.exit_code == 1
-        assert result.stdout.count("\n") == 2
-        far, error = result.stderr.splitlines()
-        assert far == "Wrote 2 events. To go on later: --after 2"
-        assert error.startswith("Error: A transaction that does not end may still write the next event after 2.")
-    assert exported(log, "--after", "2")[0] == [3, 4, 5]
+    hurried = CommandLine(make_app(log.app.config["DATABASE_URL"], WAIT_SECONDS=0.1), log.conn)
+    path = tmp_path / "log"
+    with connect(log.app.config["DATABASE_URL"] if where == "here" else shared_url) as other, other.transaction():
+        other.execute("SELECT pg_current_xact_id()")
+        refusal = hurried.refuses("events", "export", "--output", str(path))
+        assert refusal.startswith("An open transaction on the PostgreSQL server may still write events")
+        assert not path.exists()
+        # There is nothing to wait for after the newest event.
+        assert exported(hurried, "--after", "2") == ([], "Wrote 0 events. To go on later: --after 2\n")
+    patient = CommandLine(make_app(log.app.config["DATABASE_URL"], WAIT_SECONDS=30), log.conn)
+    assert exported(patient)[0] == [1, 2]
+
+
+@pytest.mark.slow
+def test_an_export_is_complete_after_a_restore_into_a_new_server(log: CommandLine, make_app: Callable[..., Any], tmp_path: Path) -> None:
+    # The new server has seen far fewer transactions than the old one, whose ids mean nothing there.
+    for _ in range(2000):
+        log.conn.execute("SELECT pg_current_xact_id()")
+    add(log, 3)
+    with log.conn.transaction(force_rollback=True):
+        add(log)
+    add(log, 2)
+    _, said = exported(log)
+    log.does("backup", str(tmp_path / "dump"))
+    server = embedded.Server(tmp_path / "data")
+    try:
+        with connect(server.ensure()) as conn:
+            conn.execute("CREATE DATABASE restored")
+            url = address_of(server.ensure(), "restored")
+        with connect(url) as conn:
+            new = CommandLine(make_app(url), conn)
+            new.does("restore", str(tmp_path / "dump"))
+            assert (
+                value(conn, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
+                < log.rows("SELECT min(xmin::text::bigint) AS oldest FROM events")[0]["oldest"]
+            )
+            assert new.run("events", "export").stdout_bytes == log.run("events", "export").stdout_bytes
+            # A reader of the old server goes on here.
+            assert said == "Wrote 5 events. To go on later: --after 6\n"
+            assert exported(new, "--after", "6")[0] == []
+            add(new, 2)
+            assert exported(new, "--after", "6")[0] == [7, 8]
+            with connect(url) as other, other.transaction():
+                events.record(other, "tag-created", System())
+                add(new)
+                hurried = CommandLine(make_app(url, WAIT_SECONDS=0.1), conn)
+                assert hurried.run("events", "export", "--after", "8").exit_code == 1
+            assert exported(new, "--after", "8")[0] == [9, 10]
+    finally:
+        server.release()
 
 
 @pytest.mark.slow

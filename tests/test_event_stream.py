@@ -239,7 +239,8 @@ def test_a_stream_holds_what_the_caller_finds_in_the_other_form(
 @pytest.mark.usefixtures("small_batches")
 def test_each_batch_is_what_the_caller_may_see_by_then(log: Log, max: Caller, apollo: str) -> None:
     added = [log.add(project=project) for project in (apollo, "default", apollo, apollo, "default", apollo)]
-    found = max.app.test_client().get(PATH, headers=LINES | {"Authorization": max.key or ""})
+    query = {"after": added[0] - 1}
+    found = max.app.test_client().get(PATH, query_string=query, headers=LINES | {"Authorization": max.key or ""})
     batches = iter(found.response)
     first = next(batches)
     log.conn.execute("DELETE FROM project_user_roles WHERE user_id = %s", [max.id])
@@ -249,9 +250,9 @@ def test_each_batch_is_what_the_caller_may_see_by_then(log: Log, max: Caller, ap
 
 @pytest.mark.usefixtures("small_batches")
 def test_with_the_credentials_the_stream_ends_in_the_middle(log: Log, max: Caller, capsys: pytest.CaptureFixture[str]) -> None:
-    for _ in range(9):
-        log.add(project="default")
-    found = max.app.test_client().get(PATH, headers=LINES | {"Authorization": max.key or ""})
+    added = [log.add(project="default") for _ in range(9)]
+    query = {"after": added[0] - 1}
+    found = max.app.test_client().get(PATH, query_string=query, headers=LINES | {"Authorization": max.key or ""})
     batches = iter(found.response)
     assert [next(batches).count(b"\n") for _ in range(2)] == [3, 3]
     log.conn.execute("DELETE FROM personal_tokens WHERE user_id = %s", [max.id])

@@ -136,18 +136,17 @@ def test_a_stream_comes_line_by_line_and_one_that_is_cut_looks_so(site: Site):
     key = site.ask("POST", "/api/admin/api-tokens", {"tokenName": "reader", "type": "admin"}, KEY).json["secret"]
     connection = site.proxy.connect()
     with psycopg.connect(site.database) as conn:
-        # While this has an id and is not committed, what comes after it is held back.
-        conn.execute("INSERT INTO events (type, created_by) VALUES ('user-created', 'somebody')")
-        assert site.ask("POST", "/api/admin/api-tokens", {"tokenName": "x", "type": "client"}, KEY).status == 201
-        path = f"{urlsplit(site.base).path}/api/admin/search/events"
-        connection.request("GET", path, headers={"Authorization": key, "Accept": "application/x-ndjson"})
-        answer = connection.getresponse()
-        assert json.loads(answer.readline())["type"] == "user-created"
-        assert site.ask("DELETE", f"/api/admin/api-tokens/{key}", headers=KEY).status == 200
-        with pytest.raises(IncompleteRead):
-            answer.read()
+        # More than all the buffers on the way hold.
+        large = "INSERT INTO events (type, created_by, data) SELECT 'user-updated', 'large', json_build_object('x', repeat('y', 1000000))"
+        conn.execute(f"{large} FROM generate_series(1, 40)")
+    path = f"{urlsplit(site.base).path}/api/admin/search/events"
+    connection.request("GET", path, headers={"Authorization": key, "Accept": "application/x-ndjson"})
+    answer = connection.getresponse()
+    assert json.loads(answer.readline())["type"] == "user-created"
+    assert site.ask("DELETE", f"/api/admin/api-tokens/{key}", headers=KEY).status == 200
+    with pytest.raises(IncompleteRead):
+        answer.read()
     connection.close()
-    # Not "held": the first line came before that.
     wait_until(lambda: [line for line in site.service.lines if line.get("cut") == "refused"], "the stream was cut for want of its key")
 
 
