@@ -15,7 +15,7 @@ run: .venv/installed ## Set everything up and serve on http://127.0.0.1:4242
 	@exec $(bin)/python -c 'from commands.start import serve; serve()'
 
 .PHONY: demo
-demo: .venv/installed ## Fill the instance with a believable company
+demo: .venv/installed ## Start an instance of its own with a believable company, on http://127.0.0.1:4243
 	@exec $(bin)/flask --app app demo
 
 .PHONY: backup

@@ -1,125 +1,137 @@
-"""flask demo: fills an instance with a believable company."""
+"""flask demo: an instance of its own with a believable company in it."""
 
-import re
+import json
+import os
+import secrets
+import socket
 import sys
-from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 
 import click
-from flask import current_app
-from psycopg.errors import UniqueViolation
 
-from commands.database import Command, found_database
-from commands.demo_company import company, fixed
+from commands import start
+from commands.database import one_line
 from commands.output import say
-from sql import bootstrap, migrate
+from sql import Connection, api_keys, bootstrap, migrate, value
+from validators import settings
+from validators.settings import PROJECT, SETTINGS
 
-EARLIEST = date(2010, 1, 1)
-THERE = "The demo data is there already; nothing was changed."
+SQL = Path(__file__).with_name("demo.sql")
+STEP = "-- Step: "
+HOST = "127.0.0.1"
+
+IS_FILLED = "SELECT EXISTS (SELECT FROM users WHERE email = 'nora.lindqvist@brightcart.example')"
+# What a first start makes.
+IS_EMPTY = """
+    SELECT (SELECT count(*) FROM users) <= 1 AND (SELECT count(*) FROM projects) <= 1 AND NOT EXISTS (SELECT FROM flags)
+"""
+LOCK = "LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE"
+COUNTS = """
+    SELECT format('%s users, %s projects, %s flags, %s events', (SELECT count(*) FROM users), (SELECT count(*) FROM projects),
+                  (SELECT count(*) FROM flags), (SELECT count(*) FROM events))
+"""
+GET_INVITATION = "SELECT secret FROM signup_tokens WHERE name = 'New colleagues'"
 
 
-def today_or_earlier(_context: click.Context, _option: click.Parameter, day: datetime | None) -> date:
-    """The day for which the demo is made; by default the present one (UTC)."""
-    now = datetime.now(UTC).date()
-    chosen = now if day is None else day.date()
-    if not EARLIEST <= chosen <= now:
-        raise click.BadParameter(f"must be a day from {EARLIEST} to today, which is {now} (UTC)")
-    return chosen
+@click.command()
+@click.option("--data-dir", type=click.Path(path_type=Path), default=PROJECT / "data-demo", help="Its folder.  [default: ./data-demo]")
+@click.option("--port", type=click.IntRange(1, 65535), default=4243, show_default=True, help="Port to listen on.")
+@click.option("--use-database-url", is_flag=True, help="Fill the empty database that DATABASE_URL names instead; start nothing.")
+def demo(data_dir: Path, port: int, use_database_url: bool) -> None:
+    """Fill an instance of its own with a believable company, and start it.
 
-
-@click.command(cls=Command)
-@click.option("--seed", default=1, show_default=True, help="Another number makes other data; the same number the same data.")
-@click.option(
-    "--today",
-    type=click.DateTime(["%Y-%m-%d"]),
-    metavar="YYYY-MM-DD",
-    callback=today_or_earlier,
-    help="The day on which the two years end.  [default: today]",
-)
-@click.option("--scale", type=click.FloatRange(0.05, 1), default=1.0, show_default=True, help="Less than 1 makes fewer flags and events.")
-def demo(seed: int, today: date, scale: float) -> None:
-    """Fill the instance with a believable company.
-
-    Two years of Brightcart, an online shop: people, projects, flags, events and usage. All or nothing; where it is there already, nothing
-    happens. Nobody of them has a password.
+    Brightcart is an online shop with two years of people, projects, flags, events and usage. The demo has its own data folder and port, and
+    reads no setting of your real instance, so that it cannot touch it. The second run starts the same demo again.
     """
-    with found_database(may_be_made=True) as url:
-        if made := bootstrap.bring_up(url, current_app.config):
-            click.echo(bootstrap.announcement(made, current_app.config["BASE_URL"]), err=True)
-        made = make(url, seed, today, scale)
-    for line in [THERE] if made is None else [*summary(made), *hints(made, today, current_app.config["BASE_URL"])]:
-        say(line)
-
-
-def make(url: str, seed: int, today: date, scale: float) -> company.Made | None:
-    """What was made; None: it was there already."""
-    with migrate.open_database(url, current_app.config["DATABASE_POOLER"]) as conn:
-        if company.is_there(conn):
-            return None
-        work = company.work(scale)
+    with one_line():
+        if use_database_url:
+            config = settings.load(os.environ)
+            if not config["DATABASE_URL"]:
+                raise click.UsageError("--use-database-url needs the setting DATABASE_URL.")
+            say(fill(config["DATABASE_URL"], config))
+            return
         try:
-            # Of two at once, the second waits until the first is done.
-            with (
-                click.progressbar(length=work, label="Two years go by", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar,
-                conn.transaction(),
-            ):
-                migrate.take_all_the_time(conn)
-                return company.make(conn, seed, today, scale, bar.update)
-        except UniqueViolation as error:
-            # Another demo may have been quicker.
-            if company.is_there(conn):
-                return None
-            raise click.ClickException(f"The demo data cannot be made: {taken(error)}. Nothing was changed.") from None
+            socket.create_server((HOST, port)).close()
+        except OSError as problem:
+            reason = f"Port {port} cannot be used: {problem.strerror}."
+            raise click.ClickException(f"{reason} If the demo runs there already, use that one; else choose another --port.") from None
+        environ = environment(data_dir.absolute(), port)
+        try:
+            url = start.find_database(environ)
+            login = read_login(data_dir)
+            filled = fill(url, settings.load(environ | {f"INIT_ADMIN_{name}": text for name, text in login.items()}))
+        finally:
+            start.let_go()
+    say(filled)
+    for line in instructions(data_dir.absolute(), f"http://{HOST}:{port}", login):
+        say(line)
+    sys.stdout.flush()
+    os.chdir(PROJECT)
+    os.execve(sys.executable, [sys.executable, "-c", "from commands.start import serve; serve()"], environment(data_dir.absolute(), port))
 
 
-# What is unique, by the constraint that says so.
-UNIQUE = {
-    "context_fields_pkey": "a context field",
-    "environments_pkey": "an environment",
-    "groups_name_key": "a group",
-    "flags_name_key": "a flag",
-    "projects_pkey": "a project",
-    "roles_name_key": "a role",
-    "segments_name_key": "a segment",
-    "tag_types_pkey": "a tag type",
-    "users_email_key": "a user with the e-mail address",
-    "users_username_key": "a user",
-}
+def environment(data_dir: Path, port: int) -> dict[str, str]:
+    """Return this process's environment with the settings of the demo, and none of the real instance."""
+    ours = {start.DONE, *(f"{setting.name}{end}" for setting in SETTINGS for end in ("", "_FILE"))}
+    kept = {name: text for name, text in os.environ.items() if name not in ours}
+    return kept | {"DATA_DIR": str(data_dir), "HOST": HOST, "PORT": str(port)}
 
 
-def taken(error: UniqueViolation) -> str:
-    """Which name there is already."""
-    kind = UNIQUE.get(error.diag.constraint_name or "", "something")
-    name = re.search(r"\)=\((.*)\)", error.diag.message_detail or "")
-    return f"there is {kind} {name[1] if name else 'of the same name'} already"
+def read_login(data_dir: Path) -> dict[str, str]:
+    """Return the administrator's password and API token, which are generated once and kept in the data folder."""
+    file = data_dir / "demo-login.json"
+    if not file.exists():
+        login = {"PASSWORD": secrets.token_urlsafe(15), "API_TOKENS": api_keys.generate()}
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as output:
+            json.dump(login, output)
+    return json.loads(file.read_text())
 
 
-def summary(made: company.Made) -> list[str]:
-    """How much there is of what."""
-    width = max(map(len, made.counts))
-    return ["Brightcart is open for business:", "", *(f"  {kind:<{width}}  {count:>7,}" for kind, count in made.counts.items())]
+def fill(url: str, config: dict) -> str:
+    """Fill an empty database, all or nothing, and return a sentence about what it holds."""
+    if made := bootstrap.bring_up(url, config):
+        click.echo(bootstrap.announcement(made, config["BASE_URL"]), err=True) if made.password else None
+    with migrate.open_database(url, config["DATABASE_POOLER"]) as conn:
+        with conn.transaction():
+            migrate.take_all_the_time(conn)
+            conn.execute(LOCK)
+            state = "is filled" if is_to_be_filled(conn) else "was filled before"
+            if state == "is filled":
+                run_steps(conn)
+        conn.execute("ANALYZE")
+        return f"The demo {state}: {value(conn, COUNTS)}. A signup token: {value(conn, GET_INVITATION)}"
 
 
-def hints(made: company.Made, today: date, base_url: str) -> list[str]:
-    """What to look at, ready to be copied."""
-    half_year = f"from={today - timedelta(days=182)}&to={today}"
-    addresses = {
-        "A busy project": "/api/admin/projects/checkout/overview",
-        "Half a year of the whole company": f"/api/admin/insights?{half_year}",
-        "The short life of one flag": f"/api/admin/search/events?feature=IS:{fixed.ONE_PAGE}",
-        "Who wrote of Café Zürich, in flags, segments or strategies": "/api/admin/search/events?query=Z%C3%BCrich&limit=10",
-        "Who may do what in a private project": "/api/admin/projects/payments-core/access",
-    }
-    lines = ["", "What to look at next, with an admin API key in place of <API_KEY>:"]
-    for title, path in addresses.items():
-        lines += ["", f"  # {title}", f"  curl -H 'Authorization: <API_KEY>' '{base_url}{path}'"]
-    body = '{"name": "Kim", "email": "kim@brightcart.example", "password": "<PASSWORD>"}'
+def is_to_be_filled(conn: Connection) -> bool:
+    """Return whether the database is as a first start left it; raise unless it is that or holds the demo."""
+    if value(conn, IS_FILLED):
+        return False
+    if not value(conn, IS_EMPTY):
+        raise migrate.DatabaseProblem("This database has users, projects or flags. The demo fills only an empty one. Nothing was changed.")
+    return True
+
+
+def run_steps(conn: Connection) -> None:
+    """Run demo.sql, with a progress bar on a terminal."""
+    steps = SQL.read_text(encoding="utf-8").split(STEP)[1:]
+    with click.progressbar(steps, label="Two years go by", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
+        for step in bar:
+            conn.execute(step.partition("\n")[2].encode())
+
+
+def instructions(data_dir: Path, address: str, login: dict[str, str]) -> list[str]:
+    """Return what a newcomer needs to know, line by line."""
     return [
-        *lines,
         "",
-        f"  # Sign up with the token {made.invite}. It is shown only now: whoever has it becomes a Viewer.",
-        f"  curl -H 'Content-Type: application/json' -d '{body}' '{base_url}/invite/{made.invite}/signup'",
+        f"    address      {address}",
+        "    user name    admin",
+        f"    password     {login['PASSWORD']}",
+        f"    API token    {login['API_TOKENS']}",
         "",
-        "  # Let nobody sign up with it any more",
-        "  curl -X PUT -H 'Authorization: <API_KEY>' -H 'Content-Type: application/json' "
-        f"-d '{{\"enabled\": false}}' '{base_url}/api/admin/invite-link/tokens/{made.invite}'",
+        "Try it:",
+        "",
+        f"    curl -H 'Authorization: {login['API_TOKENS']}' {address}/api/admin/projects/checkout/overview",
+        "",
+        f"To delete the demo, stop it with Ctrl-C and run: rm -rf {data_dir}",
+        "",
     ]

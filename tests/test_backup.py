@@ -54,15 +54,15 @@ def fill_the_rest(app: Flask, conn: Connection) -> None:
         INSERT INTO sessions (digest, user_id, expires_at) VALUES ('a digest', 1, now() + interval '1 day');
         INSERT INTO personal_tokens (user_id, description, digest, expires_at) VALUES (1, 'a token', 'a digest', now() + interval '1 day');
         INSERT INTO past_passwords (user_id, password_hash) VALUES (1, 'a hash');
-        INSERT INTO past_environment_types VALUES ('production', 'development', now() - interval '100 days');
-        INSERT INTO flag_dependencies (child_id, parent_id) SELECT max(id), min(id) FROM flags WHERE archived_at IS NULL
+        INSERT INTO past_group_users VALUES (1, 1, now() - interval '2 days', now());
+        INSERT INTO past_environment_types VALUES ('production', 'development', now() - interval '100 days')
     """)
 
 
 @pytest.mark.slow
 def test_a_restored_instance_answers_the_nine_operations_as_before(make_database: Maker, make_app: Maker, tmp_path: Path) -> None:
     one, other = make_database(), make_database(empty=True)
-    assert flask("demo", "--scale", "0.1", DATABASE_URL=one).returncode == 0
+    assert flask("demo", "--use-database-url", DATABASE_URL=one).returncode == 0
     with connect(one) as before, connect(other) as after:
         app = make_app(one)
         fill_the_rest(app, before)

@@ -40,11 +40,11 @@ def fits(shown: str, answer: str) -> bool:
 
 @pytest.fixture(scope="module")
 def demo(make_database: Callable[..., str]) -> tuple[str, str]:
-    """A database with the demo data, fewer flags and events than usual, and the signup token that the command printed."""
+    """A database with the demo, and the signup token that the command printed."""
     url = make_database()
-    done = run("-m", "flask", "--app", "app", "demo", "--scale", "0.1", DATABASE_URL=url)
+    done = run("-m", "flask", "--app", "app", "demo", "--use-database-url", DATABASE_URL=url)
     assert done.returncode == 0, done.stderr
-    token = re.search(r"/invite/(\w+)/signup", done.stdout)
+    token = re.search(r"signup token: (\w+)", done.stdout)
     assert token is not None
     return url, token[1]
 

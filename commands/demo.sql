@@ -1,0 +1,519 @@
+-- Brightcart, an online shop, and two years of its flags. commands/demo.py runs this file in one transaction on a new database; each
+-- "-- Step:" moves its progress bar. Nothing is random: chance() hashes names, so that every demo of a day is the same company.
+-- The log is written from the same rows as the state: see the steps "Flags" and "Log".
+
+-- Step: People
+CREATE FUNCTION pg_temp.today() RETURNS timestamptz LANGUAGE sql STABLE AS $$ SELECT date_trunc('day', now(), 'UTC') $$;
+CREATE FUNCTION pg_temp.ago(days numeric, clock interval DEFAULT '10:00') RETURNS timestamptz LANGUAGE sql STABLE AS
+    $$ SELECT pg_temp.today() - days * interval '1 day' + clock $$;
+CREATE FUNCTION pg_temp.chance(key text) RETURNS float LANGUAGE sql IMMUTABLE AS
+    $$ SELECT (hashtextextended(key, 1) & 1048575) / 1048576.0 $$;
+CREATE FUNCTION pg_temp.choose(key text, choices anyarray) RETURNS anyelement LANGUAGE sql IMMUTABLE AS
+    $$ SELECT choices[1 + floor(pg_temp.chance(key) * cardinality(choices))] $$;
+-- Squeezes each week into its working hours. The order of instants stays, and what is before today stays before today.
+CREATE FUNCTION pg_temp.working(instant timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS $$
+    SELECT date_trunc('milliseconds', monday + floor(share * 5) * interval '1 day' + interval '7 hours'
+                                      + (share * 5 - floor(share * 5)) * interval '11 hours')
+      FROM date_trunc('week', instant, 'UTC') AS monday, LATERAL (SELECT extract(epoch FROM instant - monday) / 604800 AS share) AS position $$;
+
+-- What has happened. author: a user's id; 0: the service; null: somebody in the project's team at that time.
+CREATE TEMP TABLE log (
+    at timestamptz, type text, author integer, project text, environment text, feature text, data json, pre_data json
+) ON COMMIT DROP;
+
+UPDATE users SET created_at = pg_temp.ago(730, '09:00');
+UPDATE api_keys SET created_at = pg_temp.ago(730, '09:00');
+UPDATE events SET created_at = pg_temp.ago(730, '09:00');
+UPDATE projects SET created_at = pg_temp.ago(730, '09:00');
+UPDATE project_environments SET created_at = pg_temp.ago(730, '09:00');
+
+INSERT INTO roles (name, type, description, created_at) VALUES
+    ('Release Manager', 'root-custom', 'Switches and rolls out in every project, and keeps the segments.', pg_temp.ago(727, '09:10')),
+    ('Auditor', 'root-custom', 'Reads access and settings.', pg_temp.ago(727, '09:11')),
+    ('Tester', 'custom', 'Works with strategies everywhere but in production.', pg_temp.ago(727, '09:12')),
+    ('Incident Responder', 'custom', 'Switches flags on and off in production.', pg_temp.ago(727, '09:13')),
+    ('Project Auditor', 'custom', 'Reads access and settings of the project.', pg_temp.ago(727, '09:14'));
+
+-- joined, left_at: days before today; diligence: the share of working days with a login; token: the signup token that they used.
+CREATE TEMP TABLE staff (
+    id integer, name text, key text, role text, joined integer, left_at integer, diligence float, token text, email text
+) ON COMMIT DROP;
+INSERT INTO staff (name, key, role, joined, left_at, diligence, token) VALUES
+    ('Nora Lindqvist', 'nora.lindqvist', 'Admin', 729, NULL, 0.9, NULL), ('Tomasz Wójcik', 'tomasz.wojcik', 'Admin', 728, NULL, 0.7, NULL),
+    ('Rasmus Berg', 'rasmus.berg', 'Editor', 728, 402, 0.5, NULL), ('Jonas Weber', 'jonas.weber', 'Editor', 727, NULL, 0.8, NULL),
+    ('Priya Raman', 'priya.raman', 'Editor', 726, NULL, 0.7, NULL), ('Elif Yıldız', 'elif.yildiz', 'Editor', 726, NULL, 0.8, NULL),
+    ('Anders Holm', 'anders.holm', 'Viewer', 725, NULL, 0.6, NULL), ('Ngozi Okafor', 'ngozi.okafor', 'Viewer', 722, NULL, 0.7, NULL),
+    ('Beatriz Santos', 'beatriz.santos', 'Viewer', 718, 455, 0.5, NULL), ('CI pipeline', 'ci-pipeline', 'Viewer', 716, NULL, 0, 'none'),
+    ('Terraform', 'terraform', 'Admin', 715, NULL, 0, 'none'), ('End-to-end tests', 'e2e-tests', 'Release Manager', 714, NULL, 0, 'none'),
+    ('Gunnar Dahl', 'gunnar.dahl', 'Viewer', 705, NULL, 0.004, NULL), ('Yuki Tanaka', 'yuki.tanaka', 'Viewer', 701, NULL, 0.6, NULL),
+    ('Mateo Fernández', 'mateo.fernandez', 'Editor', 668, NULL, 0.7, NULL), ('Pavel Novák', 'pavel.novak', 'Viewer', 640, 171, 0.5, NULL),
+    ('Fatima Zahra', 'fatima.zahra', 'Viewer', 622, NULL, 0.5, NULL), ('Hana Kovács', 'hana.kovacs', 'Release Manager', 575, NULL, 0.8, NULL),
+    ('Greta Vogel', 'greta.vogel', 'Auditor', 560, NULL, 0.01, NULL), ('Hugo Lefèvre', 'hugo.lefevre', 'Viewer', 541, NULL, 0.6, 'Spring intake'),
+    ('Iris Papadaki', 'iris.papadaki', 'Viewer', 540, NULL, 0.5, 'Spring intake'), ('Ethan Cole', 'ethan.cole', 'Viewer', 538, 318, 0.4, 'Spring intake'),
+    ('Aisha Bello', 'aisha.bello', 'Admin', 512, NULL, 0.5, NULL), ('Lars Madsen', 'lars.madsen', 'Viewer', 433, 205, 0.4, 'Agency Kontur'),
+    ('Katya Ivanova', 'katya.ivanova', 'Viewer', 420, NULL, 0.6, NULL), ('Chloé Martin', 'chloe.martin', 'Editor', 398, NULL, 0.7, NULL),
+    ('Ruth Amsel', 'ruth.amsel', 'Viewer', 341, NULL, 0.005, NULL), ('Liam O''Connor', 'liam.oconnor', 'Viewer', 330, NULL, 0.6, NULL),
+    ('Daiki Sato', 'daiki.sato', 'Editor', 240, NULL, 0.7, NULL), ('Zeynep Arslan', 'zeynep.arslan', 'Viewer', 188, NULL, 0.6, NULL),
+    ('Arun Mehta', 'arun.mehta', 'Viewer', 64, NULL, 0.2, 'Partner preview'), ('Sofia Rossi', 'sofia.rossi', 'Viewer', 28, NULL, 0.8, NULL),
+    ('Leila Haddad', 'leila.haddad', 'Viewer', 12, NULL, 0.9, NULL);
+UPDATE staff SET email = key || '@brightcart.example' WHERE token IS DISTINCT FROM 'none';
+INSERT INTO users (account_type, name, username, email, root_role_id, created_at, deleted_at)
+SELECT CASE WHEN email IS NULL THEN 'Service Account' ELSE 'User' END, staff.name, CASE WHEN token IS NULL OR token = 'none' THEN key END, email,
+       roles.id, pg_temp.ago(joined, '08:10') + pg_temp.chance(key) * interval '1 hour', pg_temp.ago(left_at, '16:30')
+  FROM staff JOIN roles ON roles.name = staff.role
+ ORDER BY joined DESC, key;
+UPDATE users SET created_at = date_trunc('milliseconds', created_at);
+UPDATE staff SET id = users.id FROM users WHERE users.name = staff.name;
+CREATE FUNCTION pg_temp.person(key text) RETURNS integer LANGUAGE sql STABLE AS $$ SELECT id FROM staff WHERE staff.key = $1 $$;
+INSERT INTO log (at, type, author, data, pre_data)
+SELECT at, CASE WHEN email IS NULL THEN 'service-account-' ELSE 'user-' END || change, author,
+       CASE change WHEN 'created' THEN record END, CASE change WHEN 'deleted' THEN record END
+  FROM (SELECT users.*, token,
+               json_strip_nulls(json_build_object('id', id, 'name', name, 'username', username, 'email', users.email, 'rootRole', root_role_id)) AS record
+          FROM users JOIN staff USING (id, name)) AS people
+ CROSS JOIN LATERAL (VALUES
+    (created_at, 'created', CASE WHEN name = 'Nora Lindqvist' THEN 0 WHEN token <> 'none' THEN id ELSE pg_temp.person('nora.lindqvist') END),
+    (deleted_at, 'deleted', pg_temp.person('tomasz.wojcik'))) AS changes (at, change, author)
+ WHERE at IS NOT NULL;
+
+INSERT INTO role_permissions (role_id, permission, environment)
+SELECT roles.id, permission, environment
+  FROM (VALUES
+    ('Release Manager', '{CREATE_SEGMENT,UPDATE_SEGMENT,READ_ROLE,UPDATE_FEATURE,UPDATE_FEATURE_ENVIRONMENT}', NULL),
+    ('Auditor', '{READ_ROLE,READ_CLIENT_API_TOKEN,PROJECT_USER_ACCESS_READ,PROJECT_SETTINGS_READ}', NULL),
+    ('Tester', '{CREATE_FEATURE_STRATEGY,UPDATE_FEATURE_STRATEGY,UPDATE_FEATURE_ENVIRONMENT}', 'development'),
+    ('Incident Responder', '{UPDATE_FEATURE_ENVIRONMENT}', 'production'),
+    ('Project Auditor', '{PROJECT_USER_ACCESS_READ,PROJECT_SETTINGS_READ}', NULL)) AS given (role, permissions, environment)
+  JOIN roles ON roles.name = role, unnest(permissions::text[]) AS permission;
+INSERT INTO log (at, type, author, data)
+SELECT created_at, 'role-created', pg_temp.person('nora.lindqvist'),
+       json_build_object('id', id, 'type', type, 'name', name, 'description', description, 'project', NULL, 'permissions', (
+           SELECT json_agg(json_strip_nulls(json_build_object('name', permission, 'environment', environment)) ORDER BY permission)
+             FROM role_permissions WHERE role_id = roles.id))
+  FROM roles WHERE type LIKE '%custom';
+
+INSERT INTO signup_tokens (secret, name, created_at, expires_at, enabled, created_by)
+SELECT replace(gen_random_uuid()::text, '-', ''), name, pg_temp.ago(created, '12:15'), pg_temp.ago(expires, '12:00'), disabled IS NULL,
+       'nora.lindqvist@brightcart.example'
+  FROM (VALUES ('Spring intake', 545, 515, NULL), ('Agency Kontur', 436, -30, 204), ('Summer interns', 300, 270, NULL),
+               ('Conference booth', 160, -200, 150), ('Partner preview', 70, -110, NULL), ('New colleagues', 20, -180, NULL))
+    AS tokens (name, created, expires, disabled);
+INSERT INTO signup_token_users (token_id, user_id, created_at)
+SELECT signup_tokens.id, users.id, users.created_at
+  FROM staff JOIN signup_tokens ON signup_tokens.name = token JOIN users ON users.id = staff.id;
+INSERT INTO log (at, type, author, data, pre_data)
+SELECT created_at, 'public-signup-token-created', pg_temp.person('nora.lindqvist'),
+       json_build_object('id', id, 'name', name, 'enabled', true, 'expiresAt', iso(expires_at)), NULL
+  FROM signup_tokens
+ UNION ALL
+SELECT created_at + interval '10 days', 'public-signup-token-updated', pg_temp.person('nora.lindqvist'),
+       json_build_object('id', id, 'name', name, 'enabled', false, 'expiresAt', iso(expires_at)),
+       json_build_object('id', id, 'name', name, 'enabled', true, 'expiresAt', iso(expires_at))
+  FROM signup_tokens WHERE NOT enabled
+ UNION ALL
+SELECT used.created_at, 'public-signup-token-user-added', user_id, json_build_object('id', id, 'name', name, 'userId', user_id), NULL
+  FROM signup_token_users AS used JOIN signup_tokens ON id = token_id;
+
+INSERT INTO groups (name, description, root_role_id, mappings_sso, created_by, created_at)
+SELECT groups.name, groups.description, roles.id, mappings::text[], 'tomasz.wojcik@brightcart.example', pg_temp.ago(created, '13:05')
+  FROM (VALUES ('Platform engineering', 'What everything else runs on.', 660, 'Editor', '{okta:platform}'),
+               ('On-call', 'Whoever has the pager.', 570, 'Release Manager', '{okta:on-call,pagerduty:primary}'),
+               ('Growth', 'Experiments, from the idea to the numbers.', 655, NULL, '{}')) AS groups (name, description, created, role, mappings)
+  LEFT JOIN roles ON roles.name = role;
+INSERT INTO group_users (group_id, user_id, created_at, created_by)
+SELECT groups.id, staff.id, created_at, created_by
+  FROM groups
+  JOIN staff ON left_at IS NULL AND pg_temp.ago(joined) < created_at
+            AND key = ANY(CASE groups.name WHEN 'Growth' THEN '{elif.yildiz,priya.raman,yuki.tanaka}'
+                                           WHEN 'On-call' THEN '{jonas.weber,ngozi.okafor,hana.kovacs}' ELSE '{jonas.weber,anders.holm}' END::text[]);
+INSERT INTO log (at, type, author, data)
+SELECT created_at, 'group-created', pg_temp.person('tomasz.wojcik'),
+       json_build_object('id', id, 'name', name, 'description', description, 'mappingsSSO', mappings_sso, 'rootRole', root_role_id,
+                         'users', (SELECT json_agg(user_id ORDER BY user_id) FROM group_users WHERE group_id = id))
+  FROM groups;
+
+-- Step: Projects
+INSERT INTO environments (name, type, sort_order, created_at) VALUES
+    ('qa', 'test', 1, pg_temp.ago(728, '10:10')), ('staging', 'preproduction', 1, pg_temp.ago(728, '10:11'));
+INSERT INTO tag_types (name, description, created_at) VALUES ('team', 'The team that answers for the flag.', pg_temp.ago(728, '10:40'));
+INSERT INTO tags (type, value)
+SELECT CASE WHEN number <= 4 THEN 'team' ELSE 'simple' END, value
+  FROM unnest('{growth,platform,mobile,money,black-friday,gdpr,q3-goal,tech-debt,höst-kampanj}'::text[]) WITH ORDINALITY AS words (value, number);
+INSERT INTO context_fields (name, description, created_at) VALUES
+    ('country', 'Where the customer''s parcels go, as ISO 3166-1 alpha-2.', pg_temp.ago(728, '12:10')),
+    ('appVersion', 'The version of the app, as the store shows it.', pg_temp.ago(728, '12:11')),
+    ('email', 'The customer''s e-mail address.', pg_temp.ago(728, '12:12')),
+    ('basketValue', 'What is in the basket, in euros.', pg_temp.ago(728, '12:13'));
+INSERT INTO log (at, type, author, environment, data)
+SELECT created_at, 'environment-created', pg_temp.person('nora.lindqvist'), name,
+       json_build_object('name', name, 'type', type, 'enabled', enabled, 'protected', protected, 'sortOrder', sort_order)
+  FROM environments WHERE name IN ('qa', 'staging')
+ UNION ALL
+SELECT created_at, 'tag-type-created', pg_temp.person('nora.lindqvist'), NULL, json_build_object('name', name, 'description', description, 'icon', icon)
+  FROM tag_types WHERE name = 'team'
+ UNION ALL
+SELECT pg_temp.ago(728, '11:00') + row_number() OVER (ORDER BY value) * interval '1 minute', 'tag-created', pg_temp.person('nora.lindqvist'), NULL,
+       json_build_object('type', type, 'value', value)
+  FROM tags
+ UNION ALL
+SELECT created_at, 'context-field-created', pg_temp.person('tomasz.wojcik'), NULL,
+       json_build_object('name', name, 'description', description, 'stickiness', stickiness, 'sortOrder', sort_order, 'legalValues', legal_values,
+                         'createdAt', iso(created_at))
+  FROM context_fields WHERE sort_order = 10;
+
+-- flags: how many; team: key:role:days before today[:until]; the first one is the owner who created the project.
+CREATE TEMP TABLE plans (
+    id text, name text, description text, mode text, stickiness text, created integer, archived integer, prefix text, flags integer, traffic integer,
+    environments text[], apps text[], defaults text[], team text, subjects text[]
+) ON COMMIT DROP;
+INSERT INTO plans VALUES
+    ('checkout', 'Checkout', 'From the basket to the confirmation: the pages that earn the money.', 'open', 'default', 720, NULL, 'checkout', 64, 240000,
+     '{development,qa,staging,production}', '{web-shop,checkout-api,mobile-shop}', '{development,production}',
+     'elif.yildiz:Owner:719 anders.holm:Member:719 rasmus.berg:Member:717:402 beatriz.santos:Member:700:455 yuki.tanaka:Member:690 hugo.lefevre:Member:520'
+     ' lars.madsen:Member:428:205 chloe.martin:Member:380 zeynep.arslan:Member:175 greta.vogel:Project_Auditor:150 sofia.rossi:Member:26 leila.haddad:Member:9'
+     ' Growth:Member:610 On-call:Incident_Responder:560',
+     '{one-page,gift-cards,express-pay,address-form,basket-drawer,coupon-field,guest-order,order-summary,delivery-slots,tax-display,saved-cards}'),
+    ('search', 'Search', 'Finding things: index, ranking and suggestions.', 'open', 'sessionId', 718, NULL, 'search', 52, 410000,
+     '{development,qa,staging,production}', '{web-shop,search-api}', '{development}',
+     'priya.raman:Owner:717 pavel.novak:Member:630:171 iris.papadaki:Member:530 katya.ivanova:Member:410 daiki.sato:Member:233 Growth:Member:500',
+     '{typo-tolerance,synonyms,facets,autosuggest,voice-query,image-search,zero-results,price-filter,semantic-index}'),
+    ('mobile-app', 'Mobile app', 'The shop on iOS and Android.', 'open', 'userId', 716, NULL, 'mobile', 56, 180000,
+     '{development,qa,staging,production}', '{ios-app,android-app}', '{}',
+     'ngozi.okafor:Owner:715 jonas.weber:Member:714 fatima.zahra:Member:610 ethan.cole:Member:530:318 liam.oconnor:Member:321 leila.haddad:Tester:8'
+     ' On-call:Incident_Responder:550',
+     '{biometrics,dark-mode,offline-basket,push-prompts,barcode-scan,home-feed,deep-links,widgets,photo-reviews,tab-bar}'),
+    ('payments-core', 'Payments core', 'Cards, refunds, ledgers. Only for those who need it.', 'private', 'default', 712, NULL, 'pay', 46, 90000,
+     '{development,qa,staging,production}', '{payment-service,ledger}', '{production}',
+     'tomasz.wojcik:Owner:711 jonas.weber:Owner:705 rasmus.berg:Member:700:402 yuki.tanaka:Member:610 aisha.bello:Owner:505 hana.kovacs:Member:490'
+     ' greta.vogel:Project_Auditor:330 zeynep.arslan:Member:92 On-call:Incident_Responder:555',
+     '{ledger-writes,refunds,three-d-secure,sepa-debits,card-vault,fx-rates,fraud-rules,invoice-numbers,chargebacks}'),
+    ('recommendations', 'Recommendations', 'What others bought, and what you might want.', 'protected', 'userId', 640, NULL, 'rec', 44, 310000,
+     '{development,staging,production}', '{recommender,web-shop}', '{}',
+     'mateo.fernandez:Owner:639 priya.raman:Member:630 iris.papadaki:Member:500 daiki.sato:Owner:220 sofia.rossi:Member:20 Growth:Member:480',
+     '{similar-items,bundles,recently-viewed,trending,email-picks,cold-start,price-drops,seasonal-boost,embeddings}'),
+    ('notifications', 'Notifications', 'Mail, SMS and push, at the right hour.', 'protected', 'default', 600, NULL, 'notify', 38, 60000,
+     '{development,staging,production}', '{notifier,mail-renderer}', '{}',
+     'jonas.weber:Owner:599 fatima.zahra:Member:588 pavel.novak:Member:540:171 katya.ivanova:Member:410 liam.oconnor:Member:210',
+     '{order-sms,digest-mail,quiet-hours,courier-updates,templates-v3,unsubscribe-page,locale-fallback,retry-queue}'),
+    ('identity', 'Identity', 'Sign-in, sessions and consent.', 'private', 'default', 560, NULL, 'id', 36, 150000,
+     '{development,staging,production}', '{identity-provider}', '{staging,production}',
+     'tomasz.wojcik:Owner:559 hana.kovacs:Owner:548 ngozi.okafor:Member:530 chloe.martin:Member:300 Platform_engineering:Member:550',
+     '{passkeys,magic-links,session-rotation,captcha,social-login,device-list,password-meter,consent-banner}'),
+    ('warehouse', 'Warehouse', 'Robots, routes and labels.', 'private', 'random', 380, NULL, 'wh', 28, 14000,
+     '{development,staging,production}', '{route-planner}', '{}',
+     'katya.ivanova:Owner:379 hugo.lefevre:Member:360 liam.oconnor:Member:300 ruth.amsel:Member:320:140 Platform_engineering:Member:350:140',
+     '{pick-routes,robot-lift,stock-count,dock-schedule,label-printer,cold-chain}'),
+    ('gift-registry', 'Gift registry', 'Lists for weddings and births. Just begun.', 'open', 'userId', 16, NULL, 'registry', 3, 0,
+     '{development,staging,production}', '{}', '{}', 'sofia.rossi:Owner:15 yuki.tanaka:Member:12 arun.mehta:Tester:10', '{shared-lists,thank-you-notes,group-gifts}'),
+    ('legacy-web', 'Legacy web shop', 'The shop before the great rewrite.', 'open', 'default', 724, 236, 'legacy', 14, 35000,
+     '{development,staging,production}', '{legacy-shop}', '{}', 'jonas.weber:Owner:723 rasmus.berg:Member:722:402', '{old-header,jquery-removal,flash-banner,cookie-wall}');
+INSERT INTO projects (id, name, description, mode, default_stickiness, feature_limit, naming_pattern, naming_example, naming_description,
+                      created_at, updated_at, archived_at)
+SELECT id, name, description, mode, stickiness, CASE WHEN flags > 40 THEN flags + 20 END,
+       CASE WHEN mode = 'private' THEN '^' || prefix || '-[a-z0-9-]+$' END, CASE WHEN mode = 'private' THEN prefix || '-' || subjects[1] END,
+       CASE WHEN mode = 'private' THEN 'Begins with ' || prefix || ', because the log search greps for it.' END,
+       pg_temp.ago(created, '09:40'), coalesce(pg_temp.ago(archived, '15:00'), pg_temp.ago(created - 4, '11:20')), pg_temp.ago(archived, '15:00')
+  FROM plans;
+INSERT INTO project_environments (project_id, environment, default_strategy, created_at)
+SELECT id, environment, CASE WHEN environment = ANY(defaults) THEN
+           json_build_object('name', 'flexibleRollout', 'title', 'Bit by bit', 'disabled', false, 'sortOrder', 0, 'constraints', '[]'::json, 'variants', '[]'::json,
+                             'parameters', json_build_object('rollout', '10', 'stickiness', stickiness, 'groupId', id), 'segments', '[]'::json) END,
+       pg_temp.ago(created, '09:40')
+  FROM plans, unnest(environments) AS environment;
+
+-- Who is in which project: one row for each user or group.
+CREATE TEMP TABLE team ON COMMIT DROP AS
+SELECT plans.id AS project, staff.id AS user_id, groups.id AS group_id, roles.id AS role_id, roles.name IN ('Owner', 'Member') AS works,
+       pg_temp.ago(word[3]::integer, '10:30') AS since, pg_temp.ago(word[4]::integer, '16:30') AS until, staff.left_at = word[4]::integer AS left_company
+  FROM plans
+ CROSS JOIN LATERAL (SELECT string_to_array(replace(entry, '_', ' '), ':') FROM string_to_table(team, ' ') AS entry) AS words (word)
+  LEFT JOIN staff ON staff.key = word[1]
+  LEFT JOIN groups ON groups.name = word[1]
+  JOIN roles ON roles.name = word[2];
+INSERT INTO project_user_roles (project_id, user_id, role_id, created_at)
+SELECT project, user_id, role_id, since FROM team WHERE user_id IS NOT NULL AND until IS NULL;
+INSERT INTO project_group_roles (project_id, group_id, role_id, created_at)
+SELECT project, group_id, role_id, since FROM team WHERE group_id IS NOT NULL AND until IS NULL;
+INSERT INTO past_project_user_roles SELECT project, user_id, role_id, since, until FROM team WHERE user_id IS NOT NULL AND until IS NOT NULL;
+INSERT INTO past_project_group_roles SELECT project, group_id, role_id, since, until FROM team WHERE group_id IS NOT NULL AND until IS NOT NULL;
+INSERT INTO project_favorites (project_id, user_id, created_at)
+SELECT project, user_id, since + interval '2 hours' FROM team WHERE works AND until IS NULL AND user_id % 3 = 0;
+
+INSERT INTO log (at, type, author, project, environment, data, pre_data)
+SELECT at, type, pg_temp.person(split_part(plans.team, ':', 1)), plans.id, NULL, data, pre_data
+  FROM plans
+ CROSS JOIN LATERAL (
+    SELECT json_build_object('id', id, 'name', name, 'description', NULL, 'mode', mode, 'defaultStickiness', stickiness,
+                             'featureLimit', CASE WHEN flags > 40 THEN flags + 20 END, 'environments', environments, 'changeRequestEnvironments', '[]'::json) AS new,
+           json_build_object('id', id, 'name', name, 'description', description, 'mode', mode, 'defaultStickiness', stickiness,
+                             'featureLimit', CASE WHEN flags > 40 THEN flags + 20 END, 'environments', environments, 'changeRequestEnvironments', '[]'::json) AS described) AS records
+ CROSS JOIN LATERAL (VALUES (pg_temp.ago(created, '09:40'), 'project-created', new, NULL),
+                            (pg_temp.ago(created - 4, '11:20'), 'project-updated', described, new),
+                            (pg_temp.ago(archived, '15:00'), 'project-archived', NULL, NULL)) AS changes (at, type, data, pre_data)
+ WHERE at IS NOT NULL
+ UNION ALL
+SELECT created_at + interval '30 hours', 'default-strategy-updated', NULL, project_id, environment, default_strategy, NULL
+  FROM project_environments WHERE default_strategy IS NOT NULL
+ UNION ALL
+SELECT since, 'project-access-added', pg_temp.person('nora.lindqvist'), project, NULL,
+       json_build_object('roles', json_build_array(json_build_object('roleId', role_id,
+           'userIds', array_remove(ARRAY[user_id], NULL), 'groupIds', array_remove(ARRAY[group_id], NULL)))), NULL
+  FROM team
+ UNION ALL
+SELECT until, CASE WHEN user_id IS NULL THEN 'project-access-group-roles-deleted' ELSE 'project-access-user-roles-deleted' END,
+       pg_temp.person('nora.lindqvist'), project, NULL, NULL,
+       json_strip_nulls(json_build_object('roles', ARRAY[role_id], 'userId', user_id, 'groupId', group_id))
+  FROM team WHERE until IS NOT NULL AND left_company IS NOT TRUE  -- a deleted user leaves projects without an event
+ UNION ALL
+SELECT created_at, 'project-favorited', user_id, project_id, NULL, json_build_object('project', project_id), NULL FROM project_favorites;
+
+-- Step: Flags
+CREATE FUNCTION pg_temp.days(key text, low numeric, high numeric) RETURNS interval LANGUAGE sql IMMUTABLE AS
+    $$ SELECT (low + pg_temp.chance(key) * (high - low)) * interval '1 day' $$;
+CREATE FUNCTION pg_temp.happened(instant timestamptz, ending timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS
+    $$ SELECT CASE WHEN instant < ending THEN pg_temp.working(instant) END $$;
+INSERT INTO segments (name, description, project_id, created_by, created_at, constraints)
+SELECT name, description, project, 'tomasz.wojcik@brightcart.example', pg_temp.ago(created, '14:10'),
+       json_build_array(json_build_object('contextName', field, 'operator', operator, 'values', value, 'inverted', false, 'caseInsensitive', false))
+  FROM (VALUES ('Nordics', 'Where it all began.', NULL, 705, 'country', 'IN', '{DK,FI,NO,SE}'::text[]),
+               ('Staff', 'Everybody with an address of ours.', NULL, 703, 'email', 'STR_ENDS_WITH', '{@brightcart.example}'),
+               ('Süddeutschland-Pilot', 'Café Zürich and its neighbours.', NULL, 500, 'country', 'IN', '{AT,CH,DE}'),
+               ('Robots and probes', 'Never show them an experiment.', NULL, 600, 'appName', 'NOT_IN', '{load-test,uptime-probe}'),
+               ('Card testers', 'Baskets that test stolen cards.', 'payments-core', 430, 'email', 'STR_CONTAINS', '{+4111,.cards}'))
+    AS segments (name, description, project, created, field, operator, value);
+INSERT INTO log (at, type, author, project, data)
+SELECT created_at, 'segment-created', pg_temp.person('tomasz.wojcik'), project_id,
+       json_strip_nulls(json_build_object('id', id, 'name', name, 'description', description, 'project', project_id, 'constraints', constraints,
+                                          'createdBy', created_by, 'createdAt', iso(created_at)))
+  FROM segments;
+CREATE TEMP TABLE targets ON COMMIT DROP AS
+SELECT row_number() OVER () AS number, json_build_object('contextName', field, 'operator', operator, 'values', coalesce(several, '{}'), 'inverted', false,
+                                                         'caseInsensitive', operator LIKE 'STR%')::jsonb || coalesce(jsonb_build_object('value', single), '{}') AS target
+  FROM (VALUES ('country', 'IN', '{DK,FI,NO,SE}'::text[], NULL), ('appVersion', 'SEMVER_GT', NULL, '5.0.0'), ('email', 'STR_ENDS_WITH', '{@brightcart.example}', NULL),
+               ('basketValue', 'NUM_GTE', NULL, '100'), ('country', 'NOT_IN', '{PL,PT}', NULL), ('appVersion', 'SEMVER_LT', NULL, '7.1.0'),
+               ('currentTime', 'DATE_AFTER', NULL, iso(pg_temp.ago(400))), ('email', 'STR_STARTS_WITH', '{qa+,test+}', NULL), ('basketValue', 'NUM_LT', NULL, '2500'),
+               ('currentTime', 'DATE_BEFORE', NULL, iso(pg_temp.ago(-90))), ('sessionId', 'STR_CONTAINS', '{-canary-}', NULL), ('basketValue', 'NUM_EQ', NULL, '0'),
+               ('appVersion', 'SEMVER_EQ', NULL, '5.9.1'), ('basketValue', 'NUM_GT', NULL, '20'), ('basketValue', 'NUM_LTE', NULL, '149.5')) AS constraints (field, operator, several, single);
+
+-- The life of each flag, as instants in their order; null: it has not happened. words: its description, over time.
+CREATE TEMP TABLE lives ON COMMIT DROP AS
+WITH names AS (
+    SELECT plans.*, prefix || '-' || subject || suffix AS flag, type, replace(subject, '-', ' ') AS it,
+           row_number() OVER (PARTITION BY id ORDER BY kind, place) AS number
+      FROM plans, unnest(subjects) WITH ORDINALITY AS subjects (subject, place),
+           (VALUES (1, 'release', ''), (2, 'kill-switch', '-kill-switch'), (3, 'experiment', '-copy-test'), (4, 'release', '-redesign'),
+                   (5, 'operational', '-to-postgres'), (6, 'permission', '-early-access'), (7, 'experiment', '-placement-test'), (8, 'release', '-new-api')) AS kinds (kind, type, suffix)
+), born AS (
+    SELECT *, type IN ('operational', 'kill-switch') AS is_quick, type IN ('kill-switch', 'permission') AS is_kept,
+           coalesce(pg_temp.ago(archived) - pg_temp.days(flag || 'gone', 2, 9), pg_temp.today()) AS ending,
+           CASE WHEN flag = 'checkout-one-page' THEN pg_temp.ago(26)
+                ELSE pg_temp.ago(created - 4) + (pg_temp.ago(coalesce(archived + 30, 0)) - pg_temp.ago(created - 4))
+                     * (row_number() OVER (PARTITION BY id ORDER BY pg_temp.chance(flag)) - pg_temp.chance(flag || 'born')) / flags END AS born
+      FROM names WHERE number <= flags
+), tried AS (
+    SELECT *, born + pg_temp.days(flag || 'dev', 0.1, 2) AS development, born + pg_temp.days(flag || 'qa', 2, 4) AS qa, born + pg_temp.days(flag || 'staging', 2, 6) AS staging,
+           born + CASE WHEN flag = 'checkout-one-page' THEN interval '12 days'
+                       WHEN is_kept OR pg_temp.chance(flag || 'never') > 0.1 THEN pg_temp.days(flag || 'live', 6, CASE WHEN is_quick THEN 9 ELSE 28 END) END AS production,
+           CASE WHEN is_quick OR type = 'permission' THEN '{100}' ELSE pg_temp.choose(flag || 'rollout', '{"{5,25,50,100}","{1,10,30,60,100}","{20,100}","{50}"}'::text[]) END::integer[] AS rollouts,
+           pg_temp.days(flag || 'pace', 2, 5) AS pace
+      FROM born
+), marked AS (
+    SELECT *, coalesce(production + cardinality(rollouts) * pace, staging) + pg_temp.days(flag || 'stale', 10, 40) AS stale,
+           NOT is_kept AND pg_temp.chance(flag || 'marked') < 0.4 AS is_marked, pg_temp.chance(flag || 'unmarked') < 0.3 AS is_unmarked
+      FROM tried
+), ended AS (
+    SELECT *, CASE WHEN is_kept AND pg_temp.chance(flag || 'kept') > 0.25 THEN NULL ELSE stale + pg_temp.days(flag || 'archive', 17, 60)
+                   + CASE WHEN is_kept OR pg_temp.chance(flag || 'forgotten') < 0.12 THEN interval '200 days' ELSE '0' END END AS gone,
+           pg_temp.chance(flag || 'revived') < 0.08 AND archived IS NULL AS is_revived
+      FROM marked
+), cut AS (
+    SELECT *, least(gone, ending) AS until, CASE WHEN archived IS NOT NULL THEN least(gone, ending) ELSE gone END AS first_gone FROM ended
+)
+SELECT id AS project, flag, type, stickiness, apps, environments, traffic, rollouts, until,
+       pg_temp.happened(born, ending) AS born, pg_temp.happened(development, until) AS development, pg_temp.happened(qa, until) AS qa,
+       pg_temp.happened(staging, until) AS staging, pg_temp.happened(production, until) AS production,
+       ARRAY(SELECT pg_temp.happened(production + step * pace, until) FROM generate_series(0, cardinality(rollouts) - 1) AS step) AS rollout_times,
+       CASE WHEN is_marked THEN pg_temp.happened(stale, until) END AS stale,
+       CASE WHEN is_marked AND is_unmarked THEN pg_temp.happened(stale + interval '8 days', until) END AS unstale,
+       pg_temp.happened(first_gone, pg_temp.ago(coalesce(archived, 0), '0:00')) AS archived,
+       CASE WHEN is_revived THEN pg_temp.happened(gone + interval '6 days', ending) END AS revived,
+       CASE WHEN is_revived THEN pg_temp.happened(gone + interval '30 days', ending) END AS archived_again,
+       CASE WHEN flag = 'checkout-one-page' THEN ARRAY['One page instead of four steps.', 'One page instead of four steps. Tried out at Café Zürich; ask Elif before you change it.']
+            ELSE (ARRAY['Rollout of ' || it || '.', upper(left(it, 1)) || substr(it, 2) || ': see the runbook.', 'Ask the team before you change ' || it || '.', upper(left(it, 1)) || substr(it, 2) || ', tested with research in Malmö.']
+                 )[1 + floor(pg_temp.chance(flag || 'from') * 2):2 + floor(pg_temp.chance(flag || 'to') * 3)] END AS words
+  FROM cut;
+DELETE FROM lives WHERE born IS NULL;
+CREATE TEMP TABLE descriptions ON COMMIT DROP AS
+SELECT flag, number, CASE number WHEN 1 THEN born ELSE pg_temp.happened(born + (number - 1) * interval '9 days', least(until, stale)) END AS at, word
+  FROM lives, unnest(words) WITH ORDINALITY AS descriptions (word, number);
+DELETE FROM descriptions WHERE at IS NULL;
+
+INSERT INTO flags (name, project_id, type, description, impression_data, created_at, created_by_user_id, stale_since, archived_at, first_in_production_at)
+SELECT flag, project, type, (SELECT word FROM descriptions WHERE descriptions.flag = lives.flag ORDER BY number DESC LIMIT 1), type = 'experiment', born,
+       coalesce((SELECT user_id FROM team WHERE team.project = lives.project AND works AND since <= born AND (until IS NULL OR until > born) AND user_id IS NOT NULL
+                  ORDER BY pg_temp.chance(flag || user_id) LIMIT 1), pg_temp.person('nora.lindqvist')),
+       CASE WHEN unstale IS NULL THEN stale END, CASE WHEN revived IS NULL OR archived_again IS NOT NULL THEN coalesce(archived_again, archived) END, production
+  FROM lives ORDER BY born, flag;
+INSERT INTO past_flag_states SELECT id, 'stale', stale, unstale FROM lives JOIN flags ON name = flag WHERE unstale IS NOT NULL
+ UNION ALL SELECT id, 'archived', archived, revived FROM lives JOIN flags ON name = flag WHERE revived IS NOT NULL;
+CREATE TEMP TABLE places ON COMMIT DROP AS
+SELECT flags.id, lives.*, environment, since, archived IS NULL OR (revived IS NOT NULL AND archived_again IS NULL AND environment = 'development') AS is_on
+  FROM lives JOIN flags ON name = flag
+ CROSS JOIN LATERAL (VALUES ('development', development), ('qa', qa), ('staging', staging), ('production', production)) AS places (environment, since)
+ WHERE environment = ANY(environments);
+INSERT INTO flag_environments (flag_id, environment, enabled) SELECT id, environment, is_on AND since IS NOT NULL FROM places;
+DELETE FROM places WHERE since IS NULL;
+
+-- rollouts and times: how far each strategy was rolled out, and when.
+CREATE TEMP TABLE rules ON COMMIT DROP AS
+SELECT CASE WHEN flag = 'checkout-one-page' AND environment = 'production' AND number = 1 THEN '6e1b8d2c-4a7f-4f6e-9c1d-2b5a3c4d5e6f'
+            ELSE (lpad(to_hex(hashtextextended(key, 1)), 16, '0') || lpad(to_hex(hashtextextended(key, 2)), 16, '0'))::uuid::text END AS id,
+       places.id AS flag_id, flag, project, environment, stickiness, number - 1 AS sort_order, kind, title,
+       number = 2 AND is_disabled AND flag <> 'checkout-one-page' AS disabled, parameters, since + (number - 2) * interval '7 minutes' AS at,
+       CASE WHEN number = 2 THEN '[]'::json ELSE (
+           SELECT coalesce(json_agg(target), '[]') FROM targets WHERE type <> 'kill-switch' AND (targets.number + id) % 8 = 0 AND environment <> 'qa') END AS constraints,
+       CASE WHEN number = 1 AND pg_temp.chance(key || 'segment') < 0.2 THEN ARRAY(SELECT segments.id FROM segments WHERE project_id IS NULL AND created_at < since ORDER BY pg_temp.chance(key || name) LIMIT 1) ELSE '{}' END AS segments,
+       CASE WHEN number = 1 AND (type = 'experiment' OR flag = 'checkout-one-page') THEN pg_temp.choose(flag, ARRAY['{"type":"csv","value":"card,wallet"}', '{"type":"json","value":"{\"columns\":2}"}',
+                                                                                       '{"type":"number","value":"12"}', '{"type":"string","value":"Köp nu"}']) END AS payload,
+       CASE WHEN number = 2 THEN '{100}' WHEN environment = 'production' THEN rollouts
+            WHEN environment = 'development' THEN ARRAY(SELECT pg_temp.choose(flag || step, '{1,5,10,25,33,50,75}'::integer[]) + step % 2 FROM generate_series(1, 12) AS step) ELSE '{100}' END AS rollouts,
+       CASE WHEN number = 2 THEN '{}' WHEN environment = 'production' THEN rollout_times
+            WHEN environment = 'development' THEN ARRAY(SELECT pg_temp.happened(since + step * pg_temp.days(flag || 'tries', 3, 30), until) FROM generate_series(0, 11) AS step) ELSE '{}' END AS times
+  FROM places
+ CROSS JOIN generate_series(1, 2) AS number
+ CROSS JOIN LATERAL (SELECT flag || environment || number AS key) AS keys
+ CROSS JOIN LATERAL (SELECT * FROM (VALUES (1, 'flexibleRollout', NULL, NULL, false), (2, 'default', 'Everybody', '{}', true),
+                                           (2, 'userWithId', 'The team itself', '{"userIds":"10417,20881"}', false),
+                                           (2, 'remoteAddress', 'The office', '{"IPs":"192.0.2.0/24"}', false)) AS kinds (place, kind, title, parameters, is_disabled)
+                      WHERE place = number ORDER BY pg_temp.chance(key || kind) LIMIT 1) AS chosen
+ WHERE number = 1 OR flag = 'checkout-one-page' OR pg_temp.chance(key) < 0.25;
+CREATE FUNCTION pg_temp.record(rule rules, step integer) RETURNS json LANGUAGE sql STABLE AS $$
+    SELECT json_build_object('id', rule.id, 'name', rule.kind, 'title', rule.title, 'disabled', rule.disabled, 'featureName', rule.flag, 'sortOrder', rule.sort_order,
+        'constraints', rule.constraints, 'variants', CASE WHEN rule.payload IS NULL THEN '[]' ELSE (
+            SELECT json_agg(json_build_object('name', name, 'weight', 500, 'weightType', 'variable', 'stickiness', rule.stickiness,
+                                              'payload', rule.payload::json)) FROM unnest('{control,treatment}'::text[]) AS name) END,
+        'parameters', coalesce(rule.parameters::json, json_build_object('rollout', rule.rollouts[step]::text, 'groupId', rule.flag, 'stickiness', rule.stickiness)),
+        'segments', rule.segments) $$;
+INSERT INTO strategies (id, flag_id, environment, name, title, disabled, sort_order, parameters, constraints, created_at)
+SELECT rules.id, flag_id, environment, kind, title, disabled, sort_order, record -> 'parameters', constraints, at
+  FROM rules, pg_temp.record(rules, greatest(1, cardinality(array_remove(times, NULL)))) AS record;
+INSERT INTO strategy_segments SELECT id, unnest(segments) FROM rules;
+INSERT INTO variants (flag_id, environment, strategy_id, name, weight, stickiness, payload_type, payload_value)
+SELECT flag_id, environment, id, unnest('{control,treatment}'::text[]), 500, stickiness, payload::json ->> 'type', payload::json ->> 'value' FROM rules WHERE payload IS NOT NULL;
+INSERT INTO flag_dependencies (child_id, parent_id, created_at)
+SELECT child.id, parent.id, greatest(child.created_at, parent.created_at) + interval '1 hour'
+  FROM flags AS child JOIN flags AS parent ON child.name = replace(parent.name, '-kill-switch', '-early-access')
+ WHERE child.id <> parent.id AND child.archived_at IS NULL AND parent.archived_at IS NULL;
+INSERT INTO flag_favorites (user_id, flag_id, created_at)
+SELECT user_id, id, at
+  FROM flags JOIN team ON team.project = project_id AND works AND team.until IS NULL AND user_id IS NOT NULL AND archived_at IS NULL,
+       pg_temp.happened(greatest(created_at, since) + interval '20 hours', pg_temp.today()) AS at
+ WHERE at IS NOT NULL AND pg_temp.chance(name || user_id) < 0.05;
+CREATE TEMP TABLE tagged ON COMMIT DROP AS
+SELECT id, name AS flag, two.type, value, since, pg_temp.happened(since + pg_temp.days(name || value || 'untag', 5, 150), lives.until) AS until
+  FROM flags JOIN lives ON flag = name CROSS JOIN LATERAL (SELECT tags.type, value FROM tags ORDER BY pg_temp.chance(name || value) LIMIT 2) AS two,
+       LATERAL (SELECT born + pg_temp.chance(name || value) * interval '20 minutes' AS since) AS instants;
+UPDATE tagged SET until = NULL WHERE pg_temp.chance(flag || value) < 0.8;
+CREATE INDEX ON tagged (flag);
+INSERT INTO flag_tags (flag_id, type, value, created_at) SELECT id, type, value, since FROM tagged WHERE until IS NULL;
+
+-- Step: Log of flags
+CREATE FUNCTION pg_temp.core(flag text, word text) RETURNS json LANGUAGE sql STABLE AS $$
+    SELECT json_build_object('name', name, 'type', type, 'description', word, 'project', project_id, 'stale', false, 'impressionData', impression_data,
+                             'archived', false, 'createdAt', iso(created_at), 'lastSeenAt', NULL, 'archivedAt', NULL) FROM flags WHERE name = flag $$;
+INSERT INTO log (at, type, author, project, feature, data, pre_data)
+SELECT at, CASE number WHEN 1 THEN 'feature-created' ELSE 'feature-metadata-updated' END, CASE number WHEN 1 THEN created_by_user_id END, project_id, flag, data, pre_data
+  FROM (SELECT flag, number, at, created_by_user_id, project_id, pg_temp.core(flag, word) AS data,
+               CASE WHEN number > 1 THEN pg_temp.core(flag, lag(word) OVER (PARTITION BY flag ORDER BY number)) END AS pre_data
+          FROM descriptions JOIN flags ON name = flag) AS versions;
+INSERT INTO log (at, type, author, project, feature)
+SELECT at, changes.type, NULL::integer, project, flag
+  FROM lives CROSS JOIN LATERAL (VALUES (stale, 'feature-stale-on'), (unstale, 'feature-stale-off'), (archived, 'feature-archived'),
+                                        (revived, 'feature-revived'), (archived_again, 'feature-archived')) AS changes (at, type)
+ WHERE at IS NOT NULL
+ UNION ALL
+SELECT at, 'feature-potentially-stale-on', 0, project, flag
+  FROM lives JOIN flag_types ON flag_types.id = type
+ CROSS JOIN LATERAL (SELECT date_trunc('day', born, 'UTC') + (lifetime_days + 1) * interval '1 day' + interval '3 hours' AS at) AS old
+ WHERE at < least(archived, stale, pg_temp.today());
+INSERT INTO log (at, type, author, project, environment, feature, data, pre_data)
+SELECT since, 'feature-environment-enabled', NULL::integer, project, environment, flag, NULL::json, NULL::json FROM places
+ UNION ALL
+SELECT revived + interval '5 minutes', 'feature-environment-enabled', NULL, project, environment, flag, NULL, NULL FROM places WHERE environment = 'development' AND revived IS NOT NULL
+ UNION ALL
+SELECT at, 'feature-strategy-add', NULL, project, environment, flag, pg_temp.record(rules, 1), NULL FROM rules
+ UNION ALL
+SELECT times[step], 'feature-strategy-update', NULL, project, environment, flag, pg_temp.record(rules, step), pg_temp.record(rules, step - 1)
+  FROM rules, generate_subscripts(times, 1) AS step WHERE step > 1 AND times[step] IS NOT NULL
+ UNION ALL
+SELECT since, 'feature-tagged', NULL, project_id, NULL, flag, json_build_object('type', tagged.type, 'value', value), NULL FROM tagged JOIN flags USING (id)
+ UNION ALL
+SELECT until, 'feature-untagged', NULL, project_id, NULL, flag, NULL, json_build_object('type', tagged.type, 'value', value) FROM tagged JOIN flags USING (id) WHERE until IS NOT NULL
+ UNION ALL
+SELECT flag_favorites.created_at, 'feature-favorited', user_id, project_id, NULL, name, json_build_object('feature', name), NULL FROM flag_favorites JOIN flags ON id = flag_id
+ UNION ALL
+SELECT flag_dependencies.created_at, 'feature-dependency-added', NULL, child.project_id, NULL, child.name, json_build_object('feature', parent.name, 'enabled', true), NULL
+  FROM flag_dependencies JOIN flags AS child ON child.id = child_id JOIN flags AS parent ON parent.id = parent_id;
+-- Tests switch flags off and on again at night, and incidents throw kill switches.
+INSERT INTO log (at, type, author, project, environment, feature)
+SELECT off + CASE WHEN is_back THEN away ELSE '0' END, 'feature-environment-' || CASE WHEN is_back THEN 'enabled' ELSE 'disabled' END, author, project, environment, flag
+  FROM places
+ CROSS JOIN LATERAL (
+    SELECT night + interval '2 hours' + pg_temp.chance(flag || night) * interval '50 minutes', interval '4 minutes', pg_temp.person('e2e-tests')
+      FROM generate_series(date_trunc('day', since, 'UTC') + interval '1 day', least(archived, pg_temp.today()) - interval '1 day', '1 day') AS night
+     WHERE environment IN ('development', 'qa') AND night > pg_temp.ago(712) AND pg_temp.chance(night || environment || flag) < 0.1
+     UNION ALL
+    SELECT day + pg_temp.days(day || flag, 1, 60), pg_temp.days(flag || day, 0.01, 0.3), NULL
+      FROM generate_series(since + interval '9 days', least(archived, pg_temp.today()) - interval '62 days', '90 days') AS day
+     WHERE environment = 'production' AND type = 'kill-switch') AS switched (off, away, author)
+ CROSS JOIN unnest('{false,true}'::boolean[]) AS is_back;
+
+-- Step: Usage
+WITH keys AS (
+    SELECT id AS project, app, app || ' (' || id || ')' AS name, replace(gen_random_uuid()::text || gen_random_uuid(), '-', '') AS random, pg_temp.ago(least(created - 3, 700), '15:20') AS at
+      FROM plans, unnest(apps) AS app WHERE archived IS NULL
+), made AS (
+    INSERT INTO api_keys (name, kind, digest, secret, environment, created_at)
+    SELECT name, CASE WHEN app ~ '^(web|mobile|ios|android)' THEN 'frontend' ELSE 'client' END, sha256(convert_to(project || ':production.' || random, 'UTF8')),
+           project || ':production.' || random, 'production', at FROM keys ORDER BY at, name
+    RETURNING id, name, kind, created_at
+), scoped AS (
+    INSERT INTO api_key_projects SELECT id, project FROM made JOIN keys USING (name)
+)
+INSERT INTO log (at, type, author, project, environment, data)
+SELECT at, 'api-token-created', pg_temp.person('terraform'), project, 'production',
+       json_build_object('tokenName', name, 'username', name, 'type', kind, 'environment', 'production', 'project', project, 'projects', ARRAY[project],
+                         'createdAt', iso(at), 'expiresAt', NULL, 'seenAt', NULL, 'alias', NULL)
+  FROM made JOIN keys USING (name);
+INSERT INTO usage_metrics (project_id, flag_name, environment, app_name, hour, yes, no)
+SELECT project, flag, 'production', pg_temp.choose(flag || day, apps), day + floor(pg_temp.chance(day || flag) * 24) * interval '1 hour',
+       floor(asked * share), asked - floor(asked * share)
+  FROM lives
+ CROSS JOIN LATERAL generate_series(date_trunc('day', production, 'UTC') + interval '1 day',
+                                    least(coalesce(archived, 'infinity'), pg_temp.today()) - interval '1 day', '1 day') AS day
+ CROSS JOIN LATERAL (SELECT 1 + floor(traffic * (0.05 + pg_temp.chance(flag) / 5) * (0.7 + pg_temp.chance(flag || day) / 2)
+                                      * CASE WHEN extract(isodow FROM day) > 5 THEN 1.4 ELSE 1 END) AS asked,
+                            (SELECT rollouts[max(step)] * 0.0096 FROM generate_subscripts(rollout_times, 1) AS step WHERE rollout_times[step] <= day) AS share) AS counts
+ WHERE cardinality(apps) > 0 AND pg_temp.chance(flag || day || 'seen') < 0.4;
+
+-- Step: Events
+-- Payloads are compact, as the service writes them. No text here holds what is replaced.
+CREATE FUNCTION pg_temp.compact(payload json) RETURNS json LANGUAGE sql IMMUTABLE AS
+    $$ SELECT regexp_replace(regexp_replace(payload::text, '" ?: ', '":', 'g'), ',\s+(["{\[])', ',\1', 'g')::json $$;
+INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data, pre_data, tags)
+SELECT date_trunc('milliseconds', at), log.type, coalesce(users.email, users.username, 'system'), users.id, environment, log.project, feature, pg_temp.compact(data), pg_temp.compact(pre_data),
+       pg_temp.compact((SELECT coalesce(json_agg(json_build_object('type', type, 'value', value) ORDER BY type, value), '[]')
+          FROM tagged WHERE flag = feature AND since <= at AND (until IS NULL OR until > at)))
+  FROM log
+  LEFT JOIN LATERAL (
+    SELECT user_id FROM team
+     WHERE log.author IS NULL AND team.project = log.project AND works AND user_id IS NOT NULL AND since <= at AND (until IS NULL OR until > at)
+     ORDER BY pg_temp.chance(user_id || feature || extract(epoch FROM at)) LIMIT 1) AS worker ON true
+  LEFT JOIN users ON users.id = coalesce(log.author, worker.user_id, pg_temp.person('nora.lindqvist'))
+ ORDER BY at, log.type, feature, environment;
+INSERT INTO user_seen_days (user_id, day)
+SELECT created_by_user_id, (created_at AT TIME ZONE 'UTC')::date FROM events WHERE created_by_user_id IS NOT NULL
+ UNION
+SELECT staff.id, day::date FROM staff, generate_series(pg_temp.ago(joined - 1) AT TIME ZONE 'UTC', pg_temp.ago(coalesce(left_at + 1, 1)) AT TIME ZONE 'UTC', '1 day') AS day
+ WHERE extract(isodow FROM day) < 6 AND pg_temp.chance(key || day) < diligence;
+UPDATE users SET seen_at = (SELECT max(day) FROM user_seen_days WHERE user_id = users.id) + interval '11 hours' WHERE id IN (SELECT id FROM staff);
