@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, LiteralString
 
-from sql import Connection, run, users, value
+from sql import Connection, rows, run, users, value
 
 # Of a row of the table groups.
 RECORD: LiteralString = (
@@ -132,11 +132,21 @@ def update(
     run(conn, UPDATE, params)
 
 
+# As before the deletion of a user (sql/past_users.py).
+HOLD_PROJECTS = """
+    SELECT
+      FROM projects
+     WHERE id IN (SELECT project_id FROM project_group_roles WHERE group_id = %(id)s)
+     ORDER BY id
+       FOR KEY SHARE
+"""
+
 DELETE = "DELETE FROM groups WHERE id = %(id)s"
 
 
 def delete(conn: Connection, group_id: int) -> None:
     """End a group, its memberships and its roles in projects; that they were there is kept."""
+    rows(conn, HOLD_PROJECTS, {"id": group_id})
     run(conn, DELETE, {"id": group_id})
 
 

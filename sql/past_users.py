@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import date, datetime
 
-from sql import Connection, run, value
+from sql import Connection, rows, run, value
 
 ADD_SEEN_DAYS = """
     INSERT INTO user_seen_days (user_id, day)
@@ -24,6 +24,20 @@ def mark_deleted(conn: Connection, user_id: int, at: datetime) -> None:
     """Remember that the user was deleted then. His roles, groups and keys are the caller's business."""
     run(conn, MARK_DELETED, {"user_id": user_id, "at": at})
 
+
+# Deleting a project holds the project first, then deletes rows of its members. Held in the same order here, the two cannot deadlock.
+HOLD_PROJECTS = """
+    SELECT
+      FROM projects
+     WHERE id IN (
+            SELECT project_id FROM project_user_roles WHERE user_id = %(user_id)s
+         UNION
+            SELECT project_id FROM project_favorites WHERE user_id = %(user_id)s
+         UNION
+            SELECT project_id FROM flag_favorites JOIN flags ON flags.id = flag_id WHERE user_id = %(user_id)s)
+     ORDER BY id
+       FOR KEY SHARE
+"""
 
 # What is his goes; his row stays for past insights, and the past_ tables remember where he was a member. A request with one of his tokens
 # may hold that token's row and wait for this very transaction: such a token is passed over, opens nothing, and goes with the next deletion.
@@ -67,6 +81,7 @@ DELETE = """
 
 def delete(conn: Connection, user_id: int) -> None:
     """The user is deleted now: his sessions, tokens, roles, memberships, favourites and the link to his signup token go with him."""
+    rows(conn, HOLD_PROJECTS, {"user_id": user_id})
     run(conn, DELETE, {"user_id": user_id})
 
 

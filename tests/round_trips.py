@@ -73,7 +73,7 @@ TABLE = """
       9  POST /api/admin/groups
       2  GET /api/admin/groups/<group_id>
      11  PUT /api/admin/groups/<group_id>
-      7  DELETE /api/admin/groups/<group_id>
+      8  DELETE /api/admin/groups/<group_id>
       0  GET /health
       2  GET /ready
       2  GET /api/admin/insights
@@ -121,7 +121,7 @@ TABLE = """
       2  GET /api/admin/service-account
       7  POST /api/admin/service-account
       8  PUT /api/admin/service-account/<account_id>
-      6  DELETE /api/admin/service-account/<account_id>
+      7  DELETE /api/admin/service-account/<account_id>
       2  GET /api/admin/service-account/<account_id>/token
       9  POST /api/admin/service-account/<account_id>/token
       6  DELETE /api/admin/service-account/<account_id>/token/<token_id>
@@ -160,7 +160,7 @@ TABLE = """
       2  GET /api/admin/user-admin/search
       2  GET /api/admin/user-admin/<user_id>
       9  PUT /api/admin/user-admin/<user_id>
-      7  DELETE /api/admin/user-admin/<user_id>
+      8  DELETE /api/admin/user-admin/<user_id>
       8  POST /api/admin/user-admin/<user_id>/change-password
       2  GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants
      11  PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants

@@ -7,9 +7,10 @@ from uuid import uuid4
 
 import pytest
 from flask import Flask
+from werkzeug.test import TestResponse
 
-from sql import Connection, api_keys, connect, project_favorites, rows, value
-from tests.test_races import at_once, at_the_gate, statuses, wait_for
+from sql import Connection, api_keys, connect, flags, groups, project_access, project_favorites, rows, value
+from tests.test_races import Call, at_once, at_the_gate, statuses, wait_for
 from tests.world import Caller, World
 
 PATH = "/api/admin/projects"
@@ -241,3 +242,45 @@ def test_a_project_that_was_made_private_and_deleted_meanwhile_keeps_its_id(
     answers = at_the_gate(conn, gate, ended, lambda: editor.post(PATH, json={"name": "Again", "id": name}))
     assert statuses(answers) == {409: 1}
     assert told(conn, name) == []
+
+
+def while_a_project_is_deleted(conn: Connection, gate: Connection, admin: Caller, project: str, call: Call) -> list[TestResponse]:
+    """The answers to the deletion of a project, and to a call that begins when the deletion holds the project."""
+    key = api_keys.insert(conn, api_keys.generate(project), name=project, kind="client", environment="development", projects=[project])
+    with ThreadPoolExecutor(2) as threads:
+        with gate.transaction():
+            gate.execute("SELECT FROM api_keys WHERE id = %s FOR UPDATE", [key])
+            futures = [threads.submit(admin.delete, f"{PATH}/{project}")]
+            wait_for(conn, futures)
+            futures.append(threads.submit(call))
+            wait_for(conn, futures)
+        return [future.result() for future in futures]
+
+
+@pytest.mark.parametrize("has_favorites", [False, True])
+def test_a_user_and_a_project_deleted_at_once_are_no_deadlock(
+    conn: Connection, gate: Connection, world: World, admin: Caller, name: str, has_favorites: bool
+) -> None:
+    world.project(name)
+    user = world.user(name)
+    assert user.id is not None
+    world.member(name, user)
+    if has_favorites:
+        project_favorites.add(conn, user.id, name)
+        flags.add_favorite(conn, user.id, world.flag(name, name, archived_at="2026-01-01T00:00:00Z"))
+    path = f"/api/admin/user-admin/{user.id}"
+    assert statuses(while_a_project_is_deleted(conn, gate, admin, name, lambda: admin.delete(path))) == {200: 2}
+    assert admin.get(path).status_code == 404
+    assert admin.get(f"{PATH}/{name}/overview").status_code == 404
+
+
+def test_a_group_and_a_project_deleted_at_once_are_no_deadlock(
+    conn: Connection, gate: Connection, world: World, admin: Caller, name: str
+) -> None:
+    world.project(name)
+    group = groups.insert(conn, name)
+    project_access.add_group(conn, name, group, 5)
+    path = f"/api/admin/groups/{group}"
+    assert statuses(while_a_project_is_deleted(conn, gate, admin, name, lambda: admin.delete(path))) == {200: 2}
+    assert admin.get(path).status_code == 404
+    assert admin.get(f"{PATH}/{name}/overview").status_code == 404
