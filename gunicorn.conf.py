@@ -116,6 +116,7 @@ def on_starting(_server):
 
 def when_ready(server):
     """Say where we are. Ctrl-C means the same as SIGTERM: requests in flight are answered first."""
+    metrics.serve()
     print(f"Serving at {chosen['BASE_URL']} (Ctrl-C to stop)", file=sys.stderr, flush=True)
     signal.signal(signal.SIGINT, lambda _signal, frame: server.signal(signal.SIGTERM, frame))
     stop = server.stop
@@ -145,25 +146,25 @@ def when_ready(server):
 def pre_fork(server, worker):
     """Decide where the worker will count. What the master has is shared for longer if the collector of rubbish does not touch it."""
     gc.freeze()
-    worker.slot = metrics.take_slot(chosen, [other.slot for other in server.WORKERS.values()])
+    worker.slot = metrics.free_slot(other.slot for other in server.WORKERS.values())
 
 
 def post_fork(_server, worker):
     """Before the worker loads the service."""
-    metrics.count_in(chosen, worker.slot)
+    metrics.count_in(worker.slot)
 
 
 def post_worker_init(worker):
     """A terminal sends Ctrl-C to the workers too; they finish what they are doing."""
     signal.signal(signal.SIGINT, worker.handle_exit)
-    metrics.serve(worker.wsgi)
 
 
 def child_exit(_server, worker):
-    """What the worker held it holds no more; what it counted stays."""
-    metrics.free_slot(worker.slot)
+    """Drop the dead worker's gauges, keep its counters."""
+    metrics.forget_gauges(worker.slot)
 
 
 def on_exit(_server):
     """PostgreSQL goes last."""
+    metrics.close()
     start.let_go()

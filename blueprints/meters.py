@@ -1,12 +1,11 @@
 """What is counted for Prometheus. Every label has a closed list of values: none of them is what somebody sent."""
 
-import json
 import os
 import re
 import time
 from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,13 @@ import psycopg
 from flask import Response, g, request
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
-from prometheus_client.mmap_dict import MmapedDict
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from sql import Connection, migrate
 from validators.events import TYPES
 
-# For the worker processes, set by their master: where they count together, and since when.
+# Environment variables that the master sets for its workers: the folder in which they count, and the start time.
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 SINCE = "FLAGS_METRICS_SINCE"
 
@@ -37,12 +36,12 @@ prometheus_client.disable_created_metrics()
 
 
 class Meters:
-    """The metrics of one process, or, where the master has made a folder for that, of all worker processes together."""
+    """The metrics of one process. Behind gunicorn, text() adds up those of all workers."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        own = self._registry = CollectorRegistry()
-        self._about = CollectorRegistry()
-        self._about.register(About(config))
+        self._shared = shared_registry(config)
+        own = self._own = CollectorRegistry()
+        own.register(About(config))
         # The help texts are short because the file of each process repeats them in each series.
         self.requests = Counter("flags_http_requests_total", "Requests that were answered.", ("method", "route", "status"), registry=own)
         self.duration = Histogram(
@@ -102,16 +101,8 @@ class Meters:
         return Watched(self, lent)
 
     def text(self) -> bytes:
-        """All numbers in the text format of Prometheus."""
-        return generate_latest(self._counted()) + generate_latest(self._about)
-
-    def _counted(self) -> CollectorRegistry:
-        folder = os.environ.get(FOLDER)
-        if folder is None:
-            return self._registry
-        together = CollectorRegistry()
-        together.register(Together(Path(folder)))
-        return together
+        """Return the metrics of all workers in the text format of Prometheus."""
+        return generate_latest(self._own if FOLDER not in os.environ else self._shared)
 
 
 class Watched:
@@ -142,50 +133,17 @@ class Watched:
             self._meters.in_use.dec()
 
 
-class Together(Collector):
-    """What all worker processes have counted, added up.
-
-    As MultiProcessCollector does it, but for sums alone, by the series as they are written: in a third of its time and memory, which
-    matters when there are thousands.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def collect(self) -> Iterator[Metric]:
-        """All metrics."""
-        for kind in ("counter", "histogram", "gauge"):
-            yield from families(kind, self._summed(kind)).values()
-
-    def _summed(self, kind: str) -> dict[str, float]:
-        """The sums by series; those of a histogram from its least edge up, as they were made."""
-        sums: dict[str, float] = {}
-        for file in sorted(self._folder.glob(f"{kind}_*.db")):
-            # That of a worker process may go at this moment.
-            with suppress(FileNotFoundError):
-                for key, value, *_ in MmapedDict.read_all_values_from_file(file):
-                    sums[key] = sums.get(key, 0.0) + value
-        return sums
-
-
-def families(kind: str, sums: Mapping[str, float]) -> dict[str, Metric]:
-    """The metrics by name. Of a histogram an edge was counted up to the one below it; it is told from zero, and their number besides."""
-    found: dict[str, Metric] = {}
-    so_far: dict[tuple[str, ...], float] = {}
-    for key, value in sums.items():
-        name, series, labels, help = json.loads(key)
-        metric = found.setdefault(name, Metric(name, help, kind))
-        if "le" in labels:
-            whose = tuple(word for label, word in labels.items() if label != "le")
-            value = so_far[whose] = so_far.get(whose, 0.0) + value
-            if labels["le"] == "+Inf":
-                metric.add_sample(f"{name}_count", {label: word for label, word in labels.items() if label != "le"}, value)
-        metric.add_sample(series, labels, value)
-    return found
+def shared_registry(config: Mapping[str, Any]) -> CollectorRegistry:
+    """Return a registry of what all workers count in FOLDER, and of what About says."""
+    registry = CollectorRegistry()
+    registry.register(About(config))
+    if FOLDER in os.environ:
+        MultiProcessCollector(registry)
+    return registry
 
 
 class About(Collector):
-    """What is the same in every process: which version this is, since when it runs, and of how many processes it should be."""
+    """What is the same in every process: the version, the start time and the number of configured workers."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._wanted = config["WEB_CONCURRENCY"]

@@ -1,80 +1,139 @@
-"""What gunicorn's master and its workers do for metrics, where a setting asks for them; its hooks call this (gunicorn.conf.py)."""
+"""What gunicorn's hooks do for metrics: the folder in which the workers count, and the port METRICS_PORT (docs/metrics.md).
+
+Each worker counts in the files of a slot. After a worker has ended, the next one takes its slot and continues its files: counters never
+decrease, and any number of reloads leaves the same number of files.
+"""
 
 import os
+import shutil
 import socket
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from wsgiref.simple_server import WSGIServer, make_server
 
-from flask import Flask
-
-from blueprints.metrics import are_wanted, meters_of
-from commands import metrics_port
+from blueprints.metrics import CONTENT_TYPE, are_wanted, knows_token
+from validators.errors import error_body, error_name
 from validators.settings import SettingError
 
-if TYPE_CHECKING:
-    from commands.metrics_folder import Folder
+PREFIX = "flags-metrics"
+CLIENT_TIMEOUT = 5  # seconds
 
-# The master's, inherited by its workers. Not in gunicorn.conf.py, which a SIGHUP reads anew.
-_folder: "Folder | None" = None
-_listener: socket.socket | None = None
+# The server of METRICS_PORT, in the master.
+_server: WSGIServer | None = None
 
 
 def prepare(config: Mapping[str, Any]) -> None:
-    """In the master, before anything else is made: take the port, and the folder. SettingError: one of them cannot be had."""
-    if config["METRICS_PORT"] is not None:
-        listen(config["METRICS_HOST"], config["METRICS_PORT"])
-    if are_wanted(config):
-        try:
-            folder().take_slot(())
-        except OSError as problem:
-            raise SettingError(f"There is no place to count for metrics: {os.strerror(problem.errno or 0)}.") from None
-
-
-def listen(host: str, port: int) -> None:
-    """Take the port of METRICS_PORT for as long as this process and its workers live."""
-    global _listener
+    """Create the folder and bind METRICS_PORT, in the master. Raises SettingError if that fails."""
+    if not are_wanted(config):
+        return
+    os.environ["FLAGS_METRICS_SINCE"] = str(time.time())
     try:
-        _listener = metrics_port.listen(host, port)
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = create_folder()
+    except OSError as problem:
+        raise SettingError(f"The folder for metrics cannot be created: {os.strerror(problem.errno or 0)}.") from None
+    if config["METRICS_PORT"] is not None:
+        bind(config)
+
+
+def create_folder() -> str:
+    """Create the folder of this master, and remove those of masters that were killed."""
+    # In memory, so that counting never waits for a disk.
+    place = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir())  # noqa: S108
+    for old in place.glob(f"{PREFIX}-{os.geteuid()}-*"):
+        if not Path("/proc", old.name.split("-")[3]).exists():
+            shutil.rmtree(old, ignore_errors=True)
+    return tempfile.mkdtemp(prefix=f"{PREFIX}-{os.geteuid()}-{os.getpid()}-", dir=place)
+
+
+def bind(config: Mapping[str, Any]) -> None:
+    """Bind METRICS_PORT; serve() answers there. Raises SettingError if that fails."""
+    # After the folder is named: the library decides at its import whether to count in files.
+    from prometheus_client import generate_latest
+    from prometheus_client.exposition import ThreadingWSGIServer, _SilentHandler
+
+    from blueprints.meters import shared_registry
+
+    class Server(ThreadingWSGIServer):
+        """A thread for each client, without a traceback when it hangs up."""
+
+        request_queue_size = 128
+        address_family = socket.AF_INET6 if ":" in config["METRICS_HOST"] else socket.AF_INET
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """Ignore what the client did."""
+
+    class Handler(_SilentHandler):
+        """Hang up on silent clients."""
+
+        timeout = CLIENT_TIMEOUT
+
+    global _server
+    registry = shared_registry(config)
+    application = answer(lambda: generate_latest(registry), config["METRICS_TOKEN"])
+    host, port = config["METRICS_HOST"], config["METRICS_PORT"]
+    try:
+        _server = make_server(host, port, application, Server, handler_class=Handler)
     except OSError as problem:
         reason = os.strerror(problem.errno) if problem.errno and problem.errno > 0 else "no such name"
         raise SettingError(f"Port {port} of {host} cannot be served: {reason}. Set METRICS_PORT to another one, or METRICS_HOST.") from None
 
 
-def folder() -> "Folder":
-    """The folder in which all workers count."""
-    global _folder
-    if _folder is None:
-        # Here, not above: who does not want metrics does not load the library. The master does it, so that its workers share that memory.
-        from commands.metrics_folder import Folder
+def answer(text: Callable[[], bytes], token: str | None) -> Callable[..., list[bytes]]:
+    """Return a WSGI application that serves GET /metrics and nothing else. text: returns the metrics."""
 
-        _folder = Folder()
-    return _folder
+    def application(environ: Mapping[str, Any], start_response: Callable[..., object]) -> list[bytes]:
+        status, message = 200, ""
+        if environ["PATH_INFO"] != "/metrics":
+            status, message = 404, "Not found. The metrics are at /metrics."
+        elif environ["REQUEST_METHOD"] != "GET":
+            status, message = 405, "Method not allowed. Use GET."
+        elif token is not None and not knows_token(environ.get("HTTP_AUTHORIZATION", ""), token):
+            status, message = 401, "The header Authorization: Bearer <METRICS_TOKEN> is required."
+        body = text() if status == 200 else error_body(error_name(status), message)[0].encode()
+        headers = [("Content-Type", CONTENT_TYPE if status == 200 else "application/json"), ("Cache-Control", "no-store")]
+        start_response(f"{status} {HTTPStatus(status).phrase}", headers + ([("Allow", "GET")] if status == 405 else []))
+        return [body]
 
-
-def take_slot(config: Mapping[str, Any], taken: Iterable[int | None]) -> int | None:
-    """Where the next worker counts, given where the others do; None: metrics are off, or there is no space for it."""
-    try:
-        return folder().take_slot(taken) if are_wanted(config) else None
-    except OSError:
-        return None
-
-
-def count_in(config: Mapping[str, Any], slot: int | None) -> None:
-    """In a worker that has just been forked: count where the master says."""
-    if are_wanted(config):
-        from commands.metrics_folder import count_in
-
-        count_in(slot)
+    return application
 
 
-def serve(app: Flask) -> None:
-    """In a worker that is ready: answer on the port too."""
-    meters = meters_of(app)
-    if _listener is not None and meters is not None:
-        metrics_port.serve(_listener, meters.text, app.config["METRICS_TOKEN"])
+def serve() -> None:
+    """Answer on METRICS_PORT in a thread of the master, also while all threads of the workers are busy."""
+    if _server is not None:
+        threading.Thread(target=_server.serve_forever, name="metrics", daemon=True).start()
 
 
-def free_slot(slot: int | None) -> None:
-    """In the master, when a worker has ended, however it did."""
-    if _folder is not None and slot is not None:
-        _folder.free_slot(slot)
+def free_slot(taken: Iterable[int | None]) -> int:
+    """Return the first slot that no living worker has."""
+    used = set(taken)
+    return next(slot for slot in range(len(used) + 1) if slot not in used)
+
+
+def count_in(slot: int) -> None:
+    """Let this worker count in the files of a slot."""
+    if _server is not None:
+        # The port is the master's: an orphaned worker must not keep it.
+        _server.socket.close()
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        from prometheus_client import values
+
+        values.ValueClass = values.MultiProcessValue(lambda: slot)
+
+
+def forget_gauges(slot: int) -> None:
+    """Remove the gauges of a worker that has ended, in the master. Its counters stay for the next worker of the slot."""
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        from prometheus_client.multiprocess import mark_process_dead
+
+        mark_process_dead(slot)
+
+
+def close() -> None:
+    """Remove the folder, when the master ends."""
+    if folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,5 +1,6 @@
 """Services that are asked for metrics; reads what they say, and finds Debian's promtool, which checks it."""
 
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from flask import Flask
 from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.parser import text_string_to_metric_families
 
-from commands.metrics_folder import PREFIX
+from commands.metrics import PREFIX
 from tests.conftest import ADMIN_KEY
 from tests.service import PATIENCE, Answer, Service, free_port
 from tests.world import Caller
@@ -73,9 +74,8 @@ class Metered(Service):
 
     @property
     def folder(self) -> Path:
-        """Where it counts: the master holds a lock on it."""
-        held = [link.readlink() for link in Path(f"/proc/{self.process.pid}/fd").iterdir()]
-        (folder,) = [path for path in held if path.name.startswith(PREFIX)]
+        """The folder in which the workers count."""
+        (folder,) = Path("/dev/shm").glob(f"{PREFIX}-{os.geteuid()}-{self.process.pid}-*")
         return folder
 
     @property

@@ -1,16 +1,9 @@
 """The labels of /metrics: each has a closed list of values, none of which is what somebody sent; and promtool likes them."""
 
 import re
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from flask import Flask
-from prometheus_client.mmap_dict import mmap_key
 
-from blueprints import meters
-from blueprints.contract import ALWAYS, CONTRACTS
-from commands.metrics_folder import SIZES
 from sql import database
 from tests.metrics import TOKEN, Scraped, needs_promtool, promtool, read
 from validators.events import TYPES
@@ -72,43 +65,6 @@ def test_an_event_or_a_method_that_nobody_knows_has_no_series_of_its_own(it):
     with it.app.app_context():
         database().meter.count_events([WORD, WORD])
     assert (it.total("events_recorded_total", type="other"), it.total("events_recorded_total")) == (2, 2)
-
-
-def possible(app: Flask) -> Iterator[tuple[str, str]]:
-    """The kind and the key of each series that there can be."""
-    it: Any = app.extensions["metrics"]
-    requests, duration = set(), {("GET", "none")}
-    for rule in app.url_map.iter_rules():
-        contract = CONTRACTS.get(app.view_functions[rule.endpoint])
-        statuses = {contract.status, *contract.refuses, *ALWAYS} if contract else {200, 401, *ALWAYS}
-        duration |= {(method, rule.rule) for method in (rule.methods or set()) - {"HEAD"}}
-        requests |= {(method, rule.rule, str(status)) for method in rule.methods or () for status in statuses}
-    for method in (*METHODS, "other"):
-        duration.add((method, "none"))
-        requests |= {(method, "none", str(status)) for status in (*ALWAYS, 404, 405)}
-    for metric, values in (
-        (it.requests, requests),
-        (it.logins, {(outcome,) for outcome in (*meters.OUTCOMES.values(), "invalid", "unavailable")}),
-        (it.events, {(type,) for type in (*TYPES, "other")}),
-        (it.refused, {()}),
-    ):
-        for labels in values:
-            yield "counter", mmap_key(metric._name, f"{metric._name}_total", metric._labelnames, labels, metric._documentation)
-    for labels in duration:
-        name, help = it.duration._name, it.duration._documentation
-        yield "histogram", mmap_key(name, f"{name}_sum", ("method", "route"), labels, help)
-        for edge in (*map(str, meters.BUCKETS), "+Inf"):
-            yield "histogram", mmap_key(name, f"{name}_bucket", ("method", "route", "le"), (*labels, edge), help)
-
-
-def test_all_series_that_there_can_be_fit_in_the_files_as_they_are_made(make_app, shared_url):
-    needed = dict.fromkeys(SIZES, 8)
-    for kind, key in possible(make_app(shared_url, METRICS_TOKEN=TOKEN)):
-        # A length, the key and two numbers, aligned.
-        needed[kind] += 4 + len(key.encode()) + 8 + 16
-    assert needed["counter"] > 100_000
-    assert needed["histogram"] > 200_000
-    assert {kind: needed[kind] for kind in SIZES if needed[kind] > SIZES[kind]} == {}
 
 
 @needs_promtool
