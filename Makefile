@@ -5,7 +5,7 @@ bin := .venv/bin
 
 .PHONY: help
 help: ## Print this
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '  make %-11s %s\n' "$$name" "$$text"; done
 	@echo
 	@echo "Commands (after make install): .venv/bin/flask --app app COMMAND --help"
 	@if [ -x $(bin)/flask ]; then $(bin)/flask --app app --help | sed -n '/^Commands:/,$$p' | grep -vE '^Commands:|^  (routes|run|shell) ' || true; fi
@@ -25,6 +25,10 @@ backup: .venv/installed ## Write a backup of the instance to a new file; FILE=na
 .PHONY: restore
 restore: .venv/installed ## Restore FILE=name into an empty instance; REPLACE=yes deletes what it holds first
 	@exec $(bin)/flask --app app restore $(if $(REPLACE),--replace) $(if $(FILE),-- "$$FILE",$(error FILE is missing: make restore FILE=name))
+
+.PHONY: schema-diff
+schema-diff: .venv/installed ## Compare the schema of the instance with schema.sql
+	@exec $(bin)/flask --app app schema-diff
 
 .PHONY: test
 test: .venv/installed-dev ## Run the tests on a private PostgreSQL, or on TEST_DATABASE_URL

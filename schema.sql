@@ -132,7 +132,7 @@ CREATE TABLE users (
     CONSTRAINT users_root_role_fkey FOREIGN KEY (root_role_id, root_role_scope) REFERENCES roles (id, scope),
     CONSTRAINT users_account_type_check CHECK (account_type IN ('User', 'Service Account')),
     CONSTRAINT users_can_be_named CHECK (username IS NOT NULL OR email IS NOT NULL),
-    CONSTRAINT users_username_format CHECK (length(username) BETWEEN 1 AND 255 AND strpos(username, '@') = 0),
+    CONSTRAINT users_username_format CHECK (length(username) >= 1 AND length(username) <= 255 AND strpos(username, '@') = 0),
     CONSTRAINT users_email_length CHECK (length(email) <= 254),
     CONSTRAINT users_login_attempts_not_negative CHECK (login_attempts >= 0)
 );
@@ -726,7 +726,7 @@ CREATE VIEW environment_types AS
            ended_at
       FROM (SELECT environment, type, ended_at FROM past_environment_types
          UNION ALL
-            SELECT name, type, NULL FROM environments) AS types;
+            SELECT name, type, NULL::timestamptz AS ended_at FROM environments) AS types;
 
 -- When each flag was stale or archived; ended_at null: it still is.
 CREATE VIEW flag_states AS

@@ -1,10 +1,11 @@
 """The command line, on flask's own: ALL, one line a command or group."""
 
-from commands import api_keys, backup, demo, doctor, events, migrate, signup_tokens, users
+from commands import api_keys, backup, demo, doctor, events, migrate, schema_diff, signup_tokens, users
 
 ALL = (
     migrate.migrate,
     doctor.doctor,
+    schema_diff.schema_diff,
     backup.backup,
     backup.restore,
     demo.demo,

@@ -56,11 +56,15 @@ def dump(conn: Connection, url: str, path: Path | None) -> None:
     """Write the database, as it is at one instant, to a file; None: to stdout."""
     if migrate.version(conn) == 0:
         raise DatabaseProblem("The database is not set up: there is nothing to back up.")
+    pg_dump(conn, url, "--format=custom", *([f"--file={path}"] if path else []))
+
+
+def pg_dump(conn: Connection, url: str, *options: str) -> None:
+    """Run pg_dump on the schema of this service."""
     environ, address = connection_of(url)
     schema = SQL("{}").format(Identifier(value(conn, SCHEMA))).as_string(conn)
-    command = [programs(conn.info.server_version // 10000) / "pg_dump", "--format=custom", f"--schema={schema}", "--no-privileges"]
-    command += ["--no-publications", "--no-security-labels", f"--lock-wait-timeout={PATIENCE}s", "--no-password", address]
-    command += [f"--file={path}"] if path else []
+    command = [programs(conn.info.server_version // 10000) / "pg_dump", f"--schema={schema}", "--no-privileges", "--no-publications"]
+    command += ["--no-security-labels", f"--lock-wait-timeout={PATIENCE}s", "--no-password", address, *options]
     with TemporaryFile() as errors:
         if subprocess.run(command, stdin=subprocess.DEVNULL, stderr=errors, env=environ).returncode != 0:
             raise DatabaseProblem(f"The backup failed: {complaint(errors)}.")

@@ -1,4 +1,4 @@
-"""flask doctor: what it says of settings, those that make no sense and those that are weak."""
+"""flask doctor: what it says of settings, invalid ones and unsafe ones."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,21 +27,12 @@ def line(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
         ({"BASE_URL": "http://192.0.2.1:4242"}, "BASE_URL"),
         ({"BASE_URL": "http://0.0.0.0:4242"}, "BASE_URL"),
         ({"BASE_URL": "https://flags.example.org"}, "TRUSTED_PROXIES is 0"),
-        ({"PASSWORD_MIN_LENGTH": 7}, "PASSWORD_MIN_LENGTH is 7"),
-        ({"EVENT_RETENTION_DAYS": 59}, "EVENT_RETENTION_DAYS is 59"),
         ({"HOST": "0.0.0.0"}, "HOST is 0.0.0.0"),
         ({"BASE_URL": "http://localhost", "TRUSTED_PROXIES": 1}, "TRUSTED_PROXIES is 1"),
-        ({"BASE_URL": "https://flags.example.org", "TRUSTED_PROXIES": 4}, "TRUSTED_PROXIES is 4"),
-        ({"METRICS_PORT": 9100, "METRICS_HOST": "0.0.0.0"}, "METRICS_HOST is 0.0.0.0"),
         ({"BCRYPT_ROUNDS": 11}, "BCRYPT_ROUNDS is 11"),
-        ({"LOGIN_FREE_FAILURES": 21}, "LOGIN_FREE_FAILURES is 21"),
-        ({"LOGIN_MAX_WAIT_SECONDS": 59}, "LOGIN_MAX_WAIT_SECONDS is 59"),
-        ({"LOGIN_ATTEMPTS_PER_MINUTE": 601}, "LOGIN_ATTEMPTS_PER_MINUTE is 601"),
-        ({"SIGNUP_ATTEMPTS_PER_MINUTE": 601}, "SIGNUP_ATTEMPTS_PER_MINUTE is 601"),
-        ({"SESSION_TTL_HOURS": 745}, "SESSION_TTL_HOURS is 745"),
-        ({"INIT_ADMIN_PASSWORD": "Unleash4all"}, "INIT_ADMIN_PASSWORD is one of those"),
-        ({"INIT_ADMIN_PASSWORD": "AdaLovelace1815", "INIT_ADMIN_USERNAME": "adalovelace1815"}, "INIT_ADMIN_PASSWORD is one of those"),
-        ({"INIT_ADMIN_PASSWORD": "eleven_long"}, "INIT_ADMIN_PASSWORD has fewer than 12 characters"),
+        ({"INIT_ADMIN_PASSWORD": "Unleash4all"}, "INIT_ADMIN_PASSWORD is easy to guess"),
+        ({"INIT_ADMIN_PASSWORD": "AdaLovelace1815", "INIT_ADMIN_USERNAME": "adalovelace1815"}, "INIT_ADMIN_PASSWORD is easy to guess"),
+        ({"INIT_ADMIN_PASSWORD": "eleven_long"}, "INIT_ADMIN_PASSWORD is easy to guess"),
         ({"INIT_ADMIN_API_TOKENS": ("*:*.unleash-insecure-admin-api-token",)}, "INIT_ADMIN_API_TOKENS holds"),
         ({"INIT_ADMIN_API_TOKENS": ("x" * 40, "y" * 31)}, "INIT_ADMIN_API_TOKENS holds"),
     ],
@@ -60,21 +51,15 @@ def test_a_weak_setting_is_a_warning(line: CommandLine, make_app: Maker, setting
         {"BASE_URL": "http://[::1]:4242"},
         {"BASE_URL": "http://unleash.localhost"},
         {"BASE_URL": "https://flags.example.org", "TRUSTED_PROXIES": 1},
-        {"PASSWORD_MIN_LENGTH": 8},
-        {"EVENT_RETENTION_DAYS": 60},
         {"HOST": "0.0.0.0", "BASE_URL": "https://flags.example.org", "TRUSTED_PROXIES": 3},
         {"HOST": "::1"},
-        {"METRICS_PORT": 9100},
-        {"METRICS_PORT": 9100, "METRICS_HOST": "0.0.0.0", "METRICS_TOKEN": "x" * 16},
-        {"METRICS_HOST": "0.0.0.0"},
-        {"BCRYPT_ROUNDS": 13, "LOGIN_FREE_FAILURES": 20, "LOGIN_MAX_WAIT_SECONDS": 60, "LOGIN_ATTEMPTS_PER_MINUTE": 600},
-        {"SIGNUP_ATTEMPTS_PER_MINUTE": 600},
-        {"INIT_ADMIN_PASSWORD": "twelve__long", "INIT_ADMIN_API_TOKENS": ("x" * 32,), "SESSION_TTL_HOURS": 744},
+        {"BCRYPT_ROUNDS": 13},
+        {"INIT_ADMIN_PASSWORD": "twelve__long", "INIT_ADMIN_API_TOKENS": ("x" * 32,)},
         {"INIT_ADMIN_PASSWORD": None, "INIT_ADMIN_API_TOKENS": None},
     ],
 )
 def test_a_good_setting_is_none(line: CommandLine, make_app: Maker, settings: dict[str, Any]) -> None:
-    assert about(with_settings(line, make_app, **settings), "settings") == (0, "ok", "All make sense.")
+    assert about(with_settings(line, make_app, **settings), "settings") == (0, "ok", "All settings are valid.")
 
 
 def test_every_setting_that_makes_no_sense_is_told(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,13 +78,13 @@ def test_every_setting_that_makes_no_sense_is_told(line: CommandLine, monkeypatc
 def test_a_password_is_measured_by_the_length_that_is_set(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PASSWORD_MIN_LENGTH", "5")
     monkeypatch.setenv("INIT_ADMIN_PASSWORD", "12345")
-    assert about(line, "settings") == (0, "ok", "All make sense.")
+    assert about(line, "settings") == (0, "ok", "All settings are valid.")
 
 
 def test_an_address_that_makes_no_sense_is_not_tried(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", "mysql://root:the-secret@127.0.0.1")
     status, found = examine(line)
-    assert (status, [(grade, subject) for grade, subject, _ in found]) == (1, [("FAIL", "settings"), ("FAIL", "database")])
+    assert (status, [(grade, subject) for grade, subject, _ in found]) == (1, [("FAIL", "settings")])
     assert "the-secret" not in str(found)
 
 

@@ -54,3 +54,16 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
+
+-- Written so that PostgreSQL prints them alike before and after a backup is restored (make schema-diff).
+CREATE OR REPLACE VIEW environment_types AS
+    SELECT environment,
+           type,
+           coalesce(lag(ended_at) OVER (PARTITION BY environment ORDER BY ended_at), '-infinity') AS started_at,
+           ended_at
+      FROM (SELECT environment, type, ended_at FROM past_environment_types
+         UNION ALL
+            SELECT name, type, NULL::timestamptz AS ended_at FROM environments) AS types;
+ALTER TABLE users
+    DROP CONSTRAINT users_username_format,
+    ADD CONSTRAINT users_username_format CHECK (length(username) >= 1 AND length(username) <= 255 AND strpos(username, '@') = 0);

@@ -1,0 +1,26 @@
+"""flask schema-diff: where the schema of an instance differs from schema.sql."""
+
+import click
+
+from commands.backup import direct
+from commands.database import Command, found_database
+from commands.output import say
+from sql import migrate
+from sql import schema_diff as diffs
+
+
+@click.command(cls=Command)
+@click.pass_context
+def schema_diff(ctx: click.Context) -> None:
+    """Compare the schema of the database with schema.sql, and print what differs.
+
+    Lines with + are only in the database, lines with - only in schema.sql. The exit status is 1 if there are any. The role must have the
+    right to create databases, because the command creates a temporary one on the same server.
+    """
+    with found_database() as url, direct(url) as conn:
+        migrate.require_current(conn)
+        lines = diffs.schema_diff(conn, url)
+    for line in lines or ["The schema is the same as in schema.sql."]:
+        say(line)
+    if lines:
+        ctx.exit(1)
