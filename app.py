@@ -12,7 +12,7 @@ from werkzeug.exceptions import BadRequest, Conflict, HTTPException, RequestEnti
 import blueprints
 import commands
 import sql
-from blueprints import browser_rules, event_stream, metrics, request_log, slow_requests, turns
+from blueprints import browser_rules, event_stream, metrics, request_log, slow_requests
 from blueprints.converters import CONVERTERS
 from blueprints.mount import Mount
 from commands.database import load_settings
@@ -39,8 +39,8 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     browser_rules.init_app(app)
     slow_requests.init_app(app)
     event_stream.init_app(app)
+    app.before_request(require_host)
     app.before_request(read_body)
-    turns.init_app(app)
     app.url_value_preprocessor(replace_nul)
     for blueprint in blueprints.ALL:
         app.register_blueprint(blueprint)
@@ -51,6 +51,12 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     roots = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
     app.wsgi_app = Mount(app.wsgi_app, app.config["BASE_PATH"], roots)
     return app
+
+
+def require_host() -> None:
+    """400 for a request of HTTP/1.1 without the header Host (RFC 9112, 3.2)."""
+    if request.environ.get("SERVER_PROTOCOL") == "HTTP/1.1" and "Host" not in request.headers:
+        raise BadRequest("The header Host is missing.")
 
 
 def read_body() -> None:

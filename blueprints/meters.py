@@ -87,10 +87,6 @@ class Meters:
         found = self._series[method, route, status] = self.requests.labels(method, route, str(status)), duration
         return found
 
-    def count_unparsed(self, status: int) -> None:
-        """Count a request that was refused before there was one: it could not be parsed."""
-        self.requests.labels(OTHER, NONE, str(status)).inc()
-
     def count_events(self, types: Iterable[str]) -> None:
         """Count the events of a transaction that has committed."""
         for type, number in Tally(types).items():

@@ -80,13 +80,6 @@ def ended_line(line: dict[str, Any], began: float, noted: Mapping[str, Any]) -> 
     return line
 
 
-def write_unparsed(status: int, error_id: str, error: BaseException | None = None) -> None:
-    """The line of a request that was refused before there was one: it could not be parsed, or the server failed (error)."""
-    nothing = dict.fromkeys(("method", "route", "ms", "caller"))
-    told = {"error": frames(error)} if error else {}
-    write({"time": now(), "requestId": str(uuid4()), **nothing, "status": status, "errorId": error_id, **told})
-
-
 def now() -> str:
     """The present instant as the API writes it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

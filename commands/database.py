@@ -92,11 +92,13 @@ DATABASE_REFUSES = (
 
 
 def load_settings(environ: Mapping[str, str]) -> dict[str, Any]:
-    """The settings for create_app(). SettingError: one makes no sense.
+    """Return the settings for create_app(): in a worker of gunicorn, those of its master. SettingError: one is invalid.
 
     While flask's command line looks for its commands, defaults stand in for what makes no sense: doctor tells all of it, and any other
     command of ours refuses to run. A command of flask's own ends here, with one line.
     """
+    if start.kept:
+        return dict(start.kept)
     try:
         return settings.load(environ)
     except SettingError as problem:

@@ -5,6 +5,7 @@ import runpy
 import sys
 from collections.abc import MutableMapping
 from pathlib import Path
+from typing import Any
 
 from sql import bootstrap, embedded
 from validators import settings
@@ -14,6 +15,23 @@ from validators.settings import SettingError
 DONE = "FLAGS_DATABASE_IS_UP"
 
 _servers: list[embedded.Server] = []
+
+# The last valid settings that gunicorn's master has read. Its workers inherit them.
+kept: dict[str, Any] = {}
+
+
+def keep_settings() -> dict[str, Any]:
+    """Return the settings, read anew. If they are invalid now, log that, and return the last valid ones. SettingError: there are none."""
+    try:
+        found = settings.load(os.environ)
+        if kept.get("DATABASE_URL") and not found["DATABASE_URL"]:
+            raise SettingError("The setting DATABASE_URL is missing.")
+        kept.update(found)
+    except SettingError as problem:
+        if not kept:
+            raise
+        print(f"{problem} The service goes on with its previous settings.", file=sys.stderr, flush=True)
+    return kept
 
 
 def bring_up(environ: MutableMapping[str, str]) -> None:
@@ -37,6 +55,8 @@ def find_database(environ: MutableMapping[str, str]) -> str:
     # Its file says nothing, and only one of the two can be given.
     environ.pop("DATABASE_URL_FILE", None)
     environ["DATABASE_URL"] = server.ensure()
+    if kept:
+        kept["DATABASE_URL"] = environ["DATABASE_URL"]
     return environ["DATABASE_URL"]
 
 

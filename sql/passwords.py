@@ -4,13 +4,12 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 import bcrypt
 from flask import Flask, current_app
-
-from sql.threads import Threads
 
 # bcrypt looks at no more, and raises above it.
 MAX_BYTES = 72
@@ -24,7 +23,7 @@ Result = TypeVar("Result")
 
 
 class Busy(Exception):
-    """No password can be hashed now, which a sentence says: one more would keep other requests from being served, or nobody is there to."""
+    """No password can be hashed now: one more would keep other requests from being served."""
 
 
 class Passwords:
@@ -37,7 +36,7 @@ class Passwords:
         self._queue = threading.BoundedSemaphore(max(2, queue))
         self._hashing = threading.BoundedSemaphore(2)
         # They start at first use: threads do not cross a fork.
-        self._threads = Threads(2, "passwords", initializer=yield_to_others)
+        self._threads = ThreadPoolExecutor(2, "passwords", initializer=yield_to_others)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -51,11 +50,7 @@ class Passwords:
 
     def _in_turn(self, work: Callable[[], Result]) -> Result:
         with self._turn():
-            hashed = self._threads.submit(work)
-            # Otherwise it would be done when nobody waits for it any more, before what others wait for.
-            if not self._threads.are_there() and hashed.cancel():
-                raise Busy("There is no thread to check passwords with at this moment.")
-            return hashed.result()
+            return self._threads.submit(work).result()
 
     def hash(self, password: str) -> str:
         """The bcrypt hash of a password of at most MAX_BYTES bytes. Busy when too many wait already."""

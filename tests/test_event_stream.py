@@ -1,16 +1,14 @@
 """GET /api/admin/search/events with Accept: application/x-ndjson: which lines, in which order, and how they are gone on with."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from flask import Flask
 from werkzeug.test import TestResponse
 
 from sql import Connection, event_stream
-from tests.conftest import ADMIN_KEY
 from tests.test_search_events import NO_NUMBERS, NOON, PATH, Author, Log
 from tests.world import Caller, World, refused
 
@@ -262,20 +260,6 @@ def test_with_the_credentials_the_stream_ends_in_the_middle(log: Log, max: Calle
     line = json.loads(capsys.readouterr().out)
     assert (line["status"], line["events"], line["cut"]) == (200, 6, "refused")
     assert "error" not in line
-
-
-def test_a_client_that_reads_slowly_keeps_nobody_from_his_turn(make_app: Callable[..., Flask], shared_url: str) -> None:
-    app = make_app(shared_url, THREADS=1, WAIT_SECONDS=0.1)
-    found = app.test_client().get(PATH, headers=LINES | {"Authorization": ADMIN_KEY})
-    batches = iter(found.response)
-    assert next(batches)
-    for _ in range(3):
-        assert Caller(app, ADMIN_KEY).get(PATH).status_code == 200
-    # Nor does its end give a turn to somebody that is not there.
-    with app.extensions["turns"]:
-        assert list(batches) == []
-        found.close()
-        assert not app.extensions["turns"].acquire(blocking=False)
 
 
 # The log line

@@ -246,40 +246,6 @@ def test_a_crowd_before_the_hasher_is_sent_away_and_nothing_is_counted(app, worl
     assert log_in(stranger, "ada").status_code == 200
 
 
-def start_none(_thread: threading.Thread) -> None:
-    """What a machine does that bounds the number of threads."""
-    raise RuntimeError("can't start new thread")
-
-
-def test_where_no_thread_can_be_started_who_logs_in_is_told_to_come_back_and_nothing_is_counted(app, world, stranger, conn, monkeypatch):
-    ada(world)
-    hasher = passwords.Passwords(rounds=4, queue=8)
-    monkeypatch.setitem(app.extensions, "passwords", hasher)
-    with monkeypatch.context() as scarce:
-        scarce.setattr(threading.Thread, "start", start_none)
-        for _ in range(3):
-            message = refused(log_in(stranger, "ada"), 503, "UnavailableError")
-            assert message == "There is no thread to check passwords with at this moment."
-    assert value(conn, "SELECT count(*) FROM login_throttle") == 0
-    compare, compared = bcrypt.checkpw, []
-    monkeypatch.setattr(bcrypt, "checkpw", lambda *given: compared.append(given) or compare(*given))
-    assert log_in(stranger, "ada").status_code == 200
-    # Not for those who have gone, too.
-    assert len(compared) == 1
-
-
-def test_a_single_thread_hashes_what_another_one_would(monkeypatch):
-    hasher = passwords.Passwords(rounds=4, queue=8)
-    is_busy, go_on = threading.Event(), threading.Event()
-    busy = threading.Thread(target=hasher._in_turn, args=[lambda: is_busy.set() or go_on.wait(10)])
-    busy.start()
-    assert is_busy.wait(10)
-    threading.Timer(0.2, go_on.set).start()
-    monkeypatch.setattr(threading.Thread, "start", start_none)
-    assert hasher.hash("a password").startswith("$2b$04$")
-    busy.join()
-
-
 @pytest.mark.parametrize("rounds", [4, 5])
 def test_every_comparison_ends_well_whatever_is_given(rounds):
     hasher = passwords.Passwords(rounds, queue=2)

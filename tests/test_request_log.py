@@ -255,7 +255,7 @@ def test_there_is_a_line_for_each_request_and_for_what_could_not_be_parsed(told)
     lines, _, err, _ = told
     lines = [line for line in lines if line["route"] != "/ready"]
     assert len(lines) == 18
-    unparsed = [line for line in lines if line["ms"] is None]
+    unparsed = [line for line in lines if line["status"] == 400 and line["method"] is None]
     assert len(unparsed) == 5
     for line in unparsed:
         assert set(line) == {*KEYS, "errorId"}

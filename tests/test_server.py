@@ -57,6 +57,7 @@ NOT_HTTP = {
     "two lengths": b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxy",
     "a length and chunks": b"POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     "another coding": b"POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
+    "no host": b"GET /health HTTP/1.1\r\n\r\n",
     "another expectation": b"POST / HTTP/1.1\r\nExpect: the worst\r\nContent-Length: 1\r\n\r\nx",
 }
 
@@ -69,6 +70,10 @@ def test_what_is_not_http_is_refused_in_the_one_shape(service, wrong):
     else:
         refused(answer, 400, "ValidationError")
     assert not [line for line in service.lines if line["status"] >= 500]
+
+
+def test_an_old_client_needs_no_host(service):
+    assert service.raw(b"GET /health HTTP/1.0\r\n\r\n").status == 200
 
 
 @pytest.mark.parametrize(

@@ -176,13 +176,13 @@ def test_a_port_that_is_taken_is_refused_before_a_database_is_made(tmp_path):
         port = other.getsockname()[1]
         (done,) = run_together([(GUNICORN, {"PORT": port, "DATA_DIR": tmp_path / "data", "DATABASE_URL": ""})])
     assert done.returncode == 1
-    assert done.stderr == f"Port {port} of 127.0.0.1 cannot be served: Address already in use. Set PORT to another one.\n"
+    assert done.stderr == f"Port {port} of 127.0.0.1 cannot be served: Address already in use. Set HOST or PORT to another one.\n"
     assert not (tmp_path / "data").exists()
 
 
-def test_gunicorn_may_not_load_the_service_before_its_workers(tmp_path):
+def test_preloading_is_refused_before_a_database_is_made(tmp_path):
     early = ("-m", "gunicorn", "--preload", "wsgi:app")
     (done,) = run_together([(early, {"PORT": free_port(), "DATA_DIR": tmp_path / "data", "DATABASE_URL": ""})])
-    sentence = "The service cannot be loaded before its worker processes are made: start gunicorn without --preload.\n"
+    sentence = "Start gunicorn without --preload: the workers have to load the service themselves.\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", sentence)
     assert not (tmp_path / "data").exists()

@@ -132,21 +132,49 @@ def test_a_reload_goes_on_serving_and_another_service_that_stops_leaves_postgres
         assert service.get("/api/admin/insights", headers={"Authorization": KEY}).status == 200
 
 
-def test_a_reload_with_a_setting_that_makes_no_sense_changes_nothing(data: Path, tmp: Path):
+def test_a_reload_with_an_invalid_setting_keeps_the_last_valid_settings(data: Path, tmp: Path):
     token = tmp / "token"
     token.write_text("the-token-of-a-file")
     with Service(DATA_DIR=data, METRICS_TOKEN_FILE=token) as service:
-        before = service.workers
+
+        def reload() -> None:
+            """Send SIGHUP, and wait for new workers."""
+            before = service.workers
+            service.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: service.workers and not service.workers & before, "all workers were new")
+
+        def knows(text: str) -> bool:
+            """Whether the service knows this token. Its database answers, too."""
+            assert service.get("/ready").status == 200
+            return service.get("/metrics", headers={"Authorization": f"Bearer {text}"}).status == 200
+
         token.write_text("short")
-        service.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: "The setting METRICS_TOKEN must be 16 to 255" in service.err, "it said what was wrong")
-        assert service.err.endswith(" Nothing was reloaded.\n")
-        assert service.get("/metrics", headers={"Authorization": "Bearer the-token-of-a-file"}).status == 200
-        assert service.workers == before
+        reload()
+        sentence = "The setting METRICS_TOKEN must be 16 to 255 ASCII characters without spaces."
+        assert f"{sentence} The service goes on with its previous settings.\n" in service.err
+        assert knows("the-token-of-a-file")
+        # A worker that starts later gets them too.
+        [worker] = service.workers
+        os.kill(worker, signal.SIGKILL)
+        wait_until(lambda: service.workers - {worker}, "there was another worker")
+        assert knows("the-token-of-a-file")
         token.write_text("another-token-of-a-file")
+        reload()
+        assert knows("another-token-of-a-file")
+        assert not knows("the-token-of-a-file")
+        assert service.err.count(sentence) == 1
+
+
+def test_a_reload_without_the_address_of_the_database_keeps_it(make_database: Callable[..., str], tmp_path: Path):
+    address = tmp_path / "address"
+    address.write_text(make_database())
+    with Service(DATABASE_URL_FILE=address) as service:
+        before = service.workers
+        address.write_text("")
         service.process.send_signal(signal.SIGHUP)
         wait_until(lambda: service.workers and not service.workers & before, "all workers were new")
-        assert service.get("/metrics", headers={"Authorization": "Bearer another-token-of-a-file"}).status == 200
+        assert "The setting DATABASE_URL is missing. The service goes on with its previous settings.\n" in service.err
+        assert service.get("/ready").status == 200
 
 
 def test_a_start_right_after_kill_9_takes_over_while_orphans_answer_what_they_have_accepted(data: Path):
@@ -169,11 +197,11 @@ def test_a_start_after_kill_9_recovers(data: Path):
     with service_on(data) as killed:
         workers = killed.workers
         client = HTTPConnection("127.0.0.1", killed.port, timeout=PATIENCE)
-        assert not is_told_to_go(client)
+        assert not announces_close(client)
         assert killed.stop(signal.SIGKILL) == -signal.SIGKILL
         assert is_alive(postmaster_of(data))
-        # Who always asks again on the connection that he has would keep them for ever.
-        wait_until(lambda: is_told_to_go(client), "a client was told that its connection ends")
+        # A client that always uses its connection again would keep them for ever.
+        wait_until(lambda: announces_close(client), "a response said that the connection ends")
         wait_until(lambda: not any(map(is_alive, workers)), "the workers had noticed")
     with service_on(data) as service:
         assert service.get("/api/admin/insights", headers={"Authorization": KEY}).status == 200
@@ -183,8 +211,8 @@ def test_a_start_after_kill_9_recovers(data: Path):
     assert not is_alive(postmaster)
 
 
-def is_told_to_go(client: HTTPConnection) -> bool:
-    """Whether the answer to one more request says that the connection ends."""
+def announces_close(client: HTTPConnection) -> bool:
+    """Whether the response to one more request says that the connection ends."""
     client.request("GET", "/health")
     response = client.getresponse()
     assert response.read()

@@ -134,18 +134,3 @@ def test_the_wait_for_a_database_that_is_away_is_told(make_app, capsys):
     refused(Caller(app, ADMIN_KEY).get("/api/admin/tag-types"), 503, "UnavailableError")
     line = json.loads(capsys.readouterr().out)
     assert line["slow"]["connectionMs"] > line["ms"] / 2
-
-
-def test_the_wait_for_a_turn_is_told_and_who_asks_whether_the_process_lives_does_not_wait(make_app, url, capsys):
-    app = everything(make_app, url, THREADS=1, WAIT_SECONDS=0.2)
-    caller = Caller(app, ADMIN_KEY)
-    with app.extensions["turns"]:
-        response = caller.get("/api/admin/tag-types")
-        assert refused(response, 503, "UnavailableError") == "Too many requests are under way at this moment."
-        assert response.headers["Retry-After"] == "1"
-        slow = told(capsys, "errorId", "error")
-        assert 200 <= slow["turnMs"] < 5000
-        assert slow["statements"] == []
-        assert caller.get("/health").status_code == 200
-    for path, status in [("/api/admin/tag-types", 200), ("/absent", 404), ("/api/admin/tag-types/absent", 404)] * 2:
-        assert caller.get(path).status_code == status

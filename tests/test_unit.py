@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from blueprints import stopping
 from sql.embedded import START_TIMEOUT
 from tests.deployment import PAGE
 from tests.service import ROOT
@@ -58,7 +57,7 @@ def test_its_exposure_is_the_one_that_the_page_tells(name: str) -> None:
 def test_gunicorn_has_the_time_to_stop_that_it_takes() -> None:
     # As in gunicorn.conf.py.
     defaults = {setting.name: int(setting.default) for setting in SETTINGS if (setting.default or "").isdigit()}
-    graceful = defaults["STATEMENT_TIMEOUT_SECONDS"] + 2 * defaults["WAIT_SECONDS"] + 2 * round(stopping.PATIENCE)
+    graceful = defaults["STATEMENT_TIMEOUT_SECONDS"] + 2 * defaults["WAIT_SECONDS"]
     assert f"for {graceful} s at most" in PAGE.read_text(encoding="utf-8")
     unit = dict(said(UNITS[0]))
     # pg_ctl waits as long for a stop as for a start.
