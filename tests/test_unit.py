@@ -66,6 +66,12 @@ def test_gunicorn_has_the_time_to_stop_that_it_takes() -> None:
     assert (unit["KillMode"], unit["Type"]) == ("mixed", "notify")
 
 
+def test_each_unit_has_the_limit_of_memory_that_the_page_tells() -> None:
+    limits = {name: dict(said(name))["MemoryMax"] for name in (*UNITS[:2], "database.conf")}
+    assert limits == {UNITS[0]: "2G", UNITS[1]: "512M", "database.conf": "1G"}
+    assert "1 GB of memory (`MemoryMax=1G` in `database.conf`), or 2 GB with the embedded" in PAGE.read_text(encoding="utf-8")
+
+
 def test_what_the_units_set_is_a_setting() -> None:
     known = {name for setting in SETTINGS for name in (setting.name, f"{setting.name}_FILE")}
     given = [value for name in (*UNITS, "database.conf") for key, value in said(name) if key == "Environment"]
@@ -74,7 +80,7 @@ def test_what_the_units_set_is_a_setting() -> None:
 
 
 def test_the_service_and_the_deletion_of_old_events_are_shut_in_alike() -> None:
-    own = {"After", "Wants", "Description", "Type", "ExecStart", "EnvironmentFile", "Environment", "LoadCredential"}
+    own = {"After", "Wants", "Description", "Type", "ExecStart", "EnvironmentFile", "Environment", "LoadCredential", "MemoryMax"}
     service = set(said(UNITS[0]))
     deletion = {line for line in said(UNITS[1]) if line[0] not in own}
     assert deletion <= service
