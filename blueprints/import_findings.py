@@ -1,7 +1,7 @@
 """What speaks against an import, and what is good to know before (neighbours.md 3.17, Import finding)."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from flask import current_app
@@ -101,14 +101,14 @@ def of_strategies(plan: Plan) -> Iterator[Finding]:
     document = plan.document
     most_strategies, most_segments = current_app.config["MAX_STRATEGIES"], current_app.config["MAX_STRATEGY_SEGMENTS"]
     fields = {field["name"]: field for field in document["contextFields"]}
-    legal = {name: [legal["value"] for legal in field["legalValues"]] for name, field in fields.items()} | plan.legal_values
+    legal = {name: {legal["value"] for legal in field["legalValues"]} for name, field in fields.items()} | plan.legal_values
     yield (
         "There are no such types of strategies.",
         (strategy["name"] for strategy in document["featureStrategies"] if strategy["name"] not in plan.strategy_types),
     )
     yield (
         "These context fields have legal values in the document that they do not have here.",
-        (name for name, field in fields.items() if not has_all(plan.legal_values.get(name, ()), field)),
+        (name for name, field in fields.items() if not has_all(plan.legal_values.get(name, set()), field)),
     )
     # What the project says by default was checked when it was said.
     asked = [(wish.name, strategy) for wish in plan.wishes for strategy in wish.added if "is_default" not in strategy]
@@ -145,10 +145,9 @@ def of_strategies(plan: Plan) -> Iterator[Finding]:
         )
 
 
-def has_all(here: Iterable[str], field: Mapping[str, Any]) -> bool:
-    """Whether a field has all legal values that the document has; without any, every value is legal here."""
-    known = set(here)
-    return not known or {legal["value"] for legal in field["legalValues"]} <= known
+def has_all(here: Set[str], field: Mapping[str, Any]) -> bool:
+    """Return whether a field has all legal values of the document. An empty set: every value is legal here."""
+    return not here or {legal["value"] for legal in field["legalValues"]} <= here
 
 
 def of_dependencies(plan: Plan) -> Iterator[Finding]:

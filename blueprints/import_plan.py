@@ -72,7 +72,7 @@ class Plan:
     here: dict[str, DictRow]
     strategy_types: dict[str, bool]
     tag_types: set[str]
-    legal_values: dict[str, list[str]]
+    legal_values: dict[str, set[str]]
     segments: dict[str, int]
     has_default: bool
     wishes: list[Wish]

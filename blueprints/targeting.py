@@ -33,15 +33,15 @@ def too_many(constraints: Constraints, before: Constraints) -> Iterator[str]:
             yield f"constraints.{place}.values: must be at most {most}"
 
 
-def illegal(constraints: Constraints, legal: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """What asks about no known field, or for a value that the field cannot have."""
+def illegal(constraints: Constraints, legal: Mapping[str, set[str]]) -> Iterator[str]:
+    """Yield what is wrong with constraints on unknown context fields, or with values that are not legal."""
     for place, constraint in enumerate(constraints):
         name = constraint["contextName"]
         if name not in legal:
             yield f"constraints.{place}.contextName: must be a context field that exists"
         elif legal[name]:
             given = [*constraint["values"], *([constraint["value"]] if "value" in constraint else ())]
-            if not set(given) <= set(legal[name]):
+            if not legal[name].issuperset(given):
                 yield f"constraints.{place}: must ask for legal values of the context field {name} only"
 
 

@@ -59,7 +59,12 @@ HIT: LiteralString = (
 
 # && means: have one in common; @> means: holds all of them.
 FILTERS: dict[str, LiteralString] = {
-    "texts": "(flags.name ~* ANY(%(texts)s) OR coalesce(flags.description, '') ~* ANY(%(texts)s))",
+    # Our choice: upper() first, because some lower-case letters differ only by their place in a word, such as the Greek sigma.
+    # OFFSET 0 keeps PostgreSQL from folding name and description again for each text.
+    "texts": """EXISTS (
+        SELECT FROM (SELECT lower(upper(flags.name)), lower(upper(flags.description)) OFFSET 0) AS folded (name, description),
+               unnest(ARRAY(SELECT lower(upper(text)) FROM unnest(%(texts)s::text[]) AS text)) AS text
+         WHERE strpos(folded.name, text) > 0 OR strpos(folded.description, text) > 0)""",
     "project": "flags.project_id = ANY(%(project)s)",
     "not_project": "flags.project_id <> ALL(%(project)s)",
     "type": "flags.type = ANY(%(type)s)",

@@ -11,9 +11,9 @@ FIELDS = """
 """
 
 
-def legal_values(conn: Connection, names: Sequence[str]) -> dict[str, list[str]]:
-    """Those of these context fields that exist, with their legal values; an empty list: all values are legal."""
-    return {row["name"]: row["legal_values"] for row in rows(conn, FIELDS, {"names": list(names)})}
+def legal_values(conn: Connection, names: Sequence[str]) -> dict[str, set[str]]:
+    """Return the legal values of each of these context fields that exists. An empty set: all values are legal."""
+    return {row["name"]: set(row["legal_values"]) for row in rows(conn, FIELDS, {"names": list(names)})}
 
 
 # Held until the end of the transaction: a segment that is being deleted or moved to another project is not given to a strategy meanwhile.

@@ -2,6 +2,7 @@
 
 import pytest
 
+from blueprints.targeting import illegal
 from sql import context_fields
 from tests.test_hostile_inputs import fingerprint
 from tests.world import refused
@@ -68,3 +69,16 @@ def test_a_field_can_be_named_as_the_places_of_a_list_are(victor, conn):
     context_fields.insert(conn, "constraints.0.", legal_values=[{"value": "1"}])
     message = refused(victor.post(PATH, json={"contextName": "constraints.0.", "operator": "IN", "values": ["3"]}))
     assert message == "body: must ask for legal values of the context field constraints.0. only"
+
+
+class LegalValues(set[str]):
+    """Legal values that must not be read one by one for each constraint."""
+
+    def __iter__(self):
+        raise AssertionError("read as a whole")
+
+
+def test_checking_a_constraint_does_not_read_all_legal_values() -> None:
+    country = LegalValues(["NO", "SE"])
+    problems = illegal([{"contextName": "country", "values": [value]} for value in ("NO", "XX")], {"country": country})
+    assert list(problems) == ["constraints.1: must ask for legal values of the context field country only"]

@@ -62,6 +62,8 @@ def five(world: World, conn: Connection, alice: Caller, eve: Caller) -> dict[str
         ({"query": "ÜBER"}, "b"),
         ({"query": "."}, ""),
         ({"query": "cart, über"}, "a b"),
+        ({"query": "*, ***=a, (, [a-z], e.*, \\\\, ^, ALL"}, "b"),
+        ({"query": ",".join(f"none{number}" for number in range(19)) + ",CART,"}, "a"),
         ({"query": ",c,"}, "a c"),
         ({"query": "archived"}, ""),
         ({"project": "IS:hermes"}, "c e"),
@@ -114,6 +116,15 @@ def five(world: World, conn: Connection, alice: Caller, eve: Caller) -> dict[str
 )  # fmt: skip
 def test_a_search_finds(alice: Caller, query: dict[str, Any], found: str) -> None:
     assert names(alice, **query) == found
+
+
+def test_letters_are_found_in_any_case(world: World, alice: Caller) -> None:
+    world.flag("greek", description="ΟΔΥΣΣΕΥΣ, Å, Ǆ")
+    world.flag("long", description="µ ſ ϑ")
+    for text in ("οδυσσευς", "ΟΔΥΣΣΕΥΣ", "Οδυσσεύσ".replace("ύ", "υ"), "å", "ǆ", "ǅ"):
+        assert names(alice, query=text) == "greek", text
+    for text in ("μ", "Μ", "µ", "s", "ſ", "θ"):
+        assert names(alice, query=f"{text} ").split() in (["long"], ["greek", "long"]), text
 
 
 def test_who_made_a_flag(alice: Caller, eve: Caller, five: dict[str, int]) -> None:
@@ -190,6 +201,7 @@ def test_flags_of_hidden_projects_are_neither_found_nor_counted(
         *("status=production", "status=production:on", "status=:enabled", "status=a:enabled&status=b", "status[]=x"),
         *("createdAt=2026-03-10", "createdAt=IS:2026-03-10", "createdAt=IS_BEFORE:2026-02-30", "createdAt=IS_BEFORE:2026-3-1"),
         *("sortOrder=up", "sortOrder=ASC", "favoritesFirst=1", "favoritesFirst=", "sortBy=name&sortBy=type", "query=%00", "sortBy=%00"),
+        f"query={'a,' * 21}",
         *("limit=0", "limit=101", "limit=x", "limit=5.0", "offset=-1", "offset=9223372036854775808", "limit=1&limit=2"),
     ],
 )  # fmt: skip

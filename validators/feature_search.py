@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load
 
 from validators import Query
-from validators.events import QUERY_MAX, literal
+from validators.events import QUERY_MAX
 from validators.fields import BIGINT_MAX, DAY, INTEGER, Day, OneOf, Text, WholeNumber
 from validators.repeated import Repeated
 
@@ -25,6 +25,8 @@ SETS = {
 BOUNDS = ("IS_BEFORE", "IS_ON_OR_AFTER")
 SORT_KEYS = frozenset({"createdAt", "name", "type", "project", "stale", "lastSeenAt"})
 ENVIRONMENT_PREFIX = "environment:"
+# Our choice: PostgreSQL compares each text with the name and the description of each flag.
+MOST_TEXTS = 20
 
 
 def split(text: str, operators: Sequence[str], example: str) -> tuple[str, str]:
@@ -114,9 +116,12 @@ class Status(Text):
 class FeatureSearch(Query):
     """The query parameters of GET /api/admin/search/features, as the filters of sql/feature_search.py, with order, limit and offset."""
 
-    unsaid: ClassVar[str] = "that exists|must name|NUL|surrogates"
+    unsaid: ClassVar[str] = "that exists|must name|must hold at most|NUL|surrogates"
 
-    query = Text(max=QUERY_MAX, metadata={"description": "Texts, separated by commas: name or description holds one, in any case."})
+    query = Text(
+        max=QUERY_MAX,
+        metadata={"description": f"At most {MOST_TEXTS} texts, separated by commas. Name or description contains one, in any case."},
+    )
     project = Words(metadata={"description": "Ids of projects, such as IS:default or IS_NONE_OF:default,shop."})
     type = Words(metadata={"description": "Types of flags, such as IS_ANY_OF:release,experiment."})
     state = States(metadata={"description": "IS:active or IS:stale."})
@@ -143,9 +148,11 @@ class FeatureSearch(Query):
         values: dict[str, Any] = {}
         wanted: list[str] = []
         texts = [text.strip() for text in asked.get("query", "").split(",") if text.strip()]
+        if len(texts) > MOST_TEXTS:
+            raise ValidationError(f"must hold at most {MOST_TEXTS} texts", "query")
         if texts:
             wanted.append("texts")
-            values["texts"] = [literal(text) for text in texts]
+            values["texts"] = texts
         for name in ("project", "type", "state", "createdBy"):
             if name in asked:
                 is_wanted, values[name] = asked[name]
