@@ -71,14 +71,14 @@ def test_a_field_can_be_named_as_the_places_of_a_list_are(victor, conn):
     assert message == "body: must ask for legal values of the context field constraints.0. only"
 
 
-class LegalValues(set[str]):
-    """Legal values that must not be read one by one for each constraint."""
+class LegalValues:
+    """Legal values that can be compared with, but not copied."""
 
-    def __iter__(self):
-        raise AssertionError("read as a whole")
+    def __init__(self, *values: str) -> None:
+        self.issuperset = frozenset(values).issuperset
 
 
 def test_checking_a_constraint_does_not_read_all_legal_values() -> None:
-    country = LegalValues(["NO", "SE"])
+    country = LegalValues("NO", "SE")
     problems = illegal([{"contextName": "country", "values": [value]} for value in ("NO", "XX")], {"country": country})
     assert list(problems) == ["constraints.1: must ask for legal values of the context field country only"]

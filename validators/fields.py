@@ -14,6 +14,9 @@ BIGINT_MAX = 2**63 - 1
 # Our choice: how many free keys an object may have, and how deep a free value may be nested; Python and PostgreSQL give up far beyond.
 MOST_KEYS = 1000
 MOST_LEVELS = 100
+# Our choice: in characters. Longer texts that are stored stay readable, but a request that sends one back is refused.
+DESCRIPTION_MAX = 5000
+TITLE_MAX = 255
 
 RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)", re.ASCII)
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)

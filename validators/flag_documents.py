@@ -7,7 +7,7 @@ from marshmallow import ValidationError, validates_schema
 from validators import Body
 from validators.constraints import Constraint
 from validators.context_fields import CreateContextField, LegalValue
-from validators.fields import Anything, Boolean, Integer, ListOf, Name, Nested, OneOf, Text, Trimmed
+from validators.fields import DESCRIPTION_MAX, Anything, Boolean, Integer, ListOf, Name, Nested, OneOf, Text, Trimmed
 from validators.flags import TYPES, WHAT_TYPES
 from validators.strategies import StrategyInput, Variants
 from validators.tag_types import CreateTagType
@@ -30,7 +30,7 @@ class ImportedFeature(Body):
 
     name = Name(required=True, metadata={"description": "Name of the flag."})
     type = OneOf(TYPES, WHAT_TYPES, metadata={"description": "What kind of flag it is; release if absent."})
-    description = Text(allow_none=True, metadata={"description": "What it is for."})
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "What it is for."})
     stale = Boolean(metadata={"description": "Whether it is marked stale."})
     impressionData = Boolean(metadata={"description": "Whether SDKs tell when it is asked for."})
     project = Anything(metadata={"description": "Ignored: the request says where it is to go."})
@@ -146,7 +146,7 @@ class ImportedTagType(CreateTagType):
     class Meta(Open):
         pass
 
-    description = Text(allow_none=True, load_default=None, metadata={"description": "What tags of this type say."})
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, load_default=None, metadata={"description": "What tags of this type say."})
 
 
 class ImportedTag(Body):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load
 
 from validators import Body, Query
-from validators.fields import Anything, Boolean, ListOf, Name, Nested, OneOf, Text
+from validators.fields import DESCRIPTION_MAX, Anything, Boolean, ListOf, Name, Nested, OneOf, Text
 from validators.repeated import Repeated
 from validators.tags import Tag
 
@@ -29,7 +29,7 @@ class CreateFlag(Body):
 
     name = Name(required=True, metadata={"description": "Name, unique in the whole instance, archived flags included."})
     type = OneOf(TYPES, WHAT_TYPES, load_default="release", metadata={"description": "What kind of flag it is."})
-    description = Text(allow_none=True, load_default=None, metadata={"description": "What it is for."})
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, load_default=None, metadata={"description": "What it is for."})
     impressionData = Boolean(load_default=False, metadata={"description": "Whether SDKs tell when it is asked for."})
     tags = ListOf(Nested(Tag), max=MOST_TAGS, what="tags", load_default=list, metadata={"description": "Its first tags."})
 
@@ -41,7 +41,7 @@ class UpdateFlag(Body):
 
     name = Text(metadata={"description": "The name that it has: it cannot be renamed."})
     type = OneOf(TYPES, WHAT_TYPES, metadata={"description": "What kind of flag it is."})
-    description = Text(allow_none=True, metadata={"description": "What it is for."})
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "What it is for."})
     stale = Boolean(metadata={"description": "Whether it is marked stale."})
     impressionData = Boolean(metadata={"description": "Whether SDKs tell when it is asked for."})
     archived = Anything(metadata={"description": "Has no effect."})

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from marshmallow import post_load
 
 from validators import Body
-from validators.fields import Integer, ListOf, Nested, Text, Trimmed
+from validators.fields import DESCRIPTION_MAX, Integer, ListOf, Nested, Text, Trimmed
 from validators.roles import ID_MAX
 
 
@@ -31,7 +31,7 @@ class CreateGroup(Body):
     example: ClassVar = {"name": "Payments", "description": "The payments team", "rootRole": 3, "users": [{"user": {"id": 1}}]}
 
     name = Trimmed(min=1, max=255, required=True, metadata={"description": "Name of the group, unique."})
-    description = Text(allow_none=True, load_default=None, metadata={"description": "What the group is for."})
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, load_default=None, metadata={"description": "What the group is for."})
     mappingsSSO = ListOf(
         Text(min=1, max=255),
         what="mappings",

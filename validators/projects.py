@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load, validates_schema
 
 from validators import Body, Query, naming
-from validators.fields import Anything, Integer, ListOf, Name, Nested, OneOf, Text
+from validators.fields import DESCRIPTION_MAX, Anything, Integer, ListOf, Name, Nested, OneOf, Text
 
 NAME_MAX = 255
-DESCRIPTION_MAX = 5000
 FLAG_NAME_MAX = 100
 PATTERN_MAX = 255
 MODES = frozenset({"open", "protected", "private"})

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, validates_schema
 
 from validators import Body
-from validators.fields import Integer, ListOf, Nested, OneOf, Text, Trimmed
+from validators.fields import DESCRIPTION_MAX, Integer, ListOf, Nested, OneOf, Text, Trimmed
 
 TYPES = frozenset({"root-custom", "custom"})
 TYPE_WORDS = "root-custom or custom"
@@ -44,7 +44,7 @@ class UpdateRole(Body):
     }
 
     name = Trimmed(min=1, max=255, required=True, metadata={"description": "Name of the role, unique in any case of letters."})
-    description = Text(metadata={"description": "What the role is for."})
+    description = Text(max=DESCRIPTION_MAX, metadata={"description": "What the role is for."})
     type = OneOf(TYPES, TYPE_WORDS, metadata=TYPE_MEANING)
     permissions = ListOf(Nested(RolePermission), what="permissions", metadata={"description": "What the role allows."})
 
@@ -52,6 +52,6 @@ class UpdateRole(Body):
 class CreateRole(UpdateRole):
     """A new role."""
 
-    description = Text(load_default="", metadata={"description": "What the role is for."})
+    description = Text(max=DESCRIPTION_MAX, load_default="", metadata={"description": "What the role is for."})
     type = OneOf(TYPES, TYPE_WORDS, load_default="custom", metadata=TYPE_MEANING)
     permissions = ListOf(Nested(RolePermission), what="permissions", load_default=list, metadata={"description": "What the role allows."})

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from validators import Body
 from validators.constraints import Constraint
-from validators.fields import Integer, ListOf, Nested, Text, Trimmed
+from validators.fields import DESCRIPTION_MAX, Integer, ListOf, Nested, Text, Trimmed
 
 
 class SegmentInput(Body):
@@ -18,7 +18,7 @@ class SegmentInput(Body):
     unsaid: ClassVar = Constraint.unsaid
 
     name = Trimmed(min=1, max=255, required=True, metadata={"description": "Name of the segment, unique in the instance."})
-    description = Text(allow_none=True, load_default=None, metadata={"description": "Whom the segment is for."})
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, load_default=None, metadata={"description": "Whom the segment is for."})
     project = Text(
         allow_none=True, load_default=None, metadata={"description": "Id of the only project that can use it; absent or null: all can."}
     )

@@ -7,7 +7,7 @@ from marshmallow import ValidationError, post_load
 
 from validators import Body
 from validators.constraints import Constraint
-from validators.fields import BIGINT_MAX, Anything, Boolean, Integer, ListOf, Nested, ObjectOf, Text
+from validators.fields import BIGINT_MAX, TITLE_MAX, Anything, Boolean, Integer, ListOf, Nested, ObjectOf, Text
 from validators.variants import StrategyVariant, balanced
 
 SORT_ORDER_MAX = 2**31 - 1
@@ -43,7 +43,7 @@ class StrategyInput(Body):
     unsaid: ClassVar = "different names|weightType is variable|fixed weights"
 
     name = Text(min=1, max=100, required=True, metadata={"description": "Name of the type of strategy."})
-    title = Text(allow_none=True, load_default=None, metadata={"description": "A title for people."})
+    title = Text(max=TITLE_MAX, allow_none=True, load_default=None, metadata={"description": "A title for people."})
     disabled = Boolean(allow_none=True, load_default=False, metadata={"description": "A disabled strategy is not evaluated."})
     sortOrder = Integer(min=0, max=SORT_ORDER_MAX, metadata={"description": "Position in the list; one behind the last if absent."})
     constraints = ListOf(Nested(Constraint), load_default=list, metadata={"description": "Conditions, all of which must hold."})
@@ -64,7 +64,7 @@ class StrategyChange(Body):
     unsaid: ClassVar = StrategyInput.unsaid
 
     name = Text(min=1, max=100, metadata={"description": "Name of the type of strategy."})
-    title = Text(allow_none=True, metadata={"description": "A title for people."})
+    title = Text(max=TITLE_MAX, allow_none=True, metadata={"description": "A title for people."})
     disabled = Boolean(allow_none=True, metadata={"description": "A disabled strategy is not evaluated."})
     constraints = ListOf(Nested(Constraint), load_default=list, metadata={"description": "Conditions, all of which must hold."})
     variants = Variants(Nested(StrategyVariant), load_default=list, metadata={"description": "Variants of the strategy."})

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load, validates_schema
 
 from validators import Body
-from validators.fields import Boolean, ListOf, Name, Nested, OneOf, Text
+from validators.fields import DESCRIPTION_MAX, TITLE_MAX, Boolean, ListOf, Name, Nested, OneOf, Text
 
 PARAMETER_TYPES = frozenset({"string", "percentage", "list", "number", "boolean"})
 
@@ -17,7 +17,7 @@ class StrategyParameter(Body):
 
     name = Text(min=1, max=100, required=True, metadata={"description": "Name of the parameter."})
     type = OneOf(PARAMETER_TYPES, "string, percentage, list, number or boolean", required=True, metadata={"description": "What it takes."})
-    description = Text(load_default="", metadata={"description": "What it means."})
+    description = Text(max=DESCRIPTION_MAX, load_default="", metadata={"description": "What it means."})
     required = Boolean(load_default=False, metadata={"description": "Whether it must be given."})
 
     @post_load
@@ -33,8 +33,8 @@ class UpdateStrategyType(Body):
     unsaid: ClassVar[str] = "must have different names"
 
     name = Name(metadata={"description": "The same as in the address."})
-    title = Text(allow_none=True, metadata={"description": "A title for people."})
-    description = Text(allow_none=True, metadata={"description": "What it does."})
+    title = Text(max=TITLE_MAX, allow_none=True, metadata={"description": "A title for people."})
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "What it does."})
     parameters = ListOf(Nested(StrategyParameter), max=100, required=True, metadata={"description": "What it takes."})
 
     @validates_schema

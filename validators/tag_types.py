@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError
 
 from validators import Body
-from validators.fields import Name, Text
+from validators.fields import DESCRIPTION_MAX, Name, Text
 
 
 def long_enough(name: str) -> None:
@@ -19,7 +19,7 @@ class UpdateTagType(Body):
 
     example: ClassVar[dict[str, Any]] = {"description": "The team that answers for the flag.", "icon": "🚀"}
 
-    description = Text(metadata={"description": "What tags of this type say."})
+    description = Text(max=DESCRIPTION_MAX, metadata={"description": "What tags of this type say."})
     icon = Text(allow_none=True, metadata={"description": "Name or address of an image, or a character."})
 
 
