@@ -116,6 +116,9 @@ def fail(error: Exception) -> Response:
         return refuse(Unavailable("The disk of the database is full."), error)
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
         return refuse(Unavailable("The database can only be read at this moment."), error)
+    # SQLSTATE class 54, such as a text above 1 GB: the same request will fail again.
+    if isinstance(error, psycopg.errors.ProgramLimitExceeded | psycopg.errors.StatementTooComplex):
+        return refuse(BadRequest("The request or its response is too large for the database. Send or ask for less."), error)
     if isinstance(error, psycopg.OperationalError):
         return refuse(Unavailable(), error)
     # Our choice: what a change refers to can go in the very moment between the look at it and the change.

@@ -5,12 +5,14 @@ from flask import Blueprint, Response, current_app, request
 from blueprints.access import require
 from blueprints.contract import operation
 from blueprints.event_stream import lines_response, wants_lines
-from blueprints.respond import json_response
+from blueprints.respond import json_response, page_response
 from sql import connection, event_search
 from validators import load, load_query
 from validators.events import DeprecatedEventSearch, EventLines, EventSearch
 
 bp = Blueprint("events", __name__)
+
+FEWER = "Ask for fewer events: set a smaller limit."
 
 
 @bp.get("/api/admin/search/events")
@@ -18,8 +20,8 @@ bp = Blueprint("events", __name__)
 def search_events() -> Response:
     """Search for events.
 
-    Newest first. Filters combine with AND. Who is not an administrator sees the events of projects that he may see, and the total counts
-    just those.
+    Newest first. Filters combine with AND. Callers who are not administrators see the events of projects that they can see, and the total
+    counts just those. A page above 64 MiB is refused.
 
     With Accept: application/x-ndjson the response is a stream of all events that match, one per line, in order of their ids. It holds every
     event up to the newest one at its beginning, or the connection is cut. To continue later, send the id of the last line as after. While
@@ -36,7 +38,7 @@ def find_events() -> Response:
         asked = load_query(EventSearch)
         limit, offset = asked.pop("limit"), asked.pop("offset")
         body = event_search.search(conn, asked, actor.visible, limit=limit, offset=offset)
-    return json_response(body)
+    return page_response(body, FEWER)
 
 
 def stream_events() -> Response:
@@ -59,7 +61,7 @@ def search_events_deprecated() -> Response:
         asked = load(DeprecatedEventSearch())
         limit, first_id = asked.pop("limit"), asked.pop("offset")
         body = event_search.search_from_id(conn, asked, actor.visible, limit=limit, first_id=first_id)
-    return json_response(body)
+    return page_response(body, FEWER)
 
 
 @bp.get("/api/admin/events/<not_search:feature_name>")
@@ -72,7 +74,7 @@ def get_flag_events(feature_name: str) -> Response:
     with connection() as conn:
         actor = require(conn, listing=True)
         body = event_search.of_flag(conn, feature_name, actor.visible)
-    return json_response(body)
+    return page_response(body, "Ask for fewer: use GET /api/admin/search/events with feature and limit.")
 
 
 @bp.get("/api/admin/event-creators")

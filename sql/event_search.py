@@ -5,6 +5,7 @@ from typing import Any, LiteralString
 
 from sql import Connection, value
 from sql.events import FILTERS, RECORD
+from sql.limits import PAGE_BYTES
 
 # Conditions beside a flag. A flag has few events: IS TRUE keeps the planner from also collecting millions of the same type or project,
 # and IN makes a table of the values once.
@@ -65,16 +66,29 @@ FROM_ID: LiteralString = """
     )
 """
 
+# Counted before the JSON is built: neither PostgreSQL nor this process could hold a thousand large events as one text. (HAVING without
+# aggregates is evaluated before there is any row.)
+IS_SMALL: LiteralString = """
+    , size AS (
+        SELECT coalesce(sum(octet_length(tags::text)
+                            + coalesce(octet_length(data::text), 0)
+                            + coalesce(octet_length(pre_data::text), 0)), 0) <= %(most_bytes)s AS is_small
+          FROM page
+    )
+"""
+
 # Our choice: the total counts what the caller may see, exactly.
 FOUND: LiteralString = """
     SELECT json_build_object('events', coalesce(json_agg(entry), '[]'), 'total', (SELECT number FROM total))::text
       FROM (SELECT {record} FROM page ORDER BY created_at DESC, page.id DESC) AS entry
+    HAVING (SELECT is_small FROM size)
 """
 
 FOUND_FROM_ID: LiteralString = """
     SELECT json_build_object('version', 1, 'events', coalesce(json_agg(entry), '[]'),
                              'totalEvents', (SELECT number FROM total))::text
       FROM (SELECT {record} FROM page ORDER BY page.id DESC) AS entry
+    HAVING (SELECT is_small FROM size)
 """
 
 # Our choice: as many as the interface gives, and the total of what the caller may see.
@@ -84,6 +98,7 @@ FOUND_OF_FLAG: LiteralString = """
     SELECT json_build_object('version', 1, 'toggleName', %(feature)s::text, 'events', coalesce(json_agg(entry), '[]'),
                              'totalEvents', (SELECT number FROM total))::text
       FROM (SELECT {record} FROM page ORDER BY created_at DESC, page.id DESC) AS entry
+    HAVING (SELECT is_small FROM size)
 """
 
 # One probe of an index for each user there ever was, instead of a look at every event.
@@ -98,30 +113,35 @@ CREATORS: LiteralString = """
 """
 
 
-def search(conn: Connection, filters: Mapping[str, Any], visible: Collection[str] | None, *, limit: int, offset: int) -> str:
-    """{"events": [...], "total": n} as JSON text, newest first.
+def search(conn: Connection, filters: Mapping[str, Any], visible: Collection[str] | None, *, limit: int, offset: int) -> str | None:
+    """Return {"events": [...], "total": n} as JSON text, newest first, or None if the payloads exceed PAGE_BYTES.
 
     Filters: keys of FILTERS, and pattern for payload and text. visible: the projects whose events the caller may see; None: all of them.
     """
     asked = of_visible(filters, visible)
-    form = MATCHING + (NEWEST_OF_FLAGS if is_of_flags(asked) else NEWEST) + FOUND
-    return value(conn, statement(form, asked), asked | {"limit": limit, "offset": offset})
+    form = MATCHING + (NEWEST_OF_FLAGS if is_of_flags(asked) else NEWEST) + IS_SMALL + FOUND
+    return value(conn, statement(form, asked), asked | {"limit": limit, "offset": offset, "most_bytes": PAGE_BYTES})
 
 
 def search_from_id(
     conn: Connection, filters: Mapping[str, Any], visible: Collection[str] | None, *, limit: int, first_id: int | None
-) -> str:
-    """{"version": 1, "events": [...], "totalEvents": n} as JSON text: from the event first_id to older ones; None: from the newest."""
+) -> str | None:
+    """Return {"version": 1, "events": [...], "totalEvents": n} as JSON text, or None if the payloads exceed PAGE_BYTES.
+
+    The page begins with the event first_id, or the newest one for None, and goes on to older ones.
+    """
     asked = of_visible(filters, visible)
     # Whether to walk the ids or to sort the matches depends on how many there are: a plan for any values would be wrong by seconds.
-    return value(conn, statement(MATCHING + FROM_ID + FOUND_FROM_ID, asked), asked | {"limit": limit, "first_id": first_id}, prepare=False)
+    form = MATCHING + FROM_ID + IS_SMALL + FOUND_FROM_ID
+    return value(conn, statement(form, asked), asked | {"limit": limit, "first_id": first_id, "most_bytes": PAGE_BYTES}, prepare=False)
 
 
-def of_flag(conn: Connection, flag: str, visible: Collection[str] | None) -> str:
-    """{"version": 1, "toggleName": flag, "events": the newest 100, "totalEvents": n} as JSON text; of no flag, there are none."""
+def of_flag(conn: Connection, flag: str, visible: Collection[str] | None) -> str | None:
+    """Return {"version": 1, "toggleName": flag, "events": the newest 100, "totalEvents": n} as JSON text, or None if the payloads exceed
+    PAGE_BYTES. An unknown flag has no events."""
     asked = of_visible({"feature": flag}, visible)
-    form = MATCHING + NEWEST_OF_FLAGS + FOUND_OF_FLAG
-    return value(conn, statement(form, asked), asked | {"limit": OF_FLAG_MOST, "offset": 0})
+    form = MATCHING + NEWEST_OF_FLAGS + IS_SMALL + FOUND_OF_FLAG
+    return value(conn, statement(form, asked), asked | {"limit": OF_FLAG_MOST, "offset": 0, "most_bytes": PAGE_BYTES})
 
 
 def creators(conn: Connection, visible: Collection[str] | None) -> str:

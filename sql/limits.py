@@ -4,6 +4,9 @@ from typing import LiteralString
 
 from sql import Connection, run, value
 
+# The most that the contents of one response may take. The text of it is there several times while it is built and sent.
+PAGE_BYTES = 64 << 20
+
 # By setting. Archived flags hold their names, so they count; archived projects do not.
 COUNTS: dict[str, LiteralString] = {
     "MAX_FLAGS": "SELECT count(*) FROM flags WHERE deleted_at IS NULL",
