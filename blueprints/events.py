@@ -5,7 +5,7 @@ from flask import Blueprint, Response, current_app, request
 from blueprints.access import require
 from blueprints.contract import operation
 from blueprints.event_stream import lines_response, wants_lines
-from blueprints.respond import json_response, page_response
+from blueprints.respond import bounded, json_response
 from sql import connection, event_search
 from validators import load, load_query
 from validators.events import DeprecatedEventSearch, EventLines, EventSearch
@@ -38,7 +38,7 @@ def find_events() -> Response:
         asked = load_query(EventSearch)
         limit, offset = asked.pop("limit"), asked.pop("offset")
         body = event_search.search(conn, asked, actor.visible, limit=limit, offset=offset)
-    return page_response(body, FEWER)
+    return json_response(bounded(body, FEWER))
 
 
 def stream_events() -> Response:
@@ -61,7 +61,7 @@ def search_events_deprecated() -> Response:
         asked = load(DeprecatedEventSearch())
         limit, first_id = asked.pop("limit"), asked.pop("offset")
         body = event_search.search_from_id(conn, asked, actor.visible, limit=limit, first_id=first_id)
-    return page_response(body, FEWER)
+    return json_response(bounded(body, FEWER))
 
 
 @bp.get("/api/admin/events/<not_search:feature_name>")
@@ -74,7 +74,7 @@ def get_flag_events(feature_name: str) -> Response:
     with connection() as conn:
         actor = require(conn, listing=True)
         body = event_search.of_flag(conn, feature_name, actor.visible)
-    return page_response(body, "Ask for fewer: use GET /api/admin/search/events with feature and limit.")
+    return json_response(bounded(body, "Ask for fewer: use GET /api/admin/search/events with feature and limit."))
 
 
 @bp.get("/api/admin/event-creators")

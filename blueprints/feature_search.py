@@ -4,7 +4,7 @@ from flask import Blueprint, Response
 
 from blueprints.access import require
 from blueprints.contract import operation
-from blueprints.respond import json_response
+from blueprints.respond import bounded, json_response
 from sql import connection, feature_search
 from validators import load_query
 from validators.feature_search import FeatureSearch
@@ -23,4 +23,4 @@ def search_features() -> Response:
         actor = require(conn)
         asked = load_query(FeatureSearch)
         body = feature_search.search(conn, viewer=actor.viewer, user_id=actor.user_id, **asked)
-    return json_response(body)
+    return json_response(bounded(body, "Ask for fewer flags: set a smaller limit."))

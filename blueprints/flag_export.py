@@ -4,7 +4,7 @@ from flask import Blueprint, Response, abort
 
 from blueprints.access import require
 from blueprints.contract import operation
-from blueprints.respond import json_response
+from blueprints.respond import bounded, json_response
 from sql import events, flag_export, transaction
 from validators import load
 from validators.flag_export import ExportFlags
@@ -28,11 +28,12 @@ def export_flags() -> Response:
         exported = flag_export.export(conn, asked["environment"], asked["selector"], asked[asked["selector"]], actor.viewer)
         if exported is None:
             abort(404, "No environment has that name.")
+        body = bounded(exported["body"], "Export fewer flags at a time.")
         # Our choice: repeated exports do not fill the log.
         flag_export.hold(conn, actor.name)
         if not events.recorded_lately(conn, "features-exported", actor, environment=asked["environment"]):
             events.record(conn, "features-exported", actor, data={"environment": asked["environment"], "features": exported["names"]})
-    response = json_response(exported["body"])
+    response = json_response(body)
     if asked["downloadFile"]:
         response.headers["Content-Disposition"] = f'attachment; filename="features-{asked["environment"]}.json"'
     return response

@@ -11,7 +11,7 @@ from blueprints.contract import operation
 from blueprints.flag_holds import NO_FLAG, hold, record
 from blueprints.flag_homes import hold_home, make
 from blueprints.flag_tags import add_tags
-from blueprints.respond import created, json_response
+from blueprints.respond import bounded, created, json_response
 from sql import Connection, connection, flag_records, flags, transaction
 from validators import load, load_query
 from validators.flags import CreateFlag, FlagFilters, UpdateFlag
@@ -30,7 +30,7 @@ def list_flags(project_id: str) -> Response:
         actor = require(conn, project=project_id)
         asked = load_query(FlagFilters)
         body = flags.get_list(conn, project_id, actor.user_id, prefix=asked["namePrefix"], tags=asked.get("tag"))
-    return json_response(body)
+    return json_response(bounded(body, "Ask for fewer flags: use namePrefix or tag, or GET /api/admin/search/features."))
 
 
 @bp.post("/api/admin/projects/<project_id>/features")

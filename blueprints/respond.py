@@ -19,11 +19,11 @@ def json_response(text: str | None) -> Response:
     return Response(text, mimetype="application/json")
 
 
-def page_response(text: str | None, advice: str) -> Response:
-    """Return a response of JSON text. None means that it would exceed PAGE_BYTES: 400, with what to ask for instead."""
+def bounded(text: str | None, advice: str) -> str:
+    """Return JSON text. None means that it would exceed PAGE_BYTES: 400, with what to ask for instead."""
     if text is None:
         raise BadRequest(f"The response would exceed {limits.PAGE_BYTES >> 20} MiB. {advice}")
-    return json_response(text)
+    return text
 
 
 def created(text: str | None, location: str, *words: str | int) -> Response:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
 from sql import Connection, flag_records, projects, value
+from sql.limits import PAGE_BYTES
 
 # A flag's tags as type:value, and the names of the segments that its strategies use.
 TAGS: LiteralString = "(SELECT coalesce(array_agg(type || ':' || value), '{}') FROM flag_tags WHERE flag_id = flags.id)"
@@ -116,10 +117,16 @@ SEARCH: LiteralString = """
          ORDER BY place
          LIMIT %(limit)s
         OFFSET %(offset)s
-    )
+    ),
+    listed AS (
+        SELECT flags.*, place FROM page JOIN flags USING (id)
+    ),
+    {is_small}
     SELECT json_build_object(
-               'features', (SELECT coalesce(json_agg({hit} ORDER BY place), '[]') FROM page JOIN flags USING (id)),
+               'features', coalesce(json_agg({hit} ORDER BY place), '[]'),
                'total', (SELECT count(*) FROM matching))::text
+      FROM listed AS flags
+    HAVING (SELECT is_small FROM size)
 """
 
 
@@ -135,8 +142,11 @@ def search(
     favorites_first: bool,
     limit: int,
     offset: int,
-) -> str:
-    """{"features": FlagHit[], "total": n} as JSON text. filters: keys of FILTERS, with their values; sort: a key of SORTS."""
+) -> str | None:
+    """Return {"features": FlagHit[], "total": n} as JSON text, or None if the texts of the flags exceed PAGE_BYTES.
+
+    filters: keys of FILTERS, with their values; sort: a key of SORTS.
+    """
     conditions: LiteralString = projects.VISIBLE
     for key, fragment in FILTERS.items():
         if key in filters:
@@ -144,5 +154,6 @@ def search(
     order: LiteralString = SORTS[sort] + (" DESC NULLS LAST" if descending else " ASC NULLS LAST") + ", flags.created_at, flags.name"
     if favorites_first:
         order = flag_records.FAVORITE + " DESC, " + order
-    statement = SEARCH.format(order=order, conditions=conditions, hit=HIT)
-    return value(conn, statement, {**values, "viewer": viewer, "user_id": user_id, "limit": limit, "offset": offset})
+    statement = SEARCH.format(order=order, conditions=conditions, hit=HIT, is_small=flag_records.IS_SMALL)
+    params = {"viewer": viewer, "user_id": user_id, "limit": limit, "offset": offset, "most_bytes": PAGE_BYTES}
+    return value(conn, statement, {**values, **params})

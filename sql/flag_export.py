@@ -5,6 +5,7 @@ from typing import Any, LiteralString
 from psycopg.rows import DictRow
 
 from sql import Connection, flag_records, one, projects, run, strategies, tag_types
+from sql.limits import PAGE_BYTES
 
 SELECTORS: dict[str, LiteralString] = {
     "features": "flags.name = ANY(%(features)s::text[])",
@@ -58,8 +59,22 @@ DOCUMENT: LiteralString = (
         SELECT stickiness FROM placed_variants
      UNION
         SELECT override ->> 'contextName' FROM placed_variants, json_array_elements(overrides) AS override
+    ),
+    size AS (
+        SELECT (SELECT coalesce(sum(octet_length(description)), 0)
+                  FROM chosen)
+               + (SELECT coalesce(sum(octet_length(type) + octet_length(value)), 0)
+                    FROM flag_tags
+                   WHERE flag_id IN (SELECT id FROM chosen))
+               + (SELECT coalesce(sum(octet_length(parameters::text) + octet_length(constraints::text)), 0)
+                    FROM placed_strategies)
+               + (SELECT coalesce(sum(coalesce(octet_length(payload_value), 0) + octet_length(overrides::text)), 0)
+                    FROM placed_variants)
+               + (SELECT coalesce(sum(octet_length(legal_values::text)), 0)
+                    FROM context_fields
+                   WHERE name IN (SELECT name FROM used_fields)) <= %(most_bytes)s AS is_small
     )
-    SELECT json_build_object(
+    SELECT CASE WHEN (SELECT is_small FROM size) THEN json_build_object(
         'features', (
             SELECT coalesce(json_agg(json_build_object(
                        'name', name,
@@ -144,7 +159,7 @@ DOCUMENT: LiteralString = (
                                     ORDER BY parents.name COLLATE "C") AS list
                       FROM flag_dependencies
                       JOIN flags AS parents ON parents.id = parent_id
-                     GROUP BY child_id) AS parents ON child_id = chosen.id))::text AS body,
+                     GROUP BY child_id) AS parents ON child_id = chosen.id))::text END AS body,
            (SELECT coalesce(json_agg(name ORDER BY name COLLATE "C"), '[]') FROM chosen) AS names
       FROM environments
      WHERE environments.name = %(environment)s
@@ -153,11 +168,12 @@ DOCUMENT: LiteralString = (
 
 
 def export(conn: Connection, environment: str, selector: str, chosen: Any, viewer: int | None) -> DictRow | None:
-    """body (ExportDocument as JSON text) and names of the live flags that a selector chooses among those a viewer may see.
+    """Return body (ExportDocument as JSON text) and names of the live flags that a selector chooses among those that a viewer can see.
 
-    selector: a key of SELECTORS, and chosen what it takes. None: there is no such environment.
+    Return None if the environment does not exist; body is None if the texts of the flags exceed PAGE_BYTES. selector: a key of SELECTORS,
+    and chosen its value.
     """
-    params = {"environment": environment, "viewer": viewer, selector: chosen}
+    params = {"environment": environment, "viewer": viewer, selector: chosen, "most_bytes": PAGE_BYTES}
     return one(conn, CHOSEN + SELECTORS[selector] + DOCUMENT, params)
 
 

@@ -129,6 +129,17 @@ DETAIL_FIELDS: LiteralString = (
 # One environment of the single read, of rows of PLACES.
 FLAG_ENVIRONMENT: LiteralString = "json_build_object('name', environments.name, " + ENVIRONMENT_FIELDS + ", " + DETAIL_FIELDS + ")"
 
+# Whether the texts of the flags of a list are small enough for one response, of a table `listed`. What else it holds has a maximum.
+IS_SMALL: LiteralString = """
+    size AS (
+        SELECT coalesce(sum(octet_length(description)), 0)
+               + (SELECT coalesce(sum(octet_length(type) + octet_length(value)), 0)
+                    FROM flag_tags
+                   WHERE flag_id IN (SELECT id FROM listed)) <= %(most_bytes)s AS is_small
+          FROM listed
+    )
+"""
+
 ITEM: LiteralString = (
     "json_build_object("
     + CORE_FIELDS

@@ -7,6 +7,7 @@ from typing import Any, LiteralString
 from psycopg.rows import DictRow
 
 from sql import Connection, flag_records, one, projects, rows, run, value
+from sql.limits import PAGE_BYTES
 
 # What a change must know of a flag, and what the log says of it.
 STATE: LiteralString = (
@@ -111,33 +112,36 @@ def get_core(conn: Connection, flag_id: int) -> str:
     return value(conn, GET_CORE, {"id": flag_id})
 
 
-LIST: LiteralString = (
-    """
-    SELECT json_build_object('version', 2, 'features', coalesce(json_agg("""
-    + flag_records.ITEM
-    + """ ORDER BY flags.name), '[]'))::text
-      FROM flags
-     WHERE project_id = %(project)s
-       AND archived_at IS NULL
-       AND starts_with(flags.name, %(prefix)s)
-       AND (%(types)s::text[] IS NULL
-            OR EXISTS (
-                SELECT FROM flag_tags
-                  JOIN unnest(%(types)s::text[], %(values)s::text[]) AS asked (type, value) USING (type, value)
-                 WHERE flag_id = flags.id))
+LIST: LiteralString = f"""
+    WITH listed AS MATERIALIZED (
+        SELECT *
+          FROM flags
+         WHERE project_id = %(project)s
+           AND archived_at IS NULL
+           AND starts_with(name, %(prefix)s)
+           AND (%(types)s::text[] IS NULL
+                OR EXISTS (
+                    SELECT FROM flag_tags
+                      JOIN unnest(%(types)s::text[], %(values)s::text[]) AS asked (type, value) USING (type, value)
+                     WHERE flag_id = flags.id))
+    ),
+    {flag_records.IS_SMALL}
+    SELECT json_build_object('version', 2, 'features', coalesce(json_agg({flag_records.ITEM} ORDER BY flags.name), '[]'))::text
+      FROM listed AS flags
+    HAVING (SELECT is_small FROM size)
 """
-)
 
 
-def get_list(conn: Connection, project: str, user_id: int | None, *, prefix: str, tags: Sequence[tuple[str, str]] | None) -> str:
-    """The FlagList record as JSON text: live flags by name, favorite as this user (None: a key) has them.
+def get_list(conn: Connection, project: str, user_id: int | None, *, prefix: str, tags: Sequence[tuple[str, str]] | None) -> str | None:
+    """Return the FlagList record as JSON text: live flags by name, with the favorites of this user (None: an API token).
 
-    Only those whose names begin with prefix and, unless tags is None, that have one of the tags (type and value).
+    Only flags whose names begin with prefix and, unless tags is None, that have one of the tags (type and value). None if their texts
+    exceed PAGE_BYTES.
     """
     params: dict[str, Any] = {"project": project, "user_id": user_id, "prefix": prefix, "types": None, "values": None}
     if tags is not None:
         params |= {"types": [type for type, _ in tags], "values": [text for _, text in tags]}
-    return value(conn, LIST, params)
+    return value(conn, LIST, params | {"most_bytes": PAGE_BYTES})
 
 
 INSERT = """
