@@ -12,7 +12,7 @@ from werkzeug.exceptions import BadRequest, Conflict, HTTPException, RequestEnti
 import blueprints
 import commands
 import sql
-from blueprints import browser_rules, event_stream, metrics, request_log, slow_requests
+from blueprints import browser_rules, caller_limit, event_stream, metrics, request_log, slow_requests
 from blueprints.converters import CONVERTERS
 from blueprints.mount import Mount
 from commands.database import load_settings
@@ -32,6 +32,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     app.url_map.redirect_defaults = False
     app.url_map.converters |= CONVERTERS
     sql.init_app(app)
+    caller_limit.init_app(app)
     passwords.init_app(app)
     # First, so that all that is done for a request counts as the time that it takes.
     metrics.init_app(app)

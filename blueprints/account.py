@@ -30,7 +30,7 @@ def get_account() -> Response:
 
 
 @bp.post("/api/admin/user/change-password")
-@operation(body=ChangePassword, refuses=(401, 403, 415, 429))
+@operation(body=ChangePassword, refuses=(401, 403, 415))
 def change_password() -> Response:
     """Change your own password.
 

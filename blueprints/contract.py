@@ -8,8 +8,8 @@ from validators import Body, Query
 
 View = TypeVar("View", bound=Callable[..., object])
 
-# What every operation can answer: the request is no good HTTP, the body is too large, a bug, and nobody to serve it now.
-ALWAYS = (400, 413, 500, 503)
+# What every operation can answer: no valid HTTP, too large a body, too many requests of the caller at a time, a bug, and overload.
+ALWAYS = (400, 413, 429, 500, 503)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ bp = Blueprint("login", __name__)
 
 
 @bp.post("/auth/simple/login")
-@operation(record="user", body=Login, refuses=(400, 401, 415, 429), public=True)
+@operation(record="user", body=Login, refuses=(400, 401, 415), public=True)
 def log_in() -> Response:
     """Log in.
 

@@ -17,7 +17,7 @@ bp = Blueprint("signup", __name__)
 
 
 @bp.get("/invite/<token>/validate")
-@operation(record=None, refuses=(403, 404, 429), public=True)
+@operation(record=None, refuses=(403, 404), public=True)
 def validate_signup_token(token: str) -> Response:
     """Ask whether a signup token works.
 
@@ -30,7 +30,7 @@ def validate_signup_token(token: str) -> Response:
 
 
 @bp.post("/invite/<token>/signup")
-@operation(record="user", body=InvitedUser, refuses=(400, 403, 404, 409, 415, 429), public=True)
+@operation(record="user", body=InvitedUser, refuses=(400, 403, 404, 409, 415), public=True)
 def sign_up(token: str) -> Response:
     """Add a user via a signup token.
 

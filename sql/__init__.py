@@ -70,6 +70,8 @@ class Database:
         self._lock = threading.Lock()
         self._pool: Pool | None = None
         self._pinned: Connection | None = None
+        # What to hold beside a connection: blueprints/caller_limit.py.
+        self.share: Callable[[], AbstractContextManager[None]] = nullcontext
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
@@ -80,7 +82,7 @@ class Database:
             began, conn = time.perf_counter(), None
             lent = self._opened().connection(timeout=self.wait)
             try:
-                with lent if self.meter is None else self.meter.watch(lent) as conn:
+                with self.share(), lent if self.meter is None else self.meter.watch(lent) as conn:
                     timing.waited_for_connection(time.perf_counter() - began)
                     yield conn
             finally:

@@ -75,6 +75,10 @@ REFUSALS: dict[int, tuple[str, str]] = {
     409: ("The state of what is there does not allow this.", "The project has flags that are not archived."),
     413: ("The body is larger than this service accepts.", "The body is larger than this service accepts."),
     415: ("The body is not declared as JSON, or is packed.", "The body must be JSON, with the header Content-Type: application/json."),
+    429: (
+        "The caller sends too many requests at the same time.",
+        "Too many requests at the same time. Wait until some of yours are finished.",
+    ),
     500: (
         "A bug. The log tells more under the id of the error.",
         "Something went wrong here. The log tells more under the id of this error.",

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from sql import connect, value
+from sql import api_keys, connect, value
 from tests.conftest import ADMIN_KEY
 from tests.service import Answer, Service
 
@@ -55,20 +55,25 @@ def hurried(url: str) -> Iterator[Service]:
         yield service
 
 
-def create(service: Service, name: str) -> tuple[float, Answer]:
+def create(service: Service, name: str, key: str = ADMIN_KEY) -> tuple[float, Answer]:
     """How long it took to make a type of tags, and the answer."""
     began = time.monotonic()
-    answer = service.request("POST", TAG_TYPES, json={"name": name}, headers=KEY)
+    answer = service.request("POST", TAG_TYPES, json={"name": name}, headers={"Authorization": key})
     return time.monotonic() - began, answer
 
 
 def test_what_takes_too_long_is_ended_and_who_waits_for_it_is_told_to_come_back(hurried: Service, url: str) -> None:
+    # One caller would have one of the two connections.
+    keys = [f"*:*.a-key-among-many-{number}" for number in range(12)]
     with connect(url) as conn:
+        for key in keys:
+            api_keys.insert(conn, key, name="one of many")
+            assert hurried.get(TAG_TYPES, headers={"Authorization": key}).status == 200
         before = value(conn, "SELECT count(*) FROM tag_types")
         conn.execute(SLOW_INSERT)
         try:
             with ThreadPoolExecutor(12) as pool:
-                asked = [pool.submit(create, hurried, f"slow-{number}") for number in range(12)]
+                asked = [pool.submit(create, hurried, f"slow-{number}", key) for number, key in enumerate(keys)]
                 health = [hurried.get("/health", timeout=QUICK).status for _ in range(5)]
                 ended = [one.result() for one in asked]
         finally:

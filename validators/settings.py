@@ -128,7 +128,7 @@ SETTINGS = (
     Setting("BASE_URL", base_url, None, "address under which users reach the service; default http://HOST:PORT"),
     Setting("WEB_CONCURRENCY", whole_number(1, 256), "2", "worker processes"),
     Setting("THREADS", whole_number(1, 512), "64", "requests that each worker process handles at the same time"),
-    Setting("WAIT_SECONDS", whole_number(1, 60), "5", "seconds that a request waits for a database connection before 503"),
+    Setting("WAIT_SECONDS", whole_number(1, 60), "5", "seconds that a request waits for a database connection before 503 or 429"),
     Setting("DATABASE_POOL_SIZE", whole_number(1, 512), "8", "database connections of each worker process, at most"),
     Setting("STATEMENT_TIMEOUT_SECONDS", whole_number(1, 3600), "30", "how long a statement may take before 503; behind a pooler, its own"),
     Setting("LOCK_TIMEOUT_SECONDS", whole_number(1, 3600), "10", "how long a statement waits for another change before 503; likewise"),
