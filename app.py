@@ -1,12 +1,12 @@
 """create_app(): configuration, database, blueprints, and the one error shape."""
 
 import os
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import psycopg
 from flask import Flask, Response, current_app, request
+from psycopg_pool import PoolTimeout
 from werkzeug.exceptions import BadRequest, Conflict, HTTPException, RequestEntityTooLarge
 
 import blueprints
@@ -16,7 +16,7 @@ from blueprints import browser_rules, caller_limit, event_stream, metrics, reque
 from blueprints.converters import CONVERTERS
 from blueprints.mount import Mount
 from commands.database import load_settings
-from sql import passwords, timing
+from sql import passwords
 from sql.event_stream import OpenTransaction
 from validators.errors import RateLimited, Unavailable, error_body, error_name
 
@@ -62,7 +62,6 @@ def require_host() -> None:
 
 def read_body() -> None:
     """Take the body in before anything else is decided: one that is too large is refused first of all, to everybody alike."""
-    began = time.perf_counter()
     try:
         body = request.get_data()
     except HTTPException:
@@ -70,8 +69,6 @@ def read_body() -> None:
     except Exception as error:
         # What a server raises where a body is badly framed is an exception of its own.
         raise BadRequest("The body cannot be read.") from error
-    finally:
-        timing.waited_for_body(time.perf_counter() - began)
     if len(body) > current_app.config["MAX_BODY_BYTES"]:
         raise RequestEntityTooLarge
 
@@ -120,6 +117,8 @@ def fail(error: Exception) -> Response:
     # SQLSTATE class 54, such as a text above 1 GB: the same request will fail again.
     if isinstance(error, psycopg.errors.ProgramLimitExceeded | psycopg.errors.StatementTooComplex):
         return refuse(BadRequest("The request or its response is too large for the database. Send or ask for less."), error)
+    if isinstance(error, PoolTimeout):
+        return refuse(Unavailable("Too many requests at this moment."), error)
     if isinstance(error, psycopg.OperationalError):
         return refuse(Unavailable(), error)
     # Our choice: what a change refers to can go in the very moment between the look at it and the change.

@@ -25,8 +25,6 @@ SETTINGS = {
     "BASE_URL": "http://localhost",
     "BASE_PATH": "",
     "DATABASE_POOLER": "none",
-    # However busy the machine is.
-    "DATABASE_SILENCE_MS": 20_000,
     "INIT_ADMIN_PASSWORD": "the administrator's password",
     "INIT_ADMIN_API_TOKENS": (ADMIN_KEY,),
 }

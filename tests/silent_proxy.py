@@ -2,8 +2,8 @@
 
 import socket
 import threading
-import time
 from contextlib import suppress
+from math import inf
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
@@ -21,12 +21,12 @@ class Proxy:
         self.url = f"postgresql://{parts.username}@127.0.0.1:{port}{parts.path}"
         self._talking = threading.Event()
         self._talking.set()
-        # How many connections there were, and how long each new one takes, in seconds.
+        # How many connections there were.
         self.accepted = 0
-        self.delay = 0.0
-        self._is_deaf = self._is_closed = False
+        # How many of those to come are refused.
+        self._refusals = 0.0
+        self._is_deaf = False
         self._is_over = threading.Event()
-        self._forgotten: set[socket.socket] = set()
         self._ends: list[socket.socket] = []
 
     def __enter__(self) -> Self:
@@ -49,21 +49,17 @@ class Proxy:
         """Nothing moves from now on."""
         self._talking.clear()
 
-    def refuse(self) -> None:
-        """All connections end, those to come at once."""
-        self._is_closed = True
+    def refuse(self, times: float = inf) -> None:
+        """All connections end, and so many to come at once."""
+        self._refusals = times
         for end in self._ends:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
     def talk(self) -> None:
         """All is well again: what was held back goes on."""
-        self._is_closed = False
+        self._refusals = 0
         self._talking.set()
-
-    def forget(self) -> None:
-        """The connections that there are stay, and nothing moves on them any more; on new ones it does."""
-        self._forgotten |= set(self._ends)
 
     def ignore(self) -> None:
         """The connections that there are work on. New ones are accepted, and nothing moves on them."""
@@ -74,14 +70,14 @@ class Proxy:
             while True:
                 client, _ = self._listener.accept()
                 self.accepted += 1
-                if self._is_closed:
+                if self._refusals > 0:
+                    self._refusals -= 1
                     client.close()
                     continue
                 threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
         self._talking.wait()
-        time.sleep(self.delay)
         if self._is_deaf:
             self._ends.append(client)
             self._is_over.wait()
@@ -106,8 +102,6 @@ class Proxy:
         with suppress(OSError):
             while data := source.recv(65536):
                 self._talking.wait()
-                if source not in self._forgotten:
-                    target.sendall(data)
-        if source not in self._forgotten:
-            with suppress(OSError):
-                target.shutdown(socket.SHUT_WR)
+                target.sendall(data)
+        with suppress(OSError):
+            target.shutdown(socket.SHUT_WR)

@@ -91,9 +91,7 @@ def test_no_kill_loses_what_was_acknowledged_or_leaves_anything_by_half(data: Pa
     random = Random(seed)
     keys = [f"*:*.the-key-of-client-{number}" for number in range(CLIENTS)]
     limits = {"MAX_FLAGS": 1_000_000, "MAX_SEGMENTS": 100_000}
-    with Service(
-        DATA_DIR=data, command=SERVE, WEB_CONCURRENCY=2, DATABASE_SILENCE_MS=1200, INIT_ADMIN_API_TOKENS=",".join(keys), **limits
-    ) as service:
+    with Service(DATA_DIR=data, command=SERVE, WEB_CONCURRENCY=2, INIT_ADMIN_API_TOKENS=",".join(keys), **limits) as service:
         crashes = Crashes(service, data, random)
         kills: dict[str, Callable[[], None]] = {
             "a worker": crashes.a_worker,

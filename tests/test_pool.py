@@ -1,27 +1,28 @@
-"""The pool of one process: when it takes its database for away, how soon it sees it come back, and what that costs the database."""
+"""The connections of one process: how long a silent server can hold a thread, what opens the circuit breaker, and what does not."""
 
-import gc
-import io
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from psycopg_pool import PoolClosed
+from psycopg_pool import PoolTimeout
 
-from sql import connect_options, discard_if_closed, embedded, value
-from sql.pool import Line, Lines, Pool
-from tests.service import wait_until
+from sql import connect, connect_options, embedded, run, value, whole
+from sql.pool import Database, DatabaseUnavailable
+from tests.service import free_port, wait_until
 from tests.silent_proxy import Proxy
-from tests.test_database_away import together
 
 pytestmark = pytest.mark.slow
+
+# What a busy machine may add, in seconds.
+MARGIN = 2.0
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def server() -> Iterator[embedded.Server]:
 def proxy(server: embedded.Server) -> Iterator[Proxy]:
     """A way to it, which ends before a test waits for ever."""
     with Proxy(server.ensure()) as proxy:
-        end = threading.Timer(20, proxy.refuse)
+        end = threading.Timer(40, proxy.refuse)
         end.start()
         yield proxy
         end.cancel()
@@ -47,216 +48,256 @@ def proxy(server: embedded.Server) -> Iterator[Proxy]:
 
 @contextmanager
 def opened(
-    url: str, size: int = 1, *, silence: float = 0.3, longest: float = 30, revive: Callable[[], None] | None = None
-) -> Iterator[Pool]:
-    """A pool."""
-    pool = Pool(url, connect_options(url), size, silence=silence, longest=longest, check=discard_if_closed, revive=revive)
+    url: str, size: int = 1, *, wait: float = 5, deadline: float = 30, revive: Callable[[], None] | None = None, **more: Any
+) -> Iterator[Database]:
+    """A database as a process has it."""
+    database = Database(url, size, "none", lambda: connect_options(url) | more, wait=wait, deadline=deadline)
+    database.revive = revive
     try:
-        yield pool
+        yield database
     finally:
-        pool.close()
+        database.close()
 
 
-def ask(pool: Pool) -> Any:
-    """1, from the database."""
-    with pool.connection(5) as line:
-        return value(line, "SELECT 1")
+def ask(database: Database) -> Any:
+    """Return 1, from the database."""
+    with database.connection() as conn:
+        return value(conn, "SELECT 1")
 
 
-def is_answered(pool: Pool) -> bool:
+def is_answered(database: Database) -> bool:
     """Whether the database answers."""
     with suppress(psycopg.OperationalError):
-        return ask(pool) == 1
+        return ask(database) == 1
     return False
 
 
-def test_where_the_first_of_two_addresses_falls_silent_the_other_one_answers_soon(server):
-    with Proxy(server.ensure()) as first, Proxy(server.ensure()) as second, opened(together(first, second), 3) as pool:
-        assert is_answered(pool)
-        first.hush()
-        assert not is_answered(pool)
-        wait_until(lambda: is_answered(pool), "the other one answered")
-        # Nobody asks the first one any more.
-        began = time.monotonic()
-        with ExitStack() as stack:
-            for _ in range(3):
-                assert value(stack.enter_context(pool.connection(5)), "SELECT 1") == 1
-        assert time.monotonic() < began + 2
-        first.talk()
-        second.hush()
-        assert not is_answered(pool)
-        wait_until(lambda: is_answered(pool), "the first one answered again")
-
-
-def test_a_connection_on_which_nothing_comes_any_more_is_given_up_though_others_work(proxy):
-    with opened(proxy.url, silence=60, longest=0.5) as pool:
-        assert ask(pool) == 1
-        proxy.forget()
-        with pytest.raises(psycopg.OperationalError, match=r"closed|terminat"):
-            ask(pool)
-        assert ask(pool) == 1
-
-
-def test_a_statement_is_waited_for_while_others_are_answered_though_no_new_connection_is(proxy):
-    with opened(proxy.url, 2) as pool, pool.connection(5) as slow, pool.connection(5) as quick:
-        proxy.ignore()
-        answers: list[Any] = []
-        asking = threading.Thread(target=lambda: answers.append(value(slow, "SELECT 1 FROM pg_sleep(2)")))
-        asking.start()
-        while asking.is_alive():
-            assert value(quick, "SELECT 1") == 1
-            time.sleep(0.01)
-        assert answers == [1]
-
-
-def test_where_no_new_connection_is_answered_either_it_is_not(proxy):
-    with opened(proxy.url) as pool, pool.connection(5) as slow:
-        proxy.ignore()
-        began = time.monotonic()
-        with pytest.raises(psycopg.OperationalError):
-            value(slow, "SELECT 1 FROM pg_sleep(5)")
-        assert time.monotonic() < began + 3
-
-
-def test_who_waits_for_the_first_connection_is_told_that_nobody_makes_one(proxy):
-    proxy.ignore()
-    with opened(proxy.url) as pool:
-        began = time.monotonic()
-        assert not is_answered(pool)
-        assert time.monotonic() < began + 2
-
-
-def test_a_statement_that_takes_long_has_the_database_asked_a_few_times_a_second(proxy):
-    with opened(proxy.url) as pool, pool.connection(5) as line:
-        before = proxy.accepted
-        assert value(line, "SELECT 1 FROM pg_sleep(2)") == 1
-        assert 1 <= proxy.accepted - before <= 8
-
-
-def test_a_way_on_which_connecting_takes_longer_than_silence_may_is_gone_again(proxy):
-    with opened(proxy.url) as pool:
-        assert ask(pool) == 1
-        proxy.hush()
-        assert not is_answered(pool)
-        proxy.delay = 1.0
-        proxy.talk()
-        wait_until(lambda: is_answered(pool), "it answered again")
-        with pool.connection(5) as line:
-            line.close()
-        assert is_answered(pool)
-
-
-def test_who_looks_for_another_connection_when_the_pool_is_closed_is_told_at_once(server):
-    url = server.ensure()
-
-    def find_it_broken(_line: Line) -> None:
-        lines.close(timeout=0)
-        raise psycopg.OperationalError
-
-    lines = Lines(url, connection_class=Line, kwargs=connect_options(url), check=find_it_broken, min_size=1, open=True)
+def seconds_until_refused(act: Callable[[], object]) -> float:
+    """How long it takes until the database counts as unavailable."""
     began = time.monotonic()
-    with pytest.raises(PoolClosed), lines.connection(5):
-        pass
-    assert time.monotonic() < began + 3
+    with pytest.raises(DatabaseUnavailable):
+        act()
+    return time.monotonic() - began
 
 
-def test_a_database_that_is_back_is_not_asked_while_nobody_asks_for_it(proxy):
-    with opened(proxy.url) as pool:
-        assert ask(pool) == 1
+def test_no_connection_is_made_before_it_is_needed(proxy):
+    threads = set(threading.enumerate())
+    with opened(proxy.url) as database:
+        assert (proxy.accepted, set(threading.enumerate())) == (0, threads)
+        assert ask(database) == 1
+        assert any(thread.name.startswith("pool-") for thread in set(threading.enumerate()) - threads)
+
+
+# --- A deadline for every wait ----------------------------------------------------------------------------------------------------------
+
+
+def in_a_statement(database: Database, proxy: Proxy) -> None:
+    with database.connection() as conn:
         proxy.hush()
-        assert not is_answered(pool)
-        proxy.talk()
-        # Not by asking, which would open a pool.
-        wait_until(lambda: not pool._is_away, "it was found to be back")
-        before = proxy.accepted
+        value(conn, "SELECT 1")
+
+
+def in_a_rollback(database: Database, proxy: Proxy) -> None:
+    with suppress(KeyError), database.connection() as conn, whole(conn):
+        proxy.hush()
+        raise KeyError
+    raise DatabaseUnavailable
+
+
+def in_a_commit(database: Database, proxy: Proxy) -> None:
+    with database.connection() as conn, whole(conn):
+        proxy.hush()
+
+
+def in_a_transaction_that_the_pool_ends(database: Database, proxy: Proxy) -> None:
+    with database.connection() as conn:
+        conn.execute("BEGIN")
+        proxy.hush()
+    raise DatabaseUnavailable
+
+
+@pytest.mark.parametrize("act", [in_a_statement, in_a_rollback, in_a_commit, in_a_transaction_that_the_pool_ends])
+def test_a_silent_server_holds_nobody_longer_than_the_deadline(proxy, act):
+    with opened(proxy.url, deadline=1) as database:
+        assert ask(database) == 1
+        assert 1 <= seconds_until_refused(partial(act, database, proxy)) < 1 + MARGIN
+
+
+def test_after_a_silence_an_idle_connection_is_asked_first_and_no_longer_than_the_wait(proxy):
+    with opened(proxy.url, 2, wait=1) as database:
+        with database.connection(), database.connection():
+            pass
+        proxy.hush()
+        wait_until(lambda: time.monotonic() > database._last_answer() + 1.1, "it had been silent")
+        assert seconds_until_refused(partial(ask, database)) < 1 + MARGIN
+
+
+def test_no_round_trip_is_spent_on_that_while_it_answers(proxy):
+    with opened(proxy.url) as database:
+        assert ask(database) == 1
+        proxy.hush()
+        with database.connection():
+            pass
+
+
+def test_closing_does_not_wait_for_a_silent_server(proxy):
+    with opened(proxy.url, 2) as database:
+        with database.connection(), database.connection():
+            pass
+        proxy.hush()
         began = time.monotonic()
-        wait_until(lambda: time.monotonic() > began + 1.2, "that was time for four attempts")
-        assert proxy.accepted <= before + 1
-        assert ask(pool) == 1
+        database.close()
+        assert time.monotonic() < began + MARGIN
 
 
-def test_a_database_of_ones_own_is_brought_back_in_growing_pauses_and_soon_again_the_next_time(proxy):
+def test_connections_are_made_anew_after_one_was_shut_down(server):
+    url = server.ensure()
+    with opened(url, 3) as database, connect(url) as other:
+        with ExitStack() as stack:
+            pids = {stack.enter_context(database.connection()).info.backend_pid for _ in range(3)}
+
+        def be_shut_down() -> None:
+            with database.connection() as conn:
+                run(other, "SELECT pg_terminate_backend(%(pid)s)", {"pid": conn.info.backend_pid})
+                value(conn, "SELECT 1")
+
+        with pytest.raises(psycopg.errors.AdminShutdown):
+            be_shut_down()
+        with ExitStack() as stack:
+            assert not pids & {stack.enter_context(database.connection()).info.backend_pid for _ in range(3)}
+
+
+# --- The circuit breaker ----------------------------------------------------------------------------------------------------------------
+
+
+def test_an_absent_database_is_refused_at_once_once_that_is_known():
+    with opened(f"postgresql://127.0.0.1:{free_port()}/x", wait=10) as database:
+        assert seconds_until_refused(partial(ask, database)) < 1.2 + MARGIN
+        assert sorted(seconds_until_refused(partial(ask, database)) for _ in range(9))[4] < 0.05
+
+
+def test_those_who_wait_already_are_refused_with_the_first(proxy):
+    with opened(proxy.url, 2, wait=10) as database:
+        assert ask(database) == 1
+        proxy.refuse()
+        with ThreadPoolExecutor(4) as threads:
+            waits = list(threads.map(lambda _: seconds_until_refused(partial(ask, database)), range(4)))
+        assert max(waits) < 1.2 + MARGIN
+
+
+def test_a_database_that_is_silent_to_all_is_found_while_statements_wait(proxy):
+    with opened(proxy.url, 1, wait=6) as database:
+        assert ask(database) == 1
+        with database.connection() as conn:
+            proxy.hush()
+            held = threading.Thread(target=lambda: is_silent(conn))
+            held.start()
+            wait_until(lambda: time.monotonic() > database._last_answer() + 1.1, "it had been silent")
+            # Three seconds to connect.
+            assert seconds_until_refused(partial(ask, database)) < 3 + MARGIN
+            assert seconds_until_refused(partial(ask, database)) < 0.5
+            proxy.talk()
+            held.join()
+        wait_until(lambda: is_answered(database), "it answered again")
+
+
+def is_silent(conn: Any) -> None:
+    with suppress(psycopg.OperationalError):
+        value(conn, "SELECT 1")
+
+
+def test_all_idle_connections_may_have_been_closed(server):
+    url = server.ensure()
+    with opened(url, 5) as database, connect(url) as other:
+        with ExitStack() as stack:
+            pids = [stack.enter_context(database.connection()).info.backend_pid for _ in range(5)]
+        run(other, "SELECT pg_terminate_backend(pid) FROM unnest(%(pids)s::integer[]) AS pid", {"pids": pids})
+        gone = "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = ANY(%(pids)s::integer[]))"
+        wait_until(lambda: value(other, gone, {"pids": pids}), "they had ended")
+        began = time.monotonic()
+        assert ask(database) == 1
+        assert time.monotonic() < began + 1
+
+
+def test_a_pool_that_is_busy_is_not_an_absent_database(server):
+    with opened(server.ensure(), wait=0.3) as database:
+        with database.connection() as conn:
+            # Longer than a silence, after which the database is looked at.
+            sleeping = threading.Thread(target=lambda: value(conn, "SELECT 1 FROM pg_sleep(2.5)"))
+            sleeping.start()
+            while sleeping.is_alive():
+                with pytest.raises(PoolTimeout), database.connection():
+                    pass
+        assert ask(database) == 1
+
+
+def test_nor_is_one_that_gives_us_no_more_connections(server):
+    url = server.ensure()
+    with connect(url) as conn:
+        conn.execute("CREATE ROLE limited LOGIN CONNECTION LIMIT 1")
+    with opened(url.replace("postgres@", "limited@"), 3, wait=2.5) as database:
+        with database.connection() as conn:
+            sleeping = threading.Thread(target=lambda: value(conn, "SELECT 1 FROM pg_sleep(5)"))
+            sleeping.start()
+            for _ in range(2):
+                with pytest.raises(PoolTimeout), database.connection():
+                    pass
+            assert database._problem is None
+            sleeping.join()
+        assert ask(database) == 1
+
+
+def test_nor_is_one_that_answers_statements_but_no_new_connection(proxy):
+    with opened(proxy.url, 2, connect_timeout=2) as database, database.connection() as conn:
+        with database.connection() as other:
+            proxy.ignore()
+            other.close()
+        # The pool tries to replace it twice, a second apart; then it is looked why.
+        began = time.monotonic()
+        while time.monotonic() < began + 8:
+            assert value(conn, "SELECT 1 FROM pg_sleep(0.1)") == 1
+            assert database._problem is None
+
+
+def test_a_request_that_waits_gets_its_connection_where_the_pool_gave_up_a_moment_too_soon(proxy):
+    # One connection for each attempt.
+    with opened(proxy.url, wait=10, sslmode="disable", gssencmode="disable") as database:
+        assert ask(database) == 1
+        # The pool tries twice.
+        proxy.refuse(times=2)
+        began = time.monotonic()
+        assert ask(database) == 1
+        assert time.monotonic() < began + 1 + MARGIN
+
+
+def test_a_server_of_ones_own_is_started_with_pauses_after_failures(proxy, caplog):
     tried: list[float] = []
 
     def fail() -> None:
         tried.append(time.monotonic())
-        raise RuntimeError("It cannot be.")
+        raise RuntimeError("The server cannot be started.")
 
-    with opened(proxy.url, revive=fail) as pool:
-        for _ in range(2):
-            assert ask(pool) == 1
-            tried.clear()
-            proxy.refuse()
-            assert not is_answered(pool)
-            wait_until(lambda: len(tried) == 3, "it was tried three times")
-            first, second = tried[1] - tried[0], tried[2] - tried[1]
-            assert 0.5 <= first < 1.0 <= second
-            proxy.talk()
-            wait_until(lambda: is_answered(pool), "it answered again")
-
-
-def test_no_thread_is_503_and_soon_over(proxy, monkeypatch):
-    def fail(_thread: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    with opened(proxy.url) as pool:
-        with monkeypatch.context() as scarce:
-            scarce.setattr(threading.Thread, "start", fail)
-            with pytest.raises(psycopg.OperationalError, match="can't start new thread"):
-                ask(pool)
-        assert ask(pool) == 1
-        proxy.hush()
-        assert not is_answered(pool)
-        with monkeypatch.context() as scarce:
-            scarce.setattr(threading.Thread, "start", fail)
-            wait_until(lambda: pool._trying_since is None, "an attempt had ended")
-            began = time.monotonic()
-            wait_until(lambda: time.monotonic() > began + 0.5, "others had failed to begin")
+    with opened(proxy.url, revive=fail) as database:
+        assert ask(database) == 1
+        proxy.refuse()
+        assert not is_answered(database)
+        wait_until(lambda: len(tried) == 2, "it was tried twice")
+        assert tried[1] - tried[0] >= 5
         proxy.talk()
-        wait_until(lambda: is_answered(pool), "it answered again")
+        wait_until(lambda: is_answered(database), "it answered again")
+    said = [record.getMessage().partition(":")[0] for record in caplog.records]
+    start = "The server cannot be started."
+    assert said == ["The database is unavailable", start, start, "The database is available again."]
 
 
-@pytest.mark.parametrize("count", range(5))
-def test_fewer_threads_than_a_pool_takes_are_given_back(server, monkeypatch, count):
-    """One looks after the pool, and four work in it."""
-    start, left = threading.Thread.start, [count]
-    others = set(threading.enumerate())
-
-    def take(thread: threading.Thread) -> None:
-        if not left[0]:
-            raise RuntimeError("can't start new thread")
-        left[0] -= 1
-        start(thread)
-
-    with opened(server.ensure()) as pool:
-        with monkeypatch.context() as scarce:
-            scarce.setattr(threading.Thread, "start", take)
-            began = time.monotonic()
-            assert not is_answered(pool)
-            assert time.monotonic() < began + 2
-        gc.collect()
-        wait_until(lambda: {thread.name for thread in set(threading.enumerate()) - others} <= {"database-watch"}, "they were given back")
-        assert ask(pool) == 1
-
-
-def test_why_no_connection_can_be_made_is_said_once(proxy, caplog):
-    with opened(proxy.url, 3) as pool:
-        with ExitStack() as stack:
-            for line in [stack.enter_context(pool.connection(5)) for _ in range(3)]:
-                assert value(line, "SELECT 1") == 1
-            proxy.refuse()
-        for _ in range(3):
-            assert not is_answered(pool)
-    (said,) = [record.getMessage() for record in caplog.records if record.name == "psycopg.pool"]
-    assert said.startswith("error connecting in ")
-
-
-def test_it_is_watched_though_nothing_can_be_said(proxy, monkeypatch):
-    with open("/dev/full", "wb", buffering=0) as full, opened(proxy.url) as pool:
-        monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(full, write_through=True))
-        for _ in range(2):
-            assert ask(pool) == 1
-            proxy.hush()
-            assert not is_answered(pool)
-            proxy.talk()
-            wait_until(lambda: is_answered(pool), "it answered again")
+def test_a_database_that_is_back_is_not_asked_again(proxy):
+    with opened(proxy.url) as database:
+        assert ask(database) == 1
+        proxy.refuse()
+        assert not is_answered(database)
+        proxy.talk()
+        wait_until(lambda: database._problem is None, "it was back")
+        before, began = proxy.accepted, time.monotonic()
+        wait_until(lambda: time.monotonic() > began + 1.2, "that was time for two attempts")
+        assert proxy.accepted == before
+        assert ask(database) == 1

@@ -1,20 +1,16 @@
-"""What the log line of a slow request says more: which statement took how long, and how long it waited for its turn and a connection."""
+"""What the log line of a slow request says more: which statements took how long."""
 
 import json
-import time
-from io import BytesIO
 from typing import Any
 
 import pytest
 from flask import Flask
-from psycopg_pool import PoolTimeout
 
 from blueprints import slow_requests
-from sql import connection, timing
+from sql import timing
 from tests.conftest import ADMIN_KEY
-from tests.service import free_port
 from tests.test_request_log import KEYS, line_of
-from tests.world import Caller, refused
+from tests.world import Caller
 
 SLOW_INSERT = """
     CREATE FUNCTION be_slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.1); RETURN new; END';
@@ -29,12 +25,12 @@ def url(make_database) -> str:
     return make_database()
 
 
-def told(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
-    """What the one line since the last look says of a slow request."""
+def statements(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    """Return the statements in the one line since the last call."""
     line = line_of(capsys)
-    assert set(line) == {*KEYS, "slow", *more}
-    assert set(line["slow"]) == {"bodyMs", "turnMs", "connectionMs", "statements"}
-    return line["slow"]
+    assert set(line) == {*KEYS, "slow"}
+    assert set(line["slow"]) == {"statements"}
+    return line["slow"]["statements"]
 
 
 def test_a_slow_request_says_which_statement_took_how_long_and_tells_no_value(app, conn, alice, capsys, monkeypatch):
@@ -54,10 +50,14 @@ def test_a_slow_request_says_which_statement_took_how_long_and_tells_no_value(ap
     assert SECRET not in out
 
 
-def test_no_more_than_the_ten_slowest_statements_are_told():
-    spent = timing.Spent({f"statement {number}": (1, float(number)) for number in range(12)})
-    slow = slow_requests.told(spent, 1000, 66_000.0)["slow"]
-    assert [statement["ms"] for statement in slow["statements"]] == [1000.0 * number for number in range(11, 1, -1)]
+def test_the_line_has_the_ten_slowest_statements_each_once():
+    noted = [(f"statement {number}", float(number)) for number in range(12)] + [("statement 5", 20.0)]
+    told = slow_requests.facts(noted, 1000, 66_000.0)["slow"]["statements"]
+    assert [(one["statement"], one["times"], one["ms"]) for one in told[:2]] == [
+        ("statement 5", 2, 25_000.0),
+        ("statement 11", 1, 11_000.0),
+    ]
+    assert len(told) == 10
 
 
 def test_other_requests_say_nothing_of_it(alice, capsys):
@@ -65,24 +65,32 @@ def test_other_requests_say_nothing_of_it(alice, capsys):
     assert set(line_of(capsys)) == KEYS
 
 
-def test_nobody_counts_when_it_is_off(make_app, shared_url, capsys, monkeypatch):
-    monkeypatch.setattr(timing, "begin", lambda: pytest.fail("somebody counted"))
+def test_nothing_is_noted_when_it_is_off(make_app, shared_url, capsys):
+    timing.statements.set(None)
     app = make_app(shared_url, SLOW_REQUEST_MS=0)
     assert Caller(app, ADMIN_KEY).get("/api/admin/tag-types").status_code == 200
     assert set(line_of(capsys)) == KEYS
+    assert timing.statements.get() is None
 
 
-def everything(make_app, url: str, **settings: object) -> Flask:
+def everything(make_app, url: str) -> Flask:
     """A service to which every request is slow."""
-    return make_app(url, SLOW_REQUEST_MS=-1, **settings)
+    return make_app(url, SLOW_REQUEST_MS=-1)
+
+
+def test_a_request_does_not_have_the_statements_of_the_one_before(make_app, url, capsys):
+    caller = Caller(everything(make_app, url), ADMIN_KEY)
+    for _ in range(2):
+        assert caller.get("/api/admin/tag-types").status_code == 200
+        assert [one["times"] for one in statements(capsys) if one["statement"] == "tag_types.LIST"] == [1]
 
 
 def test_a_statement_that_was_put_together_is_told_by_its_first_words(make_app, url, capsys):
     caller = Caller(everything(make_app, url), ADMIN_KEY)
     assert caller.get(f"/api/admin/search/events?query={SECRET}&feature=IS:{SECRET}").status_code == 200
-    slow = told(capsys)
-    assert SECRET not in json.dumps(slow)
-    names = [statement["statement"] for statement in slow["statements"]]
+    told = statements(capsys)
+    assert SECRET not in json.dumps(told)
+    names = [one["statement"] for one in told]
     assert len(names) > 1
     assert all(len(name) <= 61 and "\n" not in name for name in names)
 
@@ -90,47 +98,4 @@ def test_a_statement_that_was_put_together_is_told_by_its_first_words(make_app, 
 def test_the_time_that_a_commit_takes_is_told(make_app, url, capsys):
     caller = Caller(everything(make_app, url), ADMIN_KEY)
     assert caller.post("/api/admin/tag-types", json={"name": "told"}).status_code == 201
-    assert "COMMIT" in [statement["statement"] for statement in told(capsys)["statements"]]
-
-
-class SlowBody(BytesIO):
-    """What a client takes a while to send."""
-
-    def readinto(self, buffer: Any) -> int:
-        time.sleep(0.05)
-        return super().readinto(buffer)
-
-
-def test_the_wait_for_a_body_is_told(make_app, url, capsys):
-    body = SlowBody(b'{"name": "late"}')
-    caller = Caller(everything(make_app, url), ADMIN_KEY)
-    headers = {"Content-Type": "application/json", "Content-Length": "16"}
-    assert caller.post("/api/admin/tag-types", input_stream=body, headers=headers).status_code == 201
-    slow = told(capsys)
-    assert 50 <= slow["bodyMs"] < 5000
-    assert slow["turnMs"] == 0.0
-
-
-def test_the_wait_for_a_connection_is_told(make_app, url, capsys):
-    app = everything(make_app, url, DATABASE_POOL_SIZE=1, WAIT_SECONDS=0.2)
-    with app.app_context(), connection():
-        refused(Caller(app, ADMIN_KEY).get("/api/admin/tag-types"), 503, "UnavailableError")
-    slow = told(capsys, "errorId", "error")
-    assert 200 <= slow["connectionMs"] < 5000
-    assert (slow["turnMs"], slow["statements"]) == (0.0, [])
-
-
-def test_a_wait_counts_once_for_who_has_another_connection_already(make_app, url):
-    app = make_app(url, DATABASE_POOL_SIZE=1, WAIT_SECONDS=0.2)
-    spent = timing.begin()
-    began = time.perf_counter()
-    with app.app_context(), pytest.raises(PoolTimeout), connection(), connection():
-        pytest.fail("there is one connection")
-    assert 0.2 <= spent.connection <= time.perf_counter() - began
-
-
-def test_the_wait_for_a_database_that_is_away_is_told(make_app, capsys):
-    app = everything(make_app, f"postgresql://127.0.0.1:{free_port()}/x")
-    refused(Caller(app, ADMIN_KEY).get("/api/admin/tag-types"), 503, "UnavailableError")
-    line = json.loads(capsys.readouterr().out)
-    assert line["slow"]["connectionMs"] > line["ms"] / 2
+    assert "COMMIT" in [one["statement"] for one in statements(capsys)]

@@ -8,7 +8,8 @@ import psycopg
 import pytest
 from flask import Flask
 
-from sql import connect, connection, discard_if_closed, migrate, run, transaction, value
+from sql import connect, connection, migrate, run, transaction, value
+from sql.pool import discard_if_closed
 from tests.conftest import ADMIN_KEY
 from tests.world import Caller
 

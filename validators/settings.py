@@ -135,12 +135,6 @@ SETTINGS = (
     Setting(
         "DATABASE_POOLER", pooler, "none", "`transaction` behind PgBouncer in that pool mode; `prepared` if it keeps prepared statements"
     ),
-    Setting(
-        "DATABASE_SILENCE_MS",
-        whole_number(100, 60000),
-        "1200",
-        "how long the database may give no sign of life before requests are answered 503, in milliseconds",
-    ),
     Setting("SESSION_TTL_HOURS", whole_number(1, 8760), "48", "how long a session lasts, in hours"),
     Setting("BCRYPT_ROUNDS", whole_number(10, 20), "12", "cost of a password hash; one more doubles the time"),
     Setting("PASSWORD_MIN_LENGTH", whole_number(1, PASSWORD_MAX_BYTES), "8", "least length of a new password, in characters"),
