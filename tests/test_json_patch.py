@@ -40,6 +40,8 @@ DONE: list[tuple[Any, list[dict[str, Any]], Any]] = [
     (ABC, [step("copy", "/0", from_="/2"), step("copy", "/-", from_="/1")], ["c", "a", "b", "c", "a"]),
     (ABC, [step("move", "/-", from_="/0")], ["b", "c", "a"]),
     (ABC, [step("move", "/1", from_="/1")], ABC),
+    # RFC 6902, 4.4: the value is removed first, so that everything behind it moves up.
+    (["a", "b", {}], [step("move", "/1/x", from_="/0")], ["b", {"x": "a"}]),
     (ABC, [step("replace", "", value={"x": 1}), step("add", "/", value=2)], {"x": 1, "": 2}),
     ({"": {"": 1}}, [step("remove", "//")], {"": {}}),
     (ABC, [step("add", "", value=None)], None),
@@ -114,7 +116,41 @@ def test_what_cannot_be_done_is_refused(document, wrong):
 def test_a_refusal_says_which_step_it_was():
     with pytest.raises(ValidationError) as refusal:
         patch(ABC, step("remove", "/0"), step("remove", "/2"))
-    assert refusal.value.messages == {1: {"path": ["there is nothing at this place"]}}
+    assert refusal.value.messages == {1: {"path": ["does not exist in the document"]}}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (step("remove", ""), "can't remove the whole document"),
+        (step("move", "/0/a", from_="/0"), "Cannot move values into their own children"),
+        (step("add", "/7", value=1), "can't insert outside of list"),
+        (step("test", "/0", value=1), "does not have the value that the test expects"),
+        (step("copy", "/0", from_="/x"), "does not exist in the document"),
+        (step("add", "/-/x", value=1), "does not exist in the document"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong(wrong: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValidationError) as refusal:
+        patch([{"a": 1}], wrong)
+    assert refusal.value.messages == {0: {"path": [reason]}}
+
+
+def test_moves_can_nest_a_document_deeper_than_python_can_compare() -> None:
+    nested: Any = {}
+    for _ in range(90):
+        nested = {"a": nested}
+    steps = [step("add", f"/{name}{'/a' * deep}", value=nested) for name in "xyz" for deep in range(0, 450, 90)]
+    steps += [step("move", f"/y{'/a' * 450}", from_="/x"), step("move", f"/z{'/a' * 450}", from_="/y"), step("test", "", value=1)]
+    with pytest.raises(ValidationError) as refusal:
+        patch({}, *steps)
+    assert refusal.value.messages == {17: {"path": ["is nested too deep"]}}
+
+
+def test_the_values_of_a_patch_stay_as_they_are() -> None:
+    value: Any = [1]
+    assert patched([], [step("add", "/-", value=value), step("add", "/-", value=value), step("add", "/0/-", value=2)]) == [[1, 2], [1]]
+    assert value == [1]
 
 
 def test_a_patch_has_so_many_steps_and_no_more():

@@ -1,4 +1,4 @@
-"""JSON Patch (RFC 6902): a document changed step by step. Our own: a library has no bound for what copies make of a small body."""
+"""JSON Patch (RFC 6902), applied one operation at a time, with a bound for what copies make of a small body."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,6 +6,8 @@ from copy import deepcopy
 from itertools import islice
 from typing import Any, ClassVar
 
+from jsonpatch import JsonPatch, JsonPatchConflict, JsonPatchException, JsonPatchPathNotFound, JsonPatchTestFailed
+from jsonpointer import JsonPointerException, resolve_pointer
 from marshmallow import ValidationError, validates_schema
 
 from validators import Body
@@ -15,9 +17,6 @@ OPERATIONS = frozenset({"add", "remove", "replace", "move", "copy", "test"})
 # Our choice: how many steps a patch may have, and how many values all its copies together.
 MOST_STEPS = 1000
 MOST_COPIED = 10_000
-# The place behind the last item of a list.
-END = "-"
-INDEX = re.compile(r"0|[1-9]\d*", re.ASCII)
 POINTER = re.compile(r"(/([^~]|~[01])*)?", re.DOTALL)
 
 
@@ -49,95 +48,32 @@ def is_pointer(asked: Mapping[str, Any], name: str) -> bool:
 
 
 def patched(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
-    """What these operations make of the document, which itself stays as it is. ValidationError: one of them cannot be done."""
+    """Return a copy of the document with these operations applied. ValidationError: one of them cannot be applied."""
     if len(operations) > MOST_STEPS:
         raise ValidationError(f"must hold at most {MOST_STEPS} operations")
-    # The document hangs on a key, so that it has a parent as everything in it has.
-    holder = {"": deepcopy(document)}
-    left = MOST_COPIED
+    result = deepcopy(document)
+    copied = 0
     for number, operation in enumerate(operations):
+        step = {"from" if name == "origin" else name: value for name, value in operation.items()}
         try:
-            left -= apply(holder, operation, left)
+            if step["op"] == "copy":
+                copied += sum(1 for _ in islice(parts(resolve_pointer(result, step["from"])), MOST_COPIED + 1))
+                if copied > MOST_COPIED:
+                    raise ValidationError(f"all copies together must hold at most {MOST_COPIED} values")
+            result = JsonPatch([step]).apply(result, in_place=True)
         except ValidationError as error:
             raise ValidationError({number: error.normalized_messages()}) from None
-    return holder[""]
+        except (JsonPatchException, JsonPointerException, RecursionError) as error:
+            raise ValidationError({number: {"path": [problem(error)]}}) from None
+    return result
 
 
-def apply(holder: dict[str, Any], operation: Mapping[str, Any], most: int) -> int:
-    """Do one operation; how many values were copied, which must not be more than most."""
-    op, copied = operation["op"], 0
-    container, last = find(holder, operation["path"])
-    if op == "remove":
-        if operation["path"] == "":
-            raise ValidationError("must not be the whole document", "path")
-        take(container, last)
-    elif op == "replace":
-        at(container, last)
-        put(container, last, operation["value"], instead=True)
-    elif op == "test":
-        if not same(at(container, last), operation["value"]):
-            raise ValidationError("is not what the test says", "path")
-    elif op == "add":
-        put(container, last, operation["value"])
-    else:
-        origin = find(holder, operation["origin"])
-        found = at(*origin)
-        if op == "copy":
-            copied = sum(1 for _ in islice(parts(found), most + 1))
-            if copied > most:
-                raise ValidationError(f"all copies together must hold at most {MOST_COPIED} values")
-            put(container, last, deepcopy(found))
-        elif operation["path"] != operation["origin"]:
-            if f"{operation['path']}/".startswith(f"{operation['origin']}/"):
-                raise ValidationError("must not be inside what is moved", "path")
-            take(*origin)
-            # Behind what was taken out of a list, everything has moved up.
-            put(*find(holder, operation["path"]), found)
-    return copied
-
-
-def find(holder: dict[str, Any], pointer: str) -> tuple[Any, str]:
-    """What holds the value that a pointer points to, or could, and its key or index there."""
-    *way, last = [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")]
-    container: Any = holder
-    for token in way:
-        container = at(container, token)
-    return container, last
-
-
-def at(container: Any, token: str) -> Any:
-    """What stands in an object or list at a key or index."""
-    if isinstance(container, dict) and token in container:
-        return container[token]
-    if isinstance(container, list) and INDEX.fullmatch(token) and int(token) < len(container):
-        return container[int(token)]
-    raise ValidationError("there is nothing at this place", "path")
-
-
-def put(container: Any, token: str, value: Any, *, instead: bool = False) -> None:
-    """Set a key of an object, or insert a value into a list (instead: of the one there)."""
-    if isinstance(container, dict):
-        container[token] = value
-    elif isinstance(container, list) and token == END:
-        container.append(value)
-    elif isinstance(container, list) and INDEX.fullmatch(token) and int(token) <= len(container):
-        container[int(token) : int(token) + instead] = [value]
-    else:
-        raise ValidationError("there is no such place", "path")
-
-
-def take(container: Any, token: str) -> None:
-    """Take out what stands at a key or index."""
-    at(container, token)
-    del container[int(token) if isinstance(container, list) else token]
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal. (To Python, true and 1 are.)"""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    return one == other
+def problem(error: Exception) -> str:
+    """Return why an operation cannot be applied, as the end of a sentence about its path."""
+    if isinstance(error, RecursionError):
+        return "is nested too deep"
+    if isinstance(error, JsonPatchTestFailed):
+        return "does not have the value that the test expects"
+    if isinstance(error, JsonPatchConflict) and not isinstance(error, JsonPatchPathNotFound):
+        return str(error)
+    return "does not exist in the document"
