@@ -16,6 +16,7 @@ GRANT INSERT, UPDATE, DELETE
 -- Deleted users, flags and signup tokens keep their rows.
 GRANT INSERT, UPDATE ON users, flags, signup_tokens, usage_metrics TO flags_service;
 GRANT UPDATE ON flag_types TO flags_service;
+GRANT INSERT, DELETE ON event_weeks TO flags_service;
 -- History is never changed.
 GRANT INSERT
    ON user_seen_days, past_flag_states, past_project_user_roles, past_project_group_roles, past_group_users, past_environment_types,
@@ -26,6 +27,6 @@ GRANT INSERT (created_at, type, created_by, created_by_user_id, environment, pro
    ON events
    TO flags_service;
 -- For flask events prune.
-GRANT SELECT, DELETE ON events TO flags_prune;
+GRANT SELECT, DELETE ON events, event_weeks TO flags_prune;
 GRANT SELECT ON schema_version TO flags_prune;
 COMMIT;

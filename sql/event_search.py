@@ -1,15 +1,18 @@
-"""The event searches: a page and its exact total, in one statement."""
+"""The event searches: a page and its exact total, in one statement.
+
+Totals without a filter, by project, by type and by date come from event_weeks (schema.sql) for the weeks that are there; everything else is
+counted on the indexes of events.
+"""
 
 from collections.abc import Collection, Mapping
 from typing import Any, LiteralString
 
-from sql import Connection, value
+from sql import Connection, event_weeks, value
 from sql.events import FILTERS, RECORD
 from sql.limits import PAGE_BYTES
 
-# Conditions beside a flag. A flag has few events: IS TRUE keeps the planner from also collecting millions of the same type or project,
-# and IN makes a table of the values once.
-BESIDE_FLAGS: dict[str, LiteralString] = {
+# Conditions that choose no index. Beside a flag or a project, the index of that one has all that they ask for; IN makes a table once.
+BESIDE: dict[str, LiteralString] = {
     "project": "(project = %(project)s) IS TRUE",
     "projects": "(project IN (SELECT unnest(%(projects)s::text[]))) IS TRUE",
     "type": "(type = %(type)s) IS TRUE",
@@ -17,99 +20,39 @@ BESIDE_FLAGS: dict[str, LiteralString] = {
     "creator": "(created_by_user_id = %(creator)s) IS TRUE",
     "creators": "(created_by_user_id IN (SELECT unnest(%(creators)s::bigint[]))) IS TRUE",
 }
+# What event_weeks has of a search that asks for one of these, or for none, and for days.
+OF_WEEKS: dict[str | None, LiteralString] = {
+    None: "kind = 'all' AND name = ''",
+    "project": "kind = 'project' AND name = %(project)s",
+    "projects": "kind = 'project' AND name = ANY(%(projects)s)",
+    "type": "kind = 'type' AND name = %(type)s",
+    "types": "kind = 'type' AND name = ANY(%(types)s)",
+}
+DAYS = {"first_day": "-infinity", "last_day": "infinity"}
+# An index has the events of each of several projects or types in order, but not those of all of them.
+EACH: dict[str, tuple[LiteralString, LiteralString]] = {
+    "projects": ("unnest(%(projects)s::text[])", "project = each_one"),
+    "types": ("unnest(%(types)s::text[])", "type = each_one"),
+}
 
-# NOT MATERIALIZED: used twice, the list of matches would otherwise be written out in full before either use.
-MATCHING: LiteralString = """
-    WITH matching AS NOT MATERIALIZED (
-        SELECT *
-          FROM events
-         WHERE {conditions}
-    ),
-    total AS (
-        SELECT count(*) AS number FROM matching
-    )
-"""
-
-# Our choice: newest first, by createdAt and then id.
-NEWEST: LiteralString = """
-    , page AS (
-        SELECT *
-          FROM matching
-         ORDER BY created_at DESC, id DESC
-         LIMIT %(limit)s
-        OFFSET %(offset)s
-    )
-"""
-
-# Events of a flag are found in their index alone, whatever else is asked of them, and only those of the page are read: a plan that is made
-# for any flag knows neither how many events it has nor how many of them match.
-NEWEST_OF_FLAGS: LiteralString = """
-    , page AS (
-        SELECT events.*
-          FROM (SELECT id
-                  FROM matching
-                 ORDER BY created_at DESC, id DESC
-                 LIMIT %(limit)s
-                OFFSET %(offset)s) AS places
-          JOIN events USING (id)
-    )
-"""
-
-# Our choice: the listing starts at the event that offset names, and goes on to older ones.
-FROM_ID: LiteralString = """
-    , page AS (
-        SELECT *
-          FROM matching
-         WHERE %(first_id)s::bigint IS NULL OR id <= %(first_id)s
-         ORDER BY id DESC
-         LIMIT %(limit)s
-    )
-"""
+# Our choice: as many as Unleash returns.
+OF_FLAG_MOST = 100
 
 # Counted before the JSON is built: neither PostgreSQL nor this process could hold a thousand large events as one text. (HAVING without
 # aggregates is evaluated before there is any row.)
-IS_SMALL: LiteralString = """
-    , size AS (
-        SELECT coalesce(sum(octet_length(tags::text)
-                            + coalesce(octet_length(data::text), 0)
-                            + coalesce(octet_length(pre_data::text), 0)), 0) <= %(most_bytes)s AS is_small
-          FROM page
-    )
-"""
-
-# Our choice: the total counts what the caller may see, exactly.
-FOUND: LiteralString = """
-    SELECT json_build_object('events', coalesce(json_agg(entry), '[]'), 'total', (SELECT number FROM total))::text
-      FROM (SELECT {record} FROM page ORDER BY created_at DESC, page.id DESC) AS entry
-    HAVING (SELECT is_small FROM size)
-"""
-
-FOUND_FROM_ID: LiteralString = """
-    SELECT json_build_object('version', 1, 'events', coalesce(json_agg(entry), '[]'),
-                             'totalEvents', (SELECT number FROM total))::text
-      FROM (SELECT {record} FROM page ORDER BY page.id DESC) AS entry
-    HAVING (SELECT is_small FROM size)
-"""
-
-# Our choice: as many as the interface gives, and the total of what the caller may see.
-OF_FLAG_MOST = 100
-
-FOUND_OF_FLAG: LiteralString = """
-    SELECT json_build_object('version', 1, 'toggleName', %(feature)s::text, 'events', coalesce(json_agg(entry), '[]'),
-                             'totalEvents', (SELECT number FROM total))::text
-      FROM (SELECT {record} FROM page ORDER BY created_at DESC, page.id DESC) AS entry
-    HAVING (SELECT is_small FROM size)
-"""
+SIZE: LiteralString = """
+        size AS (
+            SELECT coalesce(sum(octet_length(tags::text)
+                                + coalesce(octet_length(data::text), 0)
+                                + coalesce(octet_length(pre_data::text), 0)), 0) <= %(most_bytes)s AS is_small
+              FROM page
+        )"""
 
 # One probe of an index for each user there ever was, instead of a look at every event.
 MADE_ANY: LiteralString = "EXISTS (SELECT FROM events WHERE created_by_user_id = users.id)"
-MADE_VISIBLE: LiteralString = "users.id IN (SELECT created_by_user_id FROM events WHERE project = ANY(%(visible)s))"
-
-CREATORS: LiteralString = """
-    SELECT coalesce(json_agg(json_build_object('id', users.id, 'name', called) ORDER BY called, users.id), '[]')::text
-      FROM users
-     CROSS JOIN LATERAL (SELECT coalesce(users.name, users.username, users.email) AS called) AS naming
-     WHERE {conditions}
+# ARRAY: looked up once, in the index of projects alone.
+MADE_VISIBLE: LiteralString = """
+    users.id = ANY(ARRAY(SELECT DISTINCT created_by_user_id FROM events WHERE project = ANY(%(visible)s)))
 """
 
 
@@ -119,8 +62,20 @@ def search(conn: Connection, filters: Mapping[str, Any], visible: Collection[str
     Filters: keys of FILTERS, and pattern for payload and text. visible: the projects whose events the caller may see; None: all of them.
     """
     asked = of_visible(filters, visible)
-    form = MATCHING + (NEWEST_OF_FLAGS if is_of_flags(asked) else NEWEST) + IS_SMALL + FOUND
-    return value(conn, statement(form, asked), asked | {"limit": limit, "offset": offset, "most_bytes": PAGE_BYTES})
+    # Our choice: newest first, by createdAt and then id. The total counts what the caller may see, exactly.
+    statement: LiteralString = f"""
+        WITH {total(asked)},
+        {place(asked)},
+        page AS (
+            {newest(asked)}
+        ),
+        {SIZE}
+        SELECT json_build_object('events', coalesce(json_agg(entry), '[]'), 'total', (SELECT number FROM total))::text AS body,
+               (SELECT is_due FROM total) AS is_due
+          FROM (SELECT {RECORD} FROM page ORDER BY created_at DESC, page.id DESC) AS entry
+        HAVING (SELECT is_small FROM size)
+    """
+    return event_weeks.body(conn, statement, {**DAYS, **asked, "most_bytes": PAGE_BYTES, "limit": limit, "offset": offset})
 
 
 def search_from_id(
@@ -131,23 +86,60 @@ def search_from_id(
     The page begins with the event first_id, or the newest one for None, and goes on to older ones.
     """
     asked = of_visible(filters, visible)
+    # Our choice: the list starts at the event that offset names, and goes on to older ones.
+    statement: LiteralString = f"""
+        WITH {total(asked)},
+        page AS (
+            SELECT *
+              FROM events
+             WHERE {conditions(asked)}
+               AND (%(first_id)s::bigint IS NULL OR id <= %(first_id)s)
+             ORDER BY id DESC
+             LIMIT %(limit)s
+        ),
+        {SIZE}
+        SELECT json_build_object('version', 1, 'events', coalesce(json_agg(entry), '[]'),
+                                 'totalEvents', (SELECT number FROM total))::text AS body,
+               (SELECT is_due FROM total) AS is_due
+          FROM (SELECT {RECORD} FROM page ORDER BY page.id DESC) AS entry
+        HAVING (SELECT is_small FROM size)
+    """
     # Whether to walk the ids or to sort the matches depends on how many there are: a plan for any values would be wrong by seconds.
-    form = MATCHING + FROM_ID + IS_SMALL + FOUND_FROM_ID
-    return value(conn, statement(form, asked), asked | {"limit": limit, "first_id": first_id, "most_bytes": PAGE_BYTES}, prepare=False)
+    return event_weeks.body(
+        conn, statement, {**DAYS, **asked, "most_bytes": PAGE_BYTES, "limit": limit, "first_id": first_id}, prepare=False
+    )
 
 
 def of_flag(conn: Connection, flag: str, visible: Collection[str] | None) -> str | None:
     """Return {"version": 1, "toggleName": flag, "events": the newest 100, "totalEvents": n} as JSON text, or None if the payloads exceed
     PAGE_BYTES. An unknown flag has no events."""
     asked = of_visible({"feature": flag}, visible)
-    form = MATCHING + NEWEST_OF_FLAGS + IS_SMALL + FOUND_OF_FLAG
-    return value(conn, statement(form, asked), asked | {"limit": OF_FLAG_MOST, "offset": 0, "most_bytes": PAGE_BYTES})
+    statement: LiteralString = f"""
+        WITH {total(asked)},
+        {place(asked)},
+        page AS (
+            {newest(asked)}
+        ),
+        {SIZE}
+        SELECT json_build_object('version', 1, 'toggleName', %(feature)s::text, 'events', coalesce(json_agg(entry), '[]'),
+                                 'totalEvents', (SELECT number FROM total))::text AS body,
+               (SELECT is_due FROM total) AS is_due
+          FROM (SELECT {RECORD} FROM page ORDER BY created_at DESC, page.id DESC) AS entry
+        HAVING (SELECT is_small FROM size)
+    """
+    return event_weeks.body(conn, statement, {**DAYS, **asked, "most_bytes": PAGE_BYTES, "limit": OF_FLAG_MOST, "offset": 0})
 
 
 def creators(conn: Connection, visible: Collection[str] | None) -> str:
     """[{"id", "name"}] as JSON text, by name: the users, deleted ones too, who made the events that the caller may see."""
-    conditions = MADE_ANY if visible is None else MADE_VISIBLE
-    return value(conn, CREATORS.format(conditions=conditions), {"visible": None if visible is None else list(visible)})
+    made: LiteralString = MADE_ANY if visible is None else MADE_VISIBLE
+    statement: LiteralString = f"""
+        SELECT coalesce(json_agg(json_build_object('id', users.id, 'name', called) ORDER BY called, users.id), '[]')::text
+          FROM users
+         CROSS JOIN LATERAL (SELECT coalesce(users.name, users.username, users.email) AS called) AS naming
+         WHERE {made}
+    """
+    return value(conn, statement, {"visible": None if visible is None else list(visible)})
 
 
 def of_visible(filters: Mapping[str, Any], visible: Collection[str] | None) -> dict[str, Any]:
@@ -160,16 +152,106 @@ def of_visible(filters: Mapping[str, Any], visible: Collection[str] | None) -> d
     return rest | ({"project": seen[0]} if len(seen) == 1 else {"projects": seen})
 
 
-def is_of_flags(filters: Mapping[str, Any]) -> bool:
-    """Whether events of certain flags are asked for."""
-    return bool(filters.keys() & {"feature", "features"})
+def conditions(filters: Mapping[str, Any], without: str | None = None) -> LiteralString:
+    """The conditions that are asked for: constant fragments, chosen by key."""
+    leading = ({"feature", "features"} & filters.keys()) or ({"project", "projects"} & filters.keys())
+    beside: dict[str, LiteralString] = {}
+    if leading and "pattern" not in filters:
+        beside = {key: fragment for key, fragment in BESIDE.items() if key not in leading}
+    text: LiteralString = "true"
+    for key, fragment in (FILTERS | beside).items():
+        if key in filters and key != without:
+            text += " AND " + fragment
+    return text
 
 
-def statement(form: LiteralString, filters: Mapping[str, Any]) -> LiteralString:
-    """A search statement with the conditions that are asked for: constant fragments, chosen by key."""
-    conditions: LiteralString = "true"
-    fragments = FILTERS | BESIDE_FLAGS if is_of_flags(filters) else FILTERS
-    for key, fragment in fragments.items():
-        if key in filters:
-            conditions += " AND " + fragment
-    return form.format(conditions=conditions, record=RECORD)
+def is_kept(filters: Mapping[str, Any]) -> bool:
+    """Whether event_weeks has totals of these filters."""
+    others = filters.keys() - DAYS.keys()
+    return not others or (len(others) == 1 and others < OF_WEEKS.keys())
+
+
+def total(filters: Mapping[str, Any]) -> LiteralString:
+    """The number of matches, and whether finished weeks are to be added up: total (number, is_due) of a WITH list."""
+    if not is_kept(filters):
+        return f"""
+        total AS (
+            SELECT count(*) AS number, false AS is_due FROM events WHERE {conditions(filters)}
+        )"""
+    kind = next(iter(filters.keys() - DAYS.keys()), None)
+    return f"""
+        spans AS MATERIALIZED (
+            SELECT (monday + 7)::timestamp AT TIME ZONE 'UTC' AS until, sum(number)::bigint AS number
+              FROM event_weeks
+             WHERE {OF_WEEKS[kind]}
+               AND monday >= %(first_day)s::date
+               AND monday <= %(last_day)s::date - 6
+             GROUP BY monday
+         UNION ALL
+            SELECT upper(gap), (SELECT count(*)
+                                  FROM events
+                                 WHERE {conditions(filters)}
+                                   AND created_at >= lower(gap)
+                                   AND created_at < upper(gap))
+              FROM event_gaps(%(first_day)s::date, %(last_day)s::date) AS gap
+        ),
+        total AS (
+            SELECT coalesce(sum(number), 0)::bigint AS number, event_weeks_are_due() AS is_due FROM spans
+        )"""
+
+
+def place(filters: Mapping[str, Any]) -> LiteralString:
+    """The place of the page: it begins `skip` matches after those that are not older than `until`; place (until, skip) of a WITH list."""
+    if not is_kept(filters):
+        return "place AS (SELECT 'infinity'::timestamptz AS until, least(%(offset)s, number) AS skip FROM total)"
+    return """
+        place AS (
+            SELECT until, least(%(offset)s, (SELECT number FROM total)) - newer AS skip
+              FROM (SELECT until, (sum(number) OVER (ORDER BY until DESC) - number)::bigint AS newer FROM spans) AS sums
+             WHERE newer <= %(offset)s
+             ORDER BY until
+             LIMIT 1
+        )"""
+
+
+def newest(filters: Mapping[str, Any]) -> LiteralString:
+    """The statement of a page, newest first. Its events are found in an index alone, if one has all that is asked; then they are read."""
+    each = next((key for key in EACH if key in filters), None)
+    if each and "pattern" not in filters and not {"feature", "features"} & filters.keys():
+        values, is_one = EACH[each]
+        return f"""
+            SELECT events.*
+              FROM (SELECT id
+                      FROM (SELECT DISTINCT {values} AS each_one) AS given
+                     CROSS JOIN LATERAL (
+                        SELECT created_at, id
+                          FROM events
+                         WHERE {is_one}
+                           AND {conditions(filters, without=each)}
+                           AND created_at < (SELECT until FROM place)
+                         ORDER BY created_at DESC, id DESC
+                         LIMIT %(limit)s + (SELECT skip FROM place)) AS found
+                     ORDER BY created_at DESC, id DESC
+                     LIMIT %(limit)s
+                    OFFSET (SELECT skip FROM place)) AS places
+              JOIN events USING (id)"""
+    if is_kept(filters):
+        return f"""
+            SELECT events.*
+              FROM (SELECT id
+                      FROM events
+                     WHERE {conditions(filters)}
+                       AND created_at < (SELECT until FROM place)
+                     ORDER BY created_at DESC, id DESC
+                     LIMIT %(limit)s
+                    OFFSET (SELECT skip FROM place)) AS places
+              JOIN events USING (id)"""
+    return f"""
+            SELECT events.*
+              FROM (SELECT id
+                      FROM events
+                     WHERE {conditions(filters)}
+                     ORDER BY created_at DESC, id DESC
+                     LIMIT %(limit)s
+                    OFFSET %(offset)s) AS places
+              JOIN events USING (id)"""

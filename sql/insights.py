@@ -3,7 +3,7 @@
 from datetime import date
 from typing import LiteralString
 
-from sql import Connection, projects, value
+from sql import Connection, event_weeks, projects
 from sql.flag_trends import FLAGS, PROJECT_FLAGS
 
 # Our choice: weeks from Monday to Sunday in UTC, and none that has not begun.
@@ -128,18 +128,57 @@ METRICS: LiteralString = """
 """
 
 # Our choice: an event counts for the type that its environment had then.
+# Weeks come from event_weeks (schema.sql); counted are times that are not there, and weeks in which the type of an environment changed.
 ENVIRONMENTS: LiteralString = """
-    , environment_type_trends AS (
+    , week_days AS (
+        SELECT (first_start AT TIME ZONE 'UTC')::date AS first_day, (first_start AT TIME ZONE 'UTC')::date + number * 7 - 1 AS last_day
+          FROM bounds
+         WHERE number > 0
+    ),
+    changed_weeks AS (
+        SELECT DISTINCT environment, date_trunc('week', ended_at AT TIME ZONE 'UTC')::date AS monday
+          FROM past_environment_types
+    ),
+    counted_times AS (
+        SELECT NULL AS only_environment, lower(gap) AS since, upper(gap) AS until
+          FROM week_days
+         CROSS JOIN LATERAL event_gaps(first_day, last_day) AS gap
+     UNION ALL
+        SELECT environment, monday::timestamp AT TIME ZONE 'UTC', (monday + 7)::timestamp AT TIME ZONE 'UTC'
+          FROM changed_weeks
+          JOIN event_weeks USING (monday)
+          JOIN week_days ON monday BETWEEN first_day AND last_day
+         WHERE kind = 'all'
+    ),
+    environment_updates AS (
+        SELECT name AS environment, monday::timestamp AT TIME ZONE 'UTC' + interval '84 hours' AS at, number
+          FROM week_days
+          JOIN event_weeks ON kind = 'environment' AND monday BETWEEN first_day AND last_day
+         WHERE (name, monday) NOT IN (SELECT environment, monday FROM changed_weeks)
+     UNION ALL
+        -- OFFSET 0: each time is read by the index of created_at. The planner knows nothing of such small tables, and took the whole log.
+        SELECT environment, created_at, 1
+          FROM counted_times
+         CROSS JOIN LATERAL (
+            SELECT environment, created_at
+              FROM events
+             WHERE environment IS NOT NULL
+               AND created_at >= since
+               AND created_at < until
+               AND created_at <= statement_timestamp()
+            OFFSET 0) AS counted
+         WHERE only_environment IS NULL
+            OR only_environment = environment
+    ),
+    environment_type_trends AS (
         SELECT place, date, week, type AS "environmentType", updates AS "totalUpdates"
-          FROM (SELECT width_bucket(created_at, starts) - 1 AS place, environment_types.type, count(*) AS updates
+          FROM (SELECT width_bucket(at, starts) - 1 AS place, environment_types.type, sum(updated.number) AS updates
                   FROM bounds
-                  JOIN events ON created_at >= first_start
-                             AND created_at < first_start + bounds.number * interval '7 days'
-                             AND created_at <= statement_timestamp()
-                  JOIN environment_types ON environment_types.environment = events.environment
-                                        AND environment_types.started_at < created_at
-                                        AND (environment_types.ended_at IS NULL OR environment_types.ended_at >= created_at)
-                 GROUP BY place, environment_types.type) AS counted
+                 CROSS JOIN environment_updates AS updated
+                  JOIN environment_types ON environment_types.environment = updated.environment
+                                        AND environment_types.started_at < at
+                                        AND (environment_types.ended_at IS NULL OR environment_types.ended_at >= at)
+                 GROUP BY place, environment_types.type) AS summed
           JOIN weeks ON weeks.number = place
     )
 """
@@ -171,11 +210,13 @@ INSIGHTS: LiteralString = (
             SELECT coalesce(json_agg(entry), '[]')
               FROM (SELECT date, week, "environmentType", "totalUpdates"
                       FROM environment_type_trends ORDER BY place, "environmentType") AS entry)
-    )::text
+    )::text AS body, event_weeks_are_due() AS is_due
 """
 )
 
 
 def trends(conn: Connection, first_day: date, last_day: date, viewer: int | None) -> str:
     """The record as JSON text, of the weeks that overlap these days (UTC, both included). viewer: see projects.VISIBLE."""
-    return value(conn, INSIGHTS, {"first_day": first_day, "last_day": last_day, "viewer": viewer})
+    found = event_weeks.body(conn, INSIGHTS, {"first_day": first_day, "last_day": last_day, "viewer": viewer})
+    assert found is not None
+    return found

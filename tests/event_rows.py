@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sql import Connection, rows
+from sql import Connection, rows, value
 
 ADD = """
     INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data)
@@ -17,3 +17,9 @@ def add(conn: Connection, times: int = 1, at: datetime | None = None, **fields: 
     """Write events that are all alike, and return their ids."""
     all_fields = {"type": "feature-created", "creator": None, "environment": None, "project": None, "feature": None, "data": "{}"}
     return [row["id"] for row in rows(conn, ADD, all_fields | {"times": times, "at": at} | fields)]
+
+
+def fill_weeks(conn: Connection) -> None:
+    """Add up all finished weeks."""
+    while value(conn, "SELECT event_weeks_are_due()"):
+        conn.execute("SELECT fill_event_weeks()")

@@ -18,7 +18,7 @@ from sql.migrate import DatabaseProblem
 from tests import nine
 from tests.command_line import CommandLine, flask, only_line
 from tests.conftest import ADMIN_KEY, SETTINGS
-from tests.event_rows import add
+from tests.event_rows import add, fill_weeks
 from tests.service import PATIENCE, ROOT, environment, is_alive, wait_until
 
 Maker = Callable[..., Any]
@@ -57,6 +57,7 @@ def fill_the_rest(app: Flask, conn: Connection) -> None:
         INSERT INTO past_group_users VALUES (1, 1, now() - interval '2 days', now());
         INSERT INTO past_environment_types VALUES ('production', 'development', now() - interval '100 days')
     """)
+    fill_weeks(conn)
 
 
 @pytest.mark.slow

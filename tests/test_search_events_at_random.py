@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sql import Connection, event_search
+from sql import Connection, event_search, value
 from tests.event_rows import add
 from tests.test_search_events import PATH, page
 from tests.world import Caller, World
@@ -112,6 +112,7 @@ def test_a_search_returns_what_a_look_at_every_event_gives(conn: Connection, wor
             words = past.question()
             assert page(alice.get(PATH, query_string=words)) == past.answer(words, None), words
             assert page(max.get(PATH, query_string=words)) == past.answer(words, visible), words
+        assert value(conn, "SELECT count(*) FROM event_weeks WHERE kind = 'all'") > 0
 
 
 def test_the_deprecated_search_has_the_same_totals(conn: Connection, world: World, alice: Caller) -> None:

@@ -9,7 +9,7 @@ from psycopg.sql import SQL, Identifier
 from sql import Connection, connect, migrate, rows, value
 from tests import nine
 from tests.conftest import ADMIN_KEY, SETTINGS
-from tests.event_rows import add
+from tests.event_rows import add, fill_weeks
 from tests.service import run
 from tests.test_backup import contents, fill_the_rest
 from tests.test_migrate import FIRST_SCHEMA, schema_of
@@ -85,6 +85,7 @@ def test_an_instance_of_the_first_version_answers_as_one_of_this(make_database: 
         assert events_of(old) == events_of(new) + 6
         old.execute("DELETE FROM events WHERE created_by = 'somebody'")
         number_alike(old, new)
+        fill_weeks(old)
         assert contents(old) == contents(new)
         told = nine.asked(make_app(one), new, ADMIN_KEY, ADMIN)
         assert nine.asked(make_app(other), old, ADMIN_KEY, ADMIN) == told

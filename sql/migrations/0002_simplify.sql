@@ -67,3 +67,106 @@ CREATE OR REPLACE VIEW environment_types AS
 ALTER TABLE users
     DROP CONSTRAINT users_username_format,
     ADD CONSTRAINT users_username_format CHECK (length(username) >= 1 AND length(username) <= 255 AND strpos(username, '@') = 0);
+-- Searches by project and more are counted in one index.
+DROP INDEX events_project_idx;
+CREATE INDEX events_project_idx ON events (project, created_at, id) INCLUDE (type, created_by_user_id) WHERE project IS NOT NULL;
+
+-- Events of finished weeks (Monday to Sunday, UTC), added up. Searches and insights count on the indexes of events what is not here. A week is
+-- here as a whole, with a row of the kind 'all', or not at all.
+CREATE TABLE event_weeks (
+    kind    text NOT NULL,  -- 'all', 'project', 'type' or 'environment'
+    name    text NOT NULL,  -- the project, type or environment; of the kind 'all' empty
+    monday  date NOT NULL,
+    number  integer NOT NULL,
+    CONSTRAINT event_weeks_pkey PRIMARY KEY (kind, name, monday)
+);
+CREATE INDEX event_weeks_monday_idx ON event_weeks (monday);
+
+-- The times between these days, both included, that are in no week of event_weeks.
+CREATE FUNCTION event_gaps(first_day date, last_day date) RETURNS SETOF tstzrange LANGUAGE sql STABLE AS $$
+    SELECT unnest(tstzmultirange(tstzrange(first_day::timestamp AT TIME ZONE 'UTC',
+                                           greatest(first_day, last_day + 1)::timestamp AT TIME ZONE 'UTC'))
+                  - coalesce(range_agg(tstzrange(monday::timestamp AT TIME ZONE 'UTC', (monday + 7)::timestamp AT TIME ZONE 'UTC')), '{}'))
+      FROM event_weeks
+     WHERE kind = 'all'
+       AND name = ''
+       AND monday >= first_day
+       AND monday <= last_day - 6
+$$;
+
+-- Whether there is something to add up, and the caller may do so. A week is finished when it ended more than an hour ago.
+CREATE FUNCTION event_weeks_are_due() RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT current_setting('transaction_read_only') = 'off'
+       AND has_table_privilege('event_weeks', 'INSERT')
+       AND coalesce(bool_or((SELECT min(created_at)
+                               FROM events
+                              WHERE created_at >= lower(gap)
+                                AND created_at < least(upper(gap), date_trunc('week', now() - interval '1 hour', 'UTC'))) IS NOT NULL), false)
+      FROM event_gaps('-infinity', 'infinity') AS gap
+$$;
+
+-- Add up finished weeks, newest first, for a fifth of a second or so. Nobody is waited for: who deletes, changes or back-dates events holds
+-- the lock until his commit, and whoever began before the end of a week and has written anything may yet commit events of it.
+CREATE FUNCTION fill_event_weeks() RETURNS void LANGUAGE plpgsql SET lock_timeout = '100ms' AS $$
+DECLARE
+    week_start  timestamptz := date_trunc('week', clock_timestamp() - interval '1 hour', 'UTC');
+    newest      timestamptz;
+    this        date;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed'
+       OR NOT pg_try_advisory_xact_lock(7225432)
+       OR EXISTS (SELECT FROM pg_stat_activity
+                   WHERE datname = current_database()
+                     AND pid <> pg_backend_pid()
+                     AND backend_xid IS NOT NULL
+                     AND (xact_start IS NULL OR xact_start < week_start)) THEN
+        RETURN;
+    END IF;
+    LOOP
+        newest := (SELECT max(created_at) FROM events WHERE created_at < week_start);
+        EXIT WHEN newest IS NULL OR clock_timestamp() > statement_timestamp() + interval '200 milliseconds';
+        week_start := date_trunc('week', newest, 'UTC');
+        this := (week_start AT TIME ZONE 'UTC')::date;
+        IF NOT EXISTS (SELECT FROM event_weeks WHERE kind = 'all' AND name = '' AND monday = this) THEN
+            INSERT INTO event_weeks
+            SELECT CASE grouping(project, type, environment) WHEN 7 THEN 'all' WHEN 3 THEN 'project' WHEN 5 THEN 'type' ELSE 'environment' END,
+                   coalesce(project, type, environment, ''), this, count(*)
+              FROM events
+             WHERE created_at >= week_start
+               AND created_at < week_start + interval '168 hours'
+             GROUP BY GROUPING SETS ((), (project), (type), (environment))
+            HAVING grouping(project, type, environment) = 7 OR coalesce(project, type, environment) IS NOT NULL;
+        END IF;
+    END LOOP;
+END $$;
+
+-- Weeks of which events are deleted, changed or back-dated are taken away, under the lock of fill_event_weeks(). Each statement sees what the
+-- last holder of the lock has committed, at this level of isolation alone.
+CREATE FUNCTION forget_event_weeks() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE 'Past events can only be changed in a transaction of the isolation level read committed.';
+    END IF;
+    PERFORM pg_advisory_xact_lock(7225432);
+    IF TG_OP = 'INSERT' THEN
+        DELETE FROM event_weeks WHERE monday = date_trunc('week', new.created_at AT TIME ZONE 'UTC')::date;
+    ELSIF TG_OP = 'TRUNCATE' THEN
+        DELETE FROM event_weeks;
+    ELSE
+        DELETE FROM event_weeks WHERE monday IN (SELECT date_trunc('week', created_at AT TIME ZONE 'UTC')::date FROM old_events);
+        IF TG_OP = 'UPDATE' THEN
+            DELETE FROM event_weeks WHERE monday IN (SELECT date_trunc('week', created_at AT TIME ZONE 'UTC')::date FROM new_events);
+        END IF;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER forget_week_of_back_dated_event AFTER INSERT ON events
+    FOR EACH ROW WHEN (new.created_at < date_trunc('week', clock_timestamp(), 'UTC')) EXECUTE FUNCTION forget_event_weeks();
+CREATE TRIGGER forget_weeks_of_changed_events AFTER UPDATE ON events
+    REFERENCING OLD TABLE AS old_events NEW TABLE AS new_events
+    FOR EACH STATEMENT EXECUTE FUNCTION forget_event_weeks();
+CREATE TRIGGER forget_weeks_of_deleted_events AFTER DELETE ON events
+    REFERENCING OLD TABLE AS old_events
+    FOR EACH STATEMENT EXECUTE FUNCTION forget_event_weeks();
+CREATE TRIGGER forget_all_event_weeks AFTER TRUNCATE ON events
+    FOR EACH STATEMENT EXECUTE FUNCTION forget_event_weeks();
