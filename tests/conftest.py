@@ -32,7 +32,16 @@ SETTINGS = {
 Settings = dict[str, object]
 
 # Files of slow tests that take half a minute and more: begun first, or a process would be left alone with one of them at the end.
-LONG = {"test_hunt_writes", "test_hunt_reads", "test_failover", "test_documentation", "test_crashes", "test_hostile_filters", "test_pool"}
+LONG = {
+    "test_hunt_writes",
+    "test_hunt_reads",
+    "test_failover",
+    "test_database_away",
+    "test_documentation",
+    "test_crashes",
+    "test_hostile_filters",
+    "test_pool",
+}
 LONG |= {"test_hostile_everywhere", "test_operations", "test_backup", "test_pooler", "test_pages", "test_secrets_kept"}
 
 

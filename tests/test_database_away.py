@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from sql import connect, embedded, signup_tokens
+from sql import api_keys, connect, embedded, signup_tokens
 from tests.service import Answer, Service, is_alive, postmaster_of, wait_until
 
 pytestmark = pytest.mark.slow
@@ -162,8 +162,8 @@ def service(server: embedded.Server) -> Iterator[Service]:
 
 @pytest.mark.parametrize(
     ("go_away", "seconds", "longest", "known"),
-    [(stop, 3, ABSENT, ABSENT), (stop, 40, ABSENT, ABSENT), (freeze, FOUND + 1, FROZEN, FOUND)],
-    ids=["stopped", "stopped for 40 s", "frozen"],
+    [(stop, 40, ABSENT, ABSENT), (freeze, FOUND + 1, FROZEN, FOUND)],
+    ids=["stopped", "frozen"],
 )
 def test_requests_get_503_at_once_and_normal_answers_within_two_seconds_of_its_return(server, service, go_away, seconds, longest, known):
     workers, said = service.workers, len(service.err)
@@ -220,6 +220,9 @@ def test_while_it_is_frozen_one_request_is_held_for_a_while_and_the_second_is_re
 def test_a_busy_database_is_not_reported_as_unavailable(server):
     url = server.ensure()
     with connect(url) as conn, Service(url, INIT_ADMIN_API_TOKENS=KEY, DATABASE_POOL_SIZE=1, WAIT_SECONDS=1) as service:
+        # The same caller would get 429 for its own share of connections.
+        api_keys.insert(conn, "*:*.the-key-of-another-caller", name="other")
+        other = {"Authorization": "*:*.the-key-of-another-caller"}
         token = signup_tokens.insert(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")
         change = {"json": {"enabled": False}, "headers": AUTHORIZED}
         with conn.transaction(), ThreadPoolExecutor(1) as threads:
@@ -227,7 +230,7 @@ def test_a_busy_database_is_not_reported_as_unavailable(server):
             first = threads.submit(service.request, "PUT", TOKEN.format(token["secret"]), **change)
             wait_until(lambda: conn.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None, "the request waited")
             for _ in range(3):
-                answer = service.get("/api/admin/projects", headers=AUTHORIZED)
+                answer = service.get("/api/admin/projects", headers=other)
                 assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
                 assert (answer.json["name"], answer.json["message"]) == ("UnavailableError", "Too many requests at this moment.")
             conn.execute("ROLLBACK")
