@@ -152,6 +152,7 @@ def service(make_database: Callable[..., str]) -> Iterator[Service]:
     """The real service, one process with one connection, on a thousand events and a hundred flags of a megabyte each."""
     url = make_database()
     with connect(url) as conn:
+        conn.execute("SET statement_timeout = 0")
         conn.execute("TRUNCATE events RESTART IDENTITY")
         conn.execute(
             "INSERT INTO events (type, created_by, feature_name, data)"
