@@ -1,6 +1,7 @@
 """300,000 events, through the real service and the real command: in constant memory, each once, and at nobody else's cost."""
 
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -43,8 +44,8 @@ def url(make_database: Callable[..., str]) -> str:
 
 @pytest.fixture(scope="module")
 def service(url: str) -> Iterator[Service]:
-    """The real service on it: one process that works on one request at a time, and streams to one client."""
-    with Service(url, THREADS=1) as service:
+    """The real service on it: one process with four threads, which streams to one client at a time."""
+    with Service(url, THREADS=4) as service:
         yield service
 
 
@@ -178,3 +179,14 @@ def test_a_key_that_is_revoked_cuts_its_stream(service: Service, url: str) -> No
                 answer.read()
     wait_until(lambda: service.lines[-1].get("cut") == "refused", "the line of the stream was there")
     assert "Traceback" not in service.err
+
+
+def test_a_stream_keeps_a_service_that_stops_no_longer_than_a_request(url: str) -> None:
+    with Service(url, THREADS=1, STATEMENT_TIMEOUT_SECONDS=1, WAIT_SECONDS=1) as service, streaming(service) as answer:
+        assert id_of(answer.readline().rstrip()) == 1
+        began = time.monotonic()
+        assert service.stop() == 0
+        # gunicorn's graceful timeout is 3 s then.
+        assert time.monotonic() - began < 10
+        with pytest.raises(IncompleteRead):
+            answer.read()
