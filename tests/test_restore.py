@@ -111,6 +111,18 @@ def test_a_damaged_backup_leaves_the_instance_as_it_was(line: CommandLine, file:
     assert contents(line.conn) == before
 
 
+def test_a_pg_restore_that_fails_between_two_statements_changes_nothing(line: CommandLine, file: Path, tmp_path: Path, monkeypatch) -> None:
+    """It has written nothing that psql could refuse."""
+    before = contents(line.conn)
+    for program in ("pg_restore", "psql"):
+        (tmp_path / program).write_text(f'#!/bin/sh\ncase "$*" in *--use-list*) exit 1;; esac\nexec "{embedded.BINARIES}/{program}" "$@"\n')
+        (tmp_path / program).chmod(0o755)
+    monkeypatch.setattr(embedded, "BINARIES", tmp_path)
+    said = line.refuses("restore", "--replace", str(file))
+    assert said == "Nothing was restored, and nothing changed: the program was killed."
+    assert contents(line.conn) == before
+
+
 def test_a_backup_that_does_not_fit_leaves_the_instance_as_it_was(
     line: CommandLine, make_database: Maker, make_app: Maker, tmp_path: Path
 ) -> None:
