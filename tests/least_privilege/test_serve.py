@@ -7,7 +7,7 @@ import pytest
 from sql import bootstrap
 from tests.command_line import CommandLine, flask
 from tests.conftest import ADMIN_KEY, SETTINGS
-from tests.deployment import Deployment
+from tests.deployment import GRANTS, Deployment
 from tests.story import Story, documents, flags, people, places, rollout, vocabulary
 from tests.world import Caller
 
@@ -100,3 +100,15 @@ def test_the_third_role_prunes(deployed, admin):
         done = flask("events", "prune", "--days", "60", *options, DATABASE_URL=deployed.address("prune"))
         assert done.stdout.startswith(said), done.stderr
     assert admin.execute("SELECT count(*) AS number FROM events").fetchone() == {"number": before - 5}
+
+
+def test_the_owner_backs_up_and_restores_and_the_service_goes_on_after_the_grants(deployed, tmp_path):
+    owner, service = {"DATABASE_URL": deployed.address("owner")}, {"DATABASE_URL": deployed.address("service"), "BCRYPT_ROUNDS": "12"}
+    assert flask("backup", str(tmp_path / "x"), **service).stderr.startswith("Error: The backup failed: ")
+    assert flask("backup", str(tmp_path / "x"), **owner).returncode == 0
+    done = flask("restore", "--replace", str(tmp_path / "x"), **owner)
+    assert done.returncode == 0, done.stderr
+    role = deployed.renamed("flags_service")
+    assert f"The role {role} cannot use the schema. Run deploy/grants.sql (docs/deploy.md)." in flask("doctor", **service).stdout
+    deployed.psql(GRANTS, "owner")
+    assert f"The role {role} has the rights that the service needs." in flask("doctor", **service).stdout
