@@ -5,6 +5,7 @@ import re
 import time
 
 import pytest
+import re2
 
 from tests.documents import VALIDATE, body, document
 from validators.naming import PatternError, compiled, mismatches
@@ -64,6 +65,11 @@ REFUSED = {
 def test_an_invalid_pattern_is_refused(message: str, pattern: str) -> None:
     with pytest.raises(PatternError, match=f"^{re.escape(message)}"):
         compiled(pattern)
+
+
+def test_a_dot_is_any_character_and_no_compiled_pattern_is_kept() -> None:
+    assert mismatches("a.b", ["a\nb", "aüb", "a😀b"]) == []
+    assert re2._Regexp._make.cache_info().currsize == 0
 
 
 def test_patterns_mean_what_they_mean_in_python() -> None:
