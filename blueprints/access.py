@@ -11,6 +11,7 @@ from werkzeug.exceptions import BadRequest, Forbidden, NotFound, Unauthorized
 
 from sql import Connection, access
 from sql.access import digest
+from sql.events import Visible
 
 # Our choice: the transport of a session is this cookie, an opaque random value whose SHA-256 is kept.
 SESSION_COOKIE = "session"
@@ -30,8 +31,8 @@ class Actor:
     sees_all: bool = False
     # Of the permissions that require() named, those that he holds.
     held: frozenset[str] = frozenset()
-    # The projects that he may see, where require() was asked to list them; None: he administers, and sees what has no project too.
-    visible: tuple[str, ...] | None = None
+    # What the caller may see of the log, where require() was asked to list it; None: an administrator, who sees all of it.
+    visible: Visible | None = None
     # When the personal token of the request expires; None: the request has none.
     token_expires_at: datetime | None = None
 
@@ -51,7 +52,7 @@ def require(
 ) -> Actor:
     """The caller, if he holds one of the permissions (none named: whoever he is) and may see the project.
 
-    credential: with user, an API key is refused; with session, a personal token too. listing: list the projects that he may see. In this
+    credential: with user, an API key is refused; with session, a personal token too. listing: list what he may see of the log. In this
     order: 401 no or wrong credentials, 403 wrong kind of key or forged cross-site, 403 no permission, 404 project unknown or hidden.
     """
     # Our choice: the order of refusals. A stranger learns nothing of a body or of what exists, and who lacks a permission not whether the
@@ -82,7 +83,7 @@ def require(
     if not caller["is_marked_seen"]:
         access.mark_seen(conn, caller)
     held = frozenset(permissions if caller["is_admin"] else caller["held"])
-    visible = None if caller["is_admin"] or not listing else tuple(caller["visible"])
+    visible = None if caller["is_admin"] or not listing else Visible(tuple(caller["visible"]), tuple(caller["readable"]))
     return Actor(caller["name"], caller["user_id"], caller["is_admin"], caller["sees_all"], held, visible, caller["token_expires_at"])
 
 

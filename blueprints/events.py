@@ -20,8 +20,9 @@ FEWER = "Ask for fewer events: set a smaller limit."
 def search_events() -> Response:
     """Search for events.
 
-    Newest first. Filters combine with AND. Callers who are not administrators see the events of projects that they can see, and the total
-    counts just those. A page above 64 MiB is refused.
+    Newest first. Filters combine with AND. Callers who are not administrators see the events of projects that they can see. Events that say
+    who has which role in a project need the permission that its access list needs. The total counts just those. A page above 64 MiB is
+    refused.
 
     With Accept: application/x-ndjson the response is a stream of all events that match, one per line, in order of their ids. It holds every
     event up to the newest one at its beginning, or the connection is cut. To continue later, send the id of the last line as after. While

@@ -98,7 +98,8 @@ AUTHENTICATE = """
                     WHERE user_id = caller.user_id
                       AND day = (now() AT TIME ZONE 'UTC')::date))
                OR current_setting('transaction_read_only')::boolean AS is_marked_seen,
-           NULL::text[] AS visible
+           NULL::text[] AS visible,
+           NULL::text[] AS readable
       FROM caller
      CROSS JOIN LATERAL (
         SELECT EXISTS (
@@ -110,7 +111,7 @@ AUTHENTICATE = """
 """
 
 AUTHENTICATE_AND_LIST = AUTHENTICATE.replace(
-    "NULL::text[] AS visible",
+    "NULL::text[] AS visible,\n           NULL::text[] AS readable",
     """
            CASE WHEN NOT caller.is_admin THEN ARRAY(
                 SELECT id
@@ -118,7 +119,16 @@ AUTHENTICATE_AND_LIST = AUTHENTICATE.replace(
                  WHERE mode <> 'private'
                     OR sees_all.yes
                     OR id IN (SELECT project_id FROM user_roles WHERE user_id = caller.user_id))
-           END AS visible""",
+           END AS visible,
+           ARRAY(
+                SELECT projects.id
+                  FROM user_roles
+                  JOIN role_permissions ON role_permissions.role_id = user_roles.role_id
+                  JOIN projects ON (user_roles.project_id IS NULL OR user_roles.project_id = projects.id)
+                               AND (role_permissions.project_id IS NULL OR role_permissions.project_id = projects.id)
+                 WHERE user_id = caller.user_id
+                   AND permission IN ('UPDATE_PROJECT', 'PROJECT_USER_ACCESS_READ')
+                   AND environment IS NULL) AS readable""",
 )
 
 
@@ -135,7 +145,8 @@ def authenticate(
     """The caller whose key or session has this SHA-256, with what he may do here; None when it is unknown, expired or his user deleted.
 
     is_permitted: he holds one of the permissions (or ADMIN) there; held: which, and ADMIN if he does. sees_project: false as well when
-    there is no such project. visible: with listing, the projects that he may see, if he does not administer.
+    there is no such project. visible, readable: with listing, the projects that a caller who is no administrator may see,
+    and those whose access list they may read.
     """
     # Never NULL, nor a switch within the statement: PostgreSQL would leave parts out, believe that planning for these very values pays, and
     # plan each time, which takes three times as long as all else.

@@ -4,11 +4,11 @@ Totals without a filter, by project, by type and by date come from event_weeks (
 counted on the indexes of events.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, LiteralString
 
 from sql import Connection, event_weeks, value
-from sql.events import FILTERS, RECORD
+from sql.events import ACCESS_TYPES, FILTERS, READABLE, RECORD, VISIBLE, Visible
 from sql.limits import PAGE_BYTES
 
 # Conditions that choose no index. Beside a flag or a project, the index of that one has all that they ask for; IN makes a table once.
@@ -51,15 +51,15 @@ SIZE: LiteralString = """
 # One probe of an index for each user there ever was, instead of a look at every event.
 MADE_ANY: LiteralString = "EXISTS (SELECT FROM events WHERE created_by_user_id = users.id)"
 # ARRAY: looked up once, in the index of projects alone.
-MADE_VISIBLE: LiteralString = """
-    users.id = ANY(ARRAY(SELECT DISTINCT created_by_user_id FROM events WHERE project = ANY(%(visible)s)))
+MADE_VISIBLE: LiteralString = f"""
+    users.id = ANY(ARRAY(SELECT DISTINCT created_by_user_id FROM events WHERE {VISIBLE} AND {READABLE}))
 """
 
 
-def search(conn: Connection, filters: Mapping[str, Any], visible: Collection[str] | None, *, limit: int, offset: int) -> str | None:
+def search(conn: Connection, filters: Mapping[str, Any], visible: Visible | None, *, limit: int, offset: int) -> str | None:
     """Return {"events": [...], "total": n} as JSON text, newest first, or None if the payloads exceed PAGE_BYTES.
 
-    Filters: keys of FILTERS, and pattern for payload and text. visible: the projects whose events the caller may see; None: all of them.
+    Filters: keys of FILTERS, and pattern for payload and text. visible: None for callers who see all.
     """
     asked = of_visible(filters, visible)
     # Our choice: newest first, by createdAt and then id. The total counts what the caller may see, exactly.
@@ -79,7 +79,7 @@ def search(conn: Connection, filters: Mapping[str, Any], visible: Collection[str
 
 
 def search_from_id(
-    conn: Connection, filters: Mapping[str, Any], visible: Collection[str] | None, *, limit: int, first_id: int | None
+    conn: Connection, filters: Mapping[str, Any], visible: Visible | None, *, limit: int, first_id: int | None
 ) -> str | None:
     """Return {"version": 1, "events": [...], "totalEvents": n} as JSON text, or None if the payloads exceed PAGE_BYTES.
 
@@ -110,7 +110,7 @@ def search_from_id(
     )
 
 
-def of_flag(conn: Connection, flag: str, visible: Collection[str] | None) -> str | None:
+def of_flag(conn: Connection, flag: str, visible: Visible | None) -> str | None:
     """Return {"version": 1, "toggleName": flag, "events": the newest 100, "totalEvents": n} as JSON text, or None if the payloads exceed
     PAGE_BYTES. An unknown flag has no events."""
     asked = of_visible({"feature": flag}, visible)
@@ -130,7 +130,7 @@ def of_flag(conn: Connection, flag: str, visible: Collection[str] | None) -> str
     return event_weeks.body(conn, statement, {**DAYS, **asked, "most_bytes": PAGE_BYTES, "limit": OF_FLAG_MOST, "offset": 0})
 
 
-def creators(conn: Connection, visible: Collection[str] | None) -> str:
+def creators(conn: Connection, visible: Visible | None) -> str:
     """[{"id", "name"}] as JSON text, by name: the users, deleted ones too, who made the events that the caller may see."""
     made: LiteralString = MADE_ANY if visible is None else MADE_VISIBLE
     statement: LiteralString = f"""
@@ -139,16 +139,19 @@ def creators(conn: Connection, visible: Collection[str] | None) -> str:
          CROSS JOIN LATERAL (SELECT coalesce(users.name, users.username, users.email) AS called) AS naming
          WHERE {made}
     """
-    return value(conn, statement, {"visible": None if visible is None else list(visible)})
+    return value(conn, statement, {} if visible is None else {"visible": list(visible.projects), "readable": list(visible.access)})
 
 
-def of_visible(filters: Mapping[str, Any], visible: Collection[str] | None) -> dict[str, Any]:
-    """The filters, with only those projects that the caller may see: of the projects asked for, or else of all."""
+def of_visible(filters: Mapping[str, Any], visible: Visible | None) -> dict[str, Any]:
+    """Return the filters, limited to what the caller may see: of the projects asked for, or else of all."""
     if visible is None:
         return dict(filters)
     given = [filters["project"]] if "project" in filters else filters.get("projects")
-    seen = list(visible) if given is None else [project for project in given if project in visible]
+    seen = list(visible.projects) if given is None else [project for project in given if project in visible.projects]
     rest = {key: it for key, it in filters.items() if key not in ("project", "projects")}
+    types = [filters["type"]] if "type" in filters else filters.get("types", ACCESS_TYPES)
+    if any(type.startswith(ACCESS_TYPES) for type in types) and not set(seen) <= set(visible.access):
+        rest["readable"] = list(visible.access)
     return rest | ({"project": seen[0]} if len(seen) == 1 else {"projects": seen})
 
 
@@ -167,7 +170,7 @@ def conditions(filters: Mapping[str, Any], without: str | None = None) -> Litera
 
 def is_kept(filters: Mapping[str, Any]) -> bool:
     """Whether event_weeks has totals of these filters."""
-    others = filters.keys() - DAYS.keys()
+    others = filters.keys() - DAYS.keys() - {"readable"}
     return not others or (len(others) == 1 and others < OF_WEEKS.keys())
 
 
@@ -178,10 +181,11 @@ def total(filters: Mapping[str, Any]) -> LiteralString:
         total AS (
             SELECT count(*) AS number, false AS is_due FROM events WHERE {conditions(filters)}
         )"""
-    kind = next(iter(filters.keys() - DAYS.keys()), None)
+    kind = next(iter(filters.keys() - DAYS.keys() - {"readable"}), None)
+    number: LiteralString = "number - of_access * (name <> ALL(%(readable)s::text[]))::integer" if "readable" in filters else "number"
     return f"""
         spans AS MATERIALIZED (
-            SELECT (monday + 7)::timestamp AT TIME ZONE 'UTC' AS until, sum(number)::bigint AS number
+            SELECT (monday + 7)::timestamp AT TIME ZONE 'UTC' AS until, sum({number})::bigint AS number
               FROM event_weeks
              WHERE {OF_WEEKS[kind]}
                AND monday >= %(first_day)s::date

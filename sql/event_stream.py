@@ -1,14 +1,14 @@
 """The event log as lines of JSON, oldest first: read in batches, from after an id up to the newest event at the beginning."""
 
 import time
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, closing
 from typing import Any, LiteralString, cast
 
 from psycopg.rows import DictRow
 
 from sql import Connection, one, timing, value
-from sql.events import FILTERS, RECORD, VISIBLE
+from sql.events import FILTERS, READABLE, RECORD, VISIBLE, Visible
 
 # Ids that one statement looks at, and lines that it returns, at most. Without an index, a word is searched in so many payloads in a second.
 MOST_IDS = 65_536
@@ -93,11 +93,13 @@ class Stream:
         """Whether there are no more lines."""
         return self.after >= self.until or self.lines == self.limit
 
-    def read(self, conn: Connection, visible: Collection[str] | None) -> bytes:
+    def read(self, conn: Connection, visible: Visible | None) -> bytes:
         """Return the next lines, often none. visible: as in event_search.search()."""
         until = min(self.after + MOST_IDS, self.until)
         most = MOST_LINES if self.limit is None else min(MOST_LINES, self.limit - self.lines)
-        params = {**self.filters, "visible": None if visible is None else list(visible), "after": self.after, "until": until, "most": most}
+        params = {**self.filters, "after": self.after, "until": until, "most": most}
+        if visible is not None:
+            params |= {"visible": list(visible.projects), "readable": list(visible.access)}
         text, count = bytearray(), 0
         # Row by row, so that neither side holds more than a batch. Never prepared: the range decides which index is best.
         asked = statement(self.filters, visible is None)
@@ -118,7 +120,7 @@ class Stream:
 
 def statement(filters: Mapping[str, Any], sees_all: bool) -> LiteralString:
     """Return BATCH with the conditions of these filters: constant fragments, chosen by key."""
-    conditions: LiteralString = "true" if sees_all else VISIBLE
+    conditions: LiteralString = "true" if sees_all else VISIBLE + " AND " + READABLE
     for key, fragment in FILTERS.items():
         if key in filters:
             conditions += " AND " + fragment

@@ -1,13 +1,30 @@
 """The event log: one table, written in the transaction of each change; the record of an event, and what events can be found by."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString, Protocol
 
 from sql import Connection, as_json, note_events, run, timing, value
 
-# Our choice: who is not ADMIN finds the events of projects that he may see, and none without a project.
+
+@dataclass(frozen=True)
+class Visible:
+    """What a caller who is no administrator may see of the log."""
+
+    projects: tuple[str, ...]
+    # Those whose access list the caller may read.
+    access: tuple[str, ...]
+
+
+# Our choice: callers who are no administrators find the events of projects that they may see, and none without a project.
 VISIBLE: LiteralString = "project = ANY(%(visible)s::text[])"
+
+# Our choice: events of these types say who has which role in a project. They need the permission that its access list needs.
+ACCESS_TYPES = ("project-access-", "project-user-", "project-group-")
+READABLE: LiteralString = """
+    (type NOT LIKE ALL ('{project-access-%%, project-user-%%, project-group-%%}') OR project = ANY(%(readable)s::text[]))
+"""
 
 # Our choice: the query is a plain text, whatever characters it has, and any case of letters will do.
 # Payloads are looked at as they were written. The pattern is a literal text: '***=' takes away the meaning of every character.
@@ -22,6 +39,7 @@ FILTERS: dict[str, LiteralString] = {
     "feature": "feature_name = %(feature)s",
     "features": "feature_name = ANY(%(features)s)",
     "project": "project = %(project)s",
+    "readable": READABLE,
     "projects": "project = ANY(%(projects)s)",
     "type": "type = %(type)s",
     "types": "type = ANY(%(types)s)",

@@ -74,10 +74,11 @@ CREATE INDEX events_project_idx ON events (project, created_at, id) INCLUDE (typ
 -- Events of finished weeks (Monday to Sunday, UTC), added up. Searches and insights count on the indexes of events what is not here. A week is
 -- here as a whole, with a row of the kind 'all', or not at all.
 CREATE TABLE event_weeks (
-    kind    text NOT NULL,  -- 'all', 'project', 'type' or 'environment'
-    name    text NOT NULL,  -- the project, type or environment; of the kind 'all' empty
-    monday  date NOT NULL,
-    number  integer NOT NULL,
+    kind       text NOT NULL,  -- 'all', 'project', 'type' or 'environment'
+    name       text NOT NULL,  -- the project, type or environment; of the kind 'all' empty
+    monday     date NOT NULL,
+    number     integer NOT NULL,
+    of_access  integer NOT NULL,  -- how many of them say who has which role in a project; see sql/events.py
     CONSTRAINT event_weeks_pkey PRIMARY KEY (kind, name, monday)
 );
 CREATE INDEX event_weeks_monday_idx ON event_weeks (monday);
@@ -130,7 +131,8 @@ BEGIN
         IF NOT EXISTS (SELECT FROM event_weeks WHERE kind = 'all' AND name = '' AND monday = this) THEN
             INSERT INTO event_weeks
             SELECT CASE grouping(project, type, environment) WHEN 7 THEN 'all' WHEN 3 THEN 'project' WHEN 5 THEN 'type' ELSE 'environment' END,
-                   coalesce(project, type, environment, ''), this, count(*)
+                   coalesce(project, type, environment, ''), this, count(*),
+                   count(*) FILTER (WHERE type LIKE ANY ('{project-access-%, project-user-%, project-group-%}'))
               FROM events
              WHERE created_at >= week_start
                AND created_at < week_start + interval '168 hours'
