@@ -11,7 +11,7 @@ from gunicorn.http.errors import InvalidResponseHeader, InvalidResponseHeaderNam
 from gunicorn.workers import gthread
 from werkzeug.exceptions import BadRequest
 
-# Seconds that a client has to send a whole request; to take a response, with one more for each 64 KiB; and to hang up after its last one.
+# Seconds that a client has to send a whole request; to take a response, with one more for each MiB; and to hang up after its last one.
 SEND_SECONDS, TAKE_SECONDS, LINGER_SECONDS = 15.0, 15.0, 2.0
 
 
@@ -25,7 +25,7 @@ class ClientSocket(socket):
         raise ConnectionResetError(errno.ECONNRESET, "the client sends too slowly")
 
     def sendall(self, data: Any, flags: int = 0) -> None:
-        self.settimeout(TAKE_SECONDS + len(data) / (64 << 10))
+        self.settimeout(TAKE_SECONDS + len(data) / (1 << 20))
         with suppress(TimeoutError):
             return super().sendall(data, flags)
         raise ConnectionResetError(errno.ECONNRESET, "the client reads too slowly")
@@ -75,5 +75,6 @@ class Worker(gthread.ThreadWorker):
             self.wsgi.preprocess_request()
             response = self.wsgi.process_response(self.wsgi.handle_user_exception(exc))
             response.headers["Connection"] = "close"
-            head = f"HTTP/1.1 {response.status}\r\n{response.get_wsgi_headers(context.request.environ)}"
-            client.sendall(head.encode() + response.get_data())
+            client.sendall(
+                f"HTTP/1.1 {response.status}\r\n{response.get_wsgi_headers(context.request.environ)}".encode() + response.get_data()
+            )

@@ -1,6 +1,7 @@
 """The real server: what is not HTTP, bodies of any framing and size, a path in BASE_URL, and proxies in front."""
 
 import json
+import select
 import socket
 from collections.abc import Iterator
 from uuid import UUID
@@ -113,6 +114,17 @@ def test_a_large_body_is_refused_before_anything_else_whatever_its_framing(servi
     for path in ("/api/admin/events/search", "/auth/simple/login", "/absent"):
         refused(service.request("POST", path, body=b"x" * (LIMIT + 1)), 413, "PayloadTooLargeError")
         refused(service.request("POST", path, body=iter([b"x" * LIMIT, b"x"]), encode_chunked=True), 413, "PayloadTooLargeError")
+
+
+def test_a_client_that_still_sends_when_it_is_refused_gets_the_response(service):
+    body = b"x" * 100_000
+    with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as connection:
+        connection.sendall(b"POST /absent HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        ended = select.poll()
+        ended.register(connection, select.POLLRDHUP)
+        assert ended.poll(PATIENCE * 1000)
+        # After a reset, the kernel would have thrown it away.
+        assert connection.recv(65536).startswith(b"HTTP/1.1 413 ")
 
 
 def test_a_body_up_to_the_limit_is_read_whatever_its_framing(service):

@@ -29,12 +29,12 @@ worker.SEND_SECONDS = worker.TAKE_SECONDS = 1.0
 sys.argv[1:] = ["wsgi:app"]
 runpy.run_module("gunicorn", run_name="__main__", alter_sys=True)
 """
-# A response of 3 MB: more than the kernel takes for a client that reads nothing.
+# A response of 5 MB: more than the kernel takes for a client that reads nothing.
 FILL = """
     INSERT INTO events (type, created_by, data)
-    SELECT 'feature-updated', 'system', json_build_object('text', repeat('x', 30000)) FROM generate_series(1, 100)
+    SELECT 'feature-updated', 'system', json_build_object('text', repeat('x', 100000)) FROM generate_series(1, 50)
 """
-BIG = f"GET /api/admin/search/events?limit=100 HTTP/1.1\r\nHost: x\r\nAuthorization: {ADMIN_KEY}\r\n\r\n".encode()
+BIG = f"GET /api/admin/search/events?limit=50 HTTP/1.1\r\nHost: x\r\nAuthorization: {ADMIN_KEY}\r\n\r\n".encode()
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,10 @@ def clients(service: Service, count: int, *begun: bytes) -> Iterator[list[socket
     made: list[socket.socket] = []
     try:
         for number in range(count):
-            made.append(socket.create_connection(("127.0.0.1", service.port), timeout=10))
+            made.append(socket.socket())
+            made[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            made[-1].settimeout(10)
+            made[-1].connect(("127.0.0.1", service.port))
             made[-1].sendall(begun[number % len(begun)])
         yield made
     finally:
