@@ -43,7 +43,7 @@ coverage: .venv/installed-dev ## Run what make test runs, and say which lines an
 	@exec $(bin)/python -m pytest -n 2 --dist loadfile -m "not slow" --cov
 
 .PHONY: bench
-bench: .venv/installed-dev ## Measure the service on big logs, minutes; SCALE=small tries it out, SCALE=full fills 10 million events
+bench: .venv/installed-dev ## Measure the service on 10 thousand and 1 million events; BASE=../other compares with another checkout
 	@exec $(bin)/python -m bench
 
 .PHONY: check

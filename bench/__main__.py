@@ -1,90 +1,286 @@
-"""python -m bench: fill, measure, report. See bench/plan.py for what the environment can say."""
+"""python -m bench: fill databases, start the real service on them, and write docs/performance.md with a table and two plots.
+
+The environment says what to do: SCALE=tiny tries it out in seconds; BASE=../other measures another checkout in turn with this one;
+BENCH_DATABASE_URL names a PostgreSQL in which databases can be created, instead of an embedded one; OUT is the folder of the page.
+"""
 
 import os
-import signal
+import shutil
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from http.client import HTTPConnection
+from itertools import cycle
 from pathlib import Path
+from platform import python_version
+from socket import socket
+from statistics import median
+from typing import Any
+from urllib.parse import quote, urlencode
 
-from bench import fill, machine, report
-from bench.client import has_wrk
-from bench.fill import Filled
-from bench.measure import Measured, measure
-from bench.plan import Plan, PlanError, load
-from bench.postgres import Server
-from bench.targets import verdicts
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.sql import SQL, Identifier
+
+from bench.report import write
+from sql import embedded
+from validators.settings import SETTINGS
+
+HERE = Path(__file__).parent.parent
+KEY, TOKEN = "*:*.bench" + "0" * 59, "user:bench" + "0" * 54
+SEARCH = "/api/admin/search/events"
+TODAY = datetime.now(UTC).date()
+YEAR_AGO, TWO_YEARS_AGO, THREE_YEARS_AGO = (TODAY - timedelta(days=365 * years) for years in (1, 2, 3))
 
 
-@contextmanager
-def folder_of(plan: Plan) -> Iterator[Path]:
-    """Where data lie while the block lasts; afterwards they go, unless they are to be kept."""
-    if plan.folder and plan.keep:
-        yield plan.folder
-        return
-    with tempfile.TemporaryDirectory(prefix="bench-", dir=plan.folder and made(plan.folder)) as name:
-        yield Path(name)
+@dataclass(frozen=True)
+class Scale:
+    """How many events; and for each figure how many seconds in how many rounds, and over how many connections."""
+
+    sizes: tuple[int, ...]
+    seconds: float
+    rounds: int
+    clients: int
 
 
-def made(folder: Path) -> Path:
-    """A folder that is there."""
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+SCALES = {"usual": Scale((10_000, 1_000_000), 3, 3, 8), "tiny": Scale((2_000,), 0.01, 1, 2)}
+
+
+def reads(events: int) -> dict[str, tuple[str, str]]:
+    """Return the requests that are measured: path and credential by name."""
+    return {
+        "an empty response": ("/health", KEY),
+        "no filter": (SEARCH, KEY),
+        "one project": (f"{SEARCH}?project=IS:p1", KEY),
+        "one type": (f"{SEARCH}?type=IS:feature-created", KEY),
+        "a month two years ago": (f"{SEARCH}?from=IS:{TWO_YEARS_AGO}&to=IS:{TWO_YEARS_AGO + timedelta(days=30)}", KEY),
+        "a member of 20 projects": (SEARCH, TOKEN),
+        "2 projects, 2 types, last year": (
+            f"{SEARCH}?project=IS_ANY_OF:p1,p2&type=IS_ANY_OF:feature-created,feature-tagged&from=IS:{YEAR_AGO}",
+            KEY,
+        ),
+        "offset 90 %": (f"{SEARCH}?offset={events * 9 // 10}", KEY),
+        "one flag": (f"{SEARCH}?feature=IS:p1.f1", KEY),
+        "a word in two events": (f"{SEARCH}?query=quetzalcoatl", KEY),
+        "insights, 13 weeks": ("/api/admin/insights", KEY),
+        "insights, three years": (f"/api/admin/insights?from={THREE_YEARS_AGO}", KEY),
+        "project overview": ("/api/admin/projects/p1/overview", KEY),
+    }
+
+
+@dataclass
+class Checkout:
+    """A version of the service: its folder, its filled database, and its port while it runs."""
+
+    name: str
+    folder: Path
+    url: str = ""
+    port: int = 0
+    environ: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def python(self) -> str:
+        """Its own virtual environment, if it has one."""
+        own = self.folder / ".venv" / "bin" / "python"
+        return str(own) if own.exists() else sys.executable
+
+    def fill(self, server: str, events: int) -> None:
+        """Create a database for this version and fill it."""
+        name = f"bench_{self.name}_{events}"
+        with psycopg.connect(server, autocommit=True) as conn:
+            conn.execute(SQL("DROP DATABASE IF EXISTS {}").format(Identifier(name)))
+            conn.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
+        self.url = address(server, name)
+        ours = {f"{setting.name}{end}" for setting in SETTINGS for end in ("", "_FILE")}
+        self.environ = {key: text for key, text in os.environ.items() if key not in ours}
+        self.environ |= {"DATABASE_URL": self.url, "INIT_ADMIN_API_TOKENS": KEY, "WEB_CONCURRENCY": "2"}
+        command = [self.python, "-m", "flask", "--app", "app", "migrate"]
+        subprocess.run(command, cwd=self.folder, env=self.environ, check=True, capture_output=True)
+        with psycopg.connect(self.url, autocommit=True) as conn:
+            with conn.transaction():
+                conn.execute("SELECT set_config('bench.events', %s, true), set_config('bench.token', %s, true)", [str(events), TOKEN])
+                conn.execute((Path(__file__).parent / "fill.sql").read_bytes())
+            conn.execute("VACUUM ANALYZE")
+            conn.execute("CHECKPOINT")
+
+    def drop(self, server: str) -> None:
+        """Drop its database."""
+        with psycopg.connect(server, autocommit=True) as conn:
+            conn.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(self.url.split("/")[3].partition("?")[0])))
+
+    @contextmanager
+    def served(self) -> Iterator[None]:
+        """Run the service inside the block."""
+        with socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        with tempfile.TemporaryFile() as log:
+            command = [self.python, "-m", "gunicorn", "wsgi:app"]
+            process = subprocess.Popen(command, cwd=self.folder, env=self.environ | {"PORT": str(self.port)}, stdout=log, stderr=log)
+            try:
+                deadline = time.monotonic() + 60
+                while not self.is_ready():
+                    if process.poll() is not None or time.monotonic() > deadline:
+                        log.seek(0)
+                        sys.exit(f"The service of {self.folder} does not start:\n{log.read().decode()}")
+                    time.sleep(0.1)
+                yield
+            finally:
+                process.terminate()
+                process.wait()
+
+    def is_ready(self) -> bool:
+        """Return whether the service answers."""
+        try:
+            return Client(self, KEY).ask("GET", "/health") == 200
+        except OSError:
+            return False
+
+
+def address(server: str, name: str) -> str:
+    """Return the address of a database on this server, as the setting DATABASE_URL takes it."""
+    rest = {key: text for key, text in conninfo_to_dict(server).items() if key != "dbname"}
+    return f"postgresql:///{name}?{urlencode(rest, quote_via=quote)}"
+
+
+class Client:
+    """One connection, kept alive."""
+
+    def __init__(self, checkout: Checkout, credential: str) -> None:
+        self._connection = HTTPConnection("127.0.0.1", checkout.port, timeout=60)
+        self._headers = {"Authorization": credential}
+
+    def ask(self, method: str, path: str) -> int:
+        """Send a request, read the response, and return its status."""
+        self._connection.request(method, path, headers=self._headers)
+        response = self._connection.getresponse()
+        response.read()
+        return response.status
+
+
+def latencies(checkouts: list[Checkout], path: str, credential: str, scale: Scale) -> list[float]:
+    """Return the median milliseconds of each checkout at one client. They are asked in turn, each round in the other order."""
+    clients = [Client(checkout, credential) for checkout in checkouts]
+    took: list[list[float]] = [[] for _ in clients]
+    for client in clients:
+        for _ in range(scale.rounds):
+            if (status := client.ask("GET", path)) != 200:
+                raise RuntimeError(f"{path}: {status}")
+    deadline = time.monotonic() + scale.seconds * len(clients)
+    while time.monotonic() < deadline or len(took[0]) < scale.rounds:
+        for number in sorted(range(len(clients)), reverse=len(took[0]) % 2 == 1):
+            began = time.perf_counter()
+            clients[number].ask("GET", path)
+            took[number].append((time.perf_counter() - began) * 1000)
+    return [median(each) for each in took]
+
+
+def rates(checkouts: list[Checkout], requests: list[list[tuple[str, str]]], credential: str, scale: Scale) -> list[float]:
+    """Return requests a second of clients with a list of requests each: the median of rounds in which the checkouts take turns."""
+    found: list[list[float]] = [[] for _ in checkouts]
+    for number, checkout in [*enumerate(checkouts)] * scale.rounds:
+        began = time.monotonic()
+        same = checkout, credential, began + scale.seconds / scale.rounds
+        with ThreadPoolExecutor(len(requests)) as pool:
+            done = sum(pool.map(repeat, requests, *([each] * len(requests) for each in same)))
+        found[number].append(done / (time.monotonic() - began))
+    return [median(each) for each in found]
+
+
+def repeat(requests: list[tuple[str, str]], checkout: Checkout, credential: str, deadline: float) -> int:
+    """Send the requests in turn until the deadline, and return how many were answered."""
+    client = Client(checkout, credential)
+    for done, (method, path) in enumerate(cycle(requests)):
+        if done and time.monotonic() > deadline:
+            return done
+        if (status := client.ask(method, path)) != 200:
+            raise RuntimeError(f"{path}: {status}")
+    return 0
+
+
+# What PostgreSQL alone gives: the page of one project and its count; and one event, written as the service does.
+PAGE = """
+SELECT * FROM events WHERE project = 'p1' ORDER BY created_at DESC, id DESC LIMIT 50;
+SELECT count(*) FROM events WHERE project = 'p1';
+"""
+WRITE = """
+INSERT INTO events (type, created_by, project, feature_name, environment, data)
+VALUES ('feature-environment-enabled', 'bench', 'p1', 'p1.f1', 'production', '{"name":"flexibleRollout","parameters":{"rollout":"50"}}');
+"""
+
+
+def floor(checkout: Checkout, script: str, clients: int, seconds: float) -> float:
+    """Return rounds a second of a script in pgbench, or 0 without pgbench."""
+    program = shutil.which("pgbench", path=f"{embedded.BINARIES}:{os.environ.get('PATH', '')}")
+    if program is None:
+        return 0
+    with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
+        file.write(script)
+        file.flush()
+        options = ["-n", "-M", "prepared", "-c", str(clients), "-j", "2", "-T", str(max(1, round(seconds))), "-f", file.name]
+        done = subprocess.run([program, *options, checkout.url], capture_output=True, text=True, check=True)
+    return float(next(line.split()[2] for line in done.stdout.splitlines() if line.startswith("tps")))
+
+
+def measure(checkouts: list[Checkout], events: int, scale: Scale) -> Iterator[tuple[str, list[float | None], list[float]]]:
+    """Yield every figure: its name, and for each checkout the milliseconds of one client and the requests a second of several."""
+    alone = [floor(checkout, PAGE, 1, scale.seconds) for checkout in checkouts]
+    together = [floor(checkout, PAGE, scale.clients, scale.seconds) for checkout in checkouts]
+    yield "pgbench: page and count of one project", [1000 / rate if rate else None for rate in alone], together
+    for name, (path, credential) in reads(events).items():
+        found = latencies(checkouts, path, credential, scale)
+        yield name, [*found], rates(checkouts, [[("GET", path)]] * scale.clients, credential, scale)
+    switches = [
+        [("POST", f"/api/admin/projects/p1/features/p1.f{number}/environments/development/{word}") for word in ("off", "on")]
+        for number in range(1, scale.clients + 1)
+    ]
+    yield "changes, each with its event", [None] * len(checkouts), rates(checkouts, switches, KEY, scale)
+    yield "pgbench: one event", [None] * len(checkouts), [floor(checkout, WRITE, scale.clients, scale.seconds) for checkout in checkouts]
 
 
 def main() -> None:
-    """Do what the plan says."""
-    try:
-        plan = load(os.environ)
-    except PlanError as problem:
-        sys.exit(str(problem))
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    if not has_wrk():
-        print("wrk is not installed (apt-get install wrk): no figures of 8 connections.", file=sys.stderr)
-    if plan.url:
-        found, about = on_server(plan, plan.url)
-    else:
-        with folder_of(plan) as folder:
-            found, about = on_own_server(plan, folder)
-    tell(plan, found, about)
-
-
-def on_server(plan: Plan, url: str) -> tuple[list[Measured], dict[str, str]]:
-    """The figures on a server that is there."""
-    filled = [fill.kept(url, events) or fill.fill(url, events) for events in plan.sizes]
-    about = machine.describe(filled[-1].url)
-    found = [measure(it, plan, url) for it in filled]
-    for it in () if plan.keep else filled:
-        fill.drop(url, fill.name_of(it.events))
-    return found, about
-
-
-def on_own_server(plan: Plan, folder: Path) -> tuple[list[Measured], dict[str, str]]:
-    """The figures on a server of our own, which is set to fill first and then to be measured."""
-    server = Server(folder / "postgres")
-    try:
-        url = server.start(filling=True)
-        filled = [fill.kept(url, events) or fill.fill(url, events) for events in plan.sizes]
-        url = server.start(filling=False)
-        filled = [Filled(fill.address_of(url, fill.name_of(it.events)), it.events, it.facts, it.seconds) for it in filled]
-        about = machine.describe(filled[-1].url)
-        return [measure(it, plan, url) for it in filled], about
-    finally:
-        server.end()
-
-
-def tell(plan: Plan, found: list[Measured], about: dict[str, str]) -> None:
-    """Print the verdicts, and write the report: into docs if nothing was left out, else into the folder, if there is one."""
-    print()
-    for verdict in (it for it in verdicts(found) if it.measured or plan.is_whole):
-        print(f"{report.plain(verdict.word):>12}  {verdict.target}\n{'':>12}  {verdict.measured}")
-    if plan.is_whole:
-        report.write(report.DOCS / "performance", report.DOCS / "performance.md", found, about, plan)
-        print("\nWritten to docs/performance.md.")
-    elif plan.folder:
-        report.write(made(plan.folder) / "performance", plan.folder / "performance.md", found, about, plan)
-        print(f"\nWritten to {plan.folder / 'performance.md'}; docs/performance.md takes whole runs alone.")
+    """Do what the environment says."""
+    scale = SCALES.get(os.environ.get("SCALE") or "usual") or sys.exit(f"SCALE must be one of {', '.join(SCALES)}.")
+    out, base = Path(os.environ.get("OUT") or HERE / "docs"), os.environ.get("BASE")
+    checkouts = [Checkout("this", HERE), *([Checkout("base", Path(base).resolve())] if base else [])]
+    if scale is not SCALES["usual"] and out == HERE / "docs":
+        sys.exit("docs/performance.md takes whole runs only: set OUT to another folder.")
+    with ExitStack() as stack:
+        server = os.environ.get("BENCH_DATABASE_URL")
+        if not server:
+            cluster = embedded.Server(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-"))) / "data")
+            stack.callback(cluster.release)
+            server = cluster.ensure()
+        figures: list[dict[str, Any]] = []
+        for events in scale.sizes:
+            for checkout in checkouts:
+                print(f"filling {events:,} events for {checkout.folder}", file=sys.stderr, flush=True)
+                checkout.fill(server, events)
+            with ExitStack() as services:
+                for checkout in checkouts:
+                    services.enter_context(checkout.served())
+                for name, spent, rate in measure(checkouts, events, scale):
+                    figures.append({"name": name, "events": events, "ms": spent, "rate": rate})
+                    said = [*(f"{ms:.2f} ms" for ms in spent if ms), *(f"{each:.0f}/s" for each in rate)]
+                    print(events, name, *said, file=sys.stderr, flush=True)
+            for checkout in checkouts:
+                checkout.drop(server)
+        with psycopg.connect(server) as conn:
+            version = conn.info.parameter_status("server_version")
+    git = ["git", "log", "-1", "--format=%h"]
+    said = [subprocess.run(git, cwd=it.folder, capture_output=True, text=True).stdout.strip() for it in checkouts]
+    write(
+        out,
+        figures,
+        [commit or "unknown" for commit in said],
+        f"{os.cpu_count()} cores, Python {python_version()}, PostgreSQL {version}, {TODAY}",
+    )
 
 
 if __name__ == "__main__":

@@ -1,159 +1,88 @@
-"""The report: docs/performance.md between its two marks, plots, and the raw figures."""
+"""The page of results: one table and two plots."""
 
-import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
-from bench.measure import Measured
-from bench.plan import Plan
-from bench.plots import plot
-from bench.table import markdown
-from bench.targets import verdicts
+PAGE = """# Performance
 
-DOCS = Path(__file__).parent.parent / "docs"
-BEGIN, END = "<!-- figures -->", "<!-- end -->"
+What a request takes on a log of three years, measured by `make bench` (20 minutes; it fills its own databases). Compare figures of one run
+only: the client, two workers and PostgreSQL share one machine.
 
-# Which requests are in which plot, and who asks.
-PLOTS: dict[str, tuple[str, tuple[str, ...], str]] = {
-    "filters": ("The newest 50 events", ("page", "one", "limit"), "admin"),
-    "filters-member": ("The newest 50 events, as a member sees them", ("page", "one", "limit"), "member"),
-    "two-and-days": ("Two of each, and days", ("two", "days", "deprecated"), "admin"),
-    "combined": ("Filters together", ("combined",), "admin"),
-    "words": ("Words, and pages far back", ("words", "offset"), "admin"),
-    "projects": ("Projects and insights", ("overview", "access", "insights"), "admin"),
-}
+- **ms** is the median at one client. **/s** is requests a second over 8 connections.
+- The log has 100 projects, all private, up to 5,000 flags and 200 users. By Zipf's law, the first project has 15 % of all events.
+- **pgbench** sends PostgreSQL the page and the count of one project, or one event, without the service. It is the floor.
+- `BASE=../other-checkout make bench` measures another version in turn with this one. Ratios are this version's value over the base's.
+
+## Results
+
+Commit {commit}. {machine}.
+
+{table}
+
+![Median milliseconds at one client](performance-ms.svg)
+
+![Requests a second over 8 connections](performance-rate.svg)
+"""
+COLOURS = ("#0077bb", "#e07000", "#009980", "#cc3377")
+STYLE = """text { font: 13px system-ui, sans-serif; fill: #24292f } .title { font-size: 15px; font-weight: 600 }
+@media (prefers-color-scheme: dark) { text { fill: #e6edf3 } }"""
+WIDTH, LEFT, BAR = 900, 280, 12
 
 
-def write(folder: Path, page: Path, found: Sequence[Measured], machine: Mapping[str, str], plan: Plan) -> None:
-    """Write the plots and raw figures into the folder, and the tables into the page, whose other text stays as it is."""
+def write(folder: Path, figures: Sequence[dict[str, Any]], commits: Sequence[str], machine: str) -> None:
+    """Write the page and its plots into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    figures = {"date": today(), "machine": machine, "scale": plan.scale, "databases": [asdict(it) for it in found]}
-    (folder / "figures.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    drawn = [name for name in PLOTS if draw(folder / f"{name}.svg", name, found)]
-    text = page.read_text(encoding="utf-8") if page.exists() else f"# Performance\n\n{BEGIN}\n{END}\n"
-    page.write_text(put(text, "\n".join(sections(found, machine, drawn, folder.name))), encoding="utf-8")
-
-
-def today() -> str:
-    """The day in UTC."""
-    return str(datetime.now(UTC).date())
-
-
-def put(text: str, generated: str) -> str:
-    """The text with this between its marks, and nothing else changed."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the page has no {BEGIN} … {END}")
-    return f"{before}{BEGIN}\n\n{generated.strip()}\n\n{END}{after}"
-
-
-def draw(path: Path, name: str, found: Sequence[Measured]) -> bool:
-    """Write one plot; False when nothing of it was measured."""
-    title, groups, caller = PLOTS[name]
-    lines: dict[str, list[tuple[float, float]]] = {}
-    for it in found:
-        for figure in it.figures:
-            if figure.group in groups and figure.caller == caller:
-                lines.setdefault(figure.name, []).append((it.events, figure.p50))
-    if lines:
-        path.write_text(plot(title, lines), encoding="utf-8")
-    return bool(lines)
-
-
-def sections(found: Sequence[Measured], machine: Mapping[str, str], drawn: Sequence[str], folder: str) -> Iterator[str]:
-    """The generated part of the page, section by section."""
-    yield f"Measured on {today()}.\n"
-    yield markdown(("Machine", ""), list(machine.items()), words=2)
-    yield "### Targets\n"
-    yield markdown(("Target", "Measured", "Verdict"), [(it.target, it.measured, it.word) for it in verdicts(found)], words=3)
-    yield "### Latency against the size of the log\n"
-    for name in drawn:
-        yield f"![{PLOTS[name][0]}: milliseconds against events]({folder}/{name}.svg)\n"
-    for it in found:
-        yield f"### {it.events:,} events\n"
-        yield requests(it)
-        yield from sizes(it)
-    for it in found:
-        yield from writers(it)
-        yield from logins(it)
-        yield from memory(it)
-        yield from steps(it)
-
-
-HEAD = ("Request", "Caller", "p50 ms", "p95 ms", "/s at 8", "floor ms", "floor /s", "of the floor", "statements", "kB")
-
-
-def requests(it: Measured) -> str:
-    """The table of requests of one database."""
-    lines: list[Sequence[Any]] = [(*it.empty.line(), it.empty.size / 1000)]
-    lines.append(("one indexed statement", "", None, None, None, it.trivial.latency, it.trivial.rate, None, 1, None))
-    lines += [(*figure.line(), figure.size / 1000) for figure in it.figures]
-    return markdown(HEAD, lines, words=2)
-
-
-def sizes(it: Measured) -> Iterator[str]:
-    """What an event costs on disk."""
-    if it.sizes:
-        yield f"On disk, of {it.events:,} events of {it.payload:.0f} bytes of payload each:\n"
-        lines = [(size.name, size.kind, size.bytes / 1e6, size.bytes / it.events) for size in it.sizes]
-        total = sum(size.bytes for size in it.sizes)
-        lines.append(("together", "", total / 1e6, total / it.events))
-        yield markdown(("", "", "MB", "bytes an event"), lines, words=2)
-
-
-def writers(it: Measured) -> Iterator[str]:
-    """What the kept totals cost writers."""
-    if it.writers:
-        yield f"### Eight writers, {it.events:,} events\n"
-        triggers = it.writers[0].triggers
-        yield f"Events a second in pgbench, each its own transaction, in turn with the {triggers} triggers of the log and without.\n"
-        lines = [(one.where, rates(one.kept), rates(one.plain), f"{one.loss:.0%}") for one in it.writers]
-        yield markdown(("Events of", "with", "without", "loss, by the medians"), lines)
-
-
-def rates(runs: Sequence[float]) -> str:
-    """Rates of several runs."""
-    return ", ".join(f"{rate:,.0f}" for rate in runs)
-
-
-def logins(it: Measured) -> Iterator[str]:
-    """Logins and what others feel of them."""
-    if it.logins:
-        yield f"### Logins, {it.events:,} events\n"
-        lines: list[Sequence[Any]] = [
-            ("logins a second, 4 connections", it.logins.rate),
-            ("bcrypt alone on two cores, a second", it.logins.bcrypt),
+    sizes = list(dict.fromkeys(it["events"] for it in figures))
+    names = list(dict.fromkeys(it["name"] for it in figures))
+    found = {(it["name"], it["events"]): it for it in figures}
+    has_base = len(commits) > 1
+    heads = ["Request"]
+    for events in sizes:
+        heads += [
+            f"{events:,} events: {unit}" + ending for unit in ("ms", "/s") for ending in (("", ", base", ", ratio") if has_base else ("",))
         ]
-        lines += [("one flag, p95 ms, while idle", it.logins.idle.p95)]
-        lines += [("one flag, p95 ms, during logins", it.logins.busy.p95)] if it.logins.busy else []
-        yield markdown(("", ""), lines)
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)]]
+    for name in names:
+        values = [each for events in sizes for unit in ("ms", "rate") for each in compared(found[name, events][unit])]
+        lines.append([name, *("" if each is None else short(each) for each in values)])
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    commit = commits[0] + (f", base {commits[1]}" if has_base else "")
+    (folder / "performance.md").write_text(PAGE.format(commit=commit, machine=machine, table=table), encoding="utf-8")
+    for unit, title in (("ms", "Median milliseconds at one client"), ("rate", "Requests a second over 8 connections")):
+        rows = {name: [each for events in sizes for each in found[name, events][unit]] for name in names}
+        series = [f"{events:,} events" + ending for events in sizes for ending in (("", ", base") if has_base else ("",))]
+        (folder / f"performance-{unit}.svg").write_text(plot(title, series, rows), encoding="utf-8")
 
 
-def memory(it: Measured) -> Iterator[str]:
-    """Memory before and after the load."""
-    if it.memory:
-        yield f"### Memory, {it.events:,} events\n"
-        workers = " + ".join(f"{one:.0f}" for one in it.memory.workers)
-        lines: list[Sequence[Any]] = [("MB of master and workers, started", it.memory.idle)]
-        lines.append((f"MB after {it.memory.minutes:g} minutes of mixed load", it.memory.after))
-        lines.append(("of which master; workers", f"{it.memory.master:.0f}; {workers}"))
-        lines.append(("requests a second of that load", it.memory.rate))
-        yield markdown(("", ""), lines)
+def compared(values: Sequence[float | None]) -> list[float | None]:
+    """Return the value of this version, and with a base its value and the ratio of the two."""
+    this, *base = values
+    return [this, base[0], this / base[0] if this and base[0] else None] if base else [this]
 
 
-def steps(it: Measured) -> Iterator[str]:
-    """What each step of docs/scaling.md carries."""
-    if it.steps:
-        yield f"### Steps of scaling, {it.events:,} events\n"
-        yield "Requests a second over 8 connections in all; the load, the services and PostgreSQL share the machine's cores.\n"
-        yield markdown(("", *it.steps[0].rates), [(step.name, *step.rates.values()) for step in it.steps])
+def short(number: float) -> str:
+    """Return a number with three digits that count."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
-def plain(text: str) -> str:
-    """Markdown's table as one reads it on a terminal."""
-    return re.sub(r"\*\*", "", text)
+def plot(title: str, series: Sequence[str], rows: dict[str, list[float | None]]) -> str:
+    """Return bars as SVG, one group for each row; each group has its own scale, because rows differ by powers of ten."""
+    rows = {name: values for name, values in rows.items() if any(values)}
+    parts, down = [f'<text class="title" x="10" y="20">{escape(title)}</text>'], 30
+    for number, name in enumerate(series):
+        parts.append(f'<text x="{10 + number * 210}" y="{down + 15}" style="fill:{COLOURS[number % 4]}">■ {escape(name)}</text>')
+    down += 34
+    for name, values in rows.items():
+        parts.append(f'<text x="{LEFT - 8}" y="{down + 11}" text-anchor="end">{escape(name)}</text>')
+        most = max(value or 0 for value in values)
+        for number, value in enumerate(values):
+            if value:
+                wide = (WIDTH - LEFT - 70) * value / most
+                parts.append(f'<rect x="{LEFT}" y="{down}" width="{wide:.1f}" height="{BAR - 2}" fill="{COLOURS[number % 4]}"/>')
+                parts.append(f'<text x="{LEFT + wide + 5:.1f}" y="{down + 10}" style="font-size:11px">{short(value)}</text>')
+            down += BAR
+        down += 8
+    size = f'width="{WIDTH}" height="{down}" viewBox="0 0 {WIDTH} {down}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img"><style>{STYLE}</style>\n' + "\n".join(parts) + "\n</svg>\n"
