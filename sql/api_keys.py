@@ -31,9 +31,8 @@ def mask(secret: str) -> str:
 
 
 INSERT = """
-    INSERT INTO api_keys (name, kind, digest, secret, mask, environment, expires_at, created_at)
-    VALUES (%(name)s, %(kind)s, %(digest)s, %(secret)s, %(mask)s, %(environment)s, %(expires_at)s,
-            coalesce(%(created_at)s::timestamptz, now()))
+    INSERT INTO api_keys (name, kind, digest, secret, mask, environment, expires_at)
+    VALUES (%(name)s, %(kind)s, %(digest)s, %(secret)s, %(mask)s, %(environment)s, %(expires_at)s)
     RETURNING id
 """
 
@@ -49,7 +48,6 @@ def insert(
     environment: str | None = None,
     projects: Sequence[str] = (),
     expires_at: datetime | None = None,
-    created_at: datetime | None = None,
 ) -> int:
     """The id of the new key. environment None: all; projects empty: all. UniqueViolation of api_keys_digest_key: the secret is taken."""
     params: dict[str, Any] = {
@@ -60,7 +58,6 @@ def insert(
         "mask": mask(secret) if kind == "admin" else None,
         "environment": environment,
         "expires_at": expires_at,
-        "created_at": created_at,
     }
     key_id = value(conn, INSERT, params)
     if projects:

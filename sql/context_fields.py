@@ -1,7 +1,6 @@
 """Context fields: what constraints can ask about."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, LiteralString
 
 from sql import Connection, as_json, run, strategy_uses, value
@@ -66,9 +65,8 @@ def lock(conn: Connection, name: str) -> dict[str, Any] | None:
 
 INSERT: LiteralString = (
     """
-    INSERT INTO context_fields (name, description, stickiness, sort_order, legal_values, created_at)
-    VALUES (%(name)s, %(description)s, %(stickiness)s, %(sort_order)s, %(legal_values)s::json,
-            coalesce(%(created_at)s::timestamptz, now()))
+    INSERT INTO context_fields (name, description, stickiness, sort_order, legal_values)
+    VALUES (%(name)s, %(description)s, %(stickiness)s, %(sort_order)s, %(legal_values)s::json)
     RETURNING """
     + RECORD
 )
@@ -82,7 +80,6 @@ def insert(
     stickiness: bool = False,
     sort_order: int = 10,
     legal_values: Sequence[Any] = (),
-    created_at: datetime | None = None,
 ) -> dict[str, Any]:
     """The record of the new context field. UniqueViolation of context_fields_pkey when the name is taken."""
     params: dict[str, Any] = {
@@ -91,7 +88,6 @@ def insert(
         "stickiness": stickiness,
         "sort_order": sort_order,
         "legal_values": as_json(list(legal_values)),
-        "created_at": created_at,
     }
     return value(conn, INSERT, params)
 

@@ -1,7 +1,6 @@
 """Environments of the instance."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
@@ -101,10 +100,9 @@ def hold(conn: Connection, name: str) -> str | None:
 
 INSERT: LiteralString = (
     """
-    INSERT INTO environments (name, type, enabled, sort_order, created_at)
+    INSERT INTO environments (name, type, enabled, sort_order)
     VALUES (%(name)s, %(type)s, %(enabled)s,
-            coalesce(%(sort_order)s::integer, (SELECT least(coalesce(max(sort_order), 0), 2147483646) + 1 FROM environments)),
-            coalesce(%(created_at)s::timestamptz, now()))
+            coalesce(%(sort_order)s::integer, (SELECT least(coalesce(max(sort_order), 0), 2147483646) + 1 FROM environments)))
     RETURNING """
     + RECORD
 )
@@ -117,13 +115,12 @@ def insert(
     *,
     enabled: bool = True,
     sort_order: int | None = None,
-    created_at: datetime | None = None,
 ) -> DictRow | None:
     """The new environment as lock() gives it, linked to no project; sort_order None: behind the last.
 
     UniqueViolation of environments_pkey: it is there.
     """
-    return one(conn, INSERT, {"name": name, "type": type, "enabled": enabled, "sort_order": sort_order, "created_at": created_at})
+    return one(conn, INSERT, {"name": name, "type": type, "enabled": enabled, "sort_order": sort_order})
 
 
 UPDATE: LiteralString = (

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, LiteralString, Protocol
 
 from sql import Connection, as_json, note_events, run, timing, value
@@ -80,7 +79,7 @@ class Author(Protocol):
 # WHERE is evaluated first: the transaction takes its own id before that of the event, which sql/event_stream.py relies on.
 INSERT = """
     INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data, pre_data, tags)
-    SELECT coalesce(%(created_at)s, date_trunc('milliseconds', clock_timestamp())), %(type)s, %(created_by)s, %(created_by_user_id)s,
+    SELECT date_trunc('milliseconds', clock_timestamp()), %(type)s, %(created_by)s, %(created_by_user_id)s,
            %(environment)s, %(project)s, %(feature)s, %(data)s, %(pre_data)s, %(tags)s
      WHERE pg_current_xact_id() IS NOT NULL
 """
@@ -97,10 +96,9 @@ def record(
     data: Any = None,
     pre_data: Any = None,
     tags: Any = (),
-    created_at: datetime | None = None,
 ) -> None:
     """Write one event into the log, in the caller's transaction. tags: those of the flag, as [{"type", "value"}]."""
-    run(conn, INSERT, row(type, author, project, environment, feature, data, pre_data, tags, created_at))
+    run(conn, INSERT, row(type, author, project, environment, feature, data, pre_data, tags))
     note_events(conn, (type,))
 
 
@@ -153,11 +151,9 @@ def row(
     data: Any = None,
     pre_data: Any = None,
     tags: Any = (),
-    created_at: datetime | None = None,
 ) -> dict[str, Any]:
     """The parameters of INSERT for one event."""
     return {
-        "created_at": created_at,
         "type": type,
         "created_by": author.name,
         "created_by_user_id": author.user_id,

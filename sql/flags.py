@@ -1,7 +1,6 @@
 """Feature flags, their environments, and what is put on them."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
@@ -145,11 +144,8 @@ def get_list(conn: Connection, project: str, user_id: int | None, *, prefix: str
 
 
 INSERT = """
-    INSERT INTO flags (name, project_id, type, description, impression_data, created_at, created_by_user_id,
-                       stale_since, archived_at, first_in_production_at)
-    VALUES (%(name)s, %(project)s, %(type)s, %(description)s, %(impression_data)s,
-            coalesce(%(created_at)s::timestamptz, now()), %(created_by_user_id)s,
-            %(stale_since)s, %(archived_at)s, %(first_in_production_at)s)
+    INSERT INTO flags (name, project_id, type, description, impression_data, created_by_user_id)
+    VALUES (%(name)s, %(project)s, %(type)s, %(description)s, %(impression_data)s, %(created_by_user_id)s)
     RETURNING id
 """
 
@@ -162,11 +158,7 @@ def insert(
     type: str = "release",
     description: str | None = None,
     impression_data: bool = False,
-    created_at: datetime | None = None,
     created_by_user_id: int | None = None,
-    stale_since: datetime | None = None,
-    archived_at: datetime | None = None,
-    first_in_production_at: datetime | None = None,
 ) -> int:
     """The id of the new flag, in no environment yet. UniqueViolation of flags_name_key when the name is taken, also by an archived flag."""
     params: dict[str, Any] = {
@@ -175,11 +167,7 @@ def insert(
         "type": type,
         "description": description,
         "impression_data": impression_data,
-        "created_at": created_at,
         "created_by_user_id": created_by_user_id,
-        "stale_since": stale_since,
-        "archived_at": archived_at,
-        "first_in_production_at": first_in_production_at,
     }
     return value(conn, INSERT, params)
 
@@ -215,70 +203,16 @@ def link_environments(conn: Connection, flag_id: int) -> None:
     run(conn, LINK_ENVIRONMENTS, {"id": flag_id})
 
 
-ADD_ENVIRONMENT = """
-    INSERT INTO flag_environments (flag_id, environment, enabled)
-    VALUES (%(flag_id)s, %(environment)s, %(enabled)s)
-"""
-
-
-def add_environment(conn: Connection, flag_id: int, environment: str, *, enabled: bool = False) -> None:
-    """Let a flag have a state in an environment."""
-    run(conn, ADD_ENVIRONMENT, {"flag_id": flag_id, "environment": environment, "enabled": enabled})
-
-
-MARK_STALE = "UPDATE flags SET stale_since = coalesce(%(at)s::timestamptz, now()) WHERE id = %(id)s"
-
-UNMARK_STALE = "UPDATE flags SET stale_since = NULL WHERE id = %(id)s"
-
-
-def mark_stale(conn: Connection, flag_id: int, at: datetime | None = None) -> None:
-    """Mark a flag stale, since now or an instant."""
-    run(conn, MARK_STALE, {"id": flag_id, "at": at})
-
-
-def unmark_stale(conn: Connection, flag_id: int) -> None:
-    """Take the mark away; that it was there is kept."""
-    run(conn, UNMARK_STALE, {"id": flag_id})
-
-
-ADD_PAST_STATE = """
-    INSERT INTO past_flag_states (flag_id, state, started_at, ended_at)
-    VALUES (%(flag_id)s, %(state)s, %(since)s, %(until)s)
-"""
-
-
-def add_past_state(conn: Connection, flag_id: int, state: str, *, since: datetime, until: datetime) -> None:
-    """Remember that a flag was stale or archived for a while."""
-    run(conn, ADD_PAST_STATE, {"flag_id": flag_id, "state": state, "since": since, "until": until})
-
-
-TAG = """
-    WITH tag AS (
-        INSERT INTO tags (type, value)
-        VALUES (%(type)s, %(value)s)
-        ON CONFLICT DO NOTHING
-    )
-    INSERT INTO flag_tags (flag_id, type, value, created_at)
-    VALUES (%(flag_id)s, %(type)s, %(value)s, coalesce(%(created_at)s::timestamptz, now()))
-    ON CONFLICT DO NOTHING
-"""
-
-
-def tag(conn: Connection, flag_id: int, type: str, text: str, created_at: datetime | None = None) -> None:
-    """Put a tag on a flag, making the tag if there is no such one."""
-    run(conn, TAG, {"flag_id": flag_id, "type": type, "value": text, "created_at": created_at})
-
-
 ADD_FAVORITE = """
-    INSERT INTO flag_favorites (user_id, flag_id, created_at)
-    VALUES (%(user_id)s, %(flag_id)s, coalesce(%(created_at)s::timestamptz, now()))
+    INSERT INTO flag_favorites (user_id, flag_id)
+    VALUES (%(user_id)s, %(flag_id)s)
     ON CONFLICT DO NOTHING
 """
 
 
-def add_favorite(conn: Connection, user_id: int, flag_id: int, created_at: datetime | None = None) -> bool:
+def add_favorite(conn: Connection, user_id: int, flag_id: int) -> bool:
     """Make a flag one of a user's favourites; whether it was none before."""
-    return run(conn, ADD_FAVORITE, {"user_id": user_id, "flag_id": flag_id, "created_at": created_at}) == 1
+    return run(conn, ADD_FAVORITE, {"user_id": user_id, "flag_id": flag_id}) == 1
 
 
 REMOVE_FAVORITE = "DELETE FROM flag_favorites WHERE user_id = %(user_id)s AND flag_id = %(flag_id)s"

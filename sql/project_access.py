@@ -1,9 +1,8 @@
 """Who has which roles in a project: the project access record of api.md, and the rows behind it."""
 
-from datetime import datetime
 from typing import LiteralString
 
-from sql import Connection, run, users, value
+from sql import Connection, users, value
 
 # asked: as in the project overview. roles is every role that the user or group has in the project; roleId and addedAt are those of the
 # first assignment.
@@ -90,49 +89,3 @@ ACCESS: LiteralString = (
 def get(conn: Connection, project_id: str) -> str:
     """The project access record as JSON text. The roles are those that can be given in a project."""
     return value(conn, ACCESS, {"id": project_id})
-
-
-ADD_USER = """
-    INSERT INTO project_user_roles (project_id, user_id, role_id, created_at)
-    VALUES (%(project_id)s, %(user_id)s, %(role_id)s, coalesce(%(created_at)s::timestamptz, now()))
-"""
-
-
-def add_user(conn: Connection, project_id: str, user_id: int, role_id: int, created_at: datetime | None = None) -> None:
-    """Give a user a role in a project."""
-    params = {"project_id": project_id, "user_id": user_id, "role_id": role_id, "created_at": created_at}
-    run(conn, ADD_USER, params)
-
-
-ADD_GROUP = """
-    INSERT INTO project_group_roles (project_id, group_id, role_id, created_at)
-    VALUES (%(project_id)s, %(group_id)s, %(role_id)s, coalesce(%(created_at)s::timestamptz, now()))
-"""
-
-
-def add_group(conn: Connection, project_id: str, group_id: int, role_id: int, created_at: datetime | None = None) -> None:
-    """Give a group a role in a project."""
-    params = {"project_id": project_id, "group_id": group_id, "role_id": role_id, "created_at": created_at}
-    run(conn, ADD_GROUP, params)
-
-
-ADD_PAST_USER = """
-    INSERT INTO past_project_user_roles (project_id, user_id, role_id, started_at, ended_at)
-    VALUES (%(project_id)s, %(user_id)s, %(role_id)s, %(since)s, %(until)s)
-"""
-
-
-def add_past_user(conn: Connection, project_id: str, user_id: int, role_id: int, *, since: datetime, until: datetime) -> None:
-    """Remember that a user had a role in a project."""
-    run(conn, ADD_PAST_USER, {"project_id": project_id, "user_id": user_id, "role_id": role_id, "since": since, "until": until})
-
-
-ADD_PAST_GROUP = """
-    INSERT INTO past_project_group_roles (project_id, group_id, role_id, started_at, ended_at)
-    VALUES (%(project_id)s, %(group_id)s, %(role_id)s, %(since)s, %(until)s)
-"""
-
-
-def add_past_group(conn: Connection, project_id: str, group_id: int, role_id: int, *, since: datetime, until: datetime) -> None:
-    """Remember that a group had a role in a project."""
-    run(conn, ADD_PAST_GROUP, {"project_id": project_id, "group_id": group_id, "role_id": role_id, "since": since, "until": until})

@@ -1,14 +1,13 @@
 """The projects that users have made their favourites."""
 
-from datetime import datetime
 from typing import Any
 
 from sql import Connection, run
 
 # FOR KEY SHARE: a project that is being deleted meanwhile is nobody's favourite.
 ADD = """
-    INSERT INTO project_favorites (user_id, project_id, created_at)
-    SELECT %(user_id)s, id, coalesce(%(created_at)s::timestamptz, now())
+    INSERT INTO project_favorites (user_id, project_id)
+    SELECT %(user_id)s, id
       FROM projects
      WHERE id = %(project_id)s
        FOR KEY SHARE
@@ -16,9 +15,9 @@ ADD = """
 """
 
 
-def add(conn: Connection, user_id: int, project_id: str, created_at: datetime | None = None) -> bool:
+def add(conn: Connection, user_id: int, project_id: str) -> bool:
     """Make a project one of a user's favourites. False: it is already, or there is none with that id."""
-    params: dict[str, Any] = {"user_id": user_id, "project_id": project_id, "created_at": created_at}
+    params: dict[str, Any] = {"user_id": user_id, "project_id": project_id}
     return run(conn, ADD, params) == 1
 
 

@@ -1,7 +1,6 @@
 """Projects: who may see them, and their rows."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
 from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
@@ -96,49 +95,6 @@ def revive(conn: Connection, project_id: str) -> None:
     run(conn, REVIVE, {"id": project_id})
 
 
-INSERT = """
-    INSERT INTO projects (id, name, description, mode, default_stickiness, feature_limit,
-                          naming_pattern, naming_example, naming_description, created_at, updated_at, archived_at)
-    VALUES (%(id)s, %(name)s, %(description)s, %(mode)s, %(default_stickiness)s, %(feature_limit)s,
-            %(naming_pattern)s, %(naming_example)s, %(naming_description)s,
-            coalesce(%(created_at)s::timestamptz, now()), %(updated_at)s, %(archived_at)s)
-"""
-
-
-def insert(
-    conn: Connection,
-    project_id: str,
-    name: str,
-    *,
-    description: str | None = None,
-    mode: str = "open",
-    default_stickiness: str = "default",
-    feature_limit: int | None = None,
-    naming_pattern: str | None = None,
-    naming_example: str | None = None,
-    naming_description: str | None = None,
-    created_at: datetime | None = None,
-    updated_at: datetime | None = None,
-    archived_at: datetime | None = None,
-) -> None:
-    """Make a project, without environments. UniqueViolation of projects_pkey when the id is taken."""
-    params: dict[str, Any] = {
-        "id": project_id,
-        "name": name,
-        "description": description,
-        "mode": mode,
-        "default_stickiness": default_stickiness,
-        "feature_limit": feature_limit,
-        "naming_pattern": naming_pattern,
-        "naming_example": naming_example,
-        "naming_description": naming_description,
-        "created_at": created_at,
-        "updated_at": updated_at,
-        "archived_at": archived_at,
-    }
-    run(conn, INSERT, params)
-
-
 CREATE = """
     INSERT INTO projects (id, name, description, mode, default_stickiness, feature_limit)
     VALUES (%(id)s, %(name)s, %(description)s, %(mode)s, %(defaultStickiness)s, %(featureLimit)s)
@@ -156,25 +112,6 @@ WAS_PRIVATE = "SELECT EXISTS (SELECT FROM past_private_projects WHERE project_id
 def was_private(conn: Connection, project_id: str) -> bool:
     """Return whether a project with this id was private before it was opened or deleted."""
     return value(conn, WAS_PRIVATE, {"id": project_id})
-
-
-ADD_ENVIRONMENT = """
-    INSERT INTO project_environments (project_id, environment, default_strategy, created_at)
-    VALUES (%(project_id)s, %(environment)s, %(default_strategy)s::json, coalesce(%(created_at)s::timestamptz, now()))
-"""
-
-
-def add_environment(
-    conn: Connection, project_id: str, environment: str, default_strategy: Any = None, created_at: datetime | None = None
-) -> None:
-    """Link an environment to a project, with the strategy that flags get there when they have none."""
-    params: dict[str, Any] = {
-        "project_id": project_id,
-        "environment": environment,
-        "default_strategy": None if default_strategy is None else as_json(default_strategy),
-        "created_at": created_at,
-    }
-    run(conn, ADD_ENVIRONMENT, params)
 
 
 # Of the ids that are made of a name, the first that is free.

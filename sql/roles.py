@@ -1,7 +1,6 @@
 """Roles and what they allow."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
@@ -91,15 +90,15 @@ def event_data(conn: Connection, role_id: int) -> dict[str, Any]:
 
 
 INSERT = """
-    INSERT INTO roles (name, type, description, created_at)
-    VALUES (%(name)s, %(type)s, %(description)s, coalesce(%(created_at)s::timestamptz, now()))
+    INSERT INTO roles (name, type, description)
+    VALUES (%(name)s, %(type)s, %(description)s)
     RETURNING id
 """
 
 
-def insert(conn: Connection, name: str, *, type: str = "custom", description: str = "", created_at: datetime | None = None) -> int:
+def insert(conn: Connection, name: str, *, type: str = "custom", description: str = "") -> int:
     """The id of the new role, which allows nothing yet. type: root-custom, or custom for a role in projects."""
-    return value(conn, INSERT, {"name": name, "type": type, "description": description, "created_at": created_at})
+    return value(conn, INSERT, {"name": name, "type": type, "description": description})
 
 
 UPDATE = """

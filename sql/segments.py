@@ -1,7 +1,6 @@
 """Segments: constraints with a name."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from typing import Any, LiteralString
 
 from sql import Connection, as_json, one, projects, run, value
@@ -112,8 +111,8 @@ def hold_project(conn: Connection, project_id: str) -> bool:
 
 
 INSERT = """
-    INSERT INTO segments (name, description, project_id, constraints, created_by, created_at)
-    VALUES (%(name)s, %(description)s, %(project)s, %(constraints)s::json, %(created_by)s, coalesce(%(created_at)s::timestamptz, now()))
+    INSERT INTO segments (name, description, project_id, constraints, created_by)
+    VALUES (%(name)s, %(description)s, %(project)s, %(constraints)s::json, %(created_by)s)
     RETURNING id
 """
 
@@ -126,7 +125,6 @@ def insert(
     description: str | None = None,
     project: str | None = None,
     created_by: str | None = None,
-    created_at: datetime | None = None,
 ) -> int:
     """The id of the new segment. project None: for all projects. UniqueViolation of segments_name_key: the name is taken."""
     params = {
@@ -135,7 +133,6 @@ def insert(
         "project": project,
         "constraints": as_json(list(constraints)),
         "created_by": created_by,
-        "created_at": created_at,
     }
     return value(conn, INSERT, params)
 

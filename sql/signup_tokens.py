@@ -106,19 +106,19 @@ def hold(conn: Connection, secret: str) -> DictRow | None:
 
 
 ADD_USER = """
-    INSERT INTO signup_token_users (token_id, user_id, created_at)
-    VALUES (%(token_id)s, %(user_id)s, coalesce(%(created_at)s::timestamptz, now()))
+    INSERT INTO signup_token_users (token_id, user_id)
+    VALUES (%(token_id)s, %(user_id)s)
 """
 
 
-def add_user(conn: Connection, token_id: int, user_id: int, created_at: datetime | None = None) -> None:
+def add_user(conn: Connection, token_id: int, user_id: int) -> None:
     """Remember that the user signed up with the token."""
-    run(conn, ADD_USER, {"token_id": token_id, "user_id": user_id, "created_at": created_at})
+    run(conn, ADD_USER, {"token_id": token_id, "user_id": user_id})
 
 
 INSERT = """
-    INSERT INTO signup_tokens (secret, name, enabled, expires_at, created_by, created_at)
-    VALUES (%(secret)s, %(name)s, %(enabled)s, %(expires_at)s, %(created_by)s, coalesce(%(created_at)s::timestamptz, now()))
+    INSERT INTO signup_tokens (secret, name, expires_at, created_by)
+    VALUES (%(secret)s, %(name)s, %(expires_at)s, %(created_by)s)
     RETURNING id, secret, name, enabled, iso(expires_at) AS "expiresAt"
 """
 
@@ -129,18 +129,13 @@ def insert(
     name: str,
     expires_at: datetime,
     created_by: str,
-    enabled: bool = True,
-    created_at: datetime | None = None,
-    secret: str | None = None,
 ) -> DictRow:
     """The new token: what the log says of it, and its secret, 32 hexadecimal characters."""
     params: dict[str, Any] = {
-        "secret": secret or secrets.token_hex(16),
+        "secret": secrets.token_hex(16),
         "name": name,
-        "enabled": enabled,
         "expires_at": expires_at,
         "created_by": created_by,
-        "created_at": created_at,
     }
     created = one(conn, INSERT, params)
     assert created is not None

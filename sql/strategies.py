@@ -1,7 +1,6 @@
 """Strategies of a flag in an environment, with their variants and segments."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
@@ -187,10 +186,10 @@ def delete(conn: Connection, strategy_id: str) -> None:
 
 
 INSERT = """
-    INSERT INTO strategies (id, flag_id, environment, name, title, disabled, sort_order, parameters, constraints, created_at)
-    VALUES (coalesce(%(id)s::text, gen_random_uuid()::text), %(flag_id)s, %(environment)s,
+    INSERT INTO strategies (id, flag_id, environment, name, title, disabled, sort_order, parameters, constraints)
+    VALUES (gen_random_uuid()::text, %(flag_id)s, %(environment)s,
             %(name)s, %(title)s, %(disabled)s, %(sort_order)s,
-            %(parameters)s::json, %(constraints)s::json, coalesce(%(created_at)s::timestamptz, now()))
+            %(parameters)s::json, %(constraints)s::json)
     RETURNING id
 """
 
@@ -206,12 +205,9 @@ def insert(
     sort_order: int = 0,
     parameters: Mapping[str, str] | None = None,
     constraints: Iterable[Mapping[str, Any]] = (),
-    created_at: datetime | None = None,
-    strategy_id: str | None = None,
 ) -> str:
-    """The id of the new strategy, a UUID; made here unless one is given."""
+    """Return the id of the new strategy, a UUID."""
     params = {
-        "id": strategy_id,
         "flag_id": flag_id,
         "environment": environment,
         "name": name,
@@ -220,52 +216,8 @@ def insert(
         "sort_order": sort_order,
         "parameters": as_json(dict(parameters or {})),
         "constraints": as_json(list(constraints)),
-        "created_at": created_at,
     }
     return value(conn, INSERT, params)
-
-
-INSERT_VARIANT = """
-    INSERT INTO variants (flag_id, environment, strategy_id, name, weight, weight_type, stickiness, payload_type, payload_value)
-    VALUES (%(flag_id)s, %(environment)s, %(strategy_id)s, %(name)s, %(weight)s, %(weight_type)s, %(stickiness)s,
-            %(payload_type)s, %(payload_value)s)
-"""
-
-
-def insert_variant(
-    conn: Connection,
-    flag_id: int,
-    environment: str,
-    strategy_id: str | None,
-    *,
-    name: str,
-    weight: int,
-    weight_type: str = "variable",
-    stickiness: str = "default",
-    payload_type: str | None = None,
-    payload_value: str | None = None,
-) -> None:
-    """Give a variant (weight 0 to 1000) to a strategy, or with None to the flag in that environment."""
-    params = {
-        "flag_id": flag_id,
-        "environment": environment,
-        "strategy_id": strategy_id,
-        "name": name,
-        "weight": weight,
-        "weight_type": weight_type,
-        "stickiness": stickiness,
-        "payload_type": payload_type,
-        "payload_value": payload_value,
-    }
-    run(conn, INSERT_VARIANT, params)
-
-
-ADD_SEGMENT = "INSERT INTO strategy_segments (strategy_id, segment_id) VALUES (%(strategy_id)s, %(segment_id)s)"
-
-
-def add_segment(conn: Connection, strategy_id: str, segment_id: int) -> None:
-    """Limit a strategy to a segment."""
-    run(conn, ADD_SEGMENT, {"strategy_id": strategy_id, "segment_id": segment_id})
 
 
 SET_SEGMENTS = """

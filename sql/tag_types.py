@@ -1,6 +1,5 @@
 """Types of tags."""
 
-from datetime import datetime
 from typing import Any, LiteralString
 
 from sql import Connection, run, value
@@ -40,18 +39,16 @@ def lock(conn: Connection, name: str) -> dict[str, Any] | None:
 
 INSERT: LiteralString = (
     """
-    INSERT INTO tag_types (name, description, icon, created_at)
-    VALUES (%(name)s, %(description)s, %(icon)s, coalesce(%(created_at)s::timestamptz, now()))
+    INSERT INTO tag_types (name, description, icon)
+    VALUES (%(name)s, %(description)s, %(icon)s)
     RETURNING """
     + RECORD
 )
 
 
-def insert(
-    conn: Connection, name: str, description: str = "", icon: str | None = None, created_at: datetime | None = None
-) -> dict[str, Any]:
+def insert(conn: Connection, name: str, description: str = "", icon: str | None = None) -> dict[str, Any]:
     """The TagType record of the new type. UniqueViolation of tag_types_pkey when there is one of that name."""
-    return value(conn, INSERT, {"name": name, "description": description, "icon": icon, "created_at": created_at})
+    return value(conn, INSERT, {"name": name, "description": description, "icon": icon})
 
 
 UPDATE: LiteralString = "UPDATE tag_types SET description = %(description)s, icon = %(icon)s WHERE name = %(name)s RETURNING " + RECORD

@@ -56,9 +56,8 @@ def find_for_login(conn: Connection, login: str) -> DictRow | None:
 
 
 INSERT = """
-    INSERT INTO users (name, username, email, password_hash, root_role_id, account_type, created_at, seen_at)
-    VALUES (%(name)s, %(username)s, %(email)s, %(password_hash)s, %(root_role)s, %(account_type)s,
-            coalesce(%(created_at)s, now()), %(seen_at)s)
+    INSERT INTO users (name, username, email, password_hash, root_role_id, account_type)
+    VALUES (%(name)s, %(username)s, %(email)s, %(password_hash)s, %(root_role)s, %(account_type)s)
     RETURNING id
 """
 
@@ -72,8 +71,6 @@ def insert(
     password_hash: str | None,
     root_role: int,
     account_type: str = "User",
-    created_at: Any = None,
-    seen_at: Any = None,
 ) -> int:
     """The id of the new user. UniqueViolation of users_email_key or users_username_key when the address or the name is taken."""
     params = {
@@ -83,8 +80,6 @@ def insert(
         "password_hash": password_hash,
         "root_role": root_role,
         "account_type": account_type,
-        "created_at": created_at,
-        "seen_at": seen_at,
     }
     return value(conn, INSERT, params)
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import groups, project_access, roles
+from sql import groups, roles
+from tests import fixtures
 from tests.access import ROUTES, Stage, staged
 from tests.test_hostile_inputs import fingerprint
 from tests.world import Caller, World, refused
@@ -39,7 +40,7 @@ def test_a_custom_role_can_hold_in_one_environment_alone(stage: Stage) -> None:
     victor = stage.cast["victor"]
     role = roles.insert(stage.conn, "Developer")
     roles.allow(stage.conn, role, "DELETE_FEATURE_STRATEGY", environment="development")
-    project_access.add_user(stage.conn, "hermes", victor.id or 0, role)
+    fixtures.add_project_user(stage.conn, "hermes", victor.id or 0, role)
     assert deletes(stage, victor) == {("hermes", "development")}
 
 
@@ -47,25 +48,25 @@ def test_a_role_counts_through_a_group_as_long_as_one_is_in_it(stage: Stage) -> 
     victor = stage.cast["victor"]
     role, crew = roles.insert(stage.conn, "Operator"), groups.insert(stage.conn, "Crew")
     roles.allow(stage.conn, role, "DELETE_FEATURE_STRATEGY", environment="production")
-    project_access.add_group(stage.conn, "apollo", crew, role)
+    fixtures.add_project_group(stage.conn, "apollo", crew, role)
     assert deletes(stage, victor) == set()
-    groups.add_user(stage.conn, crew, victor.id or 0)
+    fixtures.add_group_user(stage.conn, crew, victor.id or 0)
     assert deletes(stage, victor) == {("apollo", "production")}
-    groups.remove_user(stage.conn, crew, victor.id or 0)
+    fixtures.remove_group_user(stage.conn, crew, victor.id or 0)
     assert deletes(stage, victor) == set()
 
 
 def test_roles_add_up(stage: Stage) -> None:
     victor = stage.cast["victor"]
     crew = groups.insert(stage.conn, "Crew")
-    groups.add_user(stage.conn, crew, victor.id or 0)
+    fixtures.add_group_user(stage.conn, crew, victor.id or 0)
     for environment in ("development", "production"):
         role = roles.insert(stage.conn, f"For {environment}")
         roles.allow(stage.conn, role, "DELETE_FEATURE_STRATEGY", environment=environment)
         if environment == "development":
-            project_access.add_user(stage.conn, "hermes", victor.id or 0, role)
+            fixtures.add_project_user(stage.conn, "hermes", victor.id or 0, role)
         else:
-            project_access.add_group(stage.conn, "hermes", crew, role)
+            fixtures.add_project_group(stage.conn, "hermes", crew, role)
     assert deletes(stage, victor) == {("hermes", "development"), ("hermes", "production")}
 
 
@@ -73,7 +74,7 @@ def test_a_role_holds_in_the_project_in_which_it_is_held(stage: Stage) -> None:
     both = {"development", "production"}
     assert deletes(stage, stage.cast["eve"]) == {("default", environment) for environment in both}
     assert deletes(stage, stage.cast["olga"]) == deletes(stage, stage.cast["max"]) == {("apollo", environment) for environment in both}
-    project_access.add_user(stage.conn, "hermes", stage.cast["victor"].id or 0, 5)
+    fixtures.add_project_user(stage.conn, "hermes", stage.cast["victor"].id or 0, 5)
     assert deletes(stage, stage.cast["victor"]) == {("hermes", environment) for environment in both}
 
 
@@ -82,7 +83,7 @@ def test_a_permission_can_be_limited_to_a_project(stage: Stage) -> None:
     role = roles.insert(stage.conn, "Gardener")
     roles.allow(stage.conn, role, "DELETE_FEATURE_STRATEGY", project="hermes", environment="production")
     for project in ("hermes", "apollo"):
-        project_access.add_user(stage.conn, project, victor.id or 0, role)
+        fixtures.add_project_user(stage.conn, project, victor.id or 0, role)
     assert deletes(stage, victor) == {("hermes", "production")}
 
 
@@ -92,7 +93,7 @@ def test_a_custom_root_role_holds_in_every_project(stage: Stage, world: World) -
     everywhere = {(project, "development") for project in ("default", "hermes", "apollo")}
     assert deletes(stage, world.user("Ada", root_role=role)) == everywhere
     crew = groups.insert(stage.conn, "Sweepers", root_role=role)
-    groups.add_user(stage.conn, crew, stage.cast["victor"].id or 0)
+    fixtures.add_group_user(stage.conn, crew, stage.cast["victor"].id or 0)
     assert deletes(stage, stage.cast["victor"]) == everywhere
 
 
@@ -102,7 +103,7 @@ def test_a_custom_root_role_holds_in_every_project(stage: Stage, world: World) -
 def test_no_other_permission_will_do(stage: Stage, permission: str) -> None:
     role = roles.insert(stage.conn, "Other")
     roles.allow(stage.conn, role, permission)
-    project_access.add_user(stage.conn, "hermes", stage.cast["victor"].id or 0, role)
+    fixtures.add_project_user(stage.conn, "hermes", stage.cast["victor"].id or 0, role)
     assert deletes(stage, stage.cast["victor"]) == set()
 
 
@@ -111,7 +112,7 @@ def test_either_of_two_permissions_opens_the_access_list(stage: Stage) -> None:
     for permission, status in (("UPDATE_PROJECT", 200), ("PROJECT_USER_ACCESS_READ", 200), ("PROJECT_USER_ACCESS_WRITE", 403)):
         role = roles.insert(stage.conn, permission)
         roles.allow(stage.conn, role, permission)
-        project_access.add_user(stage.conn, "apollo", victor.id or 0, role)
+        fixtures.add_project_user(stage.conn, "apollo", victor.id or 0, role)
         assert stage.ask(victor, ACCESS, "apollo").status_code == status, permission
         refused(stage.ask(victor, ACCESS, "hermes"), 403, "NoAccessError")
         stage.conn.execute("DELETE FROM project_user_roles WHERE user_id = %s", [victor.id])
@@ -122,7 +123,7 @@ def test_a_role_in_one_project_lets_nobody_see_others(stage: Stage) -> None:
     stage.furnish(ROUTES[stale])
     role = roles.insert(stage.conn, "Marker")
     roles.allow(stage.conn, role, "UPDATE_FEATURE")
-    project_access.add_user(stage.conn, "hermes", victor.id or 0, role)
+    fixtures.add_project_user(stage.conn, "hermes", victor.id or 0, role)
     for flag, status in (("flag-of-default", 409), ("flag-of-apollo", 404), ("flag-of-nowhere", 404)):
         response = stage.send(victor, stale, {"project_id": "hermes"}, {"features": [flag], "stale": True})
         assert response.status_code == status, flag

@@ -10,7 +10,8 @@ import pytest
 from psycopg.errors import UniqueViolation
 from werkzeug.test import TestResponse
 
-from sql import access, segments, usage
+from sql import access, segments
+from tests import fixtures
 from tests.access import ROUTES, ROWS, Family, Stage, parameters
 from tests.test_access_table import verdict
 from tests.world import Caller, World
@@ -92,7 +93,7 @@ def live(world: World, alice: Caller, shared: int) -> None:
         done("POST", "/api/admin/projects", {"name": name, "mode": "private"})
     done("POST", "/api/admin/projects/archive/ares")
     report = {"project": "apollo", "flag": "hidden", "environment": "production", "app": "web", "at": datetime.now(UTC), "yes": 5, "no": 3}
-    usage.add(world.conn, [report])
+    fixtures.report_usage(world.conn, [report])
 
 
 def leaves(answer: Any, key: str = "") -> Iterator[tuple[str, Any]]:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import api_keys, groups, project_access, roles, users, value
+from sql import api_keys, groups, roles, users, value
+from tests import fixtures
 from tests.world import Caller, World, refused
 
 PATH = "/api/admin/user"
@@ -95,22 +96,22 @@ def test_rights_of_groups_and_of_custom_roles_add_up(victor, apollo, conn):
     # What a role holds in one project alone it does not hold in another.
     roles.allow(conn, switcher, "DELETE_FEATURE", project="default")
     group = groups.insert(conn, "band", root_role=fiddler)
-    groups.add_user(conn, group, victor.id)
-    project_access.add_group(conn, apollo, group, switcher)
+    fixtures.add_group_user(conn, group, victor.id)
+    fixtures.add_project_group(conn, apollo, group, switcher)
     assert rights(victor) == {("CREATE_SEGMENT", None, None), ("UPDATE_FEATURE_ENVIRONMENT", "apollo", "development")}
 
 
 def test_what_he_may_twice_is_told_once(max, apollo, conn):
     before = rights(max)
     group = groups.insert(conn, "band")
-    groups.add_user(conn, group, max.id)
-    project_access.add_group(conn, apollo, group, 5)
+    fixtures.add_group_user(conn, group, max.id)
+    fixtures.add_project_group(conn, apollo, group, 5)
     assert rights(max) == before
 
 
 def test_who_administers_by_a_group_has_admin_alone(olga, conn):
     group = groups.insert(conn, "administrators", root_role=1)
-    groups.add_user(conn, group, olga.id)
+    fixtures.add_group_user(conn, group, olga.id)
     assert me(olga)["permissions"] == [{"permission": "ADMIN"}]
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from sql import connect, projects
+from sql import connect
+from tests import fixtures
 from tests.command_line import CommandLine, event, flask, only_line
 from tests.test_races import wait_for
 from tests.world import Caller
@@ -21,8 +22,8 @@ def url(make_database: Callable[..., str]) -> str:
     """A database for these tests, with projects apollo and gemini."""
     url = make_database()
     with connect(url) as conn:
-        projects.insert(conn, "apollo", "Apollo")
-        projects.insert(conn, "gemini", "Gemini")
+        fixtures.insert_project(conn, "apollo", "Apollo")
+        fixtures.insert_project(conn, "gemini", "Gemini")
     return url
 
 

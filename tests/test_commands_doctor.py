@@ -10,6 +10,7 @@ import pytest
 
 from commands import doctor
 from sql import connect, embedded, groups, migrate, users
+from tests import fixtures
 from tests.command_line import CommandLine, flask
 
 Maker = Callable[..., Any]
@@ -206,7 +207,7 @@ def test_who_administers_by_a_group_counts(line: CommandLine) -> None:
     ada = users.insert(line.conn, name=None, username="ada", email=None, password_hash="$2b$", root_role=3)
     assert about(line, "administrators") == (0, "ok", "1 can log in.")
     group_id = groups.insert(line.conn, "Keepers", root_role=1)
-    groups.add_user(line.conn, group_id, ada)
+    fixtures.add_group_user(line.conn, group_id, ada)
     found = about(line, "administrators")
     line.conn.execute("DELETE FROM users WHERE id = %s", [ada])
     assert found == (0, "ok", "2 can log in.")

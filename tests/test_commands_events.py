@@ -14,6 +14,7 @@ import pytest
 
 from sql import connect, embedded, event_retention, events, value
 from sql.bootstrap import System
+from tests import fixtures
 from tests.command_line import FLASK, PATIENCE, ROOT, CommandLine, clean, flask, flask_at_terminal, only_line
 from tests.conftest import ADMIN_KEY, address_of
 
@@ -35,7 +36,7 @@ def log(line: CommandLine) -> CommandLine:
 def add(line: CommandLine, count: int = 1, **fields: Any) -> None:
     """Write events."""
     for _ in range(count):
-        events.record(line.conn, fields.pop("type", "tag-created"), fields.pop("by", System()), **fields)
+        fixtures.record(line.conn, fields.pop("type", "tag-created"), fields.pop("by", System()), **fields)
 
 
 def exported(line: CommandLine, *args: str) -> tuple[list[int], str]:
@@ -66,7 +67,7 @@ def test_the_lines_are_those_of_the_search(log: CommandLine) -> None:
 def test_each_filter_is_that_of_the_search(log: CommandLine) -> None:
     for number, day in enumerate((3, 2, 1, 0), 1):
         data = {"word": f"Needle-{number}"}
-        events.record(
+        fixtures.record(
             log.conn,
             ("tag-created", "tag-deleted")[number % 2],
             System(),

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from sql import connect, signup_tokens
+from sql import connect
+from tests import fixtures
 from tests.command_line import CommandLine, event, flask, only_line
 
 SITE = "https://flags.example.org/unleash"
@@ -70,8 +71,8 @@ def test_what_the_api_refuses_is_refused(line: CommandLine, options: tuple[str, 
 def test_list_tells_enabled_expired_and_disabled_tokens_newest_first(line: CommandLine) -> None:
     old = datetime(2020, 1, 1, tzinfo=UTC)
     fields = {"created_by": "alice@example.org", "created_at": old}
-    signup_tokens.insert(line.conn, name="off", enabled=False, expires_at=datetime(2090, 1, 1, tzinfo=UTC), **fields)
-    signup_tokens.insert(line.conn, name="over", expires_at=old, **fields)
+    fixtures.signup_token(line.conn, name="off", enabled=False, expires_at=datetime(2090, 1, 1, tzinfo=UTC), **fields)
+    fixtures.signup_token(line.conn, name="over", expires_at=old, **fields)
     line.does("signup-token", "create", "--name", "first of all")
     entries = line.lists("signup-token")
     secret = newest(line)["secret"]

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import Connection, flags, rows, segments, strategies, value
+from sql import Connection, rows, segments, value
+from tests import fixtures
 from tests.world import Caller, World, refused
 
 NO_STRATEGY = "00000000-0000-4000-8000-000000000000"
@@ -38,9 +39,9 @@ def test_a_strategy_goes_with_its_variants_and_links(world, alice, conn):
     gone, stays = world.strategy(flag), world.strategy(flag)
     segment = segments.insert(conn, "beta", [])
     for strategy in (gone, stays):
-        strategies.insert_variant(conn, flag, "development", strategy, name="a", weight=1000)
-        strategies.add_segment(conn, strategy, segment)
-    strategies.insert_variant(conn, flag, "development", None, name="of the flag", weight=1000)
+        fixtures.insert_variant(conn, flag, "development", strategy, name="a", weight=1000)
+        fixtures.add_segment(conn, strategy, segment)
+    fixtures.insert_variant(conn, flag, "development", None, name="of the flag", weight=1000)
     assert deleted(delete(alice, gone))
     assert rows(conn, "SELECT id FROM strategies") == [{"id": stays}]
     assert rows(conn, "SELECT strategy_id FROM variants ORDER BY id") == [{"strategy_id": stays}, {"strategy_id": None}]
@@ -50,8 +51,8 @@ def test_a_strategy_goes_with_its_variants_and_links(world, alice, conn):
 
 def test_the_event_holds_the_whole_strategy_as_it_was_written(world, alice, conn):
     flag = world.flag("f")
-    flags.tag(conn, flag, "simple", "éléphant")
-    flags.tag(conn, flag, "simple", "zebra")
+    fixtures.tag(conn, flag, "simple", "éléphant")
+    fixtures.tag(conn, flag, "simple", "zebra")
     constraints = [
         {"contextName": "userId", "operator": "IN", "values": ["3", "1", "2"], "inverted": False, "caseInsensitive": False},
         {"operator": "DATE_AFTER", "contextName": "currentTime", "value": "2024-02-29T00:00:00Z"},
@@ -60,12 +61,12 @@ def test_the_event_holds_the_whole_strategy_as_it_was_written(world, alice, conn
     strategy = world.strategy(
         flag, name="flexibleRollout", title="Ein Viertel 🐘", sort_order=7, parameters=parameters, constraints=constraints
     )
-    strategies.insert_variant(conn, flag, "development", strategy, name="b", weight=400, weight_type="fix", stickiness="userId")
+    fixtures.insert_variant(conn, flag, "development", strategy, name="b", weight=400, weight_type="fix", stickiness="userId")
     payload = {"payload_type": "json", "payload_value": '{"z": 1, "a": 2}'}
-    strategies.insert_variant(conn, flag, "development", strategy, name="a", weight=600, **payload)
+    fixtures.insert_variant(conn, flag, "development", strategy, name="a", weight=600, **payload)
     numbers = [segments.insert(conn, name, []) for name in ("one", "two", "three")]
     for number in (numbers[2], numbers[0]):
-        strategies.add_segment(conn, strategy, number)
+        fixtures.add_segment(conn, strategy, number)
     since = world.last_event_id()
     assert deleted(delete(alice, strategy))
     (event,) = world.events(since)
@@ -123,7 +124,7 @@ def test_the_author_may_be_a_key(world):
 
 def test_without_its_last_enabled_strategy_an_environment_goes_off_first(world, alice, conn):
     flag, other = world.flag("f", enabled_in=("development", "production")), world.flag("g", enabled_in=("development",))
-    flags.tag(conn, flag, "simple", "beta")
+    fixtures.tag(conn, flag, "simple", "beta")
     last = world.strategy(flag)
     for elsewhere in ((flag, "production"), (other, "development")):
         world.strategy(*elsewhere)
@@ -207,7 +208,7 @@ def test_any_body_of_any_type_is_let_pass(world, alice, conn, body, content_type
 def test_without_its_events_nothing_is_removed(world, alice, conn, unwritable):
     flag = world.flag("f", enabled_in=("development",))
     strategy = world.strategy(flag)
-    strategies.insert_variant(conn, flag, "development", strategy, name="a", weight=1000)
+    fixtures.insert_variant(conn, flag, "development", strategy, name="a", weight=1000)
     since = world.last_event_id()
     conn.execute(f"ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> '{unwritable}') NOT VALID")
     refused(delete(alice, strategy), 500, "InternalError")

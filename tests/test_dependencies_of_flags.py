@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import Connection, flags, rows, strategies
+from sql import Connection, rows
+from tests import fixtures
 from tests.world import Caller, World, refused
 
 
@@ -37,7 +38,7 @@ def family(world: World) -> None:
     for name in ("child", "parent", "other"):
         flag = world.flag(name)
         if name == "child":
-            flags.tag(world.conn, flag, "simple", "beta")
+            fixtures.tag(world.conn, flag, "simple", "beta")
 
 
 def done(response: TestResponse) -> bool:
@@ -207,8 +208,8 @@ def test_variants_of_all_environments_and_strategies_can_be_chosen_from(world, a
         ("production", None, "blue"),
         ("development", strategy, "amber"),
     ):
-        strategies.insert_variant(conn, flag, environment, of, name=name, weight=1000)
-    strategies.insert_variant(conn, other, "development", None, name="of another", weight=1000)
+        fixtures.insert_variant(conn, flag, environment, of, name=name, weight=1000)
+    fixtures.insert_variant(conn, other, "development", None, name="of another", weight=1000)
     assert alice.get(path("parent-variants", "many")).json == ["amber", "blue", "red"]
     assert alice.get(path("parent-variants")).json == []
 

@@ -7,7 +7,8 @@ from uuid import uuid4
 import pytest
 from flask import Flask
 
-from sql import Connection, connect, environments, project_access, projects, roles, rows, strategies, value
+from sql import Connection, connect, environments, roles, rows, value
+from tests import fixtures
 from tests.test_environments import STAGING, URL, logged, names, staging, stored
 from tests.test_races import at_the_gate, statuses, wait_for
 from tests.world import Caller, World, refused
@@ -39,9 +40,9 @@ def test_what_is_in_it_goes_and_nothing_else(world, alice, conn, staging):
     segment = value(conn, "INSERT INTO segments (name) VALUES ('a segment') RETURNING id")
     for environment in ("staging", "production"):
         strategy = world.strategy(flag, environment)
-        strategies.add_segment(conn, strategy, segment)
-        strategies.insert_variant(conn, flag, environment, strategy, name="blue", weight=1000)
-        strategies.insert_variant(conn, flag, environment, None, name="red", weight=1000)
+        fixtures.add_segment(conn, strategy, segment)
+        fixtures.insert_variant(conn, flag, environment, strategy, name="blue", weight=1000)
+        fixtures.insert_variant(conn, flag, environment, None, name="red", weight=1000)
     key = world.api_key("client", environment="staging", projects=["apollo"])
     other = world.api_key("client", environment="production", projects=["apollo"])
     tester = roles.insert(conn, "Tester")
@@ -76,7 +77,7 @@ def test_a_right_that_was_for_it_alone_is_lost_at_once(world, conn, alice, victo
     strategy = world.strategy(flag, "staging")
     tester = roles.insert(conn, "Tester")
     roles.allow(conn, tester, "DELETE_FEATURE_STRATEGY", environment="staging")
-    project_access.add_user(conn, "apollo", victor.id, tester)
+    fixtures.add_project_user(conn, "apollo", victor.id, tester)
     place = f"/api/admin/projects/apollo/features/checkout/environments/staging/strategies/{strategy}"
     assert alice.delete(f"{URL}/{staging}").status_code == 200
     refused(victor.delete(place), 403, "NoAccessError")
@@ -122,7 +123,7 @@ def test_who_makes_or_changes_a_flag_with_it_is_waited_for(racers, end, held):
     name = f"race-{uuid4().hex}"
     environments.insert(world.conn, name, "test")
     flag = world.flag(name, world.project(name, ()))
-    projects.add_environment(world.conn, name, name)
+    fixtures.add_project_environment(world.conn, name, name)
     with ThreadPoolExecutor(1) as thread:
         with gate.transaction():
             gate.execute(f"SELECT FROM {held}", [name])

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from blueprints.access import Actor
-from sql import Connection, environments, events, value
+from sql import Connection, environments, value
+from tests import fixtures
 from tests.test_environments import URL
 from tests.world import Caller, World
 
@@ -20,7 +21,7 @@ def weeks_ago(conn: Connection) -> datetime:
 
 def happen(world: World, at: datetime, environment: str = "staging") -> None:
     """Something happens in an environment."""
-    events.record(world.conn, "feature-environment-enabled", Actor("system"), environment=environment, created_at=at)
+    fixtures.record(world.conn, "feature-environment-enabled", Actor("system"), environment=environment, created_at=at)
 
 
 def trends(caller: Caller, since: datetime) -> list[tuple[str, int]]:

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from blueprints.access import digest
-from sql import Connection, api_keys, groups, personal_tokens, project_access, roles, rows, sessions
+from sql import Connection, api_keys, groups, personal_tokens, roles, rows, sessions
 from sql.access import authenticate
 from sql.event_stream import Stream
 from sql.events import Visible
-from tests import records
+from tests import fixtures, records
 from tests.event_rows import fill_weeks
 from tests.test_search_events import PATH, Log, page
 from tests.test_search_events_deprecated import PATH as DEPRECATED
@@ -82,9 +82,9 @@ def test_a_role_without_any_permission_makes_a_member(sees: Sight, world: World,
 def test_the_members_of_a_group_see_its_private_project(sees: Sight, world: World, victor: Caller) -> None:
     outsider = world.user("Oscar")
     group = groups.insert(world.conn, "Crew")
-    project_access.add_group(world.conn, "apollo", group, 5)
+    fixtures.add_project_group(world.conn, "apollo", group, 5)
     assert sees(victor) == PUBLIC
-    groups.add_user(world.conn, group, victor.id)
+    fixtures.add_group_user(world.conn, group, victor.id)
     assert sees(victor) == PUBLIC | {"apollo"}
     assert sees(outsider) == PUBLIC
 
@@ -102,9 +102,9 @@ def test_the_root_role_of_a_group_counts_as_ones_own(sees: Sight, world: World, 
     ):
         group = groups.insert(world.conn, name, root_role=role)
         assert sees(victor) == PUBLIC
-        groups.add_user(world.conn, group, victor.id)
+        fixtures.add_group_user(world.conn, group, victor.id)
         assert sees(victor) == seen, name
-        groups.remove_user(world.conn, group, victor.id)
+        fixtures.remove_group_user(world.conn, group, victor.id)
 
 
 def test_a_custom_project_role_opens_its_own_project_alone(sees: Sight, world: World, victor: Caller) -> None:
@@ -116,17 +116,17 @@ def test_a_custom_project_role_opens_its_own_project_alone(sees: Sight, world: W
 
 def test_with_the_membership_its_events_are_gone(sees: Sight, world: World, max: Caller, victor: Caller) -> None:
     group = groups.insert(world.conn, "Crew")
-    groups.add_user(world.conn, group, victor.id)
-    project_access.add_group(world.conn, "apollo", group, 5)
+    fixtures.add_group_user(world.conn, group, victor.id)
+    fixtures.add_project_group(world.conn, "apollo", group, 5)
     assert "apollo" in sees(max)
     assert "apollo" in sees(victor)
     world.conn.execute("DELETE FROM project_user_roles WHERE user_id = %s", [max.id])
     assert sees(max) == PUBLIC
     world.conn.execute("DELETE FROM project_group_roles WHERE group_id = %s", [group])
     assert sees(victor) == PUBLIC
-    project_access.add_group(world.conn, "apollo", group, 4)
+    fixtures.add_project_group(world.conn, "apollo", group, 4)
     assert "apollo" in sees(victor)
-    groups.remove_user(world.conn, group, victor.id)
+    fixtures.remove_group_user(world.conn, group, victor.id)
     assert sees(victor) == PUBLIC
 
 
@@ -225,7 +225,7 @@ def test_either_permission_is_enough_however_it_is_held(access_log: Log, world: 
     assert access_events(victor, access_log) == set()
     role = roles.insert(world.conn, "Reader", type="root-custom" if way.startswith("root") else "custom")
     group = groups.insert(world.conn, "Crew", root_role=role if way == "root role of a group" else None)
-    groups.add_user(world.conn, group, victor.id)
+    fixtures.add_group_user(world.conn, group, victor.id)
     if way == "root role in one project":
         world.conn.execute("INSERT INTO role_permissions (role_id, permission, project_id) VALUES (3, %s, 'hermes')", [permission])
     else:
@@ -233,7 +233,7 @@ def test_either_permission_is_enough_however_it_is_held(access_log: Log, world: 
     if way == "role":
         world.member("hermes", victor, role=role)
     elif way == "group":
-        project_access.add_group(world.conn, "hermes", group, role)
+        fixtures.add_project_group(world.conn, "hermes", group, role)
     everywhere = way == "root role of a group"
     assert access_events(victor, access_log) == ({"apollo", "hermes", "default"} if everywhere else {"hermes"})
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from sql import Connection, flags, segments, strategies, usage
+from sql import Connection, flags, segments
+from tests import fixtures
 from tests.world import Caller, World, refused
 
 PATH = "/api/admin/search/features"
@@ -39,12 +40,12 @@ def five(world: World, conn: Connection, alice: Caller, eve: Caller) -> dict[str
         "e": world.flag("e", "hermes", enabled_in=("development",), created_at=NOON + timedelta(days=3)),
     }
     for name, type, value in (("a", "simple", "beta"), ("a", "simple", "gamma"), ("b", "simple", "beta"), ("c", "simple", "x:y")):
-        flags.tag(conn, made[name], type, value)
+        fixtures.tag(conn, made[name], type, value)
     one, two = segments.insert(conn, "one", []), segments.insert(conn, "two", [])
     for name, chosen in (("a", [one, two]), ("d", [one])):
         strategy = world.strategy(made[name])
         for segment in chosen:
-            strategies.add_segment(conn, strategy, segment)
+            fixtures.add_segment(conn, strategy, segment)
     world.flag("z", archived_at=NOON, description="archived")
     return made
 
@@ -141,8 +142,8 @@ def test_the_newest_usage_orders_and_flags_without_any_come_last(alice: Caller, 
     assert five
     report = {"environment": "development", "app": "web", "yes": 1, "no": 0}
     later = NOON + timedelta(days=5)
-    usage.add(conn, [report | {"flag": "a", "project": "default", "at": later}])
-    usage.add(conn, [report | {"flag": "e", "project": "hermes", "at": later - timedelta(days=1)}])
+    fixtures.report_usage(conn, [report | {"flag": "a", "project": "default", "at": later}])
+    fixtures.report_usage(conn, [report | {"flag": "e", "project": "hermes", "at": later - timedelta(days=1)}])
     assert names(alice, sortBy="lastSeenAt") == "e a b c d"
     assert names(alice, sortBy="lastSeenAt", sortOrder="desc") == "a e b c d"
 
@@ -212,13 +213,14 @@ def test_what_does_not_fit_is_refused(alice: Caller, query: str) -> None:
 
 def test_a_hit_says_all_that_is_known_of_its_flag(world: World, conn: Connection, alice: Caller) -> None:
     flag = world.flag("f", enabled_in=("production",), created_by_user_id=alice.id, description="Ein Ü", impression_data=True)
-    flags.tag(conn, flag, "simple", "beta")
+    fixtures.tag(conn, flag, "simple", "beta")
     strategy = world.strategy(flag, "production")
-    strategies.add_segment(conn, strategy, segments.insert(conn, "one", []))
+    fixtures.add_segment(conn, strategy, segments.insert(conn, "one", []))
     child, stranger = world.flag("child"), world.flag("other")
     conn.execute("INSERT INTO flag_dependencies (child_id, parent_id) VALUES (%s, %s)", [child, flag])
     now = datetime.now(UTC)
-    usage.add(conn, [{"flag": "f", "project": "default", "environment": "production", "app": "web", "at": now, "yes": 3, "no": 2}])
+    reports = [{"flag": "f", "project": "default", "environment": "production", "app": "web", "at": now, "yes": 3, "no": 2}]
+    fixtures.report_usage(conn, reports)
     conn.execute("UPDATE usage_metrics SET hour = date_trunc('hour', now())")
     found = {flag["name"]: flag for flag in alice.get(PATH).json["features"]}
     hit = found["f"]

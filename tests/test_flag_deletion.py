@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import flag_lifecycle, flags, rows, segments, strategies, value
+from sql import flag_lifecycle, flags, rows, segments, value
+from tests import fixtures
 from tests.test_flag_lifecycle import ARCHIVE, BETA, PROJECT, depend
 from tests.test_flags import FLAGS, core, event, told
 from tests.test_hostile_inputs import fingerprint
@@ -19,10 +20,10 @@ def hung_with_everything(world, conn, **fields):
     """The id of a flag that has a strategy with a variant and a segment, a variant, a tag, a favourite and two dependencies."""
     flag = world.flag("f", **fields)
     strategy = world.strategy(flag)
-    strategies.insert_variant(conn, flag, "development", strategy, name="a", weight=1000)
-    strategies.insert_variant(conn, flag, "development", None, name="b", weight=1000)
-    strategies.add_segment(conn, strategy, segments.insert(conn, "s", []))
-    flags.tag(conn, flag, "simple", "beta")
+    fixtures.insert_variant(conn, flag, "development", strategy, name="a", weight=1000)
+    fixtures.insert_variant(conn, flag, "development", None, name="b", weight=1000)
+    fixtures.add_segment(conn, strategy, segments.insert(conn, "s", []))
+    fixtures.tag(conn, flag, "simple", "beta")
     flags.add_favorite(conn, world.user("Fan").id, flag)
     depend(conn, flag, world.flag("parent"))
     depend(conn, world.flag("child", archived_at=value(conn, "SELECT now()")), flag)
@@ -80,7 +81,7 @@ def test_the_past_still_counts_a_deleted_flag(world, alice):
 def test_all_archived_flags_of_a_project_are_deleted_in_one_statement(world, conn, now):
     world.project("apollo")
     for name, project, at in (("b", "default", now), ("a", "default", now), ("live", "default", None), ("other", "apollo", now)):
-        flags.tag(conn, world.flag(name, project, archived_at=at), "simple", "beta")
+        fixtures.tag(conn, world.flag(name, project, archived_at=at), "simple", "beta")
     before = {name: core(conn, name) for name in ("a", "b")}
     gone = flag_lifecycle.delete_archived(conn, "default")
     assert gone == [{"name": name, "record": before[name], "tags": [BETA]} for name in ("a", "b")]

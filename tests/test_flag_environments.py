@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import Connection, flags, roles, rows, strategies, usage, value
+from sql import Connection, flags, roles, rows, value
+from tests import fixtures
 from tests.world import Caller, World, refused
 
 
@@ -38,7 +39,7 @@ def told(world: World, since: int, *places: str) -> list[str]:
 def tagged_flag(world: World, **fields: Any) -> int:
     """Flag f of project default, with a tag."""
     flag = world.flag("f", **fields)
-    flags.tag(world.conn, flag, "simple", "beta")
+    fixtures.tag(world.conn, flag, "simple", "beta")
     return flag
 
 
@@ -54,9 +55,10 @@ def strategies_of(response: TestResponse, environment: str = "development") -> l
 def test_a_flag_in_an_environment_has_the_name_of_the_flag(world, alice, conn):
     flag = world.flag("f", enabled_in=("development",))
     strategy = world.strategy(flag, disabled=True, parameters={"rollout": "5"})
-    strategies.insert_variant(conn, flag, "development", None, name="blue", weight=1000)
+    fixtures.insert_variant(conn, flag, "development", None, name="blue", weight=1000)
     seen_at = value(conn, "SELECT now()")
-    usage.add(conn, [{"project": "default", "flag": "f", "environment": "development", "app": "shop", "at": seen_at, "yes": 3, "no": 1}])
+    reports = [{"project": "default", "flag": "f", "environment": "development", "app": "shop", "at": seen_at, "yes": 3, "no": 1}]
+    fixtures.report_usage(conn, reports)
     seen = alice.get(path()).json
     assert seen == {
         "name": "f",

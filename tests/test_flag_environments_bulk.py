@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import flags, roles, value
+from sql import roles, value
+from tests import fixtures
 from tests.test_flag_environments import switched_on
 from tests.world import Caller, refused
 
@@ -24,7 +25,7 @@ def done(response: TestResponse) -> bool:
 
 def test_several_flags_are_switched_each_as_if_alone(world, alice, conn):
     bare, _on, dim = world.flag("bare"), world.flag("on", enabled_in=("development",)), world.flag("dim")
-    flags.tag(conn, bare, "simple", "beta")
+    fixtures.tag(conn, bare, "simple", "beta")
     strategy = world.strategy(dim)
     since = world.last_event_id()
     assert done(switch_many(alice, "on", "dim", "on", "bare", "dim"))

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from sql import flags, rows, strategies, value
+from sql import rows, value
+from tests import fixtures
 from tests.test_flag_environments import path
 from tests.world import refused
 
@@ -48,10 +49,10 @@ def test_what_is_not_in_this_project_flag_and_environment_is_404_and_stays(world
         ("archived", "default", {"archived_at": datetime.now(UTC)}),
     ):
         flag = world.flag(name, project, enabled_in=("development",), **more)
-        flags.add_environment(conn, flag, "unlinked")
+        fixtures.add_flag_environment(conn, flag, "unlinked")
         for environment in ("development", "unlinked"):
             made = world.strategy(flag, environment)
-            strategies.insert_variant(conn, flag, environment, None, name="blue", weight=1000)
+            fixtures.insert_variant(conn, flag, environment, None, name="blue", weight=1000)
             # Of the flag that is asked about, so that it is nothing but the place that is refused.
             if name == place.get("flag", "f") and environment == place.get("environment", "development"):
                 strategy = made

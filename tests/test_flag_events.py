@@ -1,8 +1,9 @@
 """The events of one flag, and who made events (neighbours.md 3.17)."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
-from sql import Connection, past_users
+from sql import Connection
+from tests import fixtures
 from tests.planner import plan_by_loops
 from tests.test_search_events import NOON, Author, Log
 from tests.world import Caller, World
@@ -71,7 +72,7 @@ def test_creators_are_users_each_once_by_name(world: World, conn: Connection, al
     for someone in (alice, alice, nameless, addressed, gone):
         log.add(project="default", by=Author("whatever", someone.id))
     log.add(project="default", by=Author("a key"))
-    past_users.mark_deleted(conn, gone.id or 0, datetime.now(UTC))
+    fixtures.update(conn, "users", gone.id or 0, deleted_at="now")
     expected = [(alice.id, "Alice"), (nameless.id, "bob"), (addressed.id, "carl@example.org"), (gone.id, "Zoe")]
     for caller in (alice, victor):
         assert sorted((it["id"], it["name"]) for it in caller.get(CREATORS).json) == sorted(expected)

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from sql import flags, projects, segments, strategies, tag_types
+from sql import segments, tag_types
+from tests import fixtures
 from tests.world import Caller, World, refused
 
 PATH = "/api/admin/features-batch/export"
@@ -60,7 +61,7 @@ def test_only_what_is_of_the_environment_is_told(world, victor):
     flag = world.flag("f", enabled_in=("production",))
     here = world.strategy(flag, "development", parameters=ROLLOUT)
     there = world.strategy(flag, "production", parameters=ROLLOUT)
-    strategies.insert_variant(world.conn, flag, "production", None, name="blue", weight=1000)
+    fixtures.insert_variant(world.conn, flag, "production", None, name="blue", weight=1000)
     development, production = export(victor, features=["f"]), export(victor, "production", features=["f"])
     assert [one["id"] for one in development["featureStrategies"]] == [here]
     assert [one["id"] for one in production["featureStrategies"]] == [there]
@@ -83,10 +84,10 @@ def test_a_strategy_is_told_whole_with_what_it_uses(world, conn, victor):
     parameters = ROLLOUT | {"stickiness": "plan"}
     id = world.strategy(flag, title="Norway", disabled=True, sort_order=3, parameters=parameters, constraints=[constraint])
     for segment in (zebra, ape):
-        strategies.add_segment(conn, id, segment)
+        fixtures.add_segment(conn, id, segment)
     payload = {"payload_type": "json", "payload_value": "{}"}
-    strategies.insert_variant(conn, flag, "development", id, name="b", weight=400, weight_type="fix", stickiness="team", **payload)
-    strategies.insert_variant(conn, flag, "development", id, name="a", weight=600)
+    fixtures.insert_variant(conn, flag, "development", id, name="b", weight=400, weight_type="fix", stickiness="team", **payload)
+    fixtures.insert_variant(conn, flag, "development", id, name="a", weight=600)
     document = export(victor, features=["f"])
     told = {
         "id": id,
@@ -119,7 +120,7 @@ def test_a_strategy_is_told_whole_with_what_it_uses(world, conn, victor):
 
 def test_the_field_of_an_override_is_one_that_is_used(world, conn, victor):
     flag = world.flag("f")
-    strategies.insert_variant(conn, flag, "development", None, name="blue", weight=1000)
+    fixtures.insert_variant(conn, flag, "development", None, name="blue", weight=1000)
     overrides = [{"contextName": "userId", "values": ["7"]}]
     conn.execute("UPDATE variants SET overrides = %s", [json.dumps(overrides)])
     document = export(victor, features=["f"])
@@ -132,7 +133,7 @@ def test_tags_and_their_types_are_told(world, conn, victor):
     tag_types.insert(conn, "unused", "Of none.")
     f, g = world.flag("f"), world.flag("g")
     for flag, type, text in ((g, "simple", "one"), (f, "team", "web"), (f, "simple", "two"), (f, "simple", "one")):
-        flags.tag(conn, flag, type, text)
+        fixtures.tag(conn, flag, type, text)
     document = export(victor, features=["g", "f"])
     assert document["tagTypes"] == [
         {"name": "simple", "description": "A plain tag.", "icon": None},
@@ -170,8 +171,8 @@ def test_names_that_are_unknown_or_archived_are_left_out_and_twice_is_once(world
 def test_a_tag_chooses_by_its_value_whatever_its_type(world, conn, victor):
     tag_types.insert(conn, "team", "")
     for name, type, text in (("one", "simple", "web"), ("two", "team", "web"), ("three", "simple", "website")):
-        flags.tag(conn, world.flag(name), type, text)
-    flags.tag(conn, world.flag("gone", archived_at="2026-01-01T00:00:00Z"), "simple", "web")
+        fixtures.tag(conn, world.flag(name), type, text)
+    fixtures.tag(conn, world.flag("gone", archived_at="2026-01-01T00:00:00Z"), "simple", "web")
     assert names(export(victor, tag="web")) == ["one", "two"]
     assert names(export(victor, tag="we")) == []
 
@@ -185,7 +186,7 @@ def test_a_project_chooses_its_flags(world, victor):
 
 
 def test_flags_of_hidden_projects_are_left_out(world, conn, victor, max, apollo):
-    flags.tag(conn, world.flag("secret", apollo), "simple", "web")
+    fixtures.tag(conn, world.flag("secret", apollo), "simple", "web")
     for selector in ({"features": ["secret"]}, {"tag": "web"}):
         assert names(export(victor, **selector)) == []
         assert names(export(max, **selector)) == ["secret"]
@@ -196,7 +197,7 @@ def test_where_the_environment_is_not_linked_a_flag_is_off_and_bare(world, conn,
     world.project("hermes")
     flag = world.flag("f", "hermes", enabled_in=("development",))
     world.strategy(flag)
-    strategies.insert_variant(conn, flag, "development", None, name="blue", weight=1000)
+    fixtures.insert_variant(conn, flag, "development", None, name="blue", weight=1000)
     conn.execute("DELETE FROM project_environments WHERE project_id = 'hermes' AND environment = 'development'")
     document = export(victor, project="hermes")
     assert document["featureStrategies"] == []
@@ -205,7 +206,7 @@ def test_where_the_environment_is_not_linked_a_flag_is_off_and_bare(world, conn,
 
 
 def test_an_archived_project_can_be_exported(conn, victor):
-    projects.insert(conn, "old", "Old", archived_at="2026-01-01T00:00:00Z")
+    fixtures.insert_project(conn, "old", "Old", archived_at="2026-01-01T00:00:00Z")
     assert names(export(victor, project="old")) == []
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from sql import flags, rows, value
+from tests import fixtures
 from tests.test_flags import FLAGS, event, told
 from tests.test_hostile_inputs import fingerprint
 from tests.world import refused
@@ -12,7 +13,7 @@ FAVORITES = f"{FLAGS}/f/favorites"
 
 def test_a_favourite_is_of_one_user_and_told_once(world, alice, victor, conn):
     flag = world.flag("f")
-    flags.tag(conn, flag, "simple", "beta")
+    fixtures.tag(conn, flag, "simple", "beta")
     since = world.last_event_id()
     for _ in range(2):
         response = victor.post(FAVORITES)

@@ -1,6 +1,7 @@
 """Import: what becomes of the flags of a document, and the events that tell of it (neighbours.md 3.17)."""
 
-from sql import flags, rows, strategies, value
+from sql import rows, value
+from tests import fixtures
 from tests.documents import ROLLOUT, bring_in, document, flag, happened, place, state, strategy
 
 BLUE = {"name": "blue", "weight": 1000, "weightType": "variable", "stickiness": "default", "overrides": []}
@@ -44,7 +45,7 @@ def test_a_stale_flag_is_made_and_then_marked(world, alice):
 
 def test_a_flag_that_is_here_becomes_what_the_document_says(world, conn, alice):
     world.flag("f", description="Old.", stale_since="2026-01-01T00:00:00Z", created_at="2025-06-01T00:00:00Z")
-    flags.tag(conn, value(conn, "SELECT id FROM flags WHERE name = 'f'"), "simple", "web")
+    fixtures.tag(conn, value(conn, "SELECT id FROM flags WHERE name = 'f'"), "simple", "web")
     before, old = world.last_event_id(), flag(world)
     bring_in(alice, document({"name": "f", "type": "experiment", "description": None, "stale": False}))
     new = flag(world)
@@ -69,8 +70,8 @@ def test_a_flag_that_is_stale_already_stays_so_since_when_it_was(world, conn, al
 def test_what_the_document_does_not_say_stays(world, conn, alice):
     id = world.flag("f", description="Old.", impression_data=True, type="experiment", enabled_in=("development",))
     world.strategy(id, parameters=ROLLOUT)
-    strategies.insert_variant(conn, id, "development", None, name="blue", weight=1000)
-    flags.tag(conn, id, "simple", "web")
+    fixtures.insert_variant(conn, id, "development", None, name="blue", weight=1000)
+    fixtures.tag(conn, id, "simple", "web")
     [there], before = place(world)["strategies"], world.last_event_id()
     bring_in(alice, document("f", featureStrategies=[strategy(id=there["id"])]))
     made = flag(world)
@@ -84,8 +85,8 @@ def test_what_the_document_does_not_say_stays(world, conn, alice):
 def test_other_environments_are_left_alone(world, conn, alice):
     id = world.flag("f", enabled_in=("production",))
     world.strategy(id, "production", parameters=ROLLOUT)
-    strategies.insert_variant(conn, id, "production", None, name="blue", weight=1000)
-    strategies.insert_variant(conn, id, "development", None, name="blue", weight=1000)
+    fixtures.insert_variant(conn, id, "production", None, name="blue", weight=1000)
+    fixtures.insert_variant(conn, id, "development", None, name="blue", weight=1000)
     there = place(world, environment="production")
     bring_in(alice, document("f", featureEnvironments=[state(enabled=False, variants=[])]))
     assert (place(world, environment="production"), place(world)["variants"]) == (there, [])
@@ -94,7 +95,7 @@ def test_other_environments_are_left_alone(world, conn, alice):
 def test_tags_are_replaced_and_missing_types_are_made(world, conn, alice):
     id = world.flag("f")
     for text in ("stays", "goes"):
-        flags.tag(conn, id, "simple", text)
+        fixtures.tag(conn, id, "simple", text)
     before = world.last_event_id()
     entries = [("simple", "stays"), ("team", "web"), ("simple", "  new  "), ("team", "web")]
     tags = [{"featureName": "f", "tagType": type, "tagValue": text} for type, text in entries]
@@ -123,7 +124,7 @@ def sorted_entries(entries):
 
 
 def test_a_document_without_a_list_of_tags_leaves_them_and_with_an_empty_one_takes_them_off(world, conn, alice):
-    flags.tag(conn, world.flag("f"), "simple", "web")
+    fixtures.tag(conn, world.flag("f"), "simple", "web")
     bring_in(alice, document("f"))
     assert len(flag(world)["tags"]) == 1
     bring_in(alice, document("f", featureTags=[]))

@@ -4,14 +4,15 @@ import json
 
 import pytest
 
-from sql import projects, value
+from sql import value
+from tests import fixtures
 from tests.documents import IMPORT, body, bring_in, document, flag, place, state, strategy
 from tests.world import refused
 
 
 def test_where_flags_cannot_be_is_not_found(world, conn, alice):
-    projects.insert(conn, "old", "Old", archived_at="2026-01-01T00:00:00Z")
-    projects.add_environment(conn, "old", "development")
+    fixtures.insert_project(conn, "old", "Old", archived_at="2026-01-01T00:00:00Z")
+    fixtures.add_project_environment(conn, "old", "development")
     world.project("hermes", environments=("production",))
     before = world.last_event_id()
     for project, environment in (("old", "development"), ("hermes", "development"), ("default", "nowhere"), ("nowhere", "development")):

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from sql import flags, segments, value
+from sql import segments, value
+from tests import fixtures
 from tests.documents import IMPORT, ROLLOUT, body, bring_in, document, flag, happened, place, state, strategy
 from tests.world import refused
 
@@ -17,7 +18,7 @@ def test_strategies_are_replaced_with_what_is_in_the_document(world, conn, alice
     segment, other = segments.insert(conn, "beta", []), segments.insert(conn, "norway", [])
     id = world.flag("f", enabled_in=("development",))
     world.strategy(id, parameters=ROLLOUT)
-    flags.tag(conn, id, "simple", "web")
+    fixtures.tag(conn, id, "simple", "web")
     [gone], before = place(world)["strategies"], world.last_event_id()
     constraint = {"contextName": "userId", "operator": "IN", "values": ["7"]}
     variants = [{"name": name, "weight": 0, "weightType": "variable", "stickiness": "default"} for name in ("b", "a")]

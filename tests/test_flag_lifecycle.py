@@ -5,7 +5,8 @@ from time import process_time
 
 import pytest
 
-from sql import flags, rows, usage, value
+from sql import rows, value
+from tests import fixtures
 from tests.test_flags import FLAGS, event, told
 from tests.test_hostile_inputs import fingerprint
 from tests.world import refused
@@ -54,7 +55,7 @@ def switched_on(conn):
 
 def test_an_archived_flag_is_off_and_depends_on_nothing(world, alice, conn):
     flag, parent = world.flag("f", enabled_in=("development", "production")), world.flag("parent", enabled_in=("production",))
-    flags.tag(conn, flag, "simple", "beta")
+    fixtures.tag(conn, flag, "simple", "beta")
     depend(conn, flag, parent)
     since = world.last_event_id()
     response = alice.delete(f"{FLAGS}/f")
@@ -166,7 +167,7 @@ def test_a_list_that_does_not_fit_is_refused(world, alice, conn, action, change,
 
 def test_revived_flags_are_off_and_told_each(world, alice, conn, now):
     for name in ("a", "b"):
-        flags.tag(conn, world.flag(name, enabled_in=("production",), archived_at=now), "simple", "beta")
+        fixtures.tag(conn, world.flag(name, enabled_in=("production",), archived_at=now), "simple", "beta")
     world.flag("live", enabled_in=("production",))
     since = world.last_event_id()
     response = alice.post(f"{PROJECT}/revive", json={"features": ["b", "live", "a"]})
@@ -212,7 +213,7 @@ def test_no_more_come_back_than_the_project_may_have(world, alice, conn, now):
 
 
 def test_flags_are_marked_stale_and_only_those_that_change_are_told(world, alice, conn, now):
-    flags.tag(conn, world.flag("a"), "simple", "beta")
+    fixtures.tag(conn, world.flag("a"), "simple", "beta")
     world.flag("b", stale_since=now - timedelta(days=3))
     world.flag("c")
     since = world.last_event_id()
@@ -264,7 +265,7 @@ def test_whether_they_are_stale_must_be_said(world, alice):
 def test_without_its_event_nothing_changes(world, alice, conn, now, unwritable, method, path, body):
     live = world.flag("live", enabled_in=("production",))
     depend(conn, world.flag("child"), world.flag("parent"))
-    flags.tag(conn, world.flag("gone", archived_at=now), "simple", "beta")
+    fixtures.tag(conn, world.flag("gone", archived_at=now), "simple", "beta")
     assert live
     conn.execute(f"ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> '{unwritable}') NOT VALID")
     before = fingerprint(conn)
@@ -276,7 +277,7 @@ def test_a_revived_flag_begins_its_life_anew(world, alice, conn):
     long_ago = datetime.now(UTC) - timedelta(days=30)
     world.flag("f", enabled_in=("production",), created_at=long_ago)
     report = {"project": "default", "flag": "f", "environment": "production", "app": "a", "yes": 1, "no": 0}
-    usage.add(conn, [report | {"at": long_ago + timedelta(days=1)}])
+    fixtures.report_usage(conn, [report | {"at": long_ago + timedelta(days=1)}])
     assert alice.get(f"{FLAGS}/f").json["lifecycle"]["stage"] == "live"
     assert alice.delete(f"{FLAGS}/f").status_code == 202
     assert alice.post(f"{ARCHIVE}/revive/f").status_code == 200

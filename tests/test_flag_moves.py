@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import flags, projects, rows, segments, strategies, usage, value
+from sql import rows, segments, value
+from tests import fixtures
 from tests.test_flag_lifecycle import depend
 from tests.test_flags import FLAGS, core, event, told
 from tests.test_hostile_inputs import fingerprint
@@ -21,13 +22,13 @@ def rich(world, conn):
     first = world.strategy(flag, "production", title="t", sort_order=3, parameters=parameters, constraints=constraints)
     world.strategy(flag, "production", name="default", disabled=True, sort_order=4)
     world.strategy(flag, "development", parameters={"userIds": "1"}, name="userWithId")
-    strategies.insert_variant(conn, flag, "production", first, name="a", weight=1000, payload_type="json", payload_value="{}")
-    strategies.add_segment(conn, first, segments.insert(conn, "everywhere", []))
-    strategies.insert_variant(conn, flag, "production", None, name="b", weight=1000, weight_type="variable")
+    fixtures.insert_variant(conn, flag, "production", first, name="a", weight=1000, payload_type="json", payload_value="{}")
+    fixtures.add_segment(conn, first, segments.insert(conn, "everywhere", []))
+    fixtures.insert_variant(conn, flag, "production", None, name="b", weight=1000, weight_type="variable")
     conn.execute("""UPDATE variants SET overrides = '[{"contextName":"userId","values":["7"]}]' WHERE name = 'b'""")
     depend(conn, flag, world.flag("parent"))
     conn.execute("UPDATE flag_dependencies SET variants = '{x,y}'")
-    flags.tag(conn, flag, "simple", "beta")
+    fixtures.tag(conn, flag, "simple", "beta")
     return flag
 
 
@@ -130,10 +131,10 @@ def test_a_flag_goes_with_all_that_it_has(world, alice, conn):
     world.project("target")
     world.flag("f", enabled_in=("production",))
     flag = value(conn, "SELECT id FROM flags")
-    strategies.add_segment(conn, world.strategy(flag, "production"), segments.insert(conn, "of all", []))
-    strategies.add_segment(conn, world.strategy(flag, "development"), segments.insert(conn, "of theirs", [], project="target"))
-    flags.tag(conn, flag, "simple", "beta")
-    usage.add(
+    fixtures.add_segment(conn, world.strategy(flag, "production"), segments.insert(conn, "of all", []))
+    fixtures.add_segment(conn, world.strategy(flag, "development"), segments.insert(conn, "of theirs", [], project="target"))
+    fixtures.tag(conn, flag, "simple", "beta")
+    fixtures.report_usage(
         conn,
         [{"project": "default", "flag": "f", "environment": "production", "app": "a", "yes": 1, "no": 0, "at": "2099-01-01T00:00:00Z"}],
     )
@@ -186,7 +187,7 @@ def is_parent(world, conn, flag):
 
 def uses_segment(world, conn, flag):
     """It uses a segment of its project."""
-    strategies.add_segment(conn, world.strategy(flag), segments.insert(conn, "mine", [], project="default"))
+    fixtures.add_segment(conn, world.strategy(flag), segments.insert(conn, "mine", [], project="default"))
 
 
 def is_full(world, conn, flag):  # noqa: ARG001
@@ -213,7 +214,7 @@ def test_the_naming_pattern_of_the_other_project_is_for_new_names(world, alice, 
 
 
 def test_it_goes_nowhere_but_into_a_live_project(world, alice, conn):
-    projects.insert(conn, "past", "Past", archived_at=value(conn, "SELECT now()"))
+    fixtures.insert_project(conn, "past", "Past", archived_at=value(conn, "SELECT now()"))
     world.flag("f")
     world.flag("gone", archived_at=value(conn, "SELECT now()"))
     world.project("target")

@@ -3,7 +3,8 @@
 import json
 
 from blueprints.access import Actor
-from sql import events, flag_records, flags, strategies, usage, value
+from sql import events, flag_records, flags, value
+from tests import fixtures
 
 
 def read(conn, name="f", user_id=None, project="default"):
@@ -63,9 +64,9 @@ def test_an_environment_holds_its_strategies_in_order_and_its_variants(world, co
     flag = world.flag("f", enabled_in=("production",))
     later = world.strategy(flag, "production", sort_order=1, parameters={"rollout": "5"})
     first = world.strategy(flag, "production", sort_order=0, disabled=True, title="half")
-    strategies.insert_variant(conn, flag, "production", later, name="of-strategy", weight=1000)
-    strategies.insert_variant(conn, flag, "production", None, name="b", weight=500)
-    strategies.insert_variant(conn, flag, "production", None, name="a", weight=500, payload_type="string", payload_value="x")
+    fixtures.insert_variant(conn, flag, "production", later, name="of-strategy", weight=1000)
+    fixtures.insert_variant(conn, flag, "production", None, name="b", weight=500)
+    fixtures.insert_variant(conn, flag, "production", None, name="a", weight=500, payload_type="string", payload_value="x")
     development, production = read(conn)["environments"]
     assert (development["variantCount"], development["hasStrategies"]) == (0, False)
     assert (production["enabled"], production["variantCount"]) == (True, 2)
@@ -89,7 +90,7 @@ def test_an_environment_holds_its_strategies_in_order_and_its_variants(world, co
 
 def test_the_lock_gives_what_the_log_says_of_a_flag(world, conn):
     flag = world.flag("f", description="d")
-    flags.tag(conn, flag, "simple", "beta")
+    fixtures.tag(conn, flag, "simple", "beta")
     locked = flags.lock(conn, "default", "f")
     assert locked is not None
     assert {key: locked[key] for key in ("id", "name", "project_id", "type", "archived_at")} == {
@@ -111,7 +112,8 @@ def test_the_lock_gives_what_the_log_says_of_a_flag(world, conn):
 def report(conn, at, environment="production", name="f", yes=1, no=0, project="default"):
     """Let usage of a flag be reported at an instant, PostgreSQL's words for it relative to now."""
     instant = value(conn, "SELECT now() + %(at)s::interval", {"at": at})
-    usage.add(conn, [{"project": project, "flag": name, "environment": environment, "app": "a", "yes": yes, "no": no, "at": instant}])
+    reports = [{"project": project, "flag": name, "environment": environment, "app": "a", "yes": yes, "no": no, "at": instant}]
+    fixtures.report_usage(conn, reports)
 
 
 def hour(conn, at):
@@ -159,7 +161,7 @@ def test_yes_and_no_are_those_of_this_hour(world, conn):
 def test_a_flag_is_initial_then_pre_live_then_live(world, conn):
     conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('eu', 'production', 9)")
     flag = made(world, "-9 days")
-    flags.add_environment(conn, flag, "eu", enabled=True)
+    fixtures.add_flag_environment(conn, flag, "eu", enabled=True)
     assert read(conn)["lifecycle"]["stage"] == "initial"
     report(conn, "-5 days", "development")
     report(conn, "-7 days", "production")
@@ -209,7 +211,7 @@ def test_collaborators_are_the_users_who_changed_this_flag(world, conn):
     ):
         instant = value(conn, "SELECT now() + %(at)s::interval", {"at": at})
         author = Actor(user.email, user.id)
-        events.record(conn, type, author, project="default", feature=name, created_at=instant)
+        fixtures.record(conn, type, author, project="default", feature=name, created_at=instant)
     events.record(conn, "feature-tagged", Actor("a key"), project="default", feature="f")
     assert [person["name"] for person in read(conn)["collaborators"]["users"]] == ["Ada", "Bob"]
 
@@ -228,7 +230,7 @@ def test_a_flag_knows_its_parents_and_children(world, conn):
 def test_variants_of_all_environments_are_told_once_each(world, conn):
     flag = world.flag("f")
     for environment, name, weight in (("production", "a", 1), ("development", "a", 2), ("production", "b", 3)):
-        strategies.insert_variant(conn, flag, environment, None, name=name, weight=weight)
+        fixtures.insert_variant(conn, flag, environment, None, name=name, weight=weight)
     assert [(variant["name"], variant["weight"]) for variant in read(conn)["variants"]] == [("a", 2), ("b", 3)]
 
 
@@ -239,7 +241,7 @@ def test_the_environments_are_those_of_the_project_in_their_order(world, conn):
     flag = world.flag("f")
     # It has no row of its own in one, and one in an environment that is not linked.
     conn.execute("DELETE FROM flag_environments WHERE environment = 'aaa'")
-    flags.add_environment(conn, flag, "zzz", enabled=True)
+    fixtures.add_flag_environment(conn, flag, "zzz", enabled=True)
     places = read(conn)["environments"]
     assert [(place["name"], place["enabled"], place["sortOrder"]) for place in places] == [
         ("aaa", False, 2),

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import flags, roles, rows, tag_types, value
+from sql import roles, rows, tag_types, value
+from tests import fixtures
 from tests.test_flags import event, told
 from tests.test_hostile_inputs import fingerprint
 from tests.world import refused
@@ -29,8 +30,8 @@ def test_a_new_tag_is_made_put_on_the_flag_and_told(world, alice):
 
 
 def test_a_tag_that_is_there_is_not_made_again_and_one_on_the_flag_is_no_change(world, alice, conn):
-    flags.tag(conn, world.flag("other"), "simple", "beta")
-    flags.tag(conn, world.flag("f"), "simple", "alpha")
+    fixtures.tag(conn, world.flag("other"), "simple", "beta")
+    fixtures.tag(conn, world.flag("f"), "simple", "alpha")
     since = world.last_event_id()
     assert alice.post(TAGS, json=tag()).status_code == 201
     assert told(world, since, alice) == [event("feature-tagged", data=tag(), tags=[tag("alpha"), tag()])]
@@ -44,7 +45,7 @@ def test_tags_are_listed_by_type_and_value(world, alice, conn):
     flag = world.flag("f")
     assert alice.get(TAGS).json == {"version": 1, "tags": []}
     for type, text in (("simple", "bb"), ("simple", "aa"), ("atype", "zz")):
-        flags.tag(conn, flag, type, text)
+        fixtures.tag(conn, flag, type, text)
     assert alice.get(TAGS).json["tags"] == [tag("zz", "atype"), tag("aa"), tag("bb")]
 
 
@@ -63,8 +64,8 @@ def test_whatever_the_value_it_can_be_taken_off_at_the_place_that_was_told(world
 def test_taking_off_leaves_the_others_and_again_is_no_change(world, alice, conn):
     flag = world.flag("f")
     for text in ("alpha", "beta", "gamma"):
-        flags.tag(conn, flag, "simple", text)
-    flags.tag(conn, world.flag("other"), "simple", "beta")
+        fixtures.tag(conn, flag, "simple", text)
+    fixtures.tag(conn, world.flag("other"), "simple", "beta")
     since = world.last_event_id()
     assert alice.delete(f"{TAGS}/simple/beta").status_code == 200
     assert told(world, since, alice) == [event("feature-untagged", pre_data=tag(), tags=[tag("alpha"), tag("gamma")])]
@@ -94,7 +95,7 @@ def test_a_tag_that_does_not_fit_is_refused(world, alice, conn, body, message):
 
 
 def test_an_archived_flag_keeps_its_tags_as_they_are(world, alice, conn):
-    flags.tag(conn, world.flag("f", archived_at=value(conn, "SELECT now()")), "simple", "beta")
+    fixtures.tag(conn, world.flag("f", archived_at=value(conn, "SELECT now()")), "simple", "beta")
     before = fingerprint(conn)
     refused(alice.post(TAGS, json=tag("new")), 404, "NotFoundError")
     refused(alice.delete(f"{TAGS}/simple/beta"), 404, "NotFoundError")
@@ -103,7 +104,7 @@ def test_an_archived_flag_keeps_its_tags_as_they_are(world, alice, conn):
 
 
 def test_who_may_see_nothing_of_a_flag_cannot_tell_it_from_one_that_is_not_there(world, victor, eve, apollo, conn):
-    flags.tag(conn, world.flag("f", apollo), "simple", "beta")
+    fixtures.tag(conn, world.flag("f", apollo), "simple", "beta")
     since = world.last_event_id()
     for method, path, body in (
         ("GET", "tags", None),
@@ -142,7 +143,7 @@ def test_the_refusals_come_in_their_order(world, alice, victor):
 
 @pytest.mark.parametrize("unwritable", ["tag-created", "feature-tagged", "feature-untagged"])
 def test_without_its_event_nothing_changes(world, alice, conn, unwritable):
-    flags.tag(conn, world.flag("f"), "simple", "alpha")
+    fixtures.tag(conn, world.flag("f"), "simple", "alpha")
     conn.execute(f"ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> '{unwritable}') NOT VALID")
     before = fingerprint(conn)
     response = alice.delete(f"{TAGS}/simple/alpha") if unwritable == "feature-untagged" else alice.post(TAGS, json=tag())

@@ -2,14 +2,15 @@
 
 import pytest
 
-from sql import flags, value
+from sql import value
+from tests import fixtures
 from tests.test_flags import FLAGS, core, event, told
 from tests.test_hostile_inputs import fingerprint
 from tests.world import refused
 
 
 def test_a_change_is_told_with_the_whole_flag_before_and_after(world, alice, conn):
-    flags.tag(conn, world.flag("f", description="old"), "simple", "beta")
+    fixtures.tag(conn, world.flag("f", description="old"), "simple", "beta")
     before, since = core(conn), world.last_event_id()
     change = {"name": "f", "description": None, "type": "experiment", "impressionData": True}
     response = alice.put(f"{FLAGS}/f", json=change)

@@ -3,6 +3,7 @@
 import pytest
 
 from sql import flags, rows, tag_types, value
+from tests import fixtures
 from tests.test_hostile_inputs import fingerprint
 from tests.world import refused
 from validators.flags import TYPES
@@ -64,7 +65,7 @@ def test_a_name_is_enough(world, conn):
 
 
 def test_tags_of_a_new_flag_are_made_and_told_one_after_the_other(world, alice, conn):
-    flags.tag(conn, world.flag("other"), "simple", "known")
+    fixtures.tag(conn, world.flag("other"), "simple", "known")
     since = world.last_event_id()
     tags = [{"type": "simple", "value": value} for value in ("known", "  new ", "known")]
     response = alice.post(FLAGS, json={"name": "f", "tags": tags})
@@ -199,7 +200,7 @@ def test_the_live_flags_of_the_project_are_listed_by_name(world, alice, conn):
 def test_an_item_has_no_strategies_no_usage_and_no_archived_at(world, alice, conn):
     flag = world.flag("f", enabled_in=("production",), description="d")
     world.strategy(flag, "production", disabled=True)
-    flags.tag(conn, flag, "simple", "beta")
+    fixtures.tag(conn, flag, "simple", "beta")
     flags.add_favorite(conn, alice.id, flag)
     empty = {"variantCount": 0, "hasStrategies": False, "hasEnabledStrategies": False, "lastSeenAt": None}
     (item,) = alice.get(FLAGS).json["features"]
@@ -251,7 +252,7 @@ def test_flags_are_listed_by_any_of_several_tags(world, alice, conn):
     for name, tags in (("a", ["simple:one"]), ("b", ["simple:two", "team:one"]), ("c", ["team:x:y"]), ("d", [])):
         flag = world.flag(name)
         for tag in tags:
-            flags.tag(conn, flag, *tag.split(":", 1))
+            fixtures.tag(conn, flag, *tag.split(":", 1))
     assert names(alice, "?tag=simple:one") == ["a"]
     assert names(alice, "?tag=simple:one&tag=team:one&tag=simple:two") == ["a", "b"]
     assert names(alice, "?tag=team:x:y") == ["c"]

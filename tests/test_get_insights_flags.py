@@ -4,9 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from sql import flags, value
+from sql import value
 
 # Three weeks: 2024-02-26 to 2024-03-03, to 2024-03-10, to 2024-03-17.
+from tests import fixtures
+
 MARCH = "/api/admin/insights?from=2024-02-26&to=2024-03-17"
 FEBRUARY_1 = "2024-02-01T12:00:00Z"
 KEYS = {"date", "total", "active", "stale", "potentiallyStale"}
@@ -91,7 +93,7 @@ def test_reviving_keeps_the_past(world, alice):
 
 def test_a_flag_is_stale_from_the_week_in_which_it_was_marked(world, alice):
     for name, instant in (("a", "2024-03-06T08:00:00Z"), ("b", "2024-03-10T23:59:59Z"), ("c", "2024-03-11T00:00:00Z")):
-        flags.mark_stale(world.conn, lasting(world, name), instant)
+        fixtures.mark_stale(world.conn, lasting(world, name), instant)
     assert trend(alice) == [(3, 3, 0, 0), (3, 1, 2, 0), (3, 0, 3, 0)]
 
 
@@ -102,9 +104,9 @@ def test_a_flag_that_was_stale_for_a_while_is_stale_in_those_weeks_only(world, a
 
 def test_taking_the_mark_away_keeps_the_past(world, alice):
     flag_id = lasting(world, "a")
-    flags.mark_stale(world.conn, flag_id, "2024-03-06T08:00:00Z")
+    fixtures.mark_stale(world.conn, flag_id, "2024-03-06T08:00:00Z")
     assert running_week(alice) == (1, 0, 1, 0)
-    flags.unmark_stale(world.conn, flag_id)
+    fixtures.mark_stale(world.conn, flag_id, None)
     assert trend(alice) == [(1, 1, 0, 0), (1, 0, 1, 0), (1, 0, 1, 0)]
     assert running_week(alice) == (1, 1, 0, 0)
 
@@ -178,6 +180,6 @@ def test_the_running_week_counts_what_is_there_now(world, alice):
     world.flag("old", created_at=FEBRUARY_1)
     world.flag("marked", stale_since=FEBRUARY_1, created_at=FEBRUARY_1)
     world.flag("archived", archived_at=FEBRUARY_1, created_at=FEBRUARY_1)
-    flags.mark_stale(world.conn, world.flag("marked-now"))
+    fixtures.mark_stale(world.conn, world.flag("marked-now"))
     # new; marked and marked-now; old, a release of 2024.
     assert running_week(alice) == (4, 1, 2, 1)

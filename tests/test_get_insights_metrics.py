@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from sql import environments, events, usage, value
+from sql import environments, value
+from tests import fixtures
 from tests.world import World
 
 # Three weeks: 2024-02-26 to 2024-03-03, to 2024-03-10, to 2024-03-17.
@@ -38,7 +39,7 @@ def report(world: World, gemini):
     """report(at, yes, no, ...): usage of a flag, by default of flag a of gemini in development, by app web."""
 
     def add(at, yes=0, no=0, *, project=gemini, flag="a", environment="development", app="web"):
-        usage.add(world.conn, [dict(project=project, flag=flag, environment=environment, app=app, at=at, yes=yes, no=no)])
+        fixtures.report_usage(world.conn, [dict(project=project, flag=flag, environment=environment, app=app, at=at, yes=yes, no=no)])
 
     return add
 
@@ -49,7 +50,7 @@ def happen(world: World):
 
     def record(at, environment, project=None):
         kind = "feature-environment-enabled"
-        events.record(world.conn, kind, Author(), environment=environment, project=project, created_at=at)
+        fixtures.record(world.conn, kind, Author(), environment=environment, project=project, created_at=at)
 
     return record
 
@@ -182,7 +183,7 @@ def test_events_are_counted_by_type_of_environment(world, alice, gemini, happen)
 
 def test_events_of_every_kind_count(world, alice):
     for kind in ("feature-environment-disabled", "feature-strategy-remove", "feature-strategy-update", "environment-created"):
-        events.record(world.conn, kind, Author(), environment="production", created_at="2024-02-27T10:00:00Z")
+        fixtures.record(world.conn, kind, Author(), environment="production", created_at="2024-02-27T10:00:00Z")
     assert [entry["totalUpdates"] for entry in trend(alice, "environmentTypeTrends")] == [4]
 
 

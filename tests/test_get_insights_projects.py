@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sql import flags, groups, project_access
+from sql import groups
+from tests import fixtures
 from tests.world import World
 
 # Three weeks: 2024-02-26 to 2024-03-03, to 2024-03-10, to 2024-03-17.
@@ -102,7 +103,7 @@ def test_a_flag_that_was_out_or_stale_for_a_while_shows_in_those_weeks(world, al
 def test_health_is_the_share_of_active_flags_as_a_whole_number(world, alice, gemini, active, total, health):
     for number in range(total):
         stale_since = None if number < active else FEBRUARY_1
-        flags.insert(world.conn, f"f{number}", gemini, type="kill-switch", created_at=JANUARY_1, stale_since=stale_since)
+        world.flag(f"f{number}", gemini, type="kill-switch", created_at=JANUARY_1, stale_since=stale_since)
     assert trend(alice, "health") == [health] * 3
 
 
@@ -157,11 +158,11 @@ def test_a_flag_that_got_there_still_counts_when_it_is_archived_later(world, ali
 def test_users_are_members_directly_or_through_a_group_counted_once(world, alice, gemini, users):
     anna, ben, cora, dora = users
     group_id = groups.insert(world.conn, "team")
-    project_access.add_group(world.conn, gemini, group_id, 5, FEBRUARY_1)
+    fixtures.add_project_group(world.conn, gemini, group_id, 5, FEBRUARY_1)
     world.member(gemini, anna, created_at=FEBRUARY_1)
     world.member(gemini, anna, role=4, created_at=FEBRUARY_1)
-    groups.add_user(world.conn, group_id, ben.id, created_at=FEBRUARY_1)
-    groups.add_user(world.conn, group_id, cora.id, created_at=FEBRUARY_1)
+    fixtures.add_group_user(world.conn, group_id, ben.id, created_at=FEBRUARY_1)
+    fixtures.add_group_user(world.conn, group_id, cora.id, created_at=FEBRUARY_1)
     world.member(gemini, cora, created_at=FEBRUARY_1)
     world.member(gemini, dora, created_at=WITHIN_THE_SECOND_WEEK)
     # Anna with two roles, Ben in the group, Cora both ways; then Dora. Alice administers: a root role is no membership.
@@ -171,10 +172,10 @@ def test_users_are_members_directly_or_through_a_group_counted_once(world, alice
 def test_a_group_brings_members_from_the_later_of_its_role_and_their_joining(world, alice, gemini, users):
     anna, ben, *_ = users
     early, late = (groups.insert(world.conn, name) for name in ("early", "late"))
-    project_access.add_group(world.conn, gemini, early, 5, FEBRUARY_1)
-    groups.add_user(world.conn, early, anna.id, created_at=WITHIN_THE_SECOND_WEEK)
-    project_access.add_group(world.conn, gemini, late, 5, "2024-03-11T00:00:00Z")
-    groups.add_user(world.conn, late, ben.id, created_at=FEBRUARY_1)
+    fixtures.add_project_group(world.conn, gemini, early, 5, FEBRUARY_1)
+    fixtures.add_group_user(world.conn, early, anna.id, created_at=WITHIN_THE_SECOND_WEEK)
+    fixtures.add_project_group(world.conn, gemini, late, 5, "2024-03-11T00:00:00Z")
+    fixtures.add_group_user(world.conn, late, ben.id, created_at=FEBRUARY_1)
     assert trend(alice, "users") == [0, 1, 2]
 
 
@@ -200,10 +201,10 @@ def test_a_membership_that_ended_counts_for_the_weeks_before(world, alice, gemin
     if table == "past_project_user_roles":
         world.conn.execute("INSERT INTO past_project_user_roles VALUES (%s, %s, 5, %s, %s)", [gemini, anna.id, *ended])
     elif table == "past_project_group_roles":
-        groups.add_user(world.conn, group_id, anna.id, created_at=FEBRUARY_1)
+        fixtures.add_group_user(world.conn, group_id, anna.id, created_at=FEBRUARY_1)
         world.conn.execute("INSERT INTO past_project_group_roles VALUES (%s, %s, 5, %s, %s)", [gemini, group_id, *ended])
     else:
-        project_access.add_group(world.conn, gemini, group_id, 5, FEBRUARY_1)
+        fixtures.add_project_group(world.conn, gemini, group_id, 5, FEBRUARY_1)
         world.conn.execute("INSERT INTO past_group_users VALUES (%s, %s, %s, %s)", [group_id, anna.id, *ended])
     assert trend(alice, "users") == [1, 0, 0]
 
@@ -223,8 +224,8 @@ def test_removing_a_member_keeps_the_past(world, alice, gemini, users, removal):
         world.member(gemini, anna, created_at=FEBRUARY_1)
     else:
         group_id = groups.insert(world.conn, "team")
-        project_access.add_group(world.conn, gemini, group_id, 5, FEBRUARY_1)
-        groups.add_user(world.conn, group_id, anna.id, created_at=FEBRUARY_1)
+        fixtures.add_project_group(world.conn, gemini, group_id, 5, FEBRUARY_1)
+        fixtures.add_group_user(world.conn, group_id, anna.id, created_at=FEBRUARY_1)
     assert running_week(alice, "users") == 1
     world.conn.execute(removal)
     assert trend(alice, "users") == [1, 1, 1]

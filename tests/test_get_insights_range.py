@@ -4,7 +4,8 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
-from sql import events, usage, value
+from sql import value
+from tests import fixtures
 from tests.world import World, refused
 
 ARRAYS = ("userTrends", "flagTrends", "projectFlagTrends", "metricsSummaryTrends", "environmentTypeTrends")
@@ -280,9 +281,9 @@ def test_unknown_parameters_are_ignored_even_twice(alice):
 def test_all_entries_of_a_week_share_one_date_and_dates_ascend(world, alice, gemini, now):
     a_week_ago = datetime.combine(now.date() - timedelta(days=now.weekday() + 7), time(), UTC)
     for instant in (a_week_ago, now):
-        usage.add(world.conn, [dict(project=gemini, flag="a", environment="production", app="web", at=instant, yes=1, no=0)])
+        fixtures.report_usage(world.conn, [dict(project=gemini, flag="a", environment="production", app="web", at=instant, yes=1, no=0)])
         author = type("Author", (), {"name": "system", "user_id": None})
-        events.record(world.conn, "feature-environment-enabled", author, environment="production", created_at=instant)
+        fixtures.record(world.conn, "feature-environment-enabled", author, environment="production", created_at=instant)
     body = ask(alice, from_=str(a_week_ago.date()), to=str(now.date())).json
     expected = [end_of(a_week_ago.date() + timedelta(days=6)), milliseconds(now)]
     assert set(body) == set(ARRAYS)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import groups, project_access, roles, usage
+from sql import groups, roles
+from tests import fixtures
 from tests.world import Caller, World, refused
 
 MARCH = "/api/admin/insights?from=2024-02-26&to=2024-03-03"
@@ -15,13 +16,13 @@ def apollo(world: World) -> str:
         world.project(project, mode=mode, created_at="2024-01-01T00:00:00Z")
         world.flag(f"{project}-flag", project, type="kill-switch", created_at="2024-02-01T00:00:00Z")
         report = dict(project=project, flag=f"{project}-flag", environment="production", app="web", at="2024-03-01T10:00:00Z", yes=1, no=2)
-        usage.add(world.conn, [report])
+        fixtures.report_usage(world.conn, [report])
     nina = world.user("Nina")
     world.member("apollo", nina)
     crew = groups.insert(world.conn, "crew")
     for group_id in (crew, groups.insert(world.conn, "administrators", root_role=1)):
-        groups.add_user(world.conn, group_id, nina.id)
-    project_access.add_group(world.conn, "apollo", crew, 4)
+        fixtures.add_group_user(world.conn, group_id, nina.id)
+    fixtures.add_project_group(world.conn, "apollo", crew, 4)
     return "apollo"
 
 
@@ -48,7 +49,7 @@ def group(world: World, victor):
 
     def make(root_role=None):
         group_id = groups.insert(world.conn, "group", root_role=root_role)
-        groups.add_user(world.conn, group_id, victor.id)
+        fixtures.add_group_user(world.conn, group_id, victor.id)
         return group_id
 
     return make
@@ -91,7 +92,7 @@ def test_a_groups_root_role_counts_as_ones_own(sees, victor, group, root_role, e
 def test_a_role_of_ones_group_in_the_project_shows_it(sees, world, apollo, victor, group):
     group_id = group()
     assert not sees(victor)
-    project_access.add_group(world.conn, apollo, group_id, 5)
+    fixtures.add_project_group(world.conn, apollo, group_id, 5)
     assert sees(victor)
 
 
@@ -104,7 +105,7 @@ def test_who_is_no_longer_a_member_no_longer_sees_it(sees, world, apollo, max):
 def test_membership_in_another_private_project_does_not_help(sees, world, victor, group):
     world.project("vostok", mode="private")
     world.member("vostok", victor)
-    project_access.add_group(world.conn, "vostok", group(), 4)
+    fixtures.add_project_group(world.conn, "vostok", group(), 4)
     assert not sees(victor)
 
 

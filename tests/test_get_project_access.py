@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from sql import groups, project_access, roles, value
+from sql import groups, roles, value
+from tests import fixtures
 from tests.test_log_in import HASH
 from tests.world import Caller, refused
 
@@ -101,13 +102,13 @@ def test_a_group_is_told_with_its_roles_and_its_members(world, alice, conn):
         root_role=2,
         mappings_sso=["sso-b", "sso-a"],
         created_by="alice@example.org",
-        created_at=day(0),
     )
+    fixtures.update(conn, "groups", group, created_at=day(0))
     for number, role in enumerate((custom, 4, 5), start=2):
-        project_access.add_group(conn, "apollo", group, role, day(number))
+        fixtures.add_project_group(conn, "apollo", group, role, day(number))
     second, first = world.user("Ada"), world.user("Bob", email=None)
-    groups.add_user(conn, group, second.id, created_by="bob", created_at=day(5))
-    groups.add_user(conn, group, first.id, created_at=day(4))
+    fixtures.add_group_user(conn, group, second.id, created_by="bob", created_at=day(5))
+    fixtures.add_group_user(conn, group, first.id, created_at=day(4))
     (entry,) = read(alice)["groups"]
     members = entry.pop("users")
     assert entry == {
@@ -147,7 +148,7 @@ def test_a_group_is_told_with_its_roles_and_its_members(world, alice, conn):
 def test_a_bare_group_is_told_with_nulls_and_empty_lists(world, alice, conn):
     world.project("apollo")
     group = groups.insert(conn, "nobody")
-    project_access.add_group(conn, "apollo", group, 5)
+    fixtures.add_project_group(conn, "apollo", group, 5)
     (entry,) = read(alice)["groups"]
     assert {key: entry[key] for key in ("description", "rootRole", "createdBy", "scimId")} == dict.fromkeys(
         ("description", "rootRole", "createdBy", "scimId")
@@ -158,12 +159,12 @@ def test_a_bare_group_is_told_with_nulls_and_empty_lists(world, alice, conn):
 def test_members_who_were_deleted_or_left_are_not_told(world, alice, conn):
     world.project("apollo")
     group = groups.insert(conn, "crew")
-    project_access.add_group(conn, "apollo", group, 5)
+    fixtures.add_project_group(conn, "apollo", group, 5)
     stays, gone, left = (world.user(name) for name in ("Ada", "Bob", "Cid"))
     for user in (stays, gone, left):
-        groups.add_user(conn, group, user.id)
+        fixtures.add_group_user(conn, group, user.id)
     conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [gone.id])
-    groups.remove_user(conn, group, left.id)
+    fixtures.remove_group_user(conn, group, left.id)
     (entry,) = read(alice)["groups"]
     assert [member["user"]["id"] for member in entry["users"]] == [stays.id]
     # Being in a group is not being there oneself.
@@ -173,9 +174,9 @@ def test_members_who_were_deleted_or_left_are_not_told(world, alice, conn):
 def test_groups_stand_in_the_order_in_which_they_came_and_only_those_with_a_role(world, alice, conn):
     world.project("apollo")
     late, early, elsewhere, _ = (groups.insert(conn, name) for name in ("a", "b", "c", "d"))
-    project_access.add_group(conn, "apollo", late, 5, day(2))
-    project_access.add_group(conn, "apollo", early, 5, day(1))
-    project_access.add_group(conn, "default", elsewhere, 5)
+    fixtures.add_project_group(conn, "apollo", late, 5, day(2))
+    fixtures.add_project_group(conn, "apollo", early, 5, day(1))
+    fixtures.add_project_group(conn, "default", elsewhere, 5)
     assert [group["id"] for group in read(alice)["groups"]] == [early, late]
 
 
@@ -199,8 +200,8 @@ def test_no_hash_and_no_token_is_in_the_answer(world, alice, conn):
     ada = world.user("Ada", password_hash=HASH)
     world.member("apollo", ada)
     group = groups.insert(conn, "crew")
-    groups.add_user(conn, group, ada.id)
-    project_access.add_group(conn, "apollo", group, 5)
+    fixtures.add_group_user(conn, group, ada.id)
+    fixtures.add_project_group(conn, "apollo", group, 5)
     text = alice.get(path()).get_data(as_text=True)
     for secret in (HASH, "$2b$", ada.key, ada.key.removeprefix("user:"), "password", "digest"):
         assert secret not in text
@@ -236,8 +237,8 @@ def test_the_right_can_be_given_by_a_custom_role(world, apollo, conn, permission
     roles.allow(conn, role, permission)
     world.member(apollo, reader, role)
     group = groups.insert(conn, "crew")
-    groups.add_user(conn, group, by_group.id)
-    project_access.add_group(conn, apollo, group, role)
+    fixtures.add_group_user(conn, group, by_group.id)
+    fixtures.add_project_group(conn, apollo, group, role)
     world.member("default", elsewhere, role)
     for caller in (reader, by_group):
         assert [user["id"] for user in read(caller)["users"]] == [reader.id]

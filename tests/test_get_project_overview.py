@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from sql import environments, groups, project_access, projects, roles, value
+from sql import environments, groups, roles, value
+from tests import fixtures
 from tests.world import World
 
 STRATEGY = {
@@ -117,7 +118,7 @@ def test_environments_come_by_sort_order_then_name(world, alice):
 
 def test_an_environment_has_a_default_strategy_only_where_one_is_set(world, alice):
     world.project("gemini", environments=("development",))
-    projects.add_environment(world.conn, "gemini", "production", STRATEGY)
+    fixtures.add_project_environment(world.conn, "gemini", "production", STRATEGY)
     development, production = overview(alice)["environments"]
     assert development["environment"] == "development"
     assert "defaultStrategy" not in development
@@ -182,13 +183,13 @@ def test_members_are_distinct_users_with_a_role_in_the_project(world, alice, gem
     world.member(gemini, anna, role=4)
     world.member(gemini, anna, role=custom)
     for group_id, user in ((one, anna), (one, ben), (two, ben), (two, cora)):
-        groups.add_user(world.conn, group_id, user.id)
+        fixtures.add_group_user(world.conn, group_id, user.id)
     assert overview(alice)["members"] == 1
-    project_access.add_group(world.conn, gemini, one, 5)
+    fixtures.add_project_group(world.conn, gemini, one, 5)
     # Anna by two roles and a group, Ben by the group.
     assert overview(alice)["members"] == 2
-    project_access.add_group(world.conn, gemini, one, custom)
-    project_access.add_group(world.conn, gemini, two, 4)
+    fixtures.add_project_group(world.conn, gemini, one, custom)
+    fixtures.add_project_group(world.conn, gemini, two, 4)
     # Ben by both groups, Cora by the second.
     assert overview(alice)["members"] == 3
     world.member(world.project("vostok"), dora)
@@ -198,18 +199,18 @@ def test_members_are_distinct_users_with_a_role_in_the_project(world, alice, gem
 def test_root_roles_make_no_members(world, alice, gemini):
     world.user("Anna", root_role=2)
     group_id = groups.insert(world.conn, "administrators", root_role=1)
-    groups.add_user(world.conn, group_id, world.user("Ben").id)
+    fixtures.add_group_user(world.conn, group_id, world.user("Ben").id)
     assert overview(alice, gemini)["members"] == 0
 
 
 def test_who_left_is_no_member(world, alice, gemini):
     anna, ben = world.user("Anna"), world.user("Ben")
     group_id = groups.insert(world.conn, "team")
-    project_access.add_group(world.conn, gemini, group_id, 5)
-    groups.add_user(world.conn, group_id, anna.id)
+    fixtures.add_project_group(world.conn, gemini, group_id, 5)
+    fixtures.add_group_user(world.conn, group_id, anna.id)
     world.member(gemini, ben)
     assert overview(alice)["members"] == 2
-    groups.remove_user(world.conn, group_id, anna.id)
+    fixtures.remove_group_user(world.conn, group_id, anna.id)
     assert overview(alice)["members"] == 1
     world.conn.execute("DELETE FROM project_user_roles WHERE user_id = %s", [ben.id])
     assert overview(alice)["members"] == 0

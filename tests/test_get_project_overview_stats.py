@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from sql import events, groups, project_access, value
+from sql import groups, value
+from tests import fixtures
 from tests.world import World
 
 SECOND = timedelta(seconds=1)
@@ -71,9 +72,9 @@ def group(world: World, gemini, ago):
 
     def make(role_days_ago, users):
         group_id = groups.insert(world.conn, f"group-{role_days_ago}-{len(users)}")
-        project_access.add_group(world.conn, gemini, group_id, 5, ago(role_days_ago))
+        fixtures.add_project_group(world.conn, gemini, group_id, 5, ago(role_days_ago))
         for user, days in users:
-            groups.add_user(world.conn, group_id, user.id, created_at=ago(days))
+            fixtures.add_group_user(world.conn, group_id, user.id, created_at=ago(days))
         return group_id
 
     return make
@@ -130,7 +131,7 @@ def test_a_flag_counts_in_the_window_of_its_archiving(world, gemini, stats, ago,
 
 @pytest.mark.parametrize(("length", "expected"), WINDOWS)
 def test_an_event_counts_in_the_window_of_its_instant(world, gemini, stats, ago, length, expected):
-    events.record(world.conn, "feature-created", Author(), project=gemini, created_at=ago(length))
+    fixtures.record(world.conn, "feature-created", Author(), project=gemini, created_at=ago(length))
     assert stats() == NOTHING | dict(zip(("projectActivityCurrentWindow", "projectActivityPastWindow"), expected, strict=True))
     assert stats("vostok") == NOTHING
 
@@ -147,7 +148,7 @@ def test_activity_is_all_events_of_the_project_and_no_others(world, gemini, stat
         (41, "vostok", None),
         (45, None, None),
     ):
-        events.record(world.conn, "project-updated", Author(), project=project, environment=environment, created_at=ago(days))
+        fixtures.record(world.conn, "project-updated", Author(), project=project, environment=environment, created_at=ago(days))
     assert stats() == NOTHING | {"projectActivityCurrentWindow": 3, "projectActivityPastWindow": 1}
 
 
@@ -180,7 +181,7 @@ def test_members_added_are_distinct_users(world, gemini, stats, ago, group):
 
 def test_root_roles_and_groups_without_users_add_no_members(world, stats, group):
     world.user("Anna", root_role=1)
-    groups.add_user(world.conn, groups.insert(world.conn, "editors", root_role=2), world.user("Ben").id)
+    fixtures.add_group_user(world.conn, groups.insert(world.conn, "editors", root_role=2), world.user("Ben").id)
     group(1, [])
     assert stats()["projectMembersAddedCurrentWindow"] == 0
 

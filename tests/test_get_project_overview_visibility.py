@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import groups, project_access, roles
+from sql import groups, roles
+from tests import fixtures
 from tests.world import World, refused
 
 APOLLO = "/api/admin/projects/apollo/overview"
@@ -23,7 +24,7 @@ def group(world: World, victor):
 
     def make(root_role=None):
         group_id = groups.insert(world.conn, "group", root_role=root_role)
-        groups.add_user(world.conn, group_id, victor.id)
+        fixtures.add_group_user(world.conn, group_id, victor.id)
         return group_id
 
     return make
@@ -35,8 +36,8 @@ def crews(world: World, apollo):
     nina = world.user("Nina")
     crew = groups.insert(world.conn, "crew")
     for group_id in (crew, groups.insert(world.conn, "administrators", root_role=1)):
-        groups.add_user(world.conn, group_id, nina.id)
-    project_access.add_group(world.conn, apollo, crew, 4)
+        fixtures.add_group_user(world.conn, group_id, nina.id)
+    fixtures.add_project_group(world.conn, apollo, crew, 4)
 
 
 @pytest.mark.parametrize("mode", ["open", "protected"])
@@ -68,7 +69,7 @@ def test_a_private_project_is_for_a_viewer_as_if_it_did_not_exist(world, victor)
 def test_a_member_of_another_private_project_does_not_see_it(world, victor, apollo, group):
     world.project("vostok", mode="private")
     world.member("vostok", victor)
-    project_access.add_group(world.conn, "vostok", group(), 4)
+    fixtures.add_project_group(world.conn, "vostok", group(), 4)
     assert victor.get("/api/admin/projects/vostok/overview").status_code == 200
     refused_quietly(world, victor, f"/api/admin/projects/{apollo}/overview", 404, "NotFoundError")
 
@@ -76,9 +77,9 @@ def test_a_member_of_another_private_project_does_not_see_it(world, victor, apol
 def test_a_group_with_a_role_in_the_project_shows_it(world, victor, apollo, group):
     group_id = group()
     refused_quietly(world, victor, APOLLO, 404, "NotFoundError")
-    project_access.add_group(world.conn, apollo, group_id, 5)
+    fixtures.add_project_group(world.conn, apollo, group_id, 5)
     assert victor.get(APOLLO).status_code == 200
-    groups.remove_user(world.conn, group_id, victor.id)
+    fixtures.remove_group_user(world.conn, group_id, victor.id)
     refused_quietly(world, victor, APOLLO, 404, "NotFoundError")
 
 

@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from flask import Flask
 
-from sql import Connection, connect, groups, project_access, roles, rows, value
+from sql import Connection, connect, groups, roles, rows, value
+from tests import fixtures
 from tests.event_log import event, events
 from tests.test_groups import LONG_AGO, PATH, ids, make, members
 from tests.test_races import at_once, at_the_gate, wait_for
@@ -66,7 +67,7 @@ def test_what_a_change_leaves_out_is_unset(alice, ada):
 def test_who_stays_has_joined_when_he_had_and_of_who_leaves_it_is_kept_that_he_was_there(world, alice, ada, bob, conn):
     group = groups.insert(conn, "Payments")
     for caller in (ada, bob):
-        groups.add_user(conn, group, caller.id, created_by="somebody", created_at=LONG_AGO)
+        fixtures.add_group_user(conn, group, caller.id, created_by="somebody", created_at=LONG_AGO)
     cid = world.user("Cid")
     told = alice.put(f"{PATH}/{group}", json={"name": "Payments", "users": members(cid, ada)}).json
     assert [(member["user"]["id"], member["joinedAt"], member["createdBy"]) for member in told["users"]] == [
@@ -87,7 +88,7 @@ def test_a_change_that_changes_nothing_records_nothing(world, alice, ada, bob):
 
 def test_the_roles_of_a_group_in_projects_stay(alice, ada, apollo, conn):
     group = make(alice, users=members(ada))["id"]
-    project_access.add_group(conn, apollo, group, 5)
+    fixtures.add_project_group(conn, apollo, group, 5)
     told = alice.put(f"{PATH}/{group}", json={"name": "Other", "users": members(ada)}).json
     assert told["projects"] == [apollo]
     assert ada.get(f"/api/admin/projects/{apollo}/overview").status_code == 200
@@ -98,7 +99,7 @@ def test_the_roles_of_a_group_in_projects_stay(alice, ada, apollo, conn):
 
 def test_a_deleted_group_is_gone_with_its_roles_in_projects(world, alice, ada, apollo, conn):
     group = make(alice, description="x", rootRole=2, users=members(ada))["id"]
-    project_access.add_group(conn, apollo, group, 5, created_at=LONG_AGO)
+    fixtures.add_project_group(conn, apollo, group, 5, created_at=LONG_AGO)
     assert ada.get(f"/api/admin/projects/{apollo}/overview").status_code == 200
     since = world.last_event_id()
     answer = alice.delete(f"{PATH}/{group}")

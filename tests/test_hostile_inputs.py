@@ -13,7 +13,8 @@ import pytest
 from flask import Flask
 from psycopg import Rollback
 
-from sql import Connection, signup_tokens
+from sql import Connection
+from tests import fixtures
 from tests.world import PASSWORD, Caller, World
 
 OPERATIONS = {
@@ -117,7 +118,7 @@ class Probe:
 def prepared(world: World) -> Probe:
     """A probe, in a world in which each operation with the right words and body succeeds."""
     tomorrow = datetime.now(UTC) + timedelta(days=1)
-    signup_tokens.insert(world.conn, name="a token", expires_at=tomorrow, created_by="alice", secret=WORDS["token"])
+    fixtures.signup_token(world.conn, name="a token", expires_at=tomorrow, created_by="alice", secret=WORDS["token"])
     world.strategy(world.flag(WORDS["feature"]), WORDS["environment"], strategy_id=WORDS["strategy"])
     world.user("Ida", password_hash=bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode())
     return Probe(world.conn)

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import Connection, groups, project_access, roles, rows
+from sql import Connection, groups, roles, rows
+from tests import fixtures
 from tests.world import Caller, World, refused
 
 DAY = "2026-01-0{}T00:00:00Z"
@@ -95,8 +96,8 @@ def test_every_user_and_group_gets_every_role(world, alice, conn, people, crew, 
 
 def test_what_is_added_comes_beside_what_is_there_and_the_log_tells_what_is_new(world, alice, conn, people):
     ada, bob, _ = people
-    project_access.add_user(conn, "gemini", ada, 4, DAY.format(1))
-    project_access.add_user(conn, "gemini", bob, 5, DAY.format(2))
+    fixtures.add_project_user(conn, "gemini", ada, 4, DAY.format(1))
+    fixtures.add_project_user(conn, "gemini", bob, 5, DAY.format(2))
     since = world.last_event_id()
     assert alice.post(url(), json={"roles": [4, 5], "users": [ada, bob], "groups": []}).status_code == 200
     assert held(conn) == {("user", who, role) for who in (ada, bob) for role in (4, 5)}
@@ -130,9 +131,9 @@ def test_ids_that_stand_there_ten_thousand_times_cost_nothing(alice, conn, peopl
 def test_everything_is_replaced_and_what_stays_keeps_its_date(world, alice, conn, people, crew, auditor):
     ada, bob, cid = people
     for user, role, day in ((ada, 4, 1), (ada, 5, 2), (bob, 5, 3)):
-        project_access.add_user(conn, "gemini", user, role, DAY.format(day))
-    project_access.add_group(conn, "gemini", crew, 4, DAY.format(4))
-    project_access.add_user(conn, "default", bob, 5)
+        fixtures.add_project_user(conn, "gemini", user, role, DAY.format(day))
+    fixtures.add_project_group(conn, "gemini", crew, 4, DAY.format(4))
+    fixtures.add_project_user(conn, "default", bob, 5)
     since = world.last_event_id()
     answer = put(alice, (auditor, [cid, bob, bob], []), (5, [ada], [crew]), (5, [cid], []), (4, [], []))
     assert (answer.status_code, answer.text) == (200, "")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import Connection, groups, project_access, roles
+from sql import Connection, groups, roles
+from tests import fixtures
 from tests.test_project_access_changes import held, put, url
 from tests.world import Caller, World, refused
 
@@ -30,7 +31,7 @@ def keeper(world: World, conn: Connection, ada: int) -> Caller:  # noqa: ARG001
     """Somebody who may work with strategies in development, and change who has access to project gemini."""
     keeper = world.user("Keeper")
     may = (WRITE, "CREATE_FEATURE", ("CREATE_FEATURE_STRATEGY", "development"), ("UPDATE_FEATURE_STRATEGY", "development"))
-    project_access.add_user(conn, "gemini", keeper.id or 0, role_of(conn, "Keeper", *may))
+    fixtures.add_project_user(conn, "gemini", keeper.id or 0, role_of(conn, "Keeper", *may))
     return keeper
 
 
@@ -94,9 +95,9 @@ def test_what_stays_is_not_given(conn, world, keeper, ada):
 def test_what_he_may_not_give_he_may_take_away(world, conn, keeper, ada):
     crew = groups.insert(conn, "crew")
     for role in (4, role_of(conn, "Nothing")):
-        project_access.add_user(conn, "gemini", ada, role)
-        project_access.add_group(conn, "gemini", crew, role)
-    project_access.add_user(conn, "gemini", world.user("Olaf").id or 0, 4)
+        fixtures.add_project_user(conn, "gemini", ada, role)
+        fixtures.add_project_group(conn, "gemini", crew, role)
+    fixtures.add_project_user(conn, "gemini", world.user("Olaf").id or 0, 4)
     for who in (f"users/{ada}", f"groups/{crew}", f"users/{keeper.id}"):
         assert keeper.delete(f"{url()}/{who}/roles").status_code == 200
     assert {role for _, _, role in held(conn)} == {4}
@@ -108,8 +109,8 @@ def test_an_owner_gives_every_role_whether_by_himself_or_by_a_group(world, conn,
     by_himself, by_group = world.user("Olaf"), world.user("Zoe")
     world.member("gemini", by_himself, 4)
     owners = groups.insert(conn, "owners")
-    groups.add_user(conn, owners, by_group.id or 0)
-    project_access.add_group(conn, "gemini", owners, 4)
+    fixtures.add_group_user(conn, owners, by_group.id or 0)
+    fixtures.add_project_group(conn, "gemini", owners, 4)
     for owner in (by_himself, by_group):
         assert ways(conn, owner, role, ada, crew) == [200] * 6
         for given in (4, 5):
@@ -128,15 +129,15 @@ def test_rights_of_root_roles_and_of_groups_are_held_too(world, conn, ada):
         roles.allow(conn, root, permission)
     of_group = groups.insert(conn, "bosses", root_role=root)
     by_group = world.user("Zoe")
-    groups.add_user(conn, of_group, by_group.id or 0)
+    fixtures.add_group_user(conn, of_group, by_group.id or 0)
     role, here = role_of(conn, "Mover", "CREATE_FEATURE", "MOVE_FEATURE_TOGGLE"), groups.insert(conn, "movers")
     the_rest = role_of(conn, "The rest", "MOVE_FEATURE_TOGGLE")
     # A group that holds the rest in another project is none that holds it here.
-    project_access.add_group(conn, "default", here, the_rest)
+    fixtures.add_project_group(conn, "default", here, the_rest)
     for boss in (world.user("Olaf", root_role=root), by_group):
-        groups.add_user(conn, here, boss.id or 0)
+        fixtures.add_group_user(conn, here, boss.id or 0)
         assert ways(conn, boss, role, ada, crew) == [403] * 6
-    project_access.add_group(conn, "gemini", here, the_rest)
+    fixtures.add_project_group(conn, "gemini", here, the_rest)
     assert ways(conn, by_group, role, ada, crew) == [200] * 6
 
 

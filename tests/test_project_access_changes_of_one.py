@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from sql import Connection, groups, project_access, roles
+from sql import Connection, groups, roles
+from tests import fixtures
 from tests.test_project_access_changes import DAY, held, logged, past, url
 from tests.world import Caller, World, refused
 
@@ -41,8 +42,8 @@ def him(request: pytest.FixtureRequest, world: World, conn: Connection) -> Holde
     """A user, then a group, without a role in project gemini."""
     world.project("gemini")
     if request.param == "user":
-        return Holder("user", world.user("Ada").id or 0, project_access.add_user)
-    return Holder("group", groups.insert(conn, "crew"), project_access.add_group)
+        return Holder("user", world.user("Ada").id or 0, fixtures.add_project_user)
+    return Holder("group", groups.insert(conn, "crew"), fixtures.add_project_group)
 
 
 @pytest.fixture
@@ -173,7 +174,7 @@ def test_one_of_two_owners_goes_whether_users_or_groups(world, alice, conn, him,
     if kind == "user":
         world.member("gemini", world.user("Bob"), 4)
     else:
-        project_access.add_group(conn, "gemini", groups.insert(conn, "others"), 4)
+        fixtures.add_project_group(conn, "gemini", groups.insert(conn, "others"), 4)
     assert alice.delete(him.url()).status_code == 200
 
 
@@ -187,7 +188,7 @@ def test_rights_take_effect_at_once(world, alice, conn, him):
     conn.execute("UPDATE projects SET mode = 'private' WHERE id = 'gemini'")
     ada: Caller = world.user("Zoe")
     if him.kind == "group":
-        groups.add_user(conn, him.id, ada.id or 0)
+        fixtures.add_group_user(conn, him.id, ada.id or 0)
     who = him if him.kind == "group" else Holder("user", ada.id or 0, him.add)
     overview = "/api/admin/projects/gemini/overview"
     refused(ada.get(overview), 404, "NotFoundError")

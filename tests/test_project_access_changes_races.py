@@ -6,7 +6,8 @@ from uuid import uuid4
 import pytest
 from flask import Flask
 
-from sql import Connection, connect, environments, groups, project_access, rows, value
+from sql import Connection, connect, environments, groups, rows, value
+from tests import fixtures
 from tests.test_races import at_the_gate, statuses
 from tests.world import Caller, World
 
@@ -87,10 +88,10 @@ def test_two_last_owners_cannot_both_be_removed(world, conn, gate, admin, projec
     world.member(project, first, 4)
     if kind == "user":
         second = person(world).id
-        project_access.add_user(conn, project, second, 4)
+        fixtures.add_project_user(conn, project, second, 4)
     else:
         second = groups.insert(conn, uuid4().hex)
-        project_access.add_group(conn, project, second, 4)
+        fixtures.add_project_group(conn, project, second, 4)
     place = f"/api/admin/projects/{project}/access"
     answers = at_the_gate(
         conn,

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from sql import Connection, environments, flags, projects, rows, strategies, value
+from sql import Connection, environments, rows, value
+from tests import fixtures
 from tests.world import Caller, World, refused
 
 STRATEGY = {
@@ -55,7 +56,7 @@ def test_only_linked_environments_are_listed_in_their_order_with_their_counts(wo
         environments.insert(conn, name, "preproduction", sort_order=order, enabled=name != "a-staging")
     conn.execute("UPDATE environments SET protected = true WHERE name = 'development'")
     world.project("gemini", ("a-staging", "development"))
-    projects.add_environment(conn, "gemini", "b-staging", STRATEGY)
+    fixtures.add_project_environment(conn, "gemini", "b-staging", STRATEGY)
     for name in ("one", "two"):
         world.flag(name, "gemini", enabled_in=("development",))
     world.flag("old", "gemini", enabled_in=("development", "a-staging"), archived_at="2026-01-01T00:00:00Z")
@@ -101,7 +102,7 @@ def test_every_flag_gets_an_added_environment_switched_off(world, alice, conn):
     conn.execute("UPDATE flags SET deleted_at = now() WHERE name = 'deleted'")
     world.flag("elsewhere", "gemini")
     # A state that was left behind is no obstacle, and does not come to life.
-    flags.add_environment(conn, archived, "staging", enabled=True)
+    fixtures.add_flag_environment(conn, archived, "staging", enabled=True)
     before, since = {state for state in states(conn) if state[1] != "staging"}, world.last_event_id()
     answer = alice.post(url(), json={"environment": "staging"})
     assert (answer.status_code, answer.text) == (200, "")
@@ -171,8 +172,8 @@ def test_what_flags_have_in_a_removed_environment_goes_and_nothing_else(world, a
     for flag in found:
         for environment in ("development", "production"):
             strategy = world.strategy(flag, environment)
-            strategies.insert_variant(conn, flag, environment, strategy, name="blue", weight=1000)
-            strategies.insert_variant(conn, flag, environment, None, name="red", weight=1000)
+            fixtures.insert_variant(conn, flag, environment, strategy, name="blue", weight=1000)
+            fixtures.insert_variant(conn, flag, environment, None, name="red", weight=1000)
     world.api_key("client", environment="production", projects=["default"])
     since = world.last_event_id()
     answer = alice.delete(url("default", "production"), data="ignored", content_type="text/plain")
@@ -191,7 +192,7 @@ def test_removing_what_is_not_there_is_no_event(world, alice, conn):
     environments.insert(conn, "staging", "preproduction")
     flag = world.flag("checkout")
     # A state without a link is nobody's.
-    flags.add_environment(conn, flag, "staging", enabled=True)
+    fixtures.add_flag_environment(conn, flag, "staging", enabled=True)
     before, since = states(conn), world.last_event_id()
     for environment in ("staging", "nowhere", "a%20b"):
         answer = alice.delete(url("default", environment))

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import Connection, environments, project_access, projects, roles, segments, value
+from sql import Connection, environments, roles, segments, value
+from tests import fixtures
 from tests.test_project_environments import STRATEGY, logged, read
 from tests.world import Caller, refused
 
@@ -75,7 +76,7 @@ def test_a_default_strategy_is_replaced_and_the_same_again_is_no_event(world, al
 
 
 def test_one_that_somebody_wrote_by_hand_can_be_replaced(alice, conn):
-    projects.add_environment(conn, "default", make(conn), {"name": "flexibleRollout"})
+    fixtures.add_project_environment(conn, "default", make(conn), {"name": "flexibleRollout"})
     assert put(alice, FULL, environment="staging").json == STORED
 
 
@@ -135,7 +136,7 @@ def test_only_an_environment_of_the_project_has_one(world, alice, conn):
 
 def test_the_right_to_do_just_this_is_enough(world, victor, conn):
     role = roles.insert(conn, "Strategist")
-    project_access.add_user(conn, "default", victor.id, role)
+    fixtures.add_project_user(conn, "default", victor.id, role)
     refused(put(victor, FULL), 403, "NoAccessError")
     roles.allow(conn, role, "PROJECT_DEFAULT_STRATEGY_READ")
     refused(put(victor, FULL), 403, "NoAccessError")

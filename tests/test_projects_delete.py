@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from sql import Connection, api_keys, flags, groups, project_access, project_favorites, roles, rows, segments, strategies, usage, value
+from sql import Connection, api_keys, flags, groups, project_favorites, roles, rows, segments, strategies, value
+from tests import fixtures
 from tests.test_projects_lifecycle import plain, told
 from tests.world import Caller, World
 
@@ -24,7 +25,7 @@ def full(conn: Connection, world: World, alice: Caller, olga: Caller, max: Calle
             flag = world.flag(f"{project}-{name}", project, archived_at=THEN, created_by_user_id=alice.id, description="é")
             found[f"{project}-{name}"] = flag
             strategy = strategies.insert(conn, flag, "development", name="default")
-            flags.tag(conn, flag, "simple", "kept in the event")
+            fixtures.tag(conn, flag, "simple", "kept in the event")
             flags.add_favorite(conn, alice.id or 0, flag)
             conn.execute("INSERT INTO variants (flag_id, environment, name, weight) VALUES (%s, 'development', 'v', 1000)", [flag])
         segment = segments.insert(conn, f"{project}-segment", [], project=project)
@@ -34,11 +35,12 @@ def full(conn: Connection, world: World, alice: Caller, olga: Caller, max: Calle
         project_favorites.add(conn, alice.id or 0, project)
         world.member(project, olga, 4)
         group = groups.insert(conn, f"{project} team")
-        groups.add_user(conn, group, max.id or 0)
-        project_access.add_group(conn, project, group, 5)
-        project_access.add_past_user(conn, project, max.id or 0, 5, since=THEN, until=THEN + timedelta(days=1))
-        project_access.add_past_group(conn, project, group, 5, since=THEN, until=THEN + timedelta(days=1))
-        usage.add(conn, [USAGE | {"project": project, "flag": f"{project}-a"}])
+        fixtures.add_group_user(conn, group, max.id or 0)
+        fixtures.add_project_group(conn, project, group, 5)
+        dates = {"role_id": 5, "started_at": THEN, "ended_at": THEN + timedelta(days=1)}
+        fixtures.insert(conn, "past_project_user_roles", project_id=project, user_id=max.id, **dates)
+        fixtures.insert(conn, "past_project_group_roles", project_id=project, group_id=group, **dates)
+        fixtures.report_usage(conn, [USAGE | {"project": project, "flag": f"{project}-a"}])
         role = roles.insert(conn, f"{project} role", type="root-custom")
         conn.execute("INSERT INTO role_permissions VALUES (%s, 'UPDATE_PROJECT', %s)", [role, project])
         key = {"kind": "client", "environment": "development", "projects": [project]}

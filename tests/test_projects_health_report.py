@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from sql import Connection, flags
+from tests import fixtures
 from tests.world import Caller, World
 
 PATH = "/api/admin/projects/mobile"
@@ -14,7 +15,7 @@ def test_it_is_the_overview_with_flags_and_counts(conn: Connection, world: World
     world.flag("d-active", "mobile", enabled_in=("production",))
     world.flag("c-old", "mobile", created_at=now - timedelta(days=41))
     world.flag("b-for-good", "mobile", created_at=now - timedelta(days=410), type="permission")
-    flags.mark_stale(conn, world.flag("a-stale", "mobile", created_at=now - timedelta(days=41)))
+    fixtures.mark_stale(conn, world.flag("a-stale", "mobile", created_at=now - timedelta(days=41)))
     world.flag("archived", "mobile", archived_at=now)
     world.flag("elsewhere")
     flags.add_favorite(conn, victor.id or 0, flags.lock(conn, "mobile", "d-active")["id"])

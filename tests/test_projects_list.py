@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from sql import Connection, flags, groups, project_access, project_favorites, projects, rows, usage
+from sql import Connection, groups, project_favorites, rows
 from sql.project_list import LIST
+from tests import fixtures
 from tests.world import Caller, World
 
 PATH = "/api/admin/projects"
@@ -73,8 +74,8 @@ def test_private_projects_are_hidden_from_others(
     world.project("vault", mode="protected")
     ada = world.user("Ada")
     group = groups.insert(conn, "Guests")
-    groups.add_user(conn, group, ada.id or 0)
-    project_access.add_group(conn, "shared", group, 5)
+    fixtures.add_group_user(conn, group, ada.id or 0)
+    fixtures.add_project_group(conn, "shared", group, 5)
     everybody = {"default", "vault"}
     seen = {"victor": victor, "olga": olga, "max": max, "ada": ada, "eve": eve, "key": world.api_key()}
     assert {name: set(listed(caller)) - everybody for name, caller in seen.items()} == {
@@ -94,7 +95,7 @@ def test_flags_and_their_health(conn: Connection, world: World, victor: Caller) 
     world.flag("active", "mobile")
     world.flag("old", "mobile", created_at=now - timedelta(days=41))
     world.flag("for-good", "mobile", created_at=now - timedelta(days=410), type="kill-switch")
-    flags.mark_stale(conn, world.flag("stale", "mobile"))
+    fixtures.mark_stale(conn, world.flag("stale", "mobile"))
     world.flag("archived", "mobile", archived_at=now)
     world.flag("elsewhere")
     found = listed(victor)
@@ -108,9 +109,9 @@ def test_members_are_those_of_the_overview(conn: Connection, world: World, victo
     world.project("mobile")
     group = groups.insert(conn, "Team")
     for user in (victor, max):
-        groups.add_user(conn, group, user.id or 0)
-    project_access.add_group(conn, "mobile", group, 5)
-    project_access.add_group(conn, "mobile", group, 4)
+        fixtures.add_group_user(conn, group, user.id or 0)
+    fixtures.add_project_group(conn, "mobile", group, 5)
+    fixtures.add_project_group(conn, "mobile", group, 4)
     for user, role in ((max, 5), (olga, 4), (olga, 5)):
         world.member("mobile", user, role)
     assert listed(victor)["mobile"]["memberCount"] == 3
@@ -125,7 +126,7 @@ def test_owners_come_in_the_order_in_which_they_became_that(conn: Connection, wo
     world.member("mobile", ada, 4, created_at=THEN + timedelta(days=2))
     world.member("mobile", victor, 5, created_at=THEN)
     world.member("mobile", nameless, 4, created_at=THEN)
-    project_access.add_group(conn, "mobile", group, 4, created_at=THEN + timedelta(days=1))
+    fixtures.add_project_group(conn, "mobile", group, 4, created_at=THEN + timedelta(days=1))
     conn.execute("UPDATE users SET image_url = 'https://example.org/ada.png' WHERE id = %s", [ada.id])
     conn.execute("UPDATE users SET name = NULL, email = NULL WHERE id = %s", [nameless.id])
     assert listed(victor)["mobile"]["owners"] == [
@@ -142,7 +143,8 @@ def test_the_newest_event_and_the_newest_usage(conn: Connection, world: World, v
         conn.execute(statement, [project, THEN + timedelta(days=days)])
         seen = THEN + timedelta(days=days, hours=1)
         if project == "mobile":
-            usage.add(conn, [{"project": project, "flag": "f", "environment": "production", "app": "a", "at": seen, "yes": 1, "no": 0}])
+            reports = [{"project": project, "flag": "f", "environment": "production", "app": "a", "at": seen, "yes": 1, "no": 0}]
+            fixtures.report_usage(conn, reports)
     found = listed(victor)["mobile"]
     assert found["lastUpdatedAt"] == "2026-01-07T03:04:05.678Z"
     assert found["lastReportedFlagUsage"] == "2026-01-07T04:00:00.000Z"
@@ -160,7 +162,7 @@ def test_an_instance_can_be_without_projects(conn: Connection, victor: Caller) -
 
 def test_the_log_is_not_read_for_it(app: Flask, conn: Connection) -> None:  # noqa: ARG001
     for number in range(20):
-        projects.insert(conn, f"p{number}", "P")
+        fixtures.insert_project(conn, f"p{number}", "P")
     conn.execute("""
         INSERT INTO events (type, created_by, project, created_at)
         SELECT 'project-updated', 'x', 'p' || n % 20, now() - n * interval '1 minute' FROM generate_series(1, 20000) AS n""")

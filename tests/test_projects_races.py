@@ -9,7 +9,8 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from sql import Connection, api_keys, connect, flags, groups, project_access, project_favorites, rows, value
+from sql import Connection, api_keys, connect, flags, groups, project_favorites, rows, value
+from tests import fixtures
 from tests.test_races import Call, at_once, at_the_gate, statuses, wait_for
 from tests.world import Caller, World
 
@@ -279,7 +280,7 @@ def test_a_group_and_a_project_deleted_at_once_are_no_deadlock(
 ) -> None:
     world.project(name)
     group = groups.insert(conn, name)
-    project_access.add_group(conn, name, group, 5)
+    fixtures.add_project_group(conn, name, group, 5)
     path = f"/api/admin/groups/{group}"
     assert statuses(while_a_project_is_deleted(conn, gate, admin, name, lambda: admin.delete(path))) == {200: 2}
     assert admin.get(path).status_code == 404

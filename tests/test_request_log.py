@@ -12,7 +12,8 @@ import pytest
 from psycopg.errors import UniqueViolation
 from werkzeug.test import TestResponse
 
-from sql import connect, run, signup_tokens, value
+from sql import connect, run, value
+from tests import fixtures
 from tests.service import Service
 from tests.world import Caller
 
@@ -208,7 +209,7 @@ def told(make_database) -> tuple[list[dict[str, Any]], str, str, list[str]]:
     url, cookies = make_database(), []
     with connect(url) as conn:
         expiry = datetime.now(UTC) + timedelta(days=1)
-        signup_tokens.insert(conn, name="told", expires_at=expiry, created_by="the test", secret=SECRETS["invite"])
+        fixtures.signup_token(conn, name="told", expires_at=expiry, created_by="the test", secret=SECRETS["invite"])
         run(conn, "UPDATE api_keys SET digest = sha256(%(key)s::bytea)", {"key": SECRETS["key"].encode()})
     with Service(url) as service:
         it, key = SECRETS, {"Authorization": SECRETS["key"]}

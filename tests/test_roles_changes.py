@@ -7,7 +7,8 @@ import pytest
 from flask import Flask
 from psycopg.errors import ForeignKeyViolation
 
-from sql import Connection, connect, groups, project_access, roles, signup_tokens, users, value
+from sql import Connection, connect, groups, roles, signup_tokens, users, value
+from tests import fixtures
 from tests.event_log import event, events
 from tests.test_hostile_inputs import fingerprint
 from tests.test_races import at_once, at_the_gate, wait_for
@@ -108,7 +109,7 @@ def test_a_role_that_is_held_stays_and_the_message_counts_the_holders(world, ali
     assert (world.events(since), fingerprint(conn)) == ([], before)
     for project in ("hermes", "ares"):
         world.project(project)
-        project_access.add_group(conn, project, groups.insert(conn, f"crew of {project}"), custom)
+        fixtures.add_project_group(conn, project, groups.insert(conn, f"crew of {project}"), custom)
     assert refused(alice.delete(f"{PATH}/{custom}"), 409, "ConflictError") == "The role is held by 2 groups."
     cid = world.user("Cid")
     for project in ("hermes", "ares"):

@@ -7,7 +7,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from sql import Connection, connect, flags, groups, migrate, project_access, roles, rows, value
+from sql import Connection, connect, groups, migrate, roles, rows, value
+from tests import fixtures
 
 ROOT = """
     1 ADMIN · 3 CREATE_STRATEGY · 15 UPDATE_STRATEGY · 16 DELETE_STRATEGY · 4 CREATE_ADDON · 6 UPDATE_ADDON · 5 DELETE_ADDON ·
@@ -195,11 +196,11 @@ def test_what_a_flag_was_is_not_forgotten(world, conn):
     flag, other = world.flag("f"), world.flag("g")
     now = value(conn, "SELECT now()")
     assert states(conn, flag) == []
-    flags.mark_stale(conn, flag, day(1))
+    fixtures.mark_stale(conn, flag, day(1))
     assert states(conn, flag) == [("stale", day(1), None)]
-    flags.unmark_stale(conn, flag)
+    fixtures.mark_stale(conn, flag, None)
     conn.execute("UPDATE flags SET archived_at = %s WHERE id = %s", [day(2), flag])
-    flags.mark_stale(conn, flag, day(3))
+    fixtures.mark_stale(conn, flag, day(3))
     assert states(conn, flag) == [("stale", day(1), now), ("archived", day(2), None), ("stale", day(3), None)]
     conn.execute("UPDATE flags SET archived_at = NULL, description = 'back again' WHERE id = %s", [flag])
     assert states(conn, flag) == [("stale", day(1), now), ("archived", day(2), now), ("stale", day(3), None)]
@@ -247,14 +248,14 @@ def test_who_was_a_member_is_not_forgotten(world, conn):
 )
 def test_by_a_group_one_is_there_while_one_is_in_it_and_it_has_a_role(world, conn, role, member, there):
     user, group, elsewhere = world.user("Ada"), groups.insert(conn, "crew"), groups.insert(conn, "others")
-    groups.add_user(conn, elsewhere, world.user("Bob").id, created_at=day(0))
-    project_access.add_group(conn, "default", group, 5, day(role[0]))
-    groups.add_user(conn, group, user.id, created_at=day(member[0]))
+    fixtures.add_group_user(conn, elsewhere, world.user("Bob").id, created_at=day(0))
+    fixtures.add_project_group(conn, "default", group, 5, day(role[0]))
+    fixtures.add_group_user(conn, group, user.id, created_at=day(member[0]))
     if role[1]:
         conn.execute("DELETE FROM project_group_roles")
         conn.execute("UPDATE past_project_group_roles SET ended_at = %s", [day(role[1])])
     if member[1]:
-        groups.remove_user(conn, group, user.id)
+        fixtures.remove_group_user(conn, group, user.id)
         conn.execute("UPDATE past_group_users SET ended_at = %s", [day(member[1])])
     expected = [] if there is None else [(user.id, day(there[0]), there[1] and day(there[1]))]
     assert memberships(conn) == expected
@@ -262,8 +263,8 @@ def test_by_a_group_one_is_there_while_one_is_in_it_and_it_has_a_role(world, con
 
 def test_what_ends_by_a_trigger_ends_now(world, conn):
     user, group = world.user("Ada"), groups.insert(conn, "crew")
-    project_access.add_group(conn, "default", group, 5, day(1))
-    groups.add_user(conn, group, user.id, created_at=day(2))
+    fixtures.add_project_group(conn, "default", group, 5, day(1))
+    fixtures.add_group_user(conn, group, user.id, created_at=day(2))
     conn.execute("DELETE FROM groups WHERE id = %s", [group])
     now = value(conn, "SELECT now()")
     assert rows(conn, "SELECT * FROM past_project_group_roles") == [

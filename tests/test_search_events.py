@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import Connection, events, value
+from sql import Connection, value
+from tests import fixtures
 from tests.world import Caller, refused
 
 PATH = "/api/admin/search/events"
@@ -35,7 +36,7 @@ class Log:
 
     def add(self, type: str = "feature-created", *, by: Author = SYSTEM, at: datetime | None = None, **fields: Any) -> int:
         """Write one event, created at this instant; its id."""
-        events.record(self.conn, type, by, created_at=at, **fields)
+        fixtures.record(self.conn, type, by, created_at=at, **fields)
         return value(self.conn, "SELECT max(id) FROM events")
 
 

@@ -5,7 +5,8 @@ from urllib.parse import urljoin
 
 import pytest
 
-from sql import Connection, flags, roles, rows, segments, strategies
+from sql import Connection, roles, rows, segments
+from tests import fixtures
 from tests.event_log import event, events
 from tests.test_hostile_inputs import fingerprint
 from tests.test_segments import PATH
@@ -49,9 +50,9 @@ def some(conn: Connection, count: int, **fields: Any) -> list[int]:
 def test_segments_replace_those_that_a_strategy_has(world, eve, conn, flag, strategy):
     one, two, three = some(conn, 3)
     own = segments.insert(conn, "own", [], project="default")
-    flags.tag(conn, flag, "simple", "tagged")
+    fixtures.tag(conn, flag, "simple", "tagged")
     for segment in (one, two):
-        strategies.add_segment(conn, strategy, segment)
+        fixtures.add_segment(conn, strategy, segment)
     since = world.last_event_id()
     body = asked(strategy, own, two, three, two)
     answer = eve.post(GIVE, json=dict(reversed(body.items())))
@@ -200,7 +201,7 @@ def test_the_strategies_of_a_segment_are_told_by_where_they_are(world, alice, vi
     rocket = world.strategy(world.flag("rocket", apollo))
     archived = world.strategy(world.flag("gone", archived_at="2026-01-01T00:00:00Z"))
     for each in (strategy, production, rocket, archived):
-        strategies.add_segment(conn, each, used)
+        fixtures.add_segment(conn, each, used)
 
     def use(strategy: str, flag: str, environment: str = "development", project: str = "default", name: str = "flexibleRollout") -> dict:
         return {"id": strategy, "projectId": project, "featureName": flag, "strategyName": name, "environment": environment}
@@ -215,9 +216,9 @@ def test_the_strategies_of_a_segment_are_told_by_where_they_are(world, alice, vi
 def test_the_segments_of_a_strategy_are_told_by_name(world, alice, victor, max, apollo, conn, strategy):
     ids = {name: segments.insert(conn, name, [], project=project) for name, project in (("b", None), ("a", "default"), ("c", None))}
     for name in "ab":
-        strategies.add_segment(conn, strategy, ids[name])
+        fixtures.add_segment(conn, strategy, ids[name])
     rocket = world.strategy(world.flag("rocket", apollo))
-    strategies.add_segment(conn, rocket, ids["c"])
+    fixtures.add_segment(conn, rocket, ids["c"])
     path = f"{PATH}/strategies"
     for caller in (alice, victor):
         found = caller.get(f"{path}/{strategy}").json
@@ -232,7 +233,7 @@ def test_the_segments_of_a_strategy_are_told_by_name(world, alice, victor, max, 
 def test_a_segment_of_a_hidden_project_is_not_told_of_a_strategy_that_is_seen(alice, victor, apollo, conn, strategy):
     """As when a flag has left the project of its segment."""
     [segment] = some(conn, 1, project=apollo)
-    strategies.add_segment(conn, strategy, segment)
+    fixtures.add_segment(conn, strategy, segment)
     assert victor.get(f"{PATH}/strategies/{strategy}").json == {"segments": []}
     assert len(alice.get(f"{PATH}/strategies/{strategy}").json["segments"]) == 1
 

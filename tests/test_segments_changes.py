@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from sql import context_fields, segments, strategies
+from sql import context_fields, segments
+from tests import fixtures
 from tests.event_log import event, events
 from tests.test_hostile_inputs import fingerprint
 from tests.test_segments import ASKED, KEPT, PATH, curator, limit, make, stored
@@ -12,7 +13,7 @@ from tests.world import World, refused
 def used(world: World, segment: int, flag: str = "checkout", project: str = "default", **fields: Any) -> str:
     """A strategy of a new flag that has the segment."""
     strategy = world.strategy(world.flag(flag, project, **fields))
-    strategies.add_segment(world.conn, strategy, segment)
+    fixtures.add_segment(world.conn, strategy, segment)
     return strategy
 
 

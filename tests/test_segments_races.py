@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from flask import Flask
 
-from sql import Connection, connect, segments, strategies, targeting, value
+from sql import Connection, connect, segments, targeting, value
+from tests import fixtures
 from tests.test_races import at_once, at_the_gate, wait_for
 from tests.test_segments import PATH, curator, make, stored
 from tests.test_segments_changes import body
@@ -80,7 +81,7 @@ def test_a_segment_that_is_given_meanwhile_stays_where_it_is(committed, gate, ch
             assert targeting.usable_segments(gate, [segment], "default") == {segment}
             waiting = thread.submit(calls[change])
             wait_for(committed.conn, [waiting])
-            strategies.add_segment(gate, strategy, segment)
+            fixtures.add_segment(gate, strategy, segment)
         refused(waiting.result(), 409, "ConflictError")
     assert (committed.events(since), stored(committed.conn, segment)) == ([], before)
 
@@ -149,7 +150,7 @@ def test_a_flag_and_its_segment_do_not_part(committed, gate, first):
     committed.project(old)
     committed.project(new, feature_limit=9)
     segment = make(admin, name)
-    strategies.add_segment(committed.conn, committed.strategy(committed.flag(f"goes-{first}", old)), segment)
+    fixtures.add_segment(committed.conn, committed.strategy(committed.flag(f"goes-{first}", old)), segment)
     calls: dict[str, Callable] = {
         "flag": lambda: admin.post(f"/api/admin/projects/{old}/features/goes-{first}/changeProject", json={"newProjectId": new}),
         "segment": lambda: admin.put(f"{PATH}/{segment}", json=body(name, project=old)),

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import one, rows, signup_tokens, value
+from sql import one, rows, value
+from tests import fixtures
 from tests.test_log_in import log_in
 from tests.world import Caller, World, refused
 
@@ -14,7 +15,7 @@ from tests.world import Caller, World, refused
 def invitation(world: World, *, expires_in: timedelta = timedelta(days=1), enabled: bool = True) -> str:
     """The secret of a signup token."""
     now: datetime = value(world.conn, "SELECT now()")
-    token = signup_tokens.insert(
+    token = fixtures.signup_token(
         world.conn, name="for friends", expires_at=now + expires_in, created_by="alice@example.org", enabled=enabled
     )
     return token["secret"]

@@ -7,6 +7,7 @@ import pytest
 from psycopg.errors import UniqueViolation
 
 from sql import rows, signup_tokens, value
+from tests import fixtures
 from tests.event_log import events
 from tests.test_hostile_inputs import fingerprint
 from tests.test_sign_up import sign_up
@@ -77,7 +78,7 @@ def test_what_does_not_fit_is_refused(alice, conn, body, message):
 
 def test_all_are_listed_newest_first_disabled_and_expired_ones_too(alice, conn):
     made = {
-        name: signup_tokens.insert(
+        name: fixtures.signup_token(
             conn, name=name, created_by="x", expires_at=expiry, enabled=enabled, created_at=f"2026-01-{day}T00:00:00Z"
         )
         for name, day, expiry, enabled in (

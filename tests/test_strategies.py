@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import Connection, flags, roles, segments, strategies, value
+from sql import Connection, roles, segments, value
+from tests import fixtures
 from tests.test_flag_environments import path, told
 from tests.world import Caller, World, refused
 
@@ -24,7 +25,7 @@ def add(caller: Caller, sent: Any, **place: str) -> TestResponse:
 def tagged_flag(world: World, **fields: Any) -> int:
     """Flag f of project default, with a tag."""
     flag = world.flag("f", **fields)
-    flags.tag(world.conn, flag, "simple", "beta")
+    fixtures.tag(world.conn, flag, "simple", "beta")
     return flag
 
 
@@ -207,7 +208,7 @@ def test_strategies_are_listed_in_their_order_with_all_that_they_have(world, ali
     flag = world.flag("f")
     late = world.strategy(flag, sort_order=5, name="default")
     early = world.strategy(flag, sort_order=1, title="first")
-    strategies.insert_variant(conn, flag, "development", early, name="blue", weight=1000)
+    fixtures.insert_variant(conn, flag, "development", early, name="blue", weight=1000)
     listed = alice.get(path("/strategies")).json
     assert [it["id"] for it in listed] == [early, late]
     assert listed == [alice.get(path(f"/strategies/{id}")).json for id in (early, late)]

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import Connection, segments, strategies, value
+from sql import Connection, segments, value
+from tests import fixtures
 from tests.test_flag_environments import path, switched_on, told
 from tests.test_strategies import CONSTRAINT, VARIANTS, tagged_flag
 from tests.world import Caller, World, refused
@@ -25,8 +26,8 @@ def full_strategy(world: World, conn: Connection, flag: int) -> str:
     """A strategy with a bit of everything."""
     parameters = {"rollout": "25", "groupId": "g", "stickiness": "userId"}
     strategy = world.strategy(flag, title="old", sort_order=3, parameters=parameters, constraints=[CONSTRAINT])
-    strategies.insert_variant(conn, flag, "development", strategy, name="old", weight=1000)
-    strategies.add_segment(conn, strategy, segments.insert(conn, "beta", []))
+    fixtures.insert_variant(conn, flag, "development", strategy, name="old", weight=1000)
+    fixtures.add_segment(conn, strategy, segments.insert(conn, "beta", []))
     return strategy
 
 
@@ -72,7 +73,7 @@ def test_everything_about_a_strategy_can_be_changed(world, alice, conn):
 def full_strategy_beside(world: World, flag: int) -> str:
     """Another strategy of the flag, with a variant."""
     other = world.strategy(flag, title="beside")
-    strategies.insert_variant(world.conn, flag, "development", other, name="beside", weight=1000)
+    fixtures.insert_variant(world.conn, flag, "development", other, name="beside", weight=1000)
     return other
 
 

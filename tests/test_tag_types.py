@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from sql import flags, value
+from sql import value
+from tests import fixtures
 from tests.event_log import event, events
 from tests.world import Caller, World, refused
 
@@ -66,8 +67,8 @@ def test_a_change_leaves_what_it_does_not_name(world: World, eve: Caller) -> Non
 def test_a_type_goes_with_its_tags_and_their_uses(world: World, alice: Caller) -> None:
     make(alice)
     flag = world.flag("f")
-    flags.tag(world.conn, flag, "team", "growth")
-    flags.tag(world.conn, flag, "simple", "beta")
+    fixtures.tag(world.conn, flag, "team", "growth")
+    fixtures.tag(world.conn, flag, "simple", "beta")
     since = world.last_event_id()
     assert alice.delete(f"{PATH}/team").status_code == 200
     assert events(world, since) == [event("tag-type-deleted", alice, pre_data=TEAM)]

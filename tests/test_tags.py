@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from sql import flags, groups, project_access, roles, value
+from sql import groups, roles, value
+from tests import fixtures
 from tests.event_log import event, events
 from tests.world import Caller, World, refused
 
@@ -29,7 +30,7 @@ def test_a_tag_is_made_and_told_of(world: World, max: Caller) -> None:
 
 def test_tags_are_listed_by_type_and_value(world: World, alice: Caller) -> None:
     alice.post("/api/admin/tag-types", json={"name": "aa"})
-    flags.tag(world.conn, world.flag("f"), "simple", "on a flag")
+    fixtures.tag(world.conn, world.flag("f"), "simple", "on a flag")
     make(alice, "beta")
     assert alice.post(PATH, json={"type": "aa", "value": "zeta"}).status_code == 201
     tags = [{"type": "aa", "value": "zeta"}, BETA, {"type": "simple", "value": "on a flag"}]
@@ -78,10 +79,10 @@ def test_any_text_can_be_a_tag_and_has_an_address(alice: Caller, word: str) -> N
 def test_a_tag_goes_from_every_flag_first(world: World, alice: Caller, apollo: str) -> None:
     make(alice)
     for name, project in (("b", "default"), ("a", apollo), ("c", "default")):
-        flags.tag(world.conn, world.flag(name, project), "simple", "beta")
+        fixtures.tag(world.conn, world.flag(name, project), "simple", "beta")
     flag = world.flag("d")
     for word in ("other", "beta"):
-        flags.tag(world.conn, flag, "simple", word)
+        fixtures.tag(world.conn, flag, "simple", word)
     world.flag("e")
     world.conn.execute("UPDATE flags SET archived_at = now() WHERE name = 'c'")
     since = world.last_event_id()
@@ -102,13 +103,13 @@ def test_a_tag_goes_from_every_flag_first(world: World, alice: Caller, apollo: s
 
 def test_who_may_not_change_a_project_takes_no_tag_from_its_flags(world: World, eve: Caller, max: Caller, apollo: str) -> None:
     make(eve)
-    flags.tag(world.conn, world.flag("f", apollo), "simple", "beta")
+    fixtures.tag(world.conn, world.flag("f", apollo), "simple", "beta")
     since = world.last_event_id()
     refused(eve.delete(f"{PATH}/simple/beta"), 403, "NoAccessError")
     assert world.events(since) == []
     assert max.delete(f"{PATH}/simple/beta").status_code == 200
-    flags.tag(world.conn, world.flag("g", apollo), "simple", "beta")
-    flags.tag(world.conn, world.flag("h", "default"), "simple", "beta")
+    fixtures.tag(world.conn, world.flag("g", apollo), "simple", "beta")
+    fixtures.tag(world.conn, world.flag("h", "default"), "simple", "beta")
     refused(max.delete(f"{PATH}/simple/beta"), 403, "NoAccessError")
 
 
@@ -118,14 +119,14 @@ def test_who_may_change_flags_in_whichever_way_deletes_tags_of_those_flags(world
     role = roles.insert(world.conn, "Changer", type=kind)
     roles.allow(world.conn, role, "UPDATE_FEATURE")
     group = groups.insert(world.conn, "Changers", root_role=role if way == "root role of a group" else None)
-    groups.add_user(world.conn, group, dora.id or 0)
-    flags.tag(world.conn, world.flag("f", apollo), "simple", "beta")
+    fixtures.add_group_user(world.conn, group, dora.id or 0)
+    fixtures.tag(world.conn, world.flag("f", apollo), "simple", "beta")
     if way == "root role":
         world.conn.execute("UPDATE users SET root_role_id = %s WHERE id = %s", [role, dora.id])
     elif way == "project role":
         world.member(apollo, dora, role)
     elif way == "project role of a group":
-        project_access.add_group(world.conn, apollo, group, role)
+        fixtures.add_project_group(world.conn, apollo, group, role)
     assert dora.delete(f"{PATH}/simple/beta").status_code == 200
 
 

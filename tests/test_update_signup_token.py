@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import Connection, one, signup_tokens, value
+from sql import Connection, one, value
+from tests import fixtures
 from tests.test_sign_up import sign_up
 from tests.world import Caller, World, refused
 
@@ -17,7 +18,7 @@ def make_token(conn: Connection, *, expires_in: timedelta = timedelta(days=1), e
     """The secret of a token named 'for friends'; its expiry counts from now()."""
     expires_at: datetime = value(conn, "SELECT now()") + expires_in
     fields = {"name": "for friends", "created_by": "alice@example.org"} | fields
-    return signup_tokens.insert(conn, expires_at=expires_at, enabled=enabled, **fields)["secret"]
+    return fixtures.signup_token(conn, expires_at=expires_at, enabled=enabled, **fields)["secret"]
 
 
 def put(caller: Caller, secret: str, **change: Any) -> TestResponse:

@@ -3,7 +3,8 @@
 import pytest
 
 from blueprints.access import digest
-from sql import Connection, groups, one, project_access, rows, sessions, value
+from sql import Connection, groups, one, rows, sessions, value
+from tests import fixtures
 from tests.test_log_in import HASH, log_in
 from tests.test_sessions import ANY_PAGE, with_session
 from tests.test_sign_up import invitation, sign_up
@@ -24,8 +25,8 @@ def settled(world: World, user: Caller) -> None:
     world.conn.execute("UPDATE users SET password_hash = %s WHERE id = %s", [HASH, user.id])
     sessions.insert(world.conn, digest(f"session of {user.id}"), user.id, 48)
     world.conn.execute("INSERT INTO past_passwords VALUES (%s, %s)", [user.id, HASH])
-    project_access.add_user(world.conn, "default", user.id, 5)
-    groups.add_user(world.conn, groups.insert(world.conn, f"group of {user.id}"), user.id)
+    fixtures.add_project_user(world.conn, "default", user.id, 5)
+    fixtures.add_group_user(world.conn, groups.insert(world.conn, f"group of {user.id}"), user.id)
     world.conn.execute("INSERT INTO project_favorites (user_id, project_id) VALUES (%s, 'default')", [user.id])
     world.conn.execute("INSERT INTO flag_favorites (user_id, flag_id) VALUES (%s, %s)", [user.id, world.flag(f"flag-of-{user.id}")])
 

@@ -6,6 +6,7 @@ import pytest
 
 from blueprints.access import digest
 from sql import Connection, groups, one, roles, rows, sessions, value
+from tests import fixtures
 from tests.test_log_in import HASH, log_in
 from tests.test_sessions import ANY_PAGE, with_session
 from tests.world import PASSWORD, Caller, World, refused
@@ -139,7 +140,7 @@ def test_the_last_administrator_stays_one(world, alice, conn, role):
     # Neither a service account, nor who is gone, nor who administers by a group is another one.
     world.user("Robot", root_role=1, email=None, account_type="Service Account")
     conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [world.user("Gone", root_role=1).id])
-    groups.add_user(conn, groups.insert(conn, "administrators", root_role=1), world.user("Member").id)
+    fixtures.add_group_user(conn, groups.insert(conn, "administrators", root_role=1), world.user("Member").id)
     before = state(world)
     for caller in (alice, world.api_key()):
         refused(put(caller, alice, rootRole=role, name="Alicia"), 409, "ConflictError")

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import Connection, roles, rows, strategies, value
+from sql import Connection, roles, rows, value
+from tests import fixtures
 from tests.test_flag_environments import path, told
 from tests.test_strategies import tagged_flag
 from tests.world import Caller, World, refused
@@ -46,9 +47,9 @@ def with_variants(world: World) -> int:
     """Flag f, blue and red in development, and with others elsewhere."""
     flag = tagged_flag(world)
     for name in ("red", "blue"):
-        strategies.insert_variant(world.conn, flag, "development", None, name=name, weight=500)
-    strategies.insert_variant(world.conn, flag, "production", None, name="elsewhere", weight=1000)
-    strategies.insert_variant(world.conn, flag, "development", world.strategy(flag), name="of the strategy", weight=1000)
+        fixtures.insert_variant(world.conn, flag, "development", None, name=name, weight=500)
+    fixtures.insert_variant(world.conn, flag, "production", None, name="elsewhere", weight=1000)
+    fixtures.insert_variant(world.conn, flag, "development", world.strategy(flag), name="of the strategy", weight=1000)
     return flag
 
 

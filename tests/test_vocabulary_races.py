@@ -8,7 +8,8 @@ from uuid import uuid4
 import pytest
 from flask import Flask
 
-from sql import Connection, connect, flags, value
+from sql import Connection, connect, value
+from tests import fixtures
 from tests.test_races import at_once, at_the_gate, statuses, wait_for
 from tests.world import Caller, World
 
@@ -170,7 +171,7 @@ def test_a_type_of_tags_goes_with_what_is_tagged_meanwhile(
 def test_a_flag_loses_a_tag_once(
     world: World, admin: Caller, conn: Connection, gate: Connection, paths: tuple[str, str], name: str
 ) -> None:
-    flags.tag(conn, world.flag(name), "simple", name)
+    fixtures.tag(conn, world.flag(name), "simple", name)
     since = world.last_event_id()
     with ThreadPoolExecutor(2) as threads:
         with gate.transaction():

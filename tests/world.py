@@ -8,9 +8,10 @@ from uuid import UUID
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from sql import Connection, api_keys, flags, personal_tokens, project_access, projects, strategies, users, value
-from tests import records
+from sql import Connection, api_keys, flags, personal_tokens, strategies, users, value
+from tests import fixtures, records
 
+FLAG_DATES = ("created_at", "stale_since", "archived_at", "first_in_production_at")
 PASSWORD = "correct horse battery"
 
 
@@ -56,7 +57,9 @@ class World:
         """A user <name>@example.org with a personal token; root roles: 1 Admin, 2 Editor, 3 Viewer."""
         email = f"{name.lower()}@example.org"
         fields = {"name": name, "username": name.lower(), "email": email, "password_hash": None} | fields
+        dates = {name: fields.pop(name) for name in ("created_at", "seen_at") if name in fields}
         user_id = users.insert(self.conn, root_role=root_role, **fields)
+        fixtures.update(self.conn, "users", user_id, **dates)
         token = personal_tokens.insert(self.conn, user_id, "test", datetime(2100, 1, 1, tzinfo=UTC))
         return Caller(self.app, token, user_id, fields["email"])
 
@@ -65,32 +68,38 @@ class World:
         if kind != "admin":
             fields = {"environment": "development"} | fields
         secret = api_keys.generate(environment=fields.get("environment") or "*")
-        api_keys.insert(self.conn, secret, name=name, kind=kind, **fields)
+        dates = {name: fields.pop(name) for name in ("created_at",) if name in fields}
+        fixtures.update(self.conn, "api_keys", api_keys.insert(self.conn, secret, name=name, kind=kind, **fields), **dates)
         return Caller(self.app, secret)
 
     def project(self, project_id: str, environments: tuple[str, ...] = ("development", "production"), **fields: Any) -> str:
         """A project with these environments."""
-        projects.insert(self.conn, project_id, fields.pop("name", project_id.title()), **fields)
+        fixtures.insert_project(self.conn, project_id, fields.pop("name", project_id.title()), **fields)
         for environment in environments:
-            projects.add_environment(self.conn, project_id, environment)
+            fixtures.add_project_environment(self.conn, project_id, environment)
         return project_id
 
     def member(self, project_id: str, user: Caller, role: int = 5, **fields: Any) -> None:
         """Give a user a role in a project: 4 Owner, 5 Member."""
         assert user.id is not None
-        project_access.add_user(self.conn, project_id, user.id, role, **fields)
+        fixtures.add_project_user(self.conn, project_id, user.id, role, **fields)
 
     def flag(self, name: str, project: str = "default", *, enabled_in: tuple[str, ...] = (), **fields: Any) -> int:
         """A flag in every environment of its project, switched on in some."""
+        dates = {name: fields.pop(name) for name in FLAG_DATES if name in fields}
         flag_id = flags.insert(self.conn, name, project, **fields)
+        fixtures.update(self.conn, "flags", flag_id, **dates)
         statement = "SELECT array_agg(environment) FROM project_environments WHERE project_id = %(id)s"
         for environment in value(self.conn, statement, {"id": project}) or ():
-            flags.add_environment(self.conn, flag_id, environment, enabled=environment in enabled_in)
+            fixtures.add_flag_environment(self.conn, flag_id, environment, enabled=environment in enabled_in)
         return flag_id
 
     def strategy(self, flag_id: int, environment: str = "development", **fields: Any) -> str:
         """A strategy of a flag in an environment."""
-        return strategies.insert(self.conn, flag_id, environment, **fields)
+        chosen = {column: fields.pop(name) for name, column in (("strategy_id", "id"), ("created_at", "created_at")) if name in fields}
+        strategy_id = strategies.insert(self.conn, flag_id, environment, **fields)
+        fixtures.update(self.conn, "strategies", strategy_id, **chosen)
+        return chosen.get("id", strategy_id)
 
     def events(self, since: int = 0) -> list[dict[str, Any]]:
         """The events after the one with this id, oldest first, as rows."""

@@ -1,0 +1,117 @@
+"""Rows that no request makes: of the past, or of one table alone. A test inserts them itself."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from psycopg.sql import SQL, Identifier, Placeholder
+
+from sql import Connection, as_json, events, signup_tokens
+
+
+def insert(conn: Connection, table: str, **columns: Any) -> None:
+    """Insert a row with these columns."""
+    words = {
+        "table": Identifier(table),
+        "columns": SQL(", ").join(map(Identifier, columns)),
+        "values": SQL(", ").join(map(Placeholder, columns)),
+    }
+    row = conn.execute(SQL("INSERT INTO {table} ({columns}) VALUES ({values}) RETURNING *").format(**words), columns).fetchone()
+    assert row is not None
+    return row
+
+
+def update(conn: Connection, table: str, row_id: int | str, /, **columns: Any) -> None:
+    """Set these columns of the row with this id, if there are any."""
+    if columns:
+        changes = SQL(", ").join(SQL("{} = {}").format(Identifier(name), Placeholder(name)) for name in columns)
+        conn.execute(SQL("UPDATE {} SET {} WHERE id = %(where)s").format(Identifier(table), changes), {**columns, "where": row_id})
+
+
+def record(conn: Connection, type: str, author: events.Author, *, created_at: Any = None, **about: Any) -> None:
+    """Write an event into the log, of another instant if one is given."""
+    if created_at is None:
+        events.record(conn, type, author, **about)
+        return
+    row = events.row(type, author, **about)
+    insert(conn, "events", created_at=created_at, feature_name=row.pop("feature"), **row)
+
+
+def mark_stale(conn: Connection, flag_id: int, at: Any = "now") -> None:
+    """Mark a flag stale, since now or another instant; None: not stale."""
+    update(conn, "flags", flag_id, stale_since=at)
+
+
+def tag(conn: Connection, flag_id: int, type: str, value: str) -> None:
+    """Put a tag on a flag, and create the tag if it does not exist."""
+    conn.execute("INSERT INTO tags (type, value) VALUES (%s, %s) ON CONFLICT DO NOTHING", [type, value])
+    conn.execute("INSERT INTO flag_tags (flag_id, type, value) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING", [flag_id, type, value])
+
+
+def add_flag_environment(conn: Connection, flag_id: int, environment: str, *, enabled: bool = False) -> None:
+    """Add an environment to a flag."""
+    insert(conn, "flag_environments", flag_id=flag_id, environment=environment, enabled=enabled)
+
+
+def add_segment(conn: Connection, strategy_id: str, segment_id: int) -> None:
+    """Give a strategy a segment."""
+    insert(conn, "strategy_segments", strategy_id=strategy_id, segment_id=segment_id)
+
+
+def insert_variant(
+    conn: Connection, flag_id: int, environment: str, strategy_id: str | None, *, name: str, weight: int, **fields: Any
+) -> None:
+    """Add a variant to a strategy, or to a flag in an environment. None: to the flag."""
+    insert(conn, "variants", flag_id=flag_id, environment=environment, strategy_id=strategy_id, name=name, weight=weight, **fields)
+
+
+def add_group_user(conn: Connection, group_id: int, user_id: int, **fields: Any) -> None:
+    """Make a user a member of a group."""
+    insert(conn, "group_users", group_id=group_id, user_id=user_id, **fields)
+
+
+def remove_group_user(conn: Connection, group_id: int, user_id: int) -> None:
+    """Take a user out of a group."""
+    conn.execute("DELETE FROM group_users WHERE group_id = %s AND user_id = %s", [group_id, user_id])
+
+
+def add_project_user(conn: Connection, project_id: str, user_id: int, role_id: int, created_at: Any = "now") -> None:
+    """Give a user a role in a project."""
+    insert(conn, "project_user_roles", project_id=project_id, user_id=user_id, role_id=role_id, created_at=created_at)
+
+
+def add_project_group(conn: Connection, project_id: str, group_id: int, role_id: int, created_at: Any = "now") -> None:
+    """Give a group a role in a project."""
+    insert(conn, "project_group_roles", project_id=project_id, group_id=group_id, role_id=role_id, created_at=created_at)
+
+
+def insert_project(conn: Connection, project_id: str, name: str, **fields: Any) -> None:
+    """Insert a project, without environments."""
+    insert(conn, "projects", id=project_id, name=name, **fields)
+
+
+def add_project_environment(conn: Connection, project_id: str, environment: str, default_strategy: Any = None) -> None:
+    """Link an environment to a project."""
+    strategy = None if default_strategy is None else as_json(default_strategy)
+    insert(conn, "project_environments", project_id=project_id, environment=environment, default_strategy=strategy)
+
+
+# Until issue 14 brings the requests that report usage.
+REPORT_USAGE = """
+    INSERT INTO usage_metrics (project_id, flag_name, environment, app_name, hour, yes, no)
+    VALUES (%(project)s, %(flag)s, %(environment)s, %(app)s, date_trunc('hour', %(at)s::timestamptz), %(yes)s, %(no)s)
+        ON CONFLICT ON CONSTRAINT usage_metrics_pkey DO UPDATE
+       SET yes = usage_metrics.yes + excluded.yes, no = usage_metrics.no + excluded.no
+"""
+
+
+def report_usage(conn: Connection, reports: Iterable[Mapping[str, Any]]) -> None:
+    """Add reported usage: each report has project, flag, environment, app, at, yes and no."""
+    with conn.cursor() as cursor:
+        cursor.executemany(REPORT_USAGE, list(reports))
+
+
+def signup_token(conn: Connection, *, name: str, expires_at: Any, created_by: str, **fields: Any) -> dict[str, Any]:
+    """Insert a signup token, also a disabled or an old one, or one with this secret; return what signup_tokens.insert() does."""
+    token = signup_tokens.insert(conn, name=name, expires_at=expires_at, created_by=created_by)
+    update(conn, "signup_tokens", token["id"], **fields)
+    return token | fields
