@@ -77,11 +77,10 @@ def on_starting(_server):
         sys.exit(1)
 
 
-def when_ready(server):
-    """Print the address. From now on, Ctrl-C lets running requests finish, like SIGTERM."""
+def when_ready(_server):
+    """Print the address, and answer on METRICS_PORT."""
     metrics.serve()
     print(f"Serving at {chosen['BASE_URL']} (Ctrl-C to stop)", file=sys.stderr, flush=True)
-    signal.signal(signal.SIGINT, lambda _signal, frame: server.signal(signal.SIGTERM, frame))
 
 
 def pre_fork(server, worker):
@@ -96,7 +95,7 @@ def post_fork(_server, worker):
 
 
 def post_worker_init(worker):
-    """Ignore a terminal's Ctrl-C no more than the master does: finish running requests."""
+    """Let running requests finish on Ctrl-C, which a terminal sends to the workers too."""
     signal.signal(signal.SIGINT, worker.handle_exit)
 
 
