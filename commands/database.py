@@ -53,7 +53,7 @@ def found_database(*, may_be_made: bool = False) -> Iterator[str]:
     """
     # Our choice: a command that lacks the settings of the service is told so, not answered by a new database.
     config = current_app.config
-    if not (config["DATABASE_URL"] or may_be_made or embedded.Server(Path(config["DATA_DIR"])).cluster.exists()):
+    if not (config["DATABASE_URL"] or may_be_made or embedded.Server(Path(config["DATA_DIR"])).has_cluster()):
         advice = "Give this command the settings of the service, DATABASE_URL or DATA_DIR; flask --app app migrate makes a new one."
         raise migrate.DatabaseProblem(f"There is no database under {config['DATA_DIR']}. {advice}")
     # Who ends the command ends the private server too.

@@ -74,6 +74,13 @@ class Server:
         self.url = f"postgresql://postgres@/postgres?host={quote(str(self.socket_folder), safe='')}"
         self._pid = os.getpid()
 
+    def has_cluster(self) -> bool:
+        """Return whether the folder holds a database. Raises DatabaseProblem if the folder is closed to this user."""
+        try:
+            return self.cluster.exists()
+        except OSError as error:
+            raise self._unusable(error) from None
+
     def ensure(self) -> str:
         """Return the URL of the running server; create and start it if necessary. It runs until release() or the end of this process.
 

@@ -451,3 +451,13 @@ def test_who_deletes_the_folder_can_still_stop(made: Path):
     server.release()
     # It would notice within a minute.
     kill(postmaster, signal.SIGQUIT)
+
+
+def test_a_command_says_that_the_folder_is_closed_to_its_user(tmp: Path):
+    closed = tmp / "closed"
+    closed.mkdir(mode=0)
+    without_rights = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if is_root else ()
+    done = run("-m", "flask", "--app", "app", "user", "list", prefix=without_rights, DATA_DIR=closed)
+    assert done.returncode == 1
+    assert done.stderr == f"Error: The data folder {closed} cannot be used: Permission denied ({closed}/postgres).\n"
+    closed.rmdir()
