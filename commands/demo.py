@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import shlex
 import socket
 import sys
 from pathlib import Path
@@ -57,8 +58,9 @@ def demo(data_dir: Path, port: int, use_database_url: bool) -> None:
             raise click.ClickException(f"{reason} If the demo runs there already, use that one; else choose another --port.") from None
         environ = environment(data_dir.absolute(), port)
         try:
+            click.echo(f"Starting the demo's PostgreSQL in {data_dir.absolute()} ...", err=True)
             url = start.find_database(environ)
-            login = read_login(data_dir)
+            login = read_login(data_dir, url)
             filled = fill(url, settings.load(environ | {f"INIT_ADMIN_{name}": text for name, text in login.items()}))
         finally:
             start.let_go()
@@ -77,10 +79,13 @@ def environment(data_dir: Path, port: int) -> dict[str, str]:
     return kept | {"DATA_DIR": str(data_dir), "HOST": HOST, "PORT": str(port)}
 
 
-def read_login(data_dir: Path) -> dict[str, str]:
+def read_login(data_dir: Path, url: str) -> dict[str, str]:
     """Return the administrator's password and API token, which are generated once and kept in the data folder."""
     file = data_dir / "demo-login.json"
     if not file.exists():
+        with migrate.open_database(url, "none") as conn:
+            if migrate.version(conn):
+                raise migrate.DatabaseProblem(f"{data_dir} holds an instance that is not a demo. Choose another --data-dir.")
         login = {"PASSWORD": secrets.token_urlsafe(15), "API_TOKENS": api_keys.generate()}
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as output:
             json.dump(login, output)
@@ -89,8 +94,9 @@ def read_login(data_dir: Path) -> dict[str, str]:
 
 def fill(url: str, config: dict) -> str:
     """Fill an empty database, all or nothing, and return a sentence about what it holds."""
-    if made := bootstrap.bring_up(url, config):
-        click.echo(bootstrap.announcement(made, config["BASE_URL"]), err=True) if made.password else None
+    made = bootstrap.bring_up(url, config)
+    if made and (made.password or made.api_key):
+        click.echo(bootstrap.announcement(made, config["BASE_URL"]), err=True)
     with migrate.open_database(url, config["DATABASE_POOLER"]) as conn:
         with conn.transaction():
             migrate.take_all_the_time(conn)
@@ -114,7 +120,7 @@ def is_to_be_filled(conn: Connection) -> bool:
 def run_steps(conn: Connection) -> None:
     """Run demo.sql, with a progress bar on a terminal."""
     steps = SQL.read_text(encoding="utf-8").split(STEP)[1:]
-    with click.progressbar(steps, label="Two years go by", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
+    with click.progressbar(steps, label="Filling the demo", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
         for step in bar:
             conn.execute(step.partition("\n")[2].encode())
 
@@ -132,6 +138,6 @@ def instructions(data_dir: Path, address: str, login: dict[str, str]) -> list[st
         "",
         f"    curl -H 'Authorization: {login['API_TOKENS']}' {address}/api/admin/projects/checkout/overview",
         "",
-        f"To delete the demo, stop it with Ctrl-C and run: rm -rf {data_dir}",
+        f"To delete the demo, stop it with Ctrl-C and run: rm -rf {shlex.quote(str(data_dir))}",
         "",
     ]

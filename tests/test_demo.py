@@ -73,7 +73,7 @@ def own_instance(tmp_path: Path) -> Iterator[Callable[..., tuple[str, str]]]:
         with said.open("wb") as output:
             process = subprocess.Popen(words, cwd=ROOT, env=environment(**settings), stdout=output, stderr=output)
         running.append(process)
-        wait_until(lambda: b"Serving at" in said.read_bytes() or process.poll() is not None, "the demo serves")
+        wait_until(lambda: b"Serving at" in said.read_bytes() or process.poll() is not None, "the demo serves", patience=120)
         return said.read_text(), f"http://127.0.0.1:{port}"
 
     yield start
@@ -130,6 +130,22 @@ def test_a_database_that_holds_something_is_refused(make_database):
     assert refused.stderr == "Error: This database has users, projects or flags. The demo fills only an empty one. Nothing was changed.\n"
     with connect(url) as conn:
         assert rows(conn, "SELECT name FROM flags") == [{"name": "ours"}]
+
+
+def test_the_data_folder_of_a_real_instance_is_refused(tmp_path):
+    assert run("-m", "flask", "--app", "app", "migrate", DATA_DIR=tmp_path).returncode == 0
+    before = sorted(path.name for path in tmp_path.iterdir())
+    refused = run("-m", "flask", "--app", "app", "demo", "--data-dir", str(tmp_path), "--port", str(free_port()))
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.endswith(f"Error: {tmp_path} holds an instance that is not a demo. Choose another --data-dir.\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_the_api_key_of_a_new_database_is_printed(make_database):
+    settings = {"DATABASE_URL": make_database(empty=True), "INIT_ADMIN_PASSWORD": "a password of the settings"}
+    done = run("-m", "flask", "--app", "app", "demo", "--use-database-url", **settings)
+    assert done.returncode == 0
+    assert re.search(r"API key +\*:\*\.[0-9a-f]{64}\n", done.stderr)
 
 
 def test_the_option_needs_the_setting():
