@@ -24,7 +24,7 @@ backup: .venv/installed ## Write a backup of the instance to a new file; FILE=na
 
 .PHONY: restore
 restore: .venv/installed ## Restore FILE=name into an empty instance; REPLACE=yes deletes what it holds first
-	@exec $(bin)/flask --app app restore $(if $(REPLACE),--replace) $(if $(FILE),-- "$$FILE",$(error FILE is missing: make restore FILE=name))
+	@exec $(bin)/flask --app app restore $(if $(filter yes,$(REPLACE)),--replace) $(if $(FILE),-- "$$FILE",$(error FILE is missing: make restore FILE=name))
 
 .PHONY: schema-diff
 schema-diff: .venv/installed ## Compare the schema of the instance with schema.sql

@@ -82,6 +82,8 @@ def new_file(path: Path) -> Iterator[Path]:
         raise click.ClickException(f"{path} already exists.")
     try:
         part.touch(0o600, exist_ok=False)
+    except FileExistsError:
+        raise click.ClickException(f"{part} already exists. Delete it, unless another backup is running.") from None
     except OSError as error:
         raise click.ClickException(f"{part} cannot be created: {error.strerror}.") from None
     try:

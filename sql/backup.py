@@ -92,15 +92,8 @@ def restore(conn: Connection, url: str, path: Path, *, replace: bool) -> None:
     with NamedTemporaryFile("w") as listed, TemporaryFile() as errors:
         listed.write("\n".join(entries))
         listed.flush()
-        reading = [
-            folder / "pg_restore",
-            "--no-owner",
-            "--no-privileges",
-            "--no-tablespaces",
-            f"--use-list={listed.name}",
-            "--file=-",
-            path,
-        ]
+        options = ("--no-owner", "--no-privileges", "--no-tablespaces", f"--use-list={listed.name}", "--file=-")
+        reading = [folder / "pg_restore", *options, path]
         running = [folder / "psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--no-password", address]
         source = subprocess.Popen(reading, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
         target = subprocess.Popen(running, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors, env=environ)

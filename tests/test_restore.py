@@ -15,6 +15,7 @@ from tests.command_line import CommandLine, only_line
 from tests.conftest import address_of
 from tests.event_rows import add
 from tests.machine_server import IS_INSTALLED, machine_server
+from tests.service import ROOT
 from tests.test_backup import contents, make_url
 from tests.test_migrate import FIRST_SCHEMA
 
@@ -47,6 +48,13 @@ def make_dump(line: CommandLine, path: Path, *options: str) -> Path:
 def test_an_instance_is_not_written_over(line: CommandLine, file: Path) -> None:
     said = line.refuses("restore", str(file))
     assert said == "The database holds an instance already. Use an empty database, or --replace to delete the instance."
+
+
+@pytest.mark.parametrize(("answer", "options"), [("yes", ["--replace"]), ("no", []), ("", [])])
+def test_make_replaces_only_on_yes(answer: str, options: list[str]) -> None:
+    command = ["make", "--no-print-directory", "--dry-run", "-o", ".venv/installed", "restore", "FILE=x", f"REPLACE={answer}"]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert shown.split() == ["exec", ".venv/bin/flask", "--app", "app", "restore", *options, "--", '"$FILE"']
 
 
 def test_a_database_of_somebody_else_is_not_written_over(empty: CommandLine, file: Path) -> None:
