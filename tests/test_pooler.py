@@ -248,7 +248,7 @@ def test_who_does_not_know_of_the_pooler_is_told(pooled: Pooled) -> None:
     with Pooler(pooled.url, SOONER, "ignore_startup_parameters = options\n") as deaf:
         done = command(deaf, "doctor", "none")
         assert (done.returncode, done.stderr) == (0, "")
-        assert "warn  pooler          There is a pooler. In transaction mode, prepared statements fail." in done.stdout
+        assert "warn  connections     There is a pooler. In transaction mode, prepared statements fail." in done.stdout
 
 
 def test_a_pooler_that_sets_nothing_leaves_it_to_the_database(make_database: Callable[..., str]) -> None:
