@@ -1,6 +1,6 @@
 """Compares the schema of a database with the one that schema.sql creates on the same server."""
 
-import os
+import secrets
 from difflib import unified_diff
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -17,7 +17,7 @@ CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS {schema}"
 
 def schema_diff(conn: Connection, url: str) -> list[str]:
     """Return the lines of a diff from schema.sql to this database; none if they are the same."""
-    name = f"flags_schema_{os.getpid()}"
+    name = f"flags_schema_{secrets.token_hex(8)}"
     fresh_url = make_conninfo(url, dbname=name)
     conn.execute(SQL(CREATE).format(name=Identifier(name)))
     try:
