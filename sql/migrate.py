@@ -14,8 +14,6 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 # Any number will do, as long as all processes ask for the same one. It is released with the transaction.
 LOCK = "SELECT pg_advisory_xact_lock(7225431)"
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(7225431)"
-LOCK_FOR_SESSION = "SELECT pg_advisory_lock(7225431)"
-UNLOCK_FOR_SESSION = "SELECT pg_advisory_unlock(7225431)"
 # How long a step waits for who uses a table that it changes, in seconds. Requests for that table wait behind it, for LOCK_TIMEOUT_SECONDS.
 PATIENCE = 5
 WAIT_FOR_TABLES = "SELECT set_config('lock_timeout', %(patience)s || 's', true)"

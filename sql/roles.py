@@ -114,17 +114,6 @@ def update(conn: Connection, role_id: int, *, name: str, description: str | None
     run(conn, UPDATE, {"id": role_id, "name": name, "description": description})
 
 
-ALLOW = """
-    INSERT INTO role_permissions (role_id, permission, project_id, environment)
-    VALUES (%(role_id)s, %(permission)s, %(project)s, %(environment)s)
-"""
-
-
-def allow(conn: Connection, role_id: int, permission: str, *, project: str | None = None, environment: str | None = None) -> None:
-    """Let a role hold a permission; None: in all projects, in all environments."""
-    run(conn, ALLOW, {"role_id": role_id, "permission": permission, "project": project, "environment": environment})
-
-
 SET_PERMISSIONS = """
     WITH asked AS (
         SELECT DISTINCT permission, environment

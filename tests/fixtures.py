@@ -64,6 +64,11 @@ def insert_variant(
     insert(conn, "variants", flag_id=flag_id, environment=environment, strategy_id=strategy_id, name=name, weight=weight, **fields)
 
 
+def allow(conn: Connection, role_id: int, permission: str, *, project: str | None = None, environment: str | None = None) -> None:
+    """Let a role hold a permission; None: in all projects, in all environments."""
+    insert(conn, "role_permissions", role_id=role_id, permission=permission, project_id=project, environment=environment)
+
+
 def add_group_user(conn: Connection, group_id: int, user_id: int, **fields: Any) -> None:
     """Make a user a member of a group."""
     insert(conn, "group_users", group_id=group_id, user_id=user_id, **fields)

@@ -3,6 +3,7 @@
 import pytest
 
 from sql import roles
+from tests import fixtures
 from tests.access import ROWS, Family, Stage
 from tests.test_access_table import CLOSED, verdict
 from tests.world import Caller, World
@@ -122,7 +123,7 @@ class Holder:
         """Ada with these permissions."""
         self.world.conn.execute("DELETE FROM role_permissions WHERE role_id = %s", [self.role])
         for permission in permissions:
-            roles.allow(self.world.conn, self.role, permission, environment=environment)
+            fixtures.allow(self.world.conn, self.role, permission, environment=environment)
         return self.ada
 
 

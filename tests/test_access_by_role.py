@@ -39,7 +39,7 @@ def deletes(stage: Stage, user: Caller) -> set[tuple[str, str]]:
 def test_a_custom_role_can_hold_in_one_environment_alone(stage: Stage) -> None:
     victor = stage.cast["victor"]
     role = roles.insert(stage.conn, "Developer")
-    roles.allow(stage.conn, role, "DELETE_FEATURE_STRATEGY", environment="development")
+    fixtures.allow(stage.conn, role, "DELETE_FEATURE_STRATEGY", environment="development")
     fixtures.add_project_user(stage.conn, "hermes", victor.id or 0, role)
     assert deletes(stage, victor) == {("hermes", "development")}
 
@@ -47,7 +47,7 @@ def test_a_custom_role_can_hold_in_one_environment_alone(stage: Stage) -> None:
 def test_a_role_counts_through_a_group_as_long_as_one_is_in_it(stage: Stage) -> None:
     victor = stage.cast["victor"]
     role, crew = roles.insert(stage.conn, "Operator"), groups.insert(stage.conn, "Crew")
-    roles.allow(stage.conn, role, "DELETE_FEATURE_STRATEGY", environment="production")
+    fixtures.allow(stage.conn, role, "DELETE_FEATURE_STRATEGY", environment="production")
     fixtures.add_project_group(stage.conn, "apollo", crew, role)
     assert deletes(stage, victor) == set()
     fixtures.add_group_user(stage.conn, crew, victor.id or 0)
@@ -62,7 +62,7 @@ def test_roles_add_up(stage: Stage) -> None:
     fixtures.add_group_user(stage.conn, crew, victor.id or 0)
     for environment in ("development", "production"):
         role = roles.insert(stage.conn, f"For {environment}")
-        roles.allow(stage.conn, role, "DELETE_FEATURE_STRATEGY", environment=environment)
+        fixtures.allow(stage.conn, role, "DELETE_FEATURE_STRATEGY", environment=environment)
         if environment == "development":
             fixtures.add_project_user(stage.conn, "hermes", victor.id or 0, role)
         else:
@@ -81,7 +81,7 @@ def test_a_role_holds_in_the_project_in_which_it_is_held(stage: Stage) -> None:
 def test_a_permission_can_be_limited_to_a_project(stage: Stage) -> None:
     victor = stage.cast["victor"]
     role = roles.insert(stage.conn, "Gardener")
-    roles.allow(stage.conn, role, "DELETE_FEATURE_STRATEGY", project="hermes", environment="production")
+    fixtures.allow(stage.conn, role, "DELETE_FEATURE_STRATEGY", project="hermes", environment="production")
     for project in ("hermes", "apollo"):
         fixtures.add_project_user(stage.conn, project, victor.id or 0, role)
     assert deletes(stage, victor) == {("hermes", "production")}
@@ -89,7 +89,7 @@ def test_a_permission_can_be_limited_to_a_project(stage: Stage) -> None:
 
 def test_a_custom_root_role_holds_in_every_project(stage: Stage, world: World) -> None:
     role = roles.insert(stage.conn, "Sweeper", type="root-custom")
-    roles.allow(stage.conn, role, "DELETE_FEATURE_STRATEGY", environment="development")
+    fixtures.allow(stage.conn, role, "DELETE_FEATURE_STRATEGY", environment="development")
     everywhere = {(project, "development") for project in ("default", "hermes", "apollo")}
     assert deletes(stage, world.user("Ada", root_role=role)) == everywhere
     crew = groups.insert(stage.conn, "Sweepers", root_role=role)
@@ -102,7 +102,7 @@ def test_a_custom_root_role_holds_in_every_project(stage: Stage, world: World) -
 )
 def test_no_other_permission_will_do(stage: Stage, permission: str) -> None:
     role = roles.insert(stage.conn, "Other")
-    roles.allow(stage.conn, role, permission)
+    fixtures.allow(stage.conn, role, permission)
     fixtures.add_project_user(stage.conn, "hermes", stage.cast["victor"].id or 0, role)
     assert deletes(stage, stage.cast["victor"]) == set()
 
@@ -111,7 +111,7 @@ def test_either_of_two_permissions_opens_the_access_list(stage: Stage) -> None:
     victor = stage.cast["victor"]
     for permission, status in (("UPDATE_PROJECT", 200), ("PROJECT_USER_ACCESS_READ", 200), ("PROJECT_USER_ACCESS_WRITE", 403)):
         role = roles.insert(stage.conn, permission)
-        roles.allow(stage.conn, role, permission)
+        fixtures.allow(stage.conn, role, permission)
         fixtures.add_project_user(stage.conn, "apollo", victor.id or 0, role)
         assert stage.ask(victor, ACCESS, "apollo").status_code == status, permission
         refused(stage.ask(victor, ACCESS, "hermes"), 403, "NoAccessError")
@@ -122,7 +122,7 @@ def test_a_role_in_one_project_lets_nobody_see_others(stage: Stage) -> None:
     victor, stale = stage.cast["victor"], "POST /api/admin/projects/<project_id>/stale"
     stage.furnish(ROUTES[stale])
     role = roles.insert(stage.conn, "Marker")
-    roles.allow(stage.conn, role, "UPDATE_FEATURE")
+    fixtures.allow(stage.conn, role, "UPDATE_FEATURE")
     fixtures.add_project_user(stage.conn, "hermes", victor.id or 0, role)
     for flag, status in (("flag-of-default", 409), ("flag-of-apollo", 404), ("flag-of-nowhere", 404)):
         response = stage.send(victor, stale, {"project_id": "hermes"}, {"features": [flag], "stale": True})

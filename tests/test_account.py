@@ -90,11 +90,11 @@ def test_an_editor_is_told_what_holds_everywhere_and_what_holds_in_default(eve):
 
 def test_rights_of_groups_and_of_custom_roles_add_up(victor, apollo, conn):
     fiddler = roles.insert(conn, "Fiddler", type="root-custom")
-    roles.allow(conn, fiddler, "CREATE_SEGMENT")
+    fixtures.allow(conn, fiddler, "CREATE_SEGMENT")
     switcher = roles.insert(conn, "Switcher")
-    roles.allow(conn, switcher, "UPDATE_FEATURE_ENVIRONMENT", environment="development")
+    fixtures.allow(conn, switcher, "UPDATE_FEATURE_ENVIRONMENT", environment="development")
     # What a role holds in one project alone it does not hold in another.
-    roles.allow(conn, switcher, "DELETE_FEATURE", project="default")
+    fixtures.allow(conn, switcher, "DELETE_FEATURE", project="default")
     group = groups.insert(conn, "band", root_role=fiddler)
     fixtures.add_group_user(conn, group, victor.id)
     fixtures.add_project_group(conn, apollo, group, switcher)

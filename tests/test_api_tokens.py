@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from sql import Connection, api_keys, roles, rows, value
+from tests import fixtures
 from tests.event_log import event, events
 from tests.test_hostile_inputs import fingerprint
 from tests.world import Caller, World, refused
@@ -19,7 +20,7 @@ def holder(world: World, *permissions: str) -> Caller:
     name = "-".join(permissions) or "nothing"
     role = roles.insert(world.conn, f"May {name}", type="root-custom")
     for permission in permissions:
-        roles.allow(world.conn, role, permission)
+        fixtures.allow(world.conn, role, permission)
     return world.user(f"x{role}", root_role=role)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from sql import roles, rows, value
+from tests import fixtures
 from tests.test_delete_strategy import NO_STRATEGY, delete, deleted, is_there, switched_on, two_projects
 from tests.world import refused
 
@@ -86,7 +87,7 @@ def test_owners_members_and_editors_may(world, olga, max, eve, conn):
 
 def test_a_permission_can_hold_in_one_environment_alone(world, victor, conn):
     role = roles.insert(conn, "Cleaner of development")
-    roles.allow(conn, role, "DELETE_FEATURE_STRATEGY", environment="development")
+    fixtures.allow(conn, role, "DELETE_FEATURE_STRATEGY", environment="development")
     world.member("default", victor, role)
     flag = world.flag("f")
     here, there = world.strategy(flag), world.strategy(flag, "production")

@@ -47,7 +47,7 @@ def test_what_is_in_it_goes_and_nothing_else(world, alice, conn, staging):
     other = world.api_key("client", environment="production", projects=["apollo"])
     tester = roles.insert(conn, "Tester")
     for environment in ("staging", "production", None):
-        roles.allow(conn, tester, "UPDATE_FEATURE_ENVIRONMENT", environment=environment)
+        fixtures.allow(conn, tester, "UPDATE_FEATURE_ENVIRONMENT", environment=environment)
     since = world.last_event_id()
     assert alice.delete(f"{URL}/{staging}").status_code == 200
     for table in ("flag_environments", "strategies", "variants", "api_keys", "project_environments", "role_permissions"):
@@ -76,7 +76,7 @@ def test_a_right_that_was_for_it_alone_is_lost_at_once(world, conn, alice, victo
     flag = world.flag("checkout", "apollo", enabled_in=("staging",))
     strategy = world.strategy(flag, "staging")
     tester = roles.insert(conn, "Tester")
-    roles.allow(conn, tester, "DELETE_FEATURE_STRATEGY", environment="staging")
+    fixtures.allow(conn, tester, "DELETE_FEATURE_STRATEGY", environment="staging")
     fixtures.add_project_user(conn, "apollo", victor.id, tester)
     place = f"/api/admin/projects/apollo/features/checkout/environments/staging/strategies/{strategy}"
     assert alice.delete(f"{URL}/{staging}").status_code == 200

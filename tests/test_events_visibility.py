@@ -109,7 +109,7 @@ def test_the_root_role_of_a_group_counts_as_ones_own(sees: Sight, world: World, 
 
 def test_a_custom_project_role_opens_its_own_project_alone(sees: Sight, world: World, victor: Caller) -> None:
     role = roles.insert(world.conn, "Gardener")
-    roles.allow(world.conn, role, "UPDATE_PROJECT")
+    fixtures.allow(world.conn, role, "UPDATE_PROJECT")
     world.member("hermes", victor, role=role)
     assert sees(victor) == PUBLIC
 
@@ -229,7 +229,7 @@ def test_either_permission_is_enough_however_it_is_held(access_log: Log, world: 
     if way == "root role in one project":
         world.conn.execute("INSERT INTO role_permissions (role_id, permission, project_id) VALUES (3, %s, 'hermes')", [permission])
     else:
-        roles.allow(world.conn, role, permission)
+        fixtures.allow(world.conn, role, permission)
     if way == "role":
         world.member("hermes", victor, role=role)
     elif way == "group":

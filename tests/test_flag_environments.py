@@ -176,7 +176,7 @@ def may(conn: Connection, *permissions: str, environment: str | None = None) -> 
     """A role that holds these permissions."""
     role = roles.insert(conn, "Switcher")
     for permission in permissions:
-        roles.allow(conn, role, permission, environment=environment)
+        fixtures.allow(conn, role, permission, environment=environment)
     return role
 
 

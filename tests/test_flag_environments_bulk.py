@@ -87,7 +87,7 @@ def test_where_one_needs_a_strategy_and_the_caller_may_not_add_it_none_is_switch
         if name == "a":
             world.strategy(flag)
     role = roles.insert(conn, "Switcher")
-    roles.allow(conn, role, "UPDATE_FEATURE_ENVIRONMENT")
+    fixtures.allow(conn, role, "UPDATE_FEATURE_ENVIRONMENT")
     world.member("default", victor, role)
     since = world.last_event_id()
     refused(switch_many(victor, "on", "a", "b"), 403, "NoAccessError")

@@ -127,7 +127,7 @@ def test_the_permission_counts_in_the_project_of_the_flag(world, max, olga, conn
     assert max.post(TAGS, json=tag()).status_code == 201
     refused(max.post("/api/admin/features/g/tags", json=tag()), 403, "NoAccessError")
     role = roles.insert(conn, "Tagger")
-    roles.allow(conn, role, "UPDATE_FEATURE")
+    fixtures.allow(conn, role, "UPDATE_FEATURE")
     world.member("default", olga, role)
     assert olga.post("/api/admin/features/g/tags", json=tag()).status_code == 201
 

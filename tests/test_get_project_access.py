@@ -234,7 +234,7 @@ def test_an_unknown_project_is_404_for_who_may(alice, project):
 def test_the_right_can_be_given_by_a_custom_role(world, apollo, conn, permission):
     reader, by_group, elsewhere = (world.user(name) for name in ("Ada", "Bob", "Cid"))
     role = roles.insert(conn, "Reader")
-    roles.allow(conn, role, permission)
+    fixtures.allow(conn, role, permission)
     world.member(apollo, reader, role)
     group = groups.insert(conn, "crew")
     fixtures.add_group_user(conn, group, by_group.id)
@@ -250,14 +250,14 @@ def test_the_right_can_be_given_by_a_custom_role(world, apollo, conn, permission
 @pytest.mark.parametrize("permission", ["PROJECT_USER_ACCESS_WRITE", "PROJECT_SETTINGS_READ", "DELETE_PROJECT", "UPDATE_FEATURE"])
 def test_no_other_right_is_enough(world, victor, apollo, conn, permission):
     role = roles.insert(conn, "Something else")
-    roles.allow(conn, role, permission)
+    fixtures.allow(conn, role, permission)
     world.member(apollo, victor, role)
     refused(victor.get(path()), 403, "NoAccessError")
 
 
 def test_a_custom_root_role_gives_the_right_in_all_projects(world, apollo, conn):
     role = roles.insert(conn, "Reader of all", type="root-custom")
-    roles.allow(conn, role, "PROJECT_USER_ACCESS_READ")
+    fixtures.allow(conn, role, "PROJECT_USER_ACCESS_READ")
     ada = world.user("Ada", root_role=role)
     assert read(ada, apollo)["users"] == read(ada, "default")["users"] == []
     refused(ada.get(path("unknown")), 404, "NotFoundError")

@@ -149,7 +149,7 @@ def test_a_user_who_is_named_twice_is_a_member_once(alice, ada):
 def test_its_root_role_counts_for_its_members_at_once(alice, ada, conn):
     refused(ada.get("/api/admin/roles"), 403, "NoAccessError")
     role = roles.insert(conn, "Reader", type="root-custom")
-    roles.allow(conn, role, "READ_ROLE")
+    fixtures.allow(conn, role, "READ_ROLE")
     group = make(alice, rootRole=role, users=members(ada))["id"]
     assert ada.get("/api/admin/roles").status_code == 200
     assert alice.put(f"{PATH}/{group}", json={"name": "Payments", "rootRole": role}).status_code == 200

@@ -15,7 +15,7 @@ def role_of(conn: Connection, name: str, *permissions: str | tuple[str, str]) ->
     role = roles.insert(conn, name)
     for permission in permissions:
         name, environment = (permission, None) if isinstance(permission, str) else permission
-        roles.allow(conn, role, name, environment=environment)
+        fixtures.allow(conn, role, name, environment=environment)
     return role
 
 
@@ -126,7 +126,7 @@ def test_an_owner_of_another_project_is_none_here(world, conn, keeper, ada):
 def test_rights_of_root_roles_and_of_groups_are_held_too(world, conn, ada):
     root, crew = roles.insert(conn, "Boss", type="root-custom"), groups.insert(conn, "crew")
     for permission in ("UPDATE_PROJECT", "CREATE_FEATURE"):
-        roles.allow(conn, root, permission)
+        fixtures.allow(conn, root, permission)
     of_group = groups.insert(conn, "bosses", root_role=root)
     by_group = world.user("Zoe")
     fixtures.add_group_user(conn, of_group, by_group.id or 0)

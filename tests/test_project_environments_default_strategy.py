@@ -138,9 +138,9 @@ def test_the_right_to_do_just_this_is_enough(world, victor, conn):
     role = roles.insert(conn, "Strategist")
     fixtures.add_project_user(conn, "default", victor.id, role)
     refused(put(victor, FULL), 403, "NoAccessError")
-    roles.allow(conn, role, "PROJECT_DEFAULT_STRATEGY_READ")
+    fixtures.allow(conn, role, "PROJECT_DEFAULT_STRATEGY_READ")
     refused(put(victor, FULL), 403, "NoAccessError")
-    roles.allow(conn, role, "PROJECT_DEFAULT_STRATEGY_WRITE")
+    fixtures.allow(conn, role, "PROJECT_DEFAULT_STRATEGY_WRITE")
     assert put(victor, FULL).status_code == 200
     world.project("gemini")
     refused(put(victor, FULL, "gemini"), 403, "NoAccessError")

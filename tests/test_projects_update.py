@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from sql import Connection, projects, roles, value
+from tests import fixtures
 from tests.test_hostile_inputs import fingerprint
 from tests.test_projects_create import stored
 from tests.world import Caller, World, refused
@@ -167,7 +168,7 @@ def test_who_may_settle_projects_may_change_them(conn: Connection, world: World,
     world.member("mobile", victor, role=role)
     body = {"name": "M", "mode": "open"} if path == PATH else {"mode": "open"}
     refused(victor.put(path, json=body), 403, "NoAccessError")
-    roles.allow(conn, role, "PROJECT_SETTINGS_WRITE")
+    fixtures.allow(conn, role, "PROJECT_SETTINGS_WRITE")
     assert victor.put(path, json=body).status_code == 200
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from sql import Connection, roles, rows, value
+from tests import fixtures
 from tests.event_log import event, events
 from tests.test_hostile_inputs import fingerprint
 from tests.world import Caller, refused
@@ -123,7 +124,7 @@ def test_a_role_that_is_not_there_is_not_found_and_an_id_is_a_number(alice):
 
 def test_roles_are_read_with_read_role_and_changed_by_administrators(world, alice, eve, victor, conn):
     role = roles.insert(conn, "May read roles", type="root-custom")
-    roles.allow(conn, role, "READ_ROLE")
+    fixtures.allow(conn, role, "READ_ROLE")
     reader = world.user("Reader", root_role=role)
     for caller in (alice, reader):
         assert caller.get(PATH).status_code == caller.get(f"{PATH}/1").status_code == 200

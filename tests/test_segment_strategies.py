@@ -168,7 +168,7 @@ def test_every_field_is_required(alice):
 
 def test_it_takes_the_permission_in_that_project_and_environment(world, olga, victor, apollo, conn, strategy):
     role = roles.insert(conn, "Developer")
-    roles.allow(conn, role, "UPDATE_FEATURE_STRATEGY", environment="development")
+    fixtures.allow(conn, role, "UPDATE_FEATURE_STRATEGY", environment="development")
     dora = world.user("Dora")
     world.member("default", dora, role)
     [segment] = some(conn, 1)

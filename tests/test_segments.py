@@ -6,6 +6,7 @@ import pytest
 from flask import Flask
 
 from sql import Connection, context_fields, roles, segments, value
+from tests import fixtures
 from tests.event_log import event, events
 from tests.test_hostile_inputs import fingerprint
 from tests.world import Caller, World, refused
@@ -25,7 +26,7 @@ def make(caller: Caller, name: str = "Beta", **fields: Any) -> int:
 def curator(world: World, *projects: str, name: str = "Carla") -> Caller:
     """A user who may do nothing but have segments in these projects."""
     role = roles.insert(world.conn, f"Curator {name}")
-    roles.allow(world.conn, role, "UPDATE_PROJECT_SEGMENT")
+    fixtures.allow(world.conn, role, "UPDATE_PROJECT_SEGMENT")
     caller = world.user(name)
     for project in projects:
         world.member(project, caller, role)

@@ -185,7 +185,7 @@ def test_thirty_strategies_are_enough(world, alice, conn):
 def test_who_adds_needs_the_permission_in_that_environment(world, victor, conn):
     tagged_flag(world)
     role = roles.insert(conn, "Strategist")
-    roles.allow(conn, role, "CREATE_FEATURE_STRATEGY", environment="development")
+    fixtures.allow(conn, role, "CREATE_FEATURE_STRATEGY", environment="development")
     world.member("default", victor, role)
     assert add(victor, {"name": "default"}).status_code == 200
     refused(add(victor, {"name": "default"}, environment="production"), 403, "NoAccessError")

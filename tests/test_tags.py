@@ -117,7 +117,7 @@ def test_who_may_not_change_a_project_takes_no_tag_from_its_flags(world: World, 
 def test_who_may_change_flags_in_whichever_way_deletes_tags_of_those_flags(world: World, apollo: str, way: str) -> None:
     dora, kind = world.user("Dora"), "root-custom" if way.startswith("root") else "custom"
     role = roles.insert(world.conn, "Changer", type=kind)
-    roles.allow(world.conn, role, "UPDATE_FEATURE")
+    fixtures.allow(world.conn, role, "UPDATE_FEATURE")
     group = groups.insert(world.conn, "Changers", root_role=role if way == "root role of a group" else None)
     fixtures.add_group_user(world.conn, group, dora.id or 0)
     fixtures.tag(world.conn, world.flag("f", apollo), "simple", "beta")
@@ -132,7 +132,7 @@ def test_who_may_change_flags_in_whichever_way_deletes_tags_of_those_flags(world
 
 def test_who_may_change_flags_in_one_environment_alone_changes_no_tag(world: World, victor: Caller) -> None:
     role = roles.insert(world.conn, "Changer there")
-    roles.allow(world.conn, role, "UPDATE_FEATURE", environment="development")
+    fixtures.allow(world.conn, role, "UPDATE_FEATURE", environment="development")
     world.member("default", victor, role)
     refused(victor.post(PATH, json=BETA), 403, "NoAccessError")
     assert value(world.conn, "SELECT count(*) FROM tags") == 0

@@ -9,7 +9,7 @@ from flask import Flask
 from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 
 from tests.world import Caller
-from validators import MOST_ITEMS, MOST_SENTENCES, Body, load, load_many, load_optional
+from validators import MOST_ITEMS, MOST_SENTENCES, Body, load, load_many
 from validators.fields import Integer, ListOf, Nested, ObjectOf, Text
 
 
@@ -95,20 +95,6 @@ def test_an_array_is_read_item_by_item() -> None:
 @pytest.mark.parametrize("body", [None, True, 5, "", "[]", {}, {"0": {}}])
 def test_what_is_no_array_is_refused(body: Any) -> None:
     assert refusal(load_many, body) == "body: must be a JSON array"
-
-
-@pytest.mark.parametrize("content_type", [None, "application/json", "application/x-www-form-urlencoded"])
-def test_no_body_at_all_is_an_empty_object_where_that_is_said(content_type: str | None) -> None:
-    assert sent(load_optional, b"", content_type=content_type) == sent(load, {}) == {"sortOrder": 0}
-    assert refusal(load_optional, b"", schema=Constraint) == "operator: is required"
-
-
-def test_an_optional_body_that_is_there_is_read_as_any_other() -> None:
-    assert sent(load_optional, {"name": "a"}) == {"name": "a", "sortOrder": 0}
-    for body in (b" ", b"null", b"[]", b"{"):
-        assert refusal(load_optional, body)
-    with pytest.raises(UnsupportedMediaType):
-        sent(load_optional, {}, content_type="text/plain")
 
 
 def test_a_message_stays_small_however_much_is_wrong() -> None:

@@ -258,7 +258,7 @@ def test_a_batch_for_a_flag_that_is_not_there_is_404(world, alice):
 def test_a_batch_needs_the_permission_in_every_environment(world, victor, conn):
     with_variants(world)
     role = roles.insert(conn, "Painter")
-    roles.allow(conn, role, "UPDATE_FEATURE_ENVIRONMENT_VARIANTS", environment="development")
+    fixtures.allow(conn, role, "UPDATE_FEATURE_ENVIRONMENT_VARIANTS", environment="development")
     world.member("default", victor, role)
     before = kept(conn)
     refused(put_batch(victor, {"variants": [BLUE], "environments": ["development", "production"]}), 403, "NoAccessError")

@@ -72,11 +72,6 @@ def load_many(schema: Body) -> list[dict[str, Any]]:
     return or_400(read_array, parse(required_body()))
 
 
-def load_optional(schema: Body) -> dict[str, Any]:
-    """As load(); no body at all, of whatever type, is the same as {}."""
-    return checked(schema, parse(required_body()) if request.get_data() else {})
-
-
 def required_body() -> bytes:
     """The body of the current request; 415 if it is not declared as JSON, or is packed, 400 if it is empty."""
     raw = request.get_data()
