@@ -37,22 +37,21 @@ class DatabaseUnavailable(psycopg.OperationalError):
 
 
 class DeadlineConnection(psycopg.Connection[DictRow]):
-    """A connection that is closed when the server has not answered within the deadline, in seconds.
+    """A connection that is closed when the server has not answered within the deadline.
 
     PostgreSQL ends long statements by itself, but not while it is frozen. The kernel goes on acknowledging then, so no TCP timeout helps.
     """
 
-    deadline = 35.0
-    answered_at = 0.0
+    database: "Database"
 
     def wait(self, gen: PQGen[Result], interval: float = 0.1, timeout: float | None = None) -> Result:
-        """Wait for an answer. Every statement, commit and rollback passes here. timeout: instead of the deadline."""
+        """Wait for an answer. Every statement, commit and rollback passes here. timeout: in seconds, instead of the deadline."""
         try:
-            result = super().wait(gen, interval, self.deadline if timeout is None else timeout)
+            result = super().wait(gen, interval, self.database.deadline if timeout is None else timeout)
         except psycopg.errors._WaitTimeout:  # pyright: ignore[reportPrivateUsage]
             self.close()
             raise DatabaseUnavailable("The database did not answer in time.") from None
-        self.answered_at = time.monotonic()
+        self.database.answered_at = time.monotonic()
         return result
 
 
@@ -100,7 +99,9 @@ class Database:
         self.share: Callable[[], AbstractContextManager[None]] = nullcontext
         # Starts a PostgreSQL of our own if it has ended, or raises an error that says why it cannot.
         self.revive: Callable[[], None] | None = None
-        self._revive_at = self._drain_at = self._answered_at = 0.0
+        # When the database last answered on any connection of the pool.
+        self.answered_at = 0.0
+        self._revive_at = self._drain_at = 0.0
         self._lock = Lock()
         self._pool: ConnectionPool[DeadlineConnection] | None = None
         self._lent: set[DeadlineConnection] = set()
@@ -140,7 +141,7 @@ class Database:
     @contextmanager
     def _lend(self) -> Iterator[Connection]:
         pool = self._opened()
-        conn = self._borrow(pool, time.monotonic() + self.wait)
+        conn = self._borrow(pool)
         try:
             yield conn
         except (ReadOnlySqlTransaction, AdminShutdown):
@@ -157,7 +158,7 @@ class Database:
             if self._problem is not None:
                 raise DatabaseUnavailable(self._problem)
             if self._pool is None:
-                self._answered_at = time.monotonic()
+                self.answered_at = time.monotonic()
                 self._pool = ConnectionPool(
                     self.url,
                     connection_class=DeadlineConnection,
@@ -173,19 +174,22 @@ class Database:
             return self._pool
 
     def _configure(self, conn: DeadlineConnection) -> None:
-        conn.deadline = self.deadline
-        conn.answered_at = time.monotonic()
+        conn.database = self
+        self.answered_at = time.monotonic()
 
-    def _borrow(self, pool: ConnectionPool[DeadlineConnection], until: float) -> DeadlineConnection:
+    def _borrow(self, pool: ConnectionPool[DeadlineConnection]) -> DeadlineConnection:
+        began = time.monotonic()
+        until = began + self.wait
         # Not with the pool's own check: it pauses for seconds after the second connection that it finds closed.
         while True:
-            is_silent = time.monotonic() > self._last_answer() + SILENCE
+            is_silent = time.monotonic() > self.answered_at + SILENCE
             if is_silent and not pool.get_stats()["pool_available"]:
                 self._probe(pool)
             try:
                 conn = pool.getconn(until - time.monotonic())
             except psycopg.OperationalError as error:
-                if isinstance(error, PoolTimeout) and self._lent:
+                # _lent alone does not show a busy pool: it is empty for a moment whenever the last connection changes hands.
+                if isinstance(error, PoolTimeout) and (self._lent or self.answered_at > began):
                     raise
                 raise DatabaseUnavailable(self._problem or "No connection could be made in time.") from None
             self._lent.add(conn)
@@ -206,12 +210,8 @@ class Database:
 
     def _give_back(self, pool: ConnectionPool[DeadlineConnection], conn: DeadlineConnection) -> None:
         """Give a connection back. The pool replaces one that is closed."""
-        self._answered_at = max(self._answered_at, conn.answered_at)
         self._lent.discard(conn)
         pool.putconn(conn)
-
-    def _last_answer(self) -> float:
-        return max([self._answered_at, *(conn.answered_at for conn in self._lent.copy())])
 
     def _probe(self, pool: ConnectionPool[Any]) -> None:
         """Find out in a thread of its own whether the database accepts connections; one thread at a time."""
@@ -244,7 +244,7 @@ class Database:
     def _is_merely_busy(self, pool: ConnectionPool[Any], error: psycopg.Error, began: float) -> bool:
         """Whether the database works although a new connection failed: it may have no more of them for us."""
         if isinstance(error, ConnectionTimeout):
-            return self._last_answer() > began
+            return self.answered_at > began
         pool.check()
         return pool.get_stats()["pool_available"] > 0 or any(not conn.closed for conn in self._lent.copy())
 

@@ -128,7 +128,7 @@ def test_after_a_silence_an_idle_connection_is_asked_first_and_no_longer_than_th
         with database.connection(), database.connection():
             pass
         proxy.hush()
-        wait_until(lambda: time.monotonic() > database._last_answer() + 1.1, "it had been silent")
+        wait_until(lambda: time.monotonic() > database.answered_at + 1.1, "it had been silent")
         assert seconds_until_refused(partial(ask, database)) < 1 + MARGIN
         # Three seconds to connect; the pool itself would try twice.
         wait_until(lambda: database._problem, "the breaker was open", patience=5)
@@ -195,7 +195,7 @@ def test_a_database_that_is_silent_to_all_is_found_while_statements_wait(proxy):
             proxy.hush()
             held = threading.Thread(target=lambda: is_silent(conn))
             held.start()
-            wait_until(lambda: time.monotonic() > database._last_answer() + 1.1, "it had been silent")
+            wait_until(lambda: time.monotonic() > database.answered_at + 1.1, "it had been silent")
             # Three seconds to connect.
             assert seconds_until_refused(partial(ask, database)) < 3 + MARGIN
             assert seconds_until_refused(partial(ask, database)) < 0.5
@@ -231,6 +231,29 @@ def test_a_pool_that_is_busy_is_not_an_absent_database(server):
             while sleeping.is_alive():
                 with pytest.raises(PoolTimeout), database.connection():
                     pass
+        assert ask(database) == 1
+
+
+def test_nor_is_one_whose_only_connection_is_being_given_back(proxy):
+    with opened(proxy.url, wait=1.5) as database, ThreadPoolExecutor(1) as threads:
+        is_open = threading.Event()
+
+        def hold() -> None:
+            with database.connection() as conn:
+                conn.execute("BEGIN")
+                is_open.set()
+                wait_until(lambda: database._pool and database._pool.get_stats()["requests_waiting"], "another request waited")
+                value(conn, "SELECT 1")
+                proxy.hush()
+            # The pool has rolled back. That takes until proxy.talk().
+
+        holder = threads.submit(hold)
+        is_open.wait()
+        with pytest.raises(PoolTimeout):
+            ask(database)
+        assert not holder.done()
+        proxy.talk()
+        holder.result()
         assert ask(database) == 1
 
 
