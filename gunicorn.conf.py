@@ -73,6 +73,7 @@ def on_starting(_server):
         start.bring_up(os.environ)
     except (SettingError, DatabaseProblem) as problem:
         print(problem, file=sys.stderr)
+        metrics.close()
         start.let_go()
         sys.exit(1)
 

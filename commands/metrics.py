@@ -1,4 +1,4 @@
-"""What gunicorn's hooks do for metrics: the folder in which the workers count, and the port METRICS_PORT (docs/metrics.md).
+"""The part of metrics in gunicorn's hooks: the folder in which the workers count, and the port METRICS_PORT (docs/metrics.md).
 
 Each worker counts in the files of a slot. After a worker has ended, the next one takes its slot and continues its files: counters never
 decrease, and any number of reloads leaves the same number of files.
@@ -23,17 +23,19 @@ from validators.settings import SettingError
 PREFIX = "flags-metrics"
 CLIENT_TIMEOUT = 5  # seconds
 
-# The server of METRICS_PORT, in the master.
+# The folder in which the workers count, and the server of METRICS_PORT, in the master.
+_folder: str | None = None
 _server: WSGIServer | None = None
 
 
 def prepare(config: Mapping[str, Any]) -> None:
     """Create the folder and bind METRICS_PORT, in the master. Raises SettingError if that fails."""
+    global _folder
     if not are_wanted(config):
         return
     os.environ["FLAGS_METRICS_SINCE"] = str(time.time())
     try:
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = create_folder()
+        _folder = os.environ["PROMETHEUS_MULTIPROC_DIR"] = create_folder()
     except OSError as problem:
         raise SettingError(f"The folder for metrics cannot be created: {os.strerror(problem.errno or 0)}.") from None
     if config["METRICS_PORT"] is not None:
@@ -59,16 +61,16 @@ def bind(config: Mapping[str, Any]) -> None:
     from blueprints.meters import shared_registry
 
     class Server(ThreadingWSGIServer):
-        """A thread for each client, without a traceback when it hangs up."""
+        """Serves each client in a thread of its own, and logs no traceback when a client hangs up."""
 
         request_queue_size = 128
         address_family = socket.AF_INET6 if ":" in config["METRICS_HOST"] else socket.AF_INET
 
         def handle_error(self, request: Any, client_address: Any) -> None:
-            """Ignore what the client did."""
+            """Ignore the error. The default prints a traceback."""
 
     class Handler(_SilentHandler):
-        """Hang up on silent clients."""
+        """Disconnects silent clients."""
 
         timeout = CLIENT_TIMEOUT
 
@@ -84,7 +86,7 @@ def bind(config: Mapping[str, Any]) -> None:
 
 
 def answer(text: Callable[[], bytes], token: str | None) -> Callable[..., list[bytes]]:
-    """Return a WSGI application that serves GET /metrics and nothing else. text: returns the metrics."""
+    """Return a WSGI application that serves GET /metrics only. text: returns the metrics."""
 
     def application(environ: Mapping[str, Any], start_response: Callable[..., object]) -> list[bytes]:
         status, message = 200, ""
@@ -109,7 +111,7 @@ def serve() -> None:
 
 
 def free_slot(taken: Iterable[int | None]) -> int:
-    """Return the first slot that no living worker has."""
+    """Return the first slot that no living worker uses."""
     used = set(taken)
     return next(slot for slot in range(len(used) + 1) if slot not in used)
 
@@ -119,7 +121,7 @@ def count_in(slot: int) -> None:
     if _server is not None:
         # The port is the master's: an orphaned worker must not keep it.
         _server.socket.close()
-    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+    if _folder is not None:
         from prometheus_client import values
 
         values.ValueClass = values.MultiProcessValue(lambda: slot)
@@ -127,13 +129,13 @@ def count_in(slot: int) -> None:
 
 def forget_gauges(slot: int) -> None:
     """Remove the gauges of a worker that has ended, in the master. Its counters stay for the next worker of the slot."""
-    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+    if _folder is not None:
         from prometheus_client.multiprocess import mark_process_dead
 
         mark_process_dead(slot)
 
 
 def close() -> None:
-    """Remove the folder, when the master ends."""
-    if folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
-        shutil.rmtree(folder, ignore_errors=True)
+    """Remove the folder when the master ends. A folder that the environment named before is not ours."""
+    if _folder is not None:
+        shutil.rmtree(_folder, ignore_errors=True)

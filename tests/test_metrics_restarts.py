@@ -3,15 +3,19 @@
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from contextlib import suppress
 from http.client import HTTPException
+from pathlib import Path
 
 import pytest
 
+from commands.metrics import PREFIX
 from sql import connect
 from tests.metrics import BEARER, TOKEN, Metered, read, total
-from tests.service import GUNICORN, PATIENCE, Service, free_port, is_alive, run_together, wait_until
+from tests.service import GUNICORN, PATIENCE, ROOT, Service, environment, free_port, is_alive, run_together, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -132,6 +136,21 @@ def test_orphans_that_still_work_do_not_keep_the_port(make_database):
             assert is_alive(orphan)
     waiting.join()
     wait_until(lambda: not is_alive(orphan), "it had answered")
+
+
+def test_a_folder_of_other_programs_stays(make_database, tmp_path):
+    (tmp_path / "counter_1.db").touch()
+    with Service(make_database(), PROMETHEUS_MULTIPROC_DIR=tmp_path) as service:
+        assert service.get("/metrics", headers=BEARER).status == 404
+        assert service.stop() == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["counter_1.db"]
+
+
+def test_a_start_that_fails_leaves_no_folder():
+    settings = {"METRICS_TOKEN": TOKEN, "PORT": free_port(), "DATABASE_URL": f"postgresql://127.0.0.1:{free_port()}/x"}
+    with subprocess.Popen([sys.executable, *GUNICORN], cwd=ROOT, env=environment(**settings), stderr=subprocess.DEVNULL) as process:
+        assert process.wait(PATIENCE) == 1
+    assert list(Path("/dev/shm").glob(f"{PREFIX}-{os.geteuid()}-{process.pid}-*")) == []
 
 
 WITHOUT_FOLDER = "import os, sys, tempfile; tempfile.tempdir = '/dev/null'; os.access = lambda *_: False; "
