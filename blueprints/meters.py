@@ -1,4 +1,4 @@
-"""What is counted for Prometheus. Every label has a closed list of values: none of them is what somebody sent."""
+"""The metrics for Prometheus. Each label has a fixed list of values, so no client can add one."""
 
 import os
 import re
@@ -25,9 +25,9 @@ FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 SINCE = "FLAGS_METRICS_SINCE"
 
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
-# What the request was for is no address of ours; its method is none that we know; its event is none that there is.
+# The label values for an unknown route, and for an unknown method or event type.
 NONE, OTHER = "none", "other"
-# Seconds. Most answers take 1 to 20 ms, a login a quarter of a second, and what waits for the database for 5 s is refused.
+# In seconds. Most responses take 1 to 20 ms, a login 250 ms, and the longest wait for a database connection is 5 s by default.
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 LOGIN = "login.log_in"
 OUTCOMES = {200: "succeeded", 401: "refused", 429: "throttled"}
@@ -36,7 +36,7 @@ prometheus_client.disable_created_metrics()
 
 
 class Meters:
-    """The metrics of one process. Behind gunicorn, text() adds up those of all workers."""
+    """The metrics of one process. Under gunicorn, text() adds up those of all workers."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._shared = shared_registry(config)
@@ -57,20 +57,20 @@ class Meters:
             self.logins.labels(outcome)
         self.events = Counter("flags_events_recorded_total", "Events in the log, counted after their commit.", ("type",), registry=own)
         mode = "livesum"
-        self.in_use = Gauge("flags_database_connections_in_use", "Connections that requests hold.", registry=own, multiprocess_mode=mode)
-        self.waiting = Gauge("flags_database_requests_waiting", "Requests that wait for one.", registry=own, multiprocess_mode=mode)
-        self.most = Gauge("flags_database_connections_max", "Connections that there can be.", registry=own, multiprocess_mode=mode)
+        self.in_use = Gauge("flags_database_connections_in_use", "Connections in use by requests.", registry=own, multiprocess_mode=mode)
+        self.waiting = Gauge("flags_database_requests_waiting", "Requests waiting for a connection.", registry=own, multiprocess_mode=mode)
+        self.most = Gauge("flags_database_connections_max", "Maximum number of connections.", registry=own, multiprocess_mode=mode)
         self.most.set(config["DATABASE_POOL_SIZE"])
-        self.refused = Counter("flags_database_requests_refused_total", "Requests that got none.", registry=own)
-        self.workers = Gauge("flags_workers", "Worker processes that live.", registry=own, multiprocess_mode=mode)
+        self.refused = Counter("flags_database_requests_refused_total", "Requests that got no connection.", registry=own)
+        self.workers = Gauge("flags_workers", "Running worker processes.", registry=own, multiprocess_mode=mode)
         self.workers.set(1)
 
     def begin(self) -> None:
-        """Start the clock of the present request."""
+        """Note when the current request began."""
         g.metered_since = time.perf_counter()
 
     def end(self, response: Response) -> Response:
-        """Count the present request. A stream takes as long as it takes; here it counts until it begins."""
+        """Count the current request, with the time until its response begins. A stream lasts longer."""
         rule, status = request.url_rule, response.status_code
         route = rule.rule if rule else NONE
         method = request.method if request.method in METHODS else OTHER
@@ -82,7 +82,7 @@ class Meters:
         return response
 
     def _find(self, method: str, route: str, status: int) -> tuple[Counter, Histogram]:
-        """The series of such a request; to ask the library each time costs more than to count. HEAD does what GET does."""
+        """Return the counter and the histogram of such a request, and keep them: labels() costs more than counting. HEAD counts as GET."""
         duration = self.duration.labels("GET" if method == "HEAD" else method, route)
         found = self._series[method, route, status] = self.requests.labels(method, route, str(status)), duration
         return found
@@ -93,7 +93,7 @@ class Meters:
             self.events.labels(type if type in TYPES else OTHER).inc(number)
 
     def watch(self, lent: AbstractContextManager[Connection]) -> AbstractContextManager[Connection]:
-        """The same connection of the pool, with the wait for it and the use of it counted."""
+        """Return a context manager that lends the same connection, and counts the wait for it and its use."""
         return Watched(self, lent)
 
     def text(self) -> bytes:
@@ -102,7 +102,7 @@ class Meters:
 
 
 class Watched:
-    """A connection that is asked for, held and given back; see Meters.watch()."""
+    """A context manager that lends a connection and counts it; see Meters.watch()."""
 
     __slots__ = ("_lent", "_meters")
 
@@ -130,7 +130,7 @@ class Watched:
 
 
 def shared_registry(config: Mapping[str, Any]) -> CollectorRegistry:
-    """Return a registry of what all workers count in FOLDER, and of what About says."""
+    """Return a registry of the metrics that all workers count in FOLDER, and of those of About."""
     registry = CollectorRegistry()
     registry.register(About(config))
     if FOLDER in os.environ:
@@ -139,22 +139,22 @@ def shared_registry(config: Mapping[str, Any]) -> CollectorRegistry:
 
 
 class About(Collector):
-    """What is the same in every process: the version, the start time and the number of configured workers."""
+    """The metrics that are the same in every process: version, start time and number of configured workers."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._wanted = config["WEB_CONCURRENCY"]
         self._since = float(os.environ.get(SINCE) or time.time())
 
     def collect(self) -> Iterator[Metric]:
-        """The three metrics."""
+        """Yield the three metrics."""
         versions = {"version": version(), "schema": str(migrate.VERSION)}
-        yield InfoMetricFamily("flags_build", "The version of the service, and of the schema that it needs.", value=versions)
-        yield GaugeMetricFamily("flags_workers_wanted", "Worker processes that there should be.", self._wanted)
+        yield InfoMetricFamily("flags_build", "Version of the service, and of the schema that it needs.", value=versions)
+        yield GaugeMetricFamily("flags_workers_wanted", "Configured worker processes.", self._wanted)
         yield GaugeMetricFamily("process_start_time_seconds", "When the service was started, in seconds since 1970.", self._since)
 
 
 def version() -> str:
-    """The version that setup.cfg says."""
+    """Return the version in setup.cfg."""
     text = (Path(__file__).parent.parent / "setup.cfg").read_text(encoding="utf-8")
     found = re.search(r"^version = (\S+)$", text, re.MULTILINE)
     assert found

@@ -1,17 +1,14 @@
-"""Numbers for Prometheus: at /metrics for who has the token, and counted at all only where a setting asks for them (docs/metrics.md)."""
+"""Metrics for Prometheus at /metrics, for requests with METRICS_TOKEN. By default, nothing is counted (docs/metrics.md)."""
 
 from collections.abc import Mapping
 from hmac import compare_digest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app, request
 from werkzeug.exceptions import Unauthorized
 
 from sql import Database
 from sql.access import digest
-
-if TYPE_CHECKING:
-    from blueprints.meters import Meters
 
 # What every version of Prometheus reads.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -20,11 +17,11 @@ bp = Blueprint("metrics", __name__)
 
 
 def init_app(app: Flask) -> None:
-    """Count what this app does, and serve the numbers, as far as the settings ask for it. By default this does nothing."""
+    """Count the requests of this app if a setting turns metrics on, and serve /metrics if METRICS_TOKEN is set."""
     config = app.config
     if not are_wanted(config):
         return
-    # Here, not above: who does not want metrics does not load the library.
+    # Not at the top: without metrics, the library is not loaded.
     from blueprints.meters import Meters
 
     meters = Meters(config)
@@ -33,33 +30,28 @@ def init_app(app: Flask) -> None:
     app.after_request(meters.end)
     database: Database = app.extensions["database"]
     database.meter = meters
-    # Our choice: without the token there is nothing at that address, as at any other that is not ours.
+    # Our choice: without a token, /metrics is 404 like any unknown address.
     if config["METRICS_TOKEN"]:
         app.register_blueprint(bp)
 
 
 def are_wanted(config: Mapping[str, Any]) -> bool:
-    """Whether a setting asks for metrics."""
+    """Return whether a setting turns metrics on."""
     return config["METRICS_TOKEN"] is not None or config["METRICS_PORT"] is not None
-
-
-def meters_of(app: Flask) -> "Meters | None":
-    """What an app counts with; None: it counts nothing."""
-    return app.extensions.get("metrics")
 
 
 @bp.get("/metrics")
 def get_metrics() -> Response:
-    """Get the numbers of all worker processes, in the text format of Prometheus."""
+    """Get the metrics of all worker processes, in the text format of Prometheus."""
     if not knows_token(request.headers.get("Authorization", ""), current_app.config["METRICS_TOKEN"]):
-        raise Unauthorized("The token of METRICS_TOKEN in the header Authorization: Bearer … is required.")
+        raise Unauthorized("The header Authorization: Bearer <METRICS_TOKEN> is required.")
     response = Response(current_app.extensions["metrics"].text(), content_type=CONTENT_TYPE)
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
 def knows_token(header: str, token: str) -> bool:
-    """Whether a header Authorization carries the token."""
+    """Return whether a header Authorization holds the token."""
     scheme, _, given = header.partition(" ")
-    # Of the same length whatever was sent: how long the comparison takes tells nothing.
+    # Digests have the same length, so the time of the comparison reveals nothing.
     return compare_digest(digest(given.strip(" \t").encode("latin-1", "replace")), digest(token)) and scheme.lower() == "bearer"

@@ -169,10 +169,10 @@ SETTINGS = (
     Setting("MAX_CONSTRAINT_VALUES", whole_number(1, 10000), "250", "values of each constraint, at most"),
     Setting("MAX_SEGMENT_VALUES", whole_number(1, 100000), "1000", "values of all constraints of a segment together, at most"),
     Setting("EVENT_RETENTION_DAYS", whole_number(0, 36500), "0", "days for which flask events prune keeps events; 0: for ever"),
-    Setting("METRICS_TOKEN", bearer_token, None, "who sends it as a bearer token gets metrics at /metrics", secret=True),
-    Setting("METRICS_PORT", whole_number(1, 65535), None, "port of its own for metrics, which then need no token unless there is one"),
+    Setting("METRICS_TOKEN", bearer_token, None, "bearer token that `/metrics` requires; without one, `/metrics` is 404", secret=True),
+    Setting("METRICS_PORT", whole_number(1, 65535), None, "separate port for metrics, which requires METRICS_TOKEN if that is set"),
     Setting("METRICS_HOST", host, "127.0.0.1", "address of that port"),
-    Setting("SLOW_REQUEST_MS", whole_number(0, 3600000), "1000", "a request that takes longer says in the log what took how long; 0: none"),
+    Setting("SLOW_REQUEST_MS", whole_number(0, 3600000), "1000", "requests that take longer log their slowest statements; 0: none"),
     Setting("TRUSTED_PROXIES", whole_number(0, 10), "0", "proxies in front of the service whose X-Forwarded-For is believed"),
 )
 
