@@ -1,10 +1,9 @@
 """One caller holds at most half of a worker's database connections: a user, an API token, or the address of a stranger."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
-from threading import Lock, Semaphore
-from weakref import WeakValueDictionary
+from threading import Semaphore
 
 from flask import Flask, g, has_request_context, request
 
@@ -13,48 +12,49 @@ from blueprints.client import client_address
 from sql import access, database
 from validators.errors import RateLimited
 
+TOO_MANY = "Too many requests at the same time. Wait until some of yours are finished."
+
 
 def init_app(app: Flask) -> None:
     """Make each request of this app take a place of its caller's share before it takes a database connection."""
-    size, threads, longest_wait = (app.config[name] for name in ("DATABASE_POOL_SIZE", "THREADS", "WAIT_SECONDS"))
-    lock, shares = Lock(), WeakValueDictionary[tuple[str, float], Semaphore]()
+    size, threads, wait = (app.config[name] for name in ("DATABASE_POOL_SIZE", "THREADS", "WAIT_SECONDS"))
 
-    @contextmanager
-    def limited(caller: str, most: int, wait: float) -> Iterator[None]:
-        with lock:
-            places = shares.get((caller, wait)) or shares.setdefault((caller, wait), Semaphore(most))
-        if not places.acquire(timeout=wait):
-            raise RateLimited("Too many requests at the same time. Wait until some of yours are finished.", 1)
-        try:
-            yield
-        finally:
-            places.release()
+    @lru_cache(10_000)
+    def share_of(_caller: str) -> tuple[Semaphore, Semaphore]:
+        # Requests that wait hold threads, and other callers need some too.
+        return Semaphore(max(size, threads // 2)), Semaphore(max(1, size // 2))
 
     @contextmanager
     def held(caller: str) -> Iterator[None]:
-        # Requests that wait hold threads, and other callers need some too.
-        with limited(caller, max(size, threads // 2), 0), limited(caller, max(1, size // 2), longest_wait):
-            yield
+        requests, connections = share_of(caller)
+        if not requests.acquire(blocking=False):
+            raise RateLimited(TOO_MANY, 1)
+        try:
+            if not connections.acquire(timeout=wait):
+                raise RateLimited(TOO_MANY, 1)
+            try:
+                yield
+            finally:
+                connections.release()
+        finally:
+            requests.release()
 
     @lru_cache(10_000)  # A credential always belongs to the same caller. Unknown ones are not kept.
     def name_of(key: bytes | None, session: bytes | None) -> str:
+        g.is_looked_up = True
         with held(client_address()), database().connection() as conn:
             found = access.authenticate(conn, key=key, session=session, permissions=(), project=None, environment=None)
+        g.is_looked_up = False
         if found is None:
             raise LookupError
         return f"user:{found['user_id']}" if found["user_id"] else f"api-key:{found['key_id']}"
 
-    @contextmanager
-    def share() -> Iterator[None]:
-        with ExitStack() as place:
-            # name_of() needs a connection too, and no other place for it.
-            if has_request_context() and request.endpoint != "health.get_ready" and not g.get("has_place"):
-                g.has_place, caller, given = True, client_address(), credentials(request)
-                place.callback(g.pop, "has_place")
-                if any(given):
-                    with suppress(LookupError):
-                        caller = g.caller = name_of(*given)
-                place.enter_context(held(caller))
-            yield
+    def place() -> AbstractContextManager[None]:
+        if not has_request_context() or request.endpoint == "health.get_ready" or g.get("is_looked_up"):
+            return nullcontext()
+        given = credentials(request)
+        with suppress(LookupError):
+            g.caller = name_of(*given) if any(given) else None
+        return held(g.get("caller") or client_address())
 
-    app.extensions["database"].share = share
+    app.extensions["database"].share = place
