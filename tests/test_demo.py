@@ -18,6 +18,7 @@ from commands import demo
 from sql import connect, insights, project_overview, rows
 from tests.conftest import ADMIN_KEY
 from tests.service import ROOT, environment, free_port, run, wait_until
+from tests.test_pages import README, fits
 from tests.world import Caller
 from validators.events import TYPES
 
@@ -69,7 +70,7 @@ def own_instance(tmp_path: Path) -> Iterator[Callable[..., tuple[str, str]]]:
 
     def start(port: int, **settings: object) -> tuple[str, str]:
         said = tmp_path / "said"
-        words = [sys.executable, "-m", "flask", "--app", "app", "demo", "--data-dir", str(tmp_path / "demo"), "--port", str(port)]
+        words = [sys.executable, "-m", "flask", "--app", "app", "demo", "--data-dir", str(tmp_path / "data-demo"), "--port", str(port)]
         with said.open("wb") as output:
             process = subprocess.Popen(words, cwd=ROOT, env=environment(**settings), stdout=output, stderr=output)
         running.append(process)
@@ -88,14 +89,16 @@ def test_a_newcomer_gets_a_running_instance_beside_the_real_one(own_instance, ma
     with connect(real) as conn:
         assert rows(conn, "SELECT count(*) FROM flags") == [{"count": 0}]
     assert f"address      {address}\n" in said
-    assert f"run: rm -rf {tmp_path / 'demo'}\n" in said
+    assert f"run: rm -rf {tmp_path / 'data-demo'}\n" in said
     login = {"username": "admin", "password": re.search(r"password +(\S+)\n", said)[1]}
     words = ["curl", "-s", "-d", json.dumps(login), "-H", "Content-Type: application/json", f"{address}/auth/simple/login"]
     assert json.loads(subprocess.run(words, capture_output=True, check=True).stdout)["username"] == "admin"
+    readme = re.search(r"```text\n(The demo is filled.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
+    assert fits(readme.replace("http://127.0.0.1:4243", address) + "…", said[said.index("The demo is filled") :])
     shown = re.search(r"^    (curl .*)$", said, re.MULTILINE)[1]
     answer = subprocess.run(["bash", "-c", shown], capture_output=True, check=True)
     assert json.loads(answer.stdout)["name"] == "Checkout"
-    assert (tmp_path / "demo" / "demo-login.json").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "data-demo" / "demo-login.json").stat().st_mode & 0o077 == 0
 
 
 def test_a_second_start_serves_the_same_demo(own_instance):

@@ -121,8 +121,8 @@ class Setting:
 
 
 SETTINGS = (
-    Setting("DATABASE_URL", database_url, None, "PostgreSQL 14 or newer; without it, a private one runs under DATA_DIR", secret=True),
-    Setting("DATA_DIR", folder, "./data", "where the private PostgreSQL keeps its data; the default is in this project's folder"),
+    Setting("DATABASE_URL", database_url, None, "PostgreSQL 14 or newer; by default, a private one runs in DATA_DIR", secret=True),
+    Setting("DATA_DIR", folder, "./data", "folder for the data of the private PostgreSQL; the default is in the folder of this project"),
     Setting("HOST", host, "127.0.0.1", "address to listen on"),
     Setting("PORT", whole_number(1, 65535), "4242", "port to listen on"),
     Setting("BASE_URL", base_url, None, "address under which users reach the service; default http://HOST:PORT"),
@@ -141,27 +141,33 @@ SETTINGS = (
     Setting("MAX_BODY_BYTES", whole_number(1024, 104857600), "1048576", "largest request body, in bytes"),
     Setting("LOGIN_FREE_FAILURES", whole_number(1, 1000), "5", "failed logins in a row before a name has to wait"),
     Setting("LOGIN_MAX_WAIT_SECONDS", whole_number(1, 86400), "900", "longest wait of a name, in seconds; it doubles up to here"),
-    Setting("LOGIN_ATTEMPTS_PER_MINUTE", whole_number(1, 100000), "30", "logins tried from one client address in a minute, at most"),
+    Setting("LOGIN_ATTEMPTS_PER_MINUTE", whole_number(1, 100000), "30", "login attempts from one client address in a minute, at most"),
     Setting(
         "SIGNUP_ATTEMPTS_PER_MINUTE",
         whole_number(1, 100000),
         "30",
-        "signups, and looks at signup tokens, tried from one client address in a minute, at most",
+        "signups and checks of signup tokens from one client address in a minute, at most",
     ),
     Setting("INIT_ADMIN_USERNAME", username, "admin", "user name of the first administrator"),
-    Setting("INIT_ADMIN_PASSWORD", password, None, "his password; without it, one is generated and printed once", secret=True),
+    Setting(
+        "INIT_ADMIN_PASSWORD",
+        password,
+        None,
+        "password of the first administrator; by default, one is generated and printed once",
+        secret=True,
+    ),
     Setting(
         "INIT_ADMIN_API_TOKENS",
         api_tokens,
         None,
-        "first admin API keys, comma separated; without it, one is generated and printed once",
+        "first admin API tokens, comma separated; by default, one is generated and printed once",
         secret=True,
     ),
     Setting("MAX_FLAGS", whole_number(1, 1000000), "5000", "flags in the instance, archived ones included, at most"),
     Setting("MAX_PROJECTS", whole_number(1, 100000), "500", "projects that are not archived, at most"),
     Setting("MAX_ENVIRONMENTS", whole_number(1, 1000), "50", "environments, at most"),
     Setting("MAX_SEGMENTS", whole_number(1, 100000), "300", "segments, at most"),
-    Setting("MAX_API_TOKENS", whole_number(1, 100000), "2000", "API keys, at most"),
+    Setting("MAX_API_TOKENS", whole_number(1, 100000), "2000", "API tokens, at most"),
     Setting("MAX_PERSONAL_TOKENS", whole_number(1, 1000), "10", "personal access tokens of each user, at most"),
     Setting("MAX_STRATEGIES", whole_number(1, 1000), "30", "strategies of each flag in each environment, at most"),
     Setting("MAX_STRATEGY_SEGMENTS", whole_number(0, 1000), "5", "segments of each strategy, at most"),
@@ -173,7 +179,7 @@ SETTINGS = (
     Setting("METRICS_PORT", whole_number(1, 65535), None, "separate port for metrics, which requires METRICS_TOKEN if that is set"),
     Setting("METRICS_HOST", host, "127.0.0.1", "address of that port"),
     Setting("SLOW_REQUEST_MS", whole_number(0, 3600000), "1000", "requests that take longer log their slowest statements; 0: none"),
-    Setting("TRUSTED_PROXIES", whole_number(0, 10), "0", "proxies in front of the service whose X-Forwarded-For is believed"),
+    Setting("TRUSTED_PROXIES", whole_number(0, 10), "0", "proxies in front of the service whose X-Forwarded-For is trusted"),
 )
 
 
