@@ -6,6 +6,8 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from statistics import median
 from time import monotonic
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from flask import Flask
@@ -97,14 +99,24 @@ def test_one_caller_holds_at_most_half_of_the_threads_and_a_request_that_waits_i
     assert sorted(one.result().status_code for one in sent) == [200] * 4 + [429]
 
 
-def test_strangers_and_wrong_credentials_count_by_their_address(app, url, pool):
-    elsewhere = {"REMOTE_ADDR": "192.0.2.1"}
-    with locked(url, "api_keys") as wait_for:
-        held = [pool.submit(Caller(app, f"*:*.a-wrong-key-{number}").get, OTHER) for number in range(2)]
+def log_in(app: Flask, **kwargs: Any) -> TestResponse:
+    """Try to log in, as a stranger."""
+    return Caller(app).post("/auth/simple/login", json={"username": "nobody", "password": "wrong"}, **kwargs)
+
+
+def come_with_a_wrong_key(app: Flask, **kwargs: Any) -> TestResponse:
+    """Send a key that nobody has; another one each time."""
+    return Caller(app, f"*:*.a-wrong-key-{uuid4()}").get(OTHER, **kwargs)
+
+
+@pytest.mark.parametrize(("send", "table"), [(log_in, "login_addresses"), (come_with_a_wrong_key, "api_keys")])
+def test_strangers_and_wrong_credentials_count_by_their_address(app, url, pool, send, table):
+    with locked(url, table) as wait_for:
+        held = [pool.submit(send, app) for _ in range(2)]
         wait_for(2)
-        assert is_limited(Caller(app, "*:*.another-wrong-key").get(OTHER))
+        assert is_limited(send(app))
         assert Caller(app).get("/ready").status_code == 200
-        held.append(pool.submit(Caller(app, "*:*.a-wrong-key-3").get, OTHER, environ_base=elsewhere))
+        held.append(pool.submit(send, app, environ_base={"REMOTE_ADDR": "192.0.2.1"}))
         wait_for(3)
     assert [one.result().status_code for one in held] == [401] * 3
 
