@@ -16,9 +16,9 @@ CREATE FUNCTION pg_temp.working(instant timestamptz) RETURNS timestamptz LANGUAG
                                       + (share * 5 - floor(share * 5)) * interval '11 hours')
       FROM date_trunc('week', instant, 'UTC') AS monday, LATERAL (SELECT extract(epoch FROM instant - monday) / 604800 AS share) AS position $$;
 
--- What has happened. author: a user's id; 0: the service; null: somebody in the project's team at that time.
+-- What has happened. author: somebody's key; system: the service; null: somebody of the project's team at that time.
 CREATE TEMP TABLE log (
-    at timestamptz, type text, author integer, project text, environment text, feature text, data json, pre_data json
+    at timestamptz, type text, author text, project text, environment text, feature text, data json, pre_data json
 ) ON COMMIT DROP;
 
 UPDATE users SET created_at = pg_temp.ago(730, '09:00');
@@ -27,12 +27,21 @@ UPDATE events SET created_at = pg_temp.ago(730, '09:00');
 UPDATE projects SET created_at = pg_temp.ago(730, '09:00');
 UPDATE project_environments SET created_at = pg_temp.ago(730, '09:00');
 
-INSERT INTO roles (name, type, description, created_at) VALUES
-    ('Release Manager', 'root-custom', 'Switches and rolls out in every project, and keeps the segments.', pg_temp.ago(727, '09:10')),
-    ('Auditor', 'root-custom', 'Reads access and settings.', pg_temp.ago(727, '09:11')),
-    ('Tester', 'custom', 'Works with strategies everywhere but in production.', pg_temp.ago(727, '09:12')),
-    ('Incident Responder', 'custom', 'Switches flags on and off in production.', pg_temp.ago(727, '09:13')),
-    ('Project Auditor', 'custom', 'Reads access and settings of the project.', pg_temp.ago(727, '09:14'));
+CREATE TEMP TABLE custom ON COMMIT DROP AS
+SELECT * FROM (VALUES
+    ('Release Manager', 'root-custom', 'Switches flags in every project, and keeps the segments.', '{CREATE_SEGMENT,UPDATE_SEGMENT,UPDATE_FEATURE_ENVIRONMENT}', NULL),
+    ('Incident Responder', 'custom', 'Switches flags on and off in production.', '{UPDATE_FEATURE_ENVIRONMENT}', 'production'),
+    ('Auditor', 'custom', 'Reads access and settings of the project.', '{PROJECT_USER_ACCESS_READ,PROJECT_SETTINGS_READ}', NULL)
+) AS custom (name, type, description, permissions, environment);
+INSERT INTO roles (name, type, description, created_at) SELECT name, type, description, pg_temp.ago(727, '09:10') FROM custom;
+INSERT INTO role_permissions (role_id, permission, environment)
+SELECT id, permission, environment FROM custom JOIN roles USING (name), unnest(permissions::text[]) AS permission;
+INSERT INTO log (at, type, author, data)
+SELECT created_at, 'role-created', 'nora.lindqvist',
+       json_build_object('id', id, 'type', type, 'name', name, 'description', description, 'project', NULL, 'permissions', (
+           SELECT json_agg(json_strip_nulls(json_build_object('name', permission, 'environment', environment)) ORDER BY permission)
+             FROM role_permissions WHERE role_id = roles.id))
+  FROM roles WHERE id > 5;
 
 -- joined, left_at: days before today; diligence: the share of working days with a login; token: the signup token that they used.
 CREATE TEMP TABLE staff (
@@ -48,13 +57,13 @@ INSERT INTO staff (name, key, role, joined, left_at, diligence, token) VALUES
     ('Gunnar Dahl', 'gunnar.dahl', 'Viewer', 705, NULL, 0.004, NULL), ('Yuki Tanaka', 'yuki.tanaka', 'Viewer', 701, NULL, 0.6, NULL),
     ('Mateo Fernández', 'mateo.fernandez', 'Editor', 668, NULL, 0.7, NULL), ('Pavel Novák', 'pavel.novak', 'Viewer', 640, 171, 0.5, NULL),
     ('Fatima Zahra', 'fatima.zahra', 'Viewer', 622, NULL, 0.5, NULL), ('Hana Kovács', 'hana.kovacs', 'Release Manager', 575, NULL, 0.8, NULL),
-    ('Greta Vogel', 'greta.vogel', 'Auditor', 560, NULL, 0.01, NULL), ('Hugo Lefèvre', 'hugo.lefevre', 'Viewer', 541, NULL, 0.6, 'Spring intake'),
+    ('Greta Vogel', 'greta.vogel', 'Viewer', 560, NULL, 0.01, NULL), ('Hugo Lefèvre', 'hugo.lefevre', 'Viewer', 541, NULL, 0.6, 'Spring intake'),
     ('Iris Papadaki', 'iris.papadaki', 'Viewer', 540, NULL, 0.5, 'Spring intake'), ('Ethan Cole', 'ethan.cole', 'Viewer', 538, 318, 0.4, 'Spring intake'),
-    ('Aisha Bello', 'aisha.bello', 'Admin', 512, NULL, 0.5, NULL), ('Lars Madsen', 'lars.madsen', 'Viewer', 433, 205, 0.4, 'Agency Kontur'),
+    ('Aisha Bello', 'aisha.bello', 'Admin', 512, NULL, 0.5, NULL), ('Lars Madsen', 'lars.madsen', 'Viewer', 433, 205, 0.4, NULL),
     ('Katya Ivanova', 'katya.ivanova', 'Viewer', 420, NULL, 0.6, NULL), ('Chloé Martin', 'chloe.martin', 'Editor', 398, NULL, 0.7, NULL),
     ('Ruth Amsel', 'ruth.amsel', 'Viewer', 341, NULL, 0.005, NULL), ('Liam O''Connor', 'liam.oconnor', 'Viewer', 330, NULL, 0.6, NULL),
     ('Daiki Sato', 'daiki.sato', 'Editor', 240, NULL, 0.7, NULL), ('Zeynep Arslan', 'zeynep.arslan', 'Viewer', 188, NULL, 0.6, NULL),
-    ('Arun Mehta', 'arun.mehta', 'Viewer', 64, NULL, 0.2, 'Partner preview'), ('Sofia Rossi', 'sofia.rossi', 'Viewer', 28, NULL, 0.8, NULL),
+    ('Arun Mehta', 'arun.mehta', 'Viewer', 64, NULL, 0.2, NULL), ('Sofia Rossi', 'sofia.rossi', 'Viewer', 28, NULL, 0.8, NULL),
     ('Leila Haddad', 'leila.haddad', 'Viewer', 12, NULL, 0.9, NULL);
 UPDATE staff SET email = key || '@brightcart.example' WHERE token IS DISTINCT FROM 'none';
 INSERT INTO users (account_type, name, username, email, root_role_id, created_at, deleted_at)
@@ -64,55 +73,34 @@ SELECT CASE WHEN email IS NULL THEN 'Service Account' ELSE 'User' END, staff.nam
  ORDER BY joined DESC, key;
 UPDATE users SET created_at = date_trunc('milliseconds', created_at);
 UPDATE staff SET id = users.id FROM users WHERE users.name = staff.name;
-CREATE FUNCTION pg_temp.person(key text) RETURNS integer LANGUAGE sql STABLE AS $$ SELECT id FROM staff WHERE staff.key = $1 $$;
 INSERT INTO log (at, type, author, data, pre_data)
 SELECT at, CASE WHEN email IS NULL THEN 'service-account-' ELSE 'user-' END || change, author,
        CASE change WHEN 'created' THEN record END, CASE change WHEN 'deleted' THEN record END
-  FROM (SELECT users.*, token,
+  FROM (SELECT users.*, key, token,
                json_strip_nulls(json_build_object('id', id, 'name', name, 'username', username, 'email', users.email, 'rootRole', root_role_id)) AS record
           FROM users JOIN staff USING (id, name)) AS people
  CROSS JOIN LATERAL (VALUES
-    (created_at, 'created', CASE WHEN name = 'Nora Lindqvist' THEN 0 WHEN token <> 'none' THEN id ELSE pg_temp.person('nora.lindqvist') END),
-    (deleted_at, 'deleted', pg_temp.person('tomasz.wojcik'))) AS changes (at, change, author)
+    (created_at, 'created', CASE WHEN name = 'Nora Lindqvist' THEN 'system' WHEN token <> 'none' THEN key ELSE 'nora.lindqvist' END),
+    (deleted_at, 'deleted', 'tomasz.wojcik')) AS changes (at, change, author)
  WHERE at IS NOT NULL;
 
-INSERT INTO role_permissions (role_id, permission, environment)
-SELECT roles.id, permission, environment
-  FROM (VALUES
-    ('Release Manager', '{CREATE_SEGMENT,UPDATE_SEGMENT,READ_ROLE,UPDATE_FEATURE,UPDATE_FEATURE_ENVIRONMENT}', NULL),
-    ('Auditor', '{READ_ROLE,READ_CLIENT_API_TOKEN,PROJECT_USER_ACCESS_READ,PROJECT_SETTINGS_READ}', NULL),
-    ('Tester', '{CREATE_FEATURE_STRATEGY,UPDATE_FEATURE_STRATEGY,UPDATE_FEATURE_ENVIRONMENT}', 'development'),
-    ('Incident Responder', '{UPDATE_FEATURE_ENVIRONMENT}', 'production'),
-    ('Project Auditor', '{PROJECT_USER_ACCESS_READ,PROJECT_SETTINGS_READ}', NULL)) AS given (role, permissions, environment)
-  JOIN roles ON roles.name = role, unnest(permissions::text[]) AS permission;
-INSERT INTO log (at, type, author, data)
-SELECT created_at, 'role-created', pg_temp.person('nora.lindqvist'),
-       json_build_object('id', id, 'type', type, 'name', name, 'description', description, 'project', NULL, 'permissions', (
-           SELECT json_agg(json_strip_nulls(json_build_object('name', permission, 'environment', environment)) ORDER BY permission)
-             FROM role_permissions WHERE role_id = roles.id))
-  FROM roles WHERE type LIKE '%custom';
-
 INSERT INTO signup_tokens (secret, name, created_at, expires_at, enabled, created_by)
-SELECT replace(gen_random_uuid()::text, '-', ''), name, pg_temp.ago(created, '12:15'), pg_temp.ago(expires, '12:00'), disabled IS NULL,
-       'nora.lindqvist@brightcart.example'
-  FROM (VALUES ('Spring intake', 545, 515, NULL), ('Agency Kontur', 436, -30, 204), ('Summer interns', 300, 270, NULL),
-               ('Conference booth', 160, -200, 150), ('Partner preview', 70, -110, NULL), ('New colleagues', 20, -180, NULL))
-    AS tokens (name, created, expires, disabled);
+SELECT replace(gen_random_uuid()::text, '-', ''), name, pg_temp.ago(created, '12:15'), pg_temp.ago(expires, '12:00'), enabled, 'nora.lindqvist@brightcart.example'
+  FROM (VALUES ('Spring intake', 545, 515, true), ('Conference booth', 160, -200, false), ('New colleagues', 20, -180, true)) AS tokens (name, created, expires, enabled);
 INSERT INTO signup_token_users (token_id, user_id, created_at)
 SELECT signup_tokens.id, users.id, users.created_at
   FROM staff JOIN signup_tokens ON signup_tokens.name = token JOIN users ON users.id = staff.id;
 INSERT INTO log (at, type, author, data, pre_data)
-SELECT created_at, 'public-signup-token-created', pg_temp.person('nora.lindqvist'),
-       json_build_object('id', id, 'name', name, 'enabled', true, 'expiresAt', iso(expires_at)), NULL
+SELECT at, 'public-signup-token-' || change, 'nora.lindqvist', data, pre_data
   FROM signup_tokens
+ CROSS JOIN LATERAL (SELECT json_build_object('id', id, 'name', name, 'enabled', true, 'expiresAt', iso(expires_at)) AS new,
+                            json_build_object('id', id, 'name', name, 'enabled', false, 'expiresAt', iso(expires_at)) AS disabled) AS records
+ CROSS JOIN LATERAL (VALUES (created_at, 'created', new, NULL),
+                            (CASE WHEN NOT enabled THEN created_at + interval '10 days' END, 'updated', disabled, new)) AS changes (at, change, data, pre_data)
+ WHERE at IS NOT NULL
  UNION ALL
-SELECT created_at + interval '10 days', 'public-signup-token-updated', pg_temp.person('nora.lindqvist'),
-       json_build_object('id', id, 'name', name, 'enabled', false, 'expiresAt', iso(expires_at)),
-       json_build_object('id', id, 'name', name, 'enabled', true, 'expiresAt', iso(expires_at))
-  FROM signup_tokens WHERE NOT enabled
- UNION ALL
-SELECT used.created_at, 'public-signup-token-user-added', user_id, json_build_object('id', id, 'name', name, 'userId', user_id), NULL
-  FROM signup_token_users AS used JOIN signup_tokens ON id = token_id;
+SELECT used.created_at, 'public-signup-token-user-added', key, json_build_object('id', tokens.id, 'name', tokens.name, 'userId', user_id), NULL
+  FROM signup_token_users AS used JOIN signup_tokens AS tokens ON tokens.id = token_id JOIN staff ON staff.id = user_id;
 
 INSERT INTO groups (name, description, root_role_id, mappings_sso, created_by, created_at)
 SELECT groups.name, groups.description, roles.id, mappings::text[], 'tomasz.wojcik@brightcart.example', pg_temp.ago(created, '13:05')
@@ -127,7 +115,7 @@ SELECT groups.id, staff.id, created_at, created_by
             AND key = ANY(CASE groups.name WHEN 'Growth' THEN '{elif.yildiz,priya.raman,yuki.tanaka}'
                                            WHEN 'On-call' THEN '{jonas.weber,ngozi.okafor,hana.kovacs}' ELSE '{jonas.weber,anders.holm}' END::text[]);
 INSERT INTO log (at, type, author, data)
-SELECT created_at, 'group-created', pg_temp.person('tomasz.wojcik'),
+SELECT created_at, 'group-created', 'tomasz.wojcik',
        json_build_object('id', id, 'name', name, 'description', description, 'mappingsSSO', mappings_sso, 'rootRole', root_role_id,
                          'users', (SELECT json_agg(user_id ORDER BY user_id) FROM group_users WHERE group_id = id))
   FROM groups;
@@ -135,7 +123,7 @@ SELECT created_at, 'group-created', pg_temp.person('tomasz.wojcik'),
 -- Step: Projects
 INSERT INTO environments (name, type, sort_order, created_at) VALUES
     ('qa', 'test', 1, pg_temp.ago(728, '10:10')), ('staging', 'preproduction', 1, pg_temp.ago(728, '10:11'));
-INSERT INTO tag_types (name, description, created_at) VALUES ('team', 'The team that answers for the flag.', pg_temp.ago(728, '10:40'));
+INSERT INTO tag_types (name, description, created_at) VALUES ('team', 'The team that answers for the flag.', pg_temp.ago(730, '09:00'));
 INSERT INTO tags (type, value)
 SELECT CASE WHEN number <= 4 THEN 'team' ELSE 'simple' END, value
   FROM unnest('{growth,platform,mobile,money,black-friday,gdpr,q3-goal,tech-debt,höst-kampanj}'::text[]) WITH ORDINALITY AS words (value, number);
@@ -145,18 +133,11 @@ INSERT INTO context_fields (name, description, created_at) VALUES
     ('email', 'The customer''s e-mail address.', pg_temp.ago(728, '12:12')),
     ('basketValue', 'What is in the basket, in euros.', pg_temp.ago(728, '12:13'));
 INSERT INTO log (at, type, author, environment, data)
-SELECT created_at, 'environment-created', pg_temp.person('nora.lindqvist'), name,
+SELECT created_at, 'environment-created', 'nora.lindqvist', name,
        json_build_object('name', name, 'type', type, 'enabled', enabled, 'protected', protected, 'sortOrder', sort_order)
   FROM environments WHERE name IN ('qa', 'staging')
  UNION ALL
-SELECT created_at, 'tag-type-created', pg_temp.person('nora.lindqvist'), NULL, json_build_object('name', name, 'description', description, 'icon', icon)
-  FROM tag_types WHERE name = 'team'
- UNION ALL
-SELECT pg_temp.ago(728, '11:00') + row_number() OVER (ORDER BY value) * interval '1 minute', 'tag-created', pg_temp.person('nora.lindqvist'), NULL,
-       json_build_object('type', type, 'value', value)
-  FROM tags
- UNION ALL
-SELECT created_at, 'context-field-created', pg_temp.person('tomasz.wojcik'), NULL,
+SELECT created_at, 'context-field-created', 'tomasz.wojcik', NULL,
        json_build_object('name', name, 'description', description, 'stickiness', stickiness, 'sortOrder', sort_order, 'legalValues', legal_values,
                          'createdAt', iso(created_at))
   FROM context_fields WHERE sort_order = 10;
@@ -164,58 +145,45 @@ SELECT created_at, 'context-field-created', pg_temp.person('tomasz.wojcik'), NUL
 -- flags: how many; team: key:role:days before today[:until]; the first one is the owner who created the project.
 CREATE TEMP TABLE plans (
     id text, name text, description text, mode text, stickiness text, created integer, archived integer, prefix text, flags integer, traffic integer,
-    environments text[], apps text[], defaults text[], team text, subjects text[]
+    apps text[], subjects text[], team text, environments text[], feature_limit integer
 ) ON COMMIT DROP;
 INSERT INTO plans VALUES
-    ('checkout', 'Checkout', 'From the basket to the confirmation: the pages that earn the money.', 'open', 'default', 720, NULL, 'checkout', 64, 240000,
-     '{development,qa,staging,production}', '{web-shop,checkout-api,mobile-shop}', '{development,production}',
+    ('checkout', 'Checkout', 'From the basket to the confirmation: the pages that earn the money.', 'open', 'default', 720, NULL, 'checkout', 78, 240000, '{web-shop,mobile-shop}',
+     '{one-page,gift-cards,express-pay,address-form,basket-drawer,coupon-field,guest-order,order-summary,delivery-slots,tax-display,saved-cards}',
      'elif.yildiz:Owner:719 anders.holm:Member:719 rasmus.berg:Member:717:402 beatriz.santos:Member:700:455 yuki.tanaka:Member:690 hugo.lefevre:Member:520'
-     ' lars.madsen:Member:428:205 chloe.martin:Member:380 zeynep.arslan:Member:175 greta.vogel:Project_Auditor:150 sofia.rossi:Member:26 leila.haddad:Member:9'
-     ' Growth:Member:610 On-call:Incident_Responder:560',
-     '{one-page,gift-cards,express-pay,address-form,basket-drawer,coupon-field,guest-order,order-summary,delivery-slots,tax-display,saved-cards}'),
-    ('search', 'Search', 'Finding things: index, ranking and suggestions.', 'open', 'sessionId', 718, NULL, 'search', 52, 410000,
-     '{development,qa,staging,production}', '{web-shop,search-api}', '{development}',
-     'priya.raman:Owner:717 pavel.novak:Member:630:171 iris.papadaki:Member:530 katya.ivanova:Member:410 daiki.sato:Member:233 Growth:Member:500',
-     '{typo-tolerance,synonyms,facets,autosuggest,voice-query,image-search,zero-results,price-filter,semantic-index}'),
-    ('mobile-app', 'Mobile app', 'The shop on iOS and Android.', 'open', 'userId', 716, NULL, 'mobile', 56, 180000,
-     '{development,qa,staging,production}', '{ios-app,android-app}', '{}',
-     'ngozi.okafor:Owner:715 jonas.weber:Member:714 fatima.zahra:Member:610 ethan.cole:Member:530:318 liam.oconnor:Member:321 leila.haddad:Tester:8'
-     ' On-call:Incident_Responder:550',
-     '{biometrics,dark-mode,offline-basket,push-prompts,barcode-scan,home-feed,deep-links,widgets,photo-reviews,tab-bar}'),
-    ('payments-core', 'Payments core', 'Cards, refunds, ledgers. Only for those who need it.', 'private', 'default', 712, NULL, 'pay', 46, 90000,
-     '{development,qa,staging,production}', '{payment-service,ledger}', '{production}',
+     ' lars.madsen:Member:428:205 chloe.martin:Member:380 zeynep.arslan:Member:175 greta.vogel:Auditor:150 sofia.rossi:Member:26 leila.haddad:Member:9'
+     ' Growth:Member:610 On-call:Incident_Responder:560'),
+    ('search', 'Search', 'Finding things: index, ranking and suggestions.', 'open', 'sessionId', 718, NULL, 'search', 64, 410000, '{web-shop,search-api}',
+     '{typo-tolerance,synonyms,facets,autosuggest,voice-query,image-search,zero-results,price-filter,semantic-index}',
+     'priya.raman:Owner:717 pavel.novak:Member:630:171 iris.papadaki:Member:530 katya.ivanova:Member:410 daiki.sato:Member:233 Growth:Member:500'),
+    ('mobile-app', 'Mobile app', 'The shop on iOS and Android.', 'open', 'userId', 716, NULL, 'mobile', 70, 180000, '{ios-app,android-app}',
+     '{biometrics,dark-mode,offline-basket,push-prompts,barcode-scan,home-feed,deep-links,widgets,photo-reviews,tab-bar}',
+     'ngozi.okafor:Owner:715 jonas.weber:Member:714 fatima.zahra:Member:610 ethan.cole:Member:530:318 liam.oconnor:Member:321 On-call:Incident_Responder:550'),
+    ('payments-core', 'Payments core', 'Cards, refunds, ledgers. Only for those who need it.', 'private', 'default', 712, NULL, 'pay', 60, 90000, '{payment-service}',
+     '{ledger-writes,refunds,three-d-secure,sepa-debits,card-vault,fx-rates,fraud-rules,invoice-numbers,chargebacks}',
      'tomasz.wojcik:Owner:711 jonas.weber:Owner:705 rasmus.berg:Member:700:402 yuki.tanaka:Member:610 aisha.bello:Owner:505 hana.kovacs:Member:490'
-     ' greta.vogel:Project_Auditor:330 zeynep.arslan:Member:92 On-call:Incident_Responder:555',
-     '{ledger-writes,refunds,three-d-secure,sepa-debits,card-vault,fx-rates,fraud-rules,invoice-numbers,chargebacks}'),
-    ('recommendations', 'Recommendations', 'What others bought, and what you might want.', 'protected', 'userId', 640, NULL, 'rec', 44, 310000,
-     '{development,staging,production}', '{recommender,web-shop}', '{}',
-     'mateo.fernandez:Owner:639 priya.raman:Member:630 iris.papadaki:Member:500 daiki.sato:Owner:220 sofia.rossi:Member:20 Growth:Member:480',
-     '{similar-items,bundles,recently-viewed,trending,email-picks,cold-start,price-drops,seasonal-boost,embeddings}'),
-    ('notifications', 'Notifications', 'Mail, SMS and push, at the right hour.', 'protected', 'default', 600, NULL, 'notify', 38, 60000,
-     '{development,staging,production}', '{notifier,mail-renderer}', '{}',
-     'jonas.weber:Owner:599 fatima.zahra:Member:588 pavel.novak:Member:540:171 katya.ivanova:Member:410 liam.oconnor:Member:210',
-     '{order-sms,digest-mail,quiet-hours,courier-updates,templates-v3,unsubscribe-page,locale-fallback,retry-queue}'),
-    ('identity', 'Identity', 'Sign-in, sessions and consent.', 'private', 'default', 560, NULL, 'id', 36, 150000,
-     '{development,staging,production}', '{identity-provider}', '{staging,production}',
-     'tomasz.wojcik:Owner:559 hana.kovacs:Owner:548 ngozi.okafor:Member:530 chloe.martin:Member:300 Platform_engineering:Member:550',
-     '{passkeys,magic-links,session-rotation,captcha,social-login,device-list,password-meter,consent-banner}'),
-    ('warehouse', 'Warehouse', 'Robots, routes and labels.', 'private', 'random', 380, NULL, 'wh', 28, 14000,
-     '{development,staging,production}', '{route-planner}', '{}',
-     'katya.ivanova:Owner:379 hugo.lefevre:Member:360 liam.oconnor:Member:300 ruth.amsel:Member:320:140 Platform_engineering:Member:350:140',
-     '{pick-routes,robot-lift,stock-count,dock-schedule,label-printer,cold-chain}'),
-    ('gift-registry', 'Gift registry', 'Lists for weddings and births. Just begun.', 'open', 'userId', 16, NULL, 'registry', 3, 0,
-     '{development,staging,production}', '{}', '{}', 'sofia.rossi:Owner:15 yuki.tanaka:Member:12 arun.mehta:Tester:10', '{shared-lists,thank-you-notes,group-gifts}'),
-    ('legacy-web', 'Legacy web shop', 'The shop before the great rewrite.', 'open', 'default', 724, 236, 'legacy', 14, 35000,
-     '{development,staging,production}', '{legacy-shop}', '{}', 'jonas.weber:Owner:723 rasmus.berg:Member:722:402', '{old-header,jquery-removal,flash-banner,cookie-wall}');
+     ' greta.vogel:Auditor:330 zeynep.arslan:Member:92 On-call:Incident_Responder:555'),
+    ('recommendations', 'Recommendations', 'What others bought, and what you might want.', 'protected', 'userId', 640, NULL, 'rec', 50, 310000, '{recommender,web-shop}',
+     '{similar-items,bundles,recently-viewed,trending,email-picks,cold-start,price-drops,seasonal-boost,embeddings}',
+     'mateo.fernandez:Owner:639 priya.raman:Member:630 iris.papadaki:Member:500 daiki.sato:Owner:220 sofia.rossi:Member:20 Growth:Member:480:140'),
+    ('identity', 'Identity', 'Sign-in, sessions and consent.', 'private', 'default', 560, NULL, 'id', 44, 150000, '{identity-provider}',
+     '{passkeys,magic-links,session-rotation,captcha,social-login,device-list,password-meter,consent-banner}',
+     'tomasz.wojcik:Owner:559 hana.kovacs:Owner:548 ngozi.okafor:Member:530 chloe.martin:Member:300 Platform_engineering:Member:550 ruth.amsel:Member:320:140'),
+    ('gift-registry', 'Gift registry', 'Lists for weddings and births. Just begun.', 'open', 'userId', 16, NULL, 'registry', 3, 0, '{}',
+     '{shared-lists,thank-you-notes,group-gifts}', 'sofia.rossi:Owner:15 yuki.tanaka:Member:12 arun.mehta:Member:10'),
+    ('legacy-web', 'Legacy web shop', 'The shop before the great rewrite.', 'open', 'default', 724, 236, 'legacy', 14, 35000, '{legacy-shop}',
+     '{old-header,jquery-removal,flash-banner,cookie-wall}', 'jonas.weber:Owner:723 rasmus.berg:Member:722:402');
+UPDATE plans SET feature_limit = CASE WHEN flags > 50 THEN flags + 20 END,
+                 environments = CASE WHEN flags > 50 THEN '{development,qa,staging,production}' ELSE '{development,staging,production}' END::text[];
 INSERT INTO projects (id, name, description, mode, default_stickiness, feature_limit, naming_pattern, naming_example, naming_description,
                       created_at, updated_at, archived_at)
-SELECT id, name, description, mode, stickiness, CASE WHEN flags > 40 THEN flags + 20 END,
+SELECT id, name, description, mode, stickiness, feature_limit,
        CASE WHEN mode = 'private' THEN '^' || prefix || '-[a-z0-9-]+$' END, CASE WHEN mode = 'private' THEN prefix || '-' || subjects[1] END,
        CASE WHEN mode = 'private' THEN 'Begins with ' || prefix || ', because the log search greps for it.' END,
        pg_temp.ago(created, '09:40'), coalesce(pg_temp.ago(archived, '15:00'), pg_temp.ago(created - 4, '11:20')), pg_temp.ago(archived, '15:00')
   FROM plans;
 INSERT INTO project_environments (project_id, environment, default_strategy, created_at)
-SELECT id, environment, CASE WHEN environment = ANY(defaults) THEN
+SELECT id, environment, CASE WHEN feature_limit > 0 AND environment = 'production' THEN
            json_build_object('name', 'flexibleRollout', 'title', 'Bit by bit', 'disabled', false, 'sortOrder', 0, 'constraints', '[]'::json, 'variants', '[]'::json,
                              'parameters', json_build_object('rollout', '10', 'stickiness', stickiness, 'groupId', id), 'segments', '[]'::json) END,
        pg_temp.ago(created, '09:40')
@@ -223,7 +191,7 @@ SELECT id, environment, CASE WHEN environment = ANY(defaults) THEN
 
 -- Who is in which project: one row for each user or group.
 CREATE TEMP TABLE team ON COMMIT DROP AS
-SELECT plans.id AS project, staff.id AS user_id, groups.id AS group_id, roles.id AS role_id, roles.name IN ('Owner', 'Member') AS works,
+SELECT plans.id AS project, staff.id AS user_id, staff.key, groups.id AS group_id, roles.id AS role_id, roles.name IN ('Owner', 'Member') AS works,
        pg_temp.ago(word[3]::integer, '10:30') AS since, pg_temp.ago(word[4]::integer, '16:30') AS until, staff.left_at = word[4]::integer AS left_company
   FROM plans
  CROSS JOIN LATERAL (SELECT string_to_array(replace(entry, '_', ' '), ':') FROM string_to_table(team, ' ') AS entry) AS words (word)
@@ -239,14 +207,13 @@ INSERT INTO past_project_group_roles SELECT project, group_id, role_id, since, u
 INSERT INTO project_favorites (project_id, user_id, created_at)
 SELECT project, user_id, since + interval '2 hours' FROM team WHERE works AND until IS NULL AND user_id % 3 = 0;
 
+CREATE FUNCTION pg_temp.project(plan plans, description text) RETURNS json LANGUAGE sql STABLE AS $$
+    SELECT json_build_object('id', plan.id, 'name', plan.name, 'description', description, 'mode', plan.mode, 'defaultStickiness', plan.stickiness,
+                             'featureLimit', plan.feature_limit, 'environments', plan.environments, 'changeRequestEnvironments', '[]'::json) $$;
 INSERT INTO log (at, type, author, project, environment, data, pre_data)
-SELECT at, type, pg_temp.person(split_part(plans.team, ':', 1)), plans.id, NULL, data, pre_data
+SELECT at, type, split_part(plans.team, ':', 1), plans.id, NULL, data, pre_data
   FROM plans
- CROSS JOIN LATERAL (
-    SELECT json_build_object('id', id, 'name', name, 'description', NULL, 'mode', mode, 'defaultStickiness', stickiness,
-                             'featureLimit', CASE WHEN flags > 40 THEN flags + 20 END, 'environments', environments, 'changeRequestEnvironments', '[]'::json) AS new,
-           json_build_object('id', id, 'name', name, 'description', description, 'mode', mode, 'defaultStickiness', stickiness,
-                             'featureLimit', CASE WHEN flags > 40 THEN flags + 20 END, 'environments', environments, 'changeRequestEnvironments', '[]'::json) AS described) AS records
+ CROSS JOIN LATERAL (SELECT pg_temp.project(plans, NULL) AS new, pg_temp.project(plans, description) AS described) AS records
  CROSS JOIN LATERAL (VALUES (pg_temp.ago(created, '09:40'), 'project-created', new, NULL),
                             (pg_temp.ago(created - 4, '11:20'), 'project-updated', described, new),
                             (pg_temp.ago(archived, '15:00'), 'project-archived', NULL, NULL)) AS changes (at, type, data, pre_data)
@@ -255,17 +222,17 @@ SELECT at, type, pg_temp.person(split_part(plans.team, ':', 1)), plans.id, NULL,
 SELECT created_at + interval '30 hours', 'default-strategy-updated', NULL, project_id, environment, default_strategy, NULL
   FROM project_environments WHERE default_strategy IS NOT NULL
  UNION ALL
-SELECT since, 'project-access-added', pg_temp.person('nora.lindqvist'), project, NULL,
+SELECT since, 'project-access-added', 'nora.lindqvist', project, NULL,
        json_build_object('roles', json_build_array(json_build_object('roleId', role_id,
            'userIds', array_remove(ARRAY[user_id], NULL), 'groupIds', array_remove(ARRAY[group_id], NULL)))), NULL
   FROM team
  UNION ALL
 SELECT until, CASE WHEN user_id IS NULL THEN 'project-access-group-roles-deleted' ELSE 'project-access-user-roles-deleted' END,
-       pg_temp.person('nora.lindqvist'), project, NULL, NULL,
+       'nora.lindqvist', project, NULL, NULL,
        json_strip_nulls(json_build_object('roles', ARRAY[role_id], 'userId', user_id, 'groupId', group_id))
   FROM team WHERE until IS NOT NULL AND left_company IS NOT TRUE  -- a deleted user leaves projects without an event
  UNION ALL
-SELECT created_at, 'project-favorited', user_id, project_id, NULL, json_build_object('project', project_id), NULL FROM project_favorites;
+SELECT created_at, 'project-favorited', key, project_id, NULL, json_build_object('project', project_id), NULL FROM project_favorites JOIN staff ON id = user_id;
 
 -- Step: Flags
 CREATE FUNCTION pg_temp.days(key text, low numeric, high numeric) RETURNS interval LANGUAGE sql IMMUTABLE AS
@@ -278,11 +245,10 @@ SELECT name, description, project, 'tomasz.wojcik@brightcart.example', pg_temp.a
   FROM (VALUES ('Nordics', 'Where it all began.', NULL, 705, 'country', 'IN', '{DK,FI,NO,SE}'::text[]),
                ('Staff', 'Everybody with an address of ours.', NULL, 703, 'email', 'STR_ENDS_WITH', '{@brightcart.example}'),
                ('Süddeutschland-Pilot', 'Café Zürich and its neighbours.', NULL, 500, 'country', 'IN', '{AT,CH,DE}'),
-               ('Robots and probes', 'Never show them an experiment.', NULL, 600, 'appName', 'NOT_IN', '{load-test,uptime-probe}'),
                ('Card testers', 'Baskets that test stolen cards.', 'payments-core', 430, 'email', 'STR_CONTAINS', '{+4111,.cards}'))
     AS segments (name, description, project, created, field, operator, value);
 INSERT INTO log (at, type, author, project, data)
-SELECT created_at, 'segment-created', pg_temp.person('tomasz.wojcik'), project_id,
+SELECT created_at, 'segment-created', 'tomasz.wojcik', project_id,
        json_strip_nulls(json_build_object('id', id, 'name', name, 'description', description, 'project', project_id, 'constraints', constraints,
                                           'createdBy', created_by, 'createdAt', iso(created_at)))
   FROM segments;
@@ -290,10 +256,8 @@ CREATE TEMP TABLE targets ON COMMIT DROP AS
 SELECT row_number() OVER () AS number, json_build_object('contextName', field, 'operator', operator, 'values', coalesce(several, '{}'), 'inverted', false,
                                                          'caseInsensitive', operator LIKE 'STR%')::jsonb || coalesce(jsonb_build_object('value', single), '{}') AS target
   FROM (VALUES ('country', 'IN', '{DK,FI,NO,SE}'::text[], NULL), ('appVersion', 'SEMVER_GT', NULL, '5.0.0'), ('email', 'STR_ENDS_WITH', '{@brightcart.example}', NULL),
-               ('basketValue', 'NUM_GTE', NULL, '100'), ('country', 'NOT_IN', '{PL,PT}', NULL), ('appVersion', 'SEMVER_LT', NULL, '7.1.0'),
-               ('currentTime', 'DATE_AFTER', NULL, iso(pg_temp.ago(400))), ('email', 'STR_STARTS_WITH', '{qa+,test+}', NULL), ('basketValue', 'NUM_LT', NULL, '2500'),
-               ('currentTime', 'DATE_BEFORE', NULL, iso(pg_temp.ago(-90))), ('sessionId', 'STR_CONTAINS', '{-canary-}', NULL), ('basketValue', 'NUM_EQ', NULL, '0'),
-               ('appVersion', 'SEMVER_EQ', NULL, '5.9.1'), ('basketValue', 'NUM_GT', NULL, '20'), ('basketValue', 'NUM_LTE', NULL, '149.5')) AS constraints (field, operator, several, single);
+               ('basketValue', 'NUM_GTE', NULL, '100'), ('country', 'NOT_IN', '{PL,PT}', NULL), ('currentTime', 'DATE_AFTER', NULL, iso(pg_temp.ago(400))),
+               ('email', 'STR_STARTS_WITH', '{qa+,test+}', NULL), ('basketValue', 'NUM_LT', NULL, '2500')) AS constraints (field, operator, several, single);
 
 -- The life of each flag, as instants in their order; null: it has not happened. words: its description, over time.
 CREATE TEMP TABLE lives ON COMMIT DROP AS
@@ -351,7 +315,7 @@ DELETE FROM descriptions WHERE at IS NULL;
 INSERT INTO flags (name, project_id, type, description, impression_data, created_at, created_by_user_id, stale_since, archived_at, first_in_production_at)
 SELECT flag, project, type, (SELECT word FROM descriptions WHERE descriptions.flag = lives.flag ORDER BY number DESC LIMIT 1), type = 'experiment', born,
        coalesce((SELECT user_id FROM team WHERE team.project = lives.project AND works AND since <= born AND (until IS NULL OR until > born) AND user_id IS NOT NULL
-                  ORDER BY pg_temp.chance(flag || user_id) LIMIT 1), pg_temp.person('nora.lindqvist')),
+                  ORDER BY pg_temp.chance(flag || user_id) LIMIT 1), (SELECT id FROM staff WHERE key = 'nora.lindqvist')),
        CASE WHEN unstale IS NULL THEN stale END, CASE WHEN revived IS NULL OR archived_again IS NOT NULL THEN coalesce(archived_again, archived) END, production
   FROM lives ORDER BY born, flag;
 INSERT INTO past_flag_states SELECT id, 'stale', stale, unstale FROM lives JOIN flags ON name = flag WHERE unstale IS NOT NULL
@@ -410,10 +374,9 @@ SELECT user_id, id, at
        pg_temp.happened(greatest(created_at, since) + interval '20 hours', pg_temp.today()) AS at
  WHERE at IS NOT NULL AND pg_temp.chance(name || user_id) < 0.05;
 CREATE TEMP TABLE tagged ON COMMIT DROP AS
-SELECT id, name AS flag, two.type, value, since, pg_temp.happened(since + pg_temp.days(name || value || 'untag', 5, 150), lives.until) AS until
+SELECT id, name AS flag, two.type, value, since, CASE WHEN pg_temp.chance(name || value) > 0.8 THEN pg_temp.happened(since + pg_temp.days(name || value || 'untag', 5, 150), lives.until) END AS until
   FROM flags JOIN lives ON flag = name CROSS JOIN LATERAL (SELECT tags.type, value FROM tags ORDER BY pg_temp.chance(name || value) LIMIT 2) AS two,
        LATERAL (SELECT born + pg_temp.chance(name || value) * interval '20 minutes' AS since) AS instants;
-UPDATE tagged SET until = NULL WHERE pg_temp.chance(flag || value) < 0.8;
 CREATE INDEX ON tagged (flag);
 INSERT INTO flag_tags (flag_id, type, value, created_at) SELECT id, type, value, since FROM tagged WHERE until IS NULL;
 
@@ -422,22 +385,22 @@ CREATE FUNCTION pg_temp.core(flag text, word text) RETURNS json LANGUAGE sql STA
     SELECT json_build_object('name', name, 'type', type, 'description', word, 'project', project_id, 'stale', false, 'impressionData', impression_data,
                              'archived', false, 'createdAt', iso(created_at), 'lastSeenAt', NULL, 'archivedAt', NULL) FROM flags WHERE name = flag $$;
 INSERT INTO log (at, type, author, project, feature, data, pre_data)
-SELECT at, CASE number WHEN 1 THEN 'feature-created' ELSE 'feature-metadata-updated' END, CASE number WHEN 1 THEN created_by_user_id END, project_id, flag, data, pre_data
-  FROM (SELECT flag, number, at, created_by_user_id, project_id, pg_temp.core(flag, word) AS data,
+SELECT at, CASE number WHEN 1 THEN 'feature-created' ELSE 'feature-metadata-updated' END, CASE number WHEN 1 THEN key END, project_id, flag, data, pre_data
+  FROM (SELECT flag, number, at, key, project_id, pg_temp.core(flag, word) AS data,
                CASE WHEN number > 1 THEN pg_temp.core(flag, lag(word) OVER (PARTITION BY flag ORDER BY number)) END AS pre_data
-          FROM descriptions JOIN flags ON name = flag) AS versions;
+          FROM descriptions JOIN flags ON flags.name = flag JOIN staff ON staff.id = created_by_user_id) AS versions;
 INSERT INTO log (at, type, author, project, feature)
-SELECT at, changes.type, NULL::integer, project, flag
+SELECT at, changes.type, NULL, project, flag
   FROM lives CROSS JOIN LATERAL (VALUES (stale, 'feature-stale-on'), (unstale, 'feature-stale-off'), (archived, 'feature-archived'),
                                         (revived, 'feature-revived'), (archived_again, 'feature-archived')) AS changes (at, type)
  WHERE at IS NOT NULL
  UNION ALL
-SELECT at, 'feature-potentially-stale-on', 0, project, flag
+SELECT at, 'feature-potentially-stale-on', 'system', project, flag
   FROM lives JOIN flag_types ON flag_types.id = type
  CROSS JOIN LATERAL (SELECT date_trunc('day', born, 'UTC') + (lifetime_days + 1) * interval '1 day' + interval '3 hours' AS at) AS old
  WHERE at < least(archived, stale, pg_temp.today());
 INSERT INTO log (at, type, author, project, environment, feature, data, pre_data)
-SELECT since, 'feature-environment-enabled', NULL::integer, project, environment, flag, NULL::json, NULL::json FROM places
+SELECT since, 'feature-environment-enabled', NULL, project, environment, flag, NULL::json, NULL::json FROM places
  UNION ALL
 SELECT revived + interval '5 minutes', 'feature-environment-enabled', NULL, project, environment, flag, NULL, NULL FROM places WHERE environment = 'development' AND revived IS NOT NULL
  UNION ALL
@@ -450,7 +413,8 @@ SELECT since, 'feature-tagged', NULL, project_id, NULL, flag, json_build_object(
  UNION ALL
 SELECT until, 'feature-untagged', NULL, project_id, NULL, flag, NULL, json_build_object('type', tagged.type, 'value', value) FROM tagged JOIN flags USING (id) WHERE until IS NOT NULL
  UNION ALL
-SELECT flag_favorites.created_at, 'feature-favorited', user_id, project_id, NULL, name, json_build_object('feature', name), NULL FROM flag_favorites JOIN flags ON id = flag_id
+SELECT flag_favorites.created_at, 'feature-favorited', key, project_id, NULL, flags.name, json_build_object('feature', flags.name), NULL
+  FROM flag_favorites JOIN flags ON flags.id = flag_id JOIN staff ON staff.id = user_id
  UNION ALL
 SELECT flag_dependencies.created_at, 'feature-dependency-added', NULL, child.project_id, NULL, child.name, json_build_object('feature', parent.name, 'enabled', true), NULL
   FROM flag_dependencies JOIN flags AS child ON child.id = child_id JOIN flags AS parent ON parent.id = parent_id;
@@ -459,7 +423,7 @@ INSERT INTO log (at, type, author, project, environment, feature)
 SELECT off + CASE WHEN is_back THEN away ELSE '0' END, 'feature-environment-' || CASE WHEN is_back THEN 'enabled' ELSE 'disabled' END, author, project, environment, flag
   FROM places
  CROSS JOIN LATERAL (
-    SELECT night + interval '2 hours' + pg_temp.chance(flag || night) * interval '50 minutes', interval '4 minutes', pg_temp.person('e2e-tests')
+    SELECT night + interval '2 hours' + pg_temp.chance(flag || night) * interval '50 minutes', interval '4 minutes', 'e2e-tests'
       FROM generate_series(date_trunc('day', since, 'UTC') + interval '1 day', least(archived, pg_temp.today()) - interval '1 day', '1 day') AS night
      WHERE environment IN ('development', 'qa') AND night > pg_temp.ago(712) AND pg_temp.chance(night || environment || flag) < 0.1
      UNION ALL
@@ -481,7 +445,7 @@ WITH keys AS (
     INSERT INTO api_key_projects SELECT id, project FROM made JOIN keys USING (name)
 )
 INSERT INTO log (at, type, author, project, environment, data)
-SELECT at, 'api-token-created', pg_temp.person('terraform'), project, 'production',
+SELECT at, 'api-token-created', 'terraform', project, 'production',
        json_build_object('tokenName', name, 'username', name, 'type', kind, 'environment', 'production', 'project', project, 'projects', ARRAY[project],
                          'createdAt', iso(at), 'expiresAt', NULL, 'seenAt', NULL, 'alias', NULL)
   FROM made JOIN keys USING (name);
@@ -506,10 +470,11 @@ SELECT date_trunc('milliseconds', at), log.type, coalesce(users.email, users.use
           FROM tagged WHERE flag = feature AND since <= at AND (until IS NULL OR until > at)))
   FROM log
   LEFT JOIN LATERAL (
-    SELECT user_id FROM team
-     WHERE log.author IS NULL AND team.project = log.project AND works AND user_id IS NOT NULL AND since <= at AND (until IS NULL OR until > at)
+    SELECT key FROM team
+     WHERE author IS NULL AND team.project = log.project AND works AND user_id IS NOT NULL AND since <= at AND (until IS NULL OR until > at)
      ORDER BY pg_temp.chance(user_id || feature || extract(epoch FROM at)) LIMIT 1) AS worker ON true
-  LEFT JOIN users ON users.id = coalesce(log.author, worker.user_id, pg_temp.person('nora.lindqvist'))
+  LEFT JOIN staff ON staff.key = coalesce(author, worker.key, 'nora.lindqvist')
+  LEFT JOIN users ON users.id = staff.id
  ORDER BY at, log.type, feature, environment;
 INSERT INTO user_seen_days (user_id, day)
 SELECT created_by_user_id, (created_at AT TIME ZONE 'UTC')::date FROM events WHERE created_by_user_id IS NOT NULL
