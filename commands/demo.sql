@@ -270,7 +270,7 @@ WITH names AS (
 ), born AS (
     SELECT *, type IN ('operational', 'kill-switch') AS is_quick, type IN ('kill-switch', 'permission') AS is_kept,
            coalesce(pg_temp.ago(archived) - pg_temp.days(flag || 'gone', 2, 9), pg_temp.today()) AS ending,
-           CASE WHEN flag = 'checkout-one-page' THEN pg_temp.ago(26)
+           CASE flag WHEN 'checkout-one-page' THEN pg_temp.ago(26) WHEN 'checkout-express-pay' THEN pg_temp.ago(88)
                 ELSE pg_temp.ago(created - 4) + (pg_temp.ago(coalesce(archived + 30, 0)) - pg_temp.ago(created - 4))
                      * (row_number() OVER (PARTITION BY id ORDER BY pg_temp.chance(flag)) - pg_temp.chance(flag || 'born')) / flags END AS born
       FROM names WHERE number <= flags
@@ -286,7 +286,8 @@ WITH names AS (
            NOT is_kept AND pg_temp.chance(flag || 'marked') < 0.4 AS is_marked, pg_temp.chance(flag || 'unmarked') < 0.3 AS is_unmarked
       FROM tried
 ), ended AS (
-    SELECT *, CASE WHEN is_kept AND pg_temp.chance(flag || 'kept') > 0.25 THEN NULL ELSE stale + pg_temp.days(flag || 'archive', 17, 60)
+    SELECT *, CASE WHEN flag = 'checkout-express-pay' THEN pg_temp.ago(12)
+                   WHEN is_kept AND pg_temp.chance(flag || 'kept') > 0.25 THEN NULL ELSE stale + pg_temp.days(flag || 'archive', 17, 60)
                    + CASE WHEN is_kept OR pg_temp.chance(flag || 'forgotten') < 0.12 THEN interval '200 days' ELSE '0' END END AS gone,
            pg_temp.chance(flag || 'revived') < 0.08 AND archived IS NULL AS is_revived
       FROM marked
