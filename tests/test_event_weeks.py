@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from threading import Event
-from typing import LiteralString
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
@@ -17,8 +17,9 @@ from tests.event_rows import add
 from tests.service import wait_until
 
 NOW = datetime.now(UTC)
-# The Monday three weeks ago.
-OLD = NOW.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=21 + NOW.weekday())
+# The Monday three weeks before the first week that is not finished.
+OLD = (NOW - timedelta(hours=26)).replace(hour=0, minute=0, second=0, microsecond=0)
+OLD -= timedelta(days=21 + OLD.weekday())
 LOCK = "SELECT pg_advisory_xact_lock(7225432)"
 IS_DUE = "SELECT event_weeks_are_due()"
 FILLED = "SELECT monday FROM event_weeks WHERE kind = 'all' ORDER BY monday"
@@ -36,11 +37,12 @@ WRONG = """
        AND (kind = 'all' OR name <> '')
        AND monday IN (SELECT monday FROM event_weeks)
 """
+# Where the finished weeks end.
+BOUNDARY: LiteralString = "date_trunc('week', now() - interval '26 hours')"
+PAST_WEEKS: LiteralString = f"SELECT count(DISTINCT date_trunc('week', created_at)) FROM events WHERE created_at < {BOUNDARY}"
 CHANGES: dict[str, LiteralString] = {
-    "a prune": "DELETE FROM events WHERE created_at < date_trunc('week', now()) - interval '2 weeks'",
-    "a back-dated insert": """
-        INSERT INTO events (type, created_by, created_at) VALUES ('x', 'x', date_trunc('week', now()) - interval '2 weeks')
-    """,
+    "a prune": f"DELETE FROM events WHERE created_at < {BOUNDARY} - interval '2 weeks'",
+    "a back-dated insert": f"INSERT INTO events (type, created_by, created_at) VALUES ('x', 'x', {BOUNDARY} - interval '2 weeks')",
     "an update": "UPDATE events SET created_at = created_at - interval '7 days'",
     "a truncation": "TRUNCATE events",
 }
@@ -60,9 +62,9 @@ def connections(empty_log: str) -> Iterator[list[Connection]]:
         conn.close()
 
 
-def total(conn: Connection) -> int:
-    """The total of a search for everything, which is what a count gives in the same snapshot."""
-    return json.loads(event_search.search(conn, {}, None, limit=1, offset=0))["total"]
+def total(conn: Connection, **filters: Any) -> int:
+    """The total of a search."""
+    return json.loads(event_search.search(conn, filters, None, limit=1, offset=0) or "")["total"]
 
 
 def filled(conn: Connection) -> int:
@@ -76,10 +78,10 @@ def test_the_first_search_adds_up_finished_weeks_and_the_next_uses_them(connecti
     assert (total(conn), filled(conn)) == (40, 3)
     conn.execute("UPDATE event_weeks SET number = number + 100 WHERE kind = 'project'")
     for asked, found in (({}, 40), ({"project": "default"}, 340), ({"project": "other"}, 0), ({"type": "feature-created"}, 40)):
-        assert json.loads(event_search.search(conn, asked, None, limit=1, offset=0))["total"] == found
+        assert total(conn, **asked) == found
     # Of a day, the week is counted.
     days = {"first_day": OLD.date(), "last_day": OLD.date() + timedelta(days=7)}
-    assert json.loads(event_search.search(conn, {"project": "default"} | days, None, limit=1, offset=0))["total"] == 120
+    assert total(conn, project="default", **days) == 120
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -104,9 +106,7 @@ def test_a_change_of_the_past_waits_for_what_is_being_added_up(connections: list
         changed.result()
     assert filled(reader) == {"a prune": 2, "a back-dated insert": 2, "an update": 0, "a truncation": 0}[change]
     assert total(reader) == value(reader, "SELECT count(*) FROM events")
-    assert filled(reader) == value(
-        reader, "SELECT count(DISTINCT date_trunc('week', created_at)) FROM events WHERE created_at < date_trunc('week', now())"
-    )
+    assert filled(reader) == value(reader, PAST_WEEKS)
 
 
 def test_adding_up_gives_way_to_a_truncation(connections: list[Connection]) -> None:
@@ -138,10 +138,10 @@ def test_a_transaction_that_is_open_across_the_end_of_a_week_is_waited_for(conne
     assert (total(conn), filled(conn)) == (41, 4)
 
 
-@pytest.mark.parametrize(("minutes", "weeks"), [(59, 2), (61, 3)])
-def test_a_week_is_added_up_an_hour_after_its_end(connections: list[Connection], minutes: int, weeks: int) -> None:
+@pytest.mark.parametrize(("hours", "weeks"), [(25, 2), (27, 3)])
+def test_a_week_is_added_up_a_day_after_its_end(connections: list[Connection], hours: int, weeks: int) -> None:
     conn, *_ = connections
-    conn.execute(CLOCK.format(at=OLD + timedelta(days=21, minutes=minutes)))  # pyright: ignore
+    conn.execute(CLOCK.format(at=OLD + timedelta(days=21, hours=hours)))  # pyright: ignore
     assert (total(conn), filled(conn)) == (40, weeks)
 
 
