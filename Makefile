@@ -1,25 +1,25 @@
-# `make` alone prints what there is to do.
+# `make` prints the targets.
 
 PYTHON ?= python3
 bin := .venv/bin
 
 .PHONY: help
-help: ## Print this
+help: ## Print this help
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '  make %-11s %s\n' "$$name" "$$text"; done
 	@echo
 	@echo "Commands (after make install): .venv/bin/flask --app app COMMAND --help"
 	@if [ -x $(bin)/flask ]; then $(bin)/flask --app app --help | sed -n '/^Commands:/,$$p' | grep -vE '^Commands:|^  (routes|run|shell) ' || true; fi
 
 .PHONY: run
-run: .venv/installed ## Set everything up and serve on http://127.0.0.1:4242
+run: .venv/installed ## Install what is missing, and start the server on http://127.0.0.1:4242
 	@exec $(bin)/python -c 'from commands.start import serve; serve()'
 
 .PHONY: demo
-demo: .venv/installed ## Start an instance of its own with a believable company, on http://127.0.0.1:4243
+demo: .venv/installed ## Start a demo beside your instance, on http://127.0.0.1:4243
 	@exec $(bin)/flask --app app demo
 
 .PHONY: backup
-backup: .venv/installed ## Write a backup of the instance to a new file; FILE=name chooses its name
+backup: .venv/installed ## Write a backup to a new file; FILE=name chooses its name
 	@exec $(bin)/flask --app app backup $(if $(FILE),-- "$$FILE")
 
 .PHONY: restore
@@ -39,7 +39,7 @@ test-slow: .venv/installed-dev ## Run the tests that start many real processes
 	@exec $(bin)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m slow
 
 .PHONY: coverage
-coverage: .venv/installed-dev ## Run what make test runs, and say which lines and branches it misses
+coverage: .venv/installed-dev ## Run the same tests, and print the lines and branches that they miss
 	@exec $(bin)/python -m pytest -n 2 --dist loadfile -m "not slow" --cov
 
 .PHONY: bench
@@ -47,18 +47,18 @@ bench: .venv/installed-dev ## Measure the service on 10 thousand and 1 million e
 	@exec $(bin)/python -m bench
 
 .PHONY: check
-check: .venv/installed-dev ## Look for mistakes without running anything: style, types, generated files
+check: .venv/installed-dev ## Check style and types
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
 	$(bin)/basedpyright
 
 .PHONY: format
-format: .venv/installed-dev ## Lay the code out
+format: .venv/installed-dev ## Format the code
 	$(bin)/ruff check --fix .
 	$(bin)/ruff format .
 
 .PHONY: generate
-generate: .venv/installed-dev ## Write docs/openapi.json anew
+generate: .venv/installed-dev ## Regenerate docs/openapi.json
 	$(bin)/python -m tests.openapi > docs/openapi.json.new
 	mv docs/openapi.json.new docs/openapi.json
 
@@ -66,7 +66,7 @@ generate: .venv/installed-dev ## Write docs/openapi.json anew
 compile := .pins/bin/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command 'make pins'
 
 .PHONY: pins
-pins: ## Write requirements.txt and requirements-dev.txt anew from setup.cfg, with the versions that they name
+pins: ## Regenerate requirements.txt and requirements-dev.txt from setup.cfg, with the same versions
 	rm -rf .pins && $(PYTHON) -m venv .pins
 	.pins/bin/pip install --quiet --disable-pip-version-check uv
 	$(PYTHON) tests/dependencies.py | $(compile) --output-file requirements.txt -
@@ -74,21 +74,21 @@ pins: ## Write requirements.txt and requirements-dev.txt anew from setup.cfg, wi
 	rm -rf .pins
 
 .PHONY: upgrade
-upgrade: ## Write them with the newest versions that there are
+upgrade: ## Regenerate them with the newest versions
 	rm -f requirements.txt requirements-dev.txt
 	$(MAKE) pins
 
 .PHONY: audit
-audit: .venv/installed-dev ## Look for known vulnerabilities in all that is pinned; fails, too, where nobody can be asked
+audit: .venv/installed-dev ## Check the pinned packages for known vulnerabilities; needs the internet
 	-$(bin)/pip list --disable-pip-version-check --outdated
 	$(PYTHON) -m venv .audit && .audit/bin/pip install --quiet --disable-pip-version-check pip-audit
 	.audit/bin/pip-audit --strict --disable-pip --require-hashes --requirement requirements-dev.txt
 
 .PHONY: install
-install: .venv/installed ## Make .venv and install the pinned dependencies
+install: .venv/installed ## Create .venv and install the pinned packages
 
 .PHONY: clean
-clean: ## Remove .venv and caches, but no data
+clean: ## Delete .venv and caches, but no data
 	rm -rf .venv .pins .audit .pytest_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -prune -exec rm -rf {} +
 

@@ -1,4 +1,4 @@
-"""flask demo: an instance of its own with a believable company in it."""
+"""flask demo: start an instance of its own, filled with a believable company."""
 
 import json
 import os
@@ -13,13 +13,14 @@ import click
 from commands import start
 from commands.database import one_line
 from commands.output import say
-from sql import Connection, api_keys, bootstrap, migrate, value
+from sql import Connection, api_keys, bootstrap, embedded, migrate, value
 from validators import settings
 from validators.settings import PROJECT, SETTINGS
 
 SQL = Path(__file__).with_name("demo.sql")
 STEP = "-- Step: "
 HOST = "127.0.0.1"
+LOGIN = "demo-login.json"
 
 IS_FILLED = "SELECT EXISTS (SELECT FROM users WHERE email = 'nora.lindqvist@brightcart.example')"
 # What a first start makes.
@@ -35,14 +36,16 @@ GET_INVITATION = "SELECT secret FROM signup_tokens WHERE name = 'New colleagues'
 
 
 @click.command()
-@click.option("--data-dir", type=click.Path(path_type=Path), default=PROJECT / "data-demo", help="Its folder.  [default: ./data-demo]")
+@click.option(
+    "--data-dir", type=click.Path(path_type=Path), default=PROJECT / "data-demo", help="Folder for its data.  [default: ./data-demo]"
+)
 @click.option("--port", type=click.IntRange(1, 65535), default=4243, show_default=True, help="Port to listen on.")
 @click.option("--use-database-url", is_flag=True, help="Fill the empty database that DATABASE_URL names instead; start nothing.")
 def demo(data_dir: Path, port: int, use_database_url: bool) -> None:
-    """Fill an instance of its own with a believable company, and start it.
+    """Start a demo beside your instance: an online shop.
 
-    Brightcart is an online shop with two years of people, projects, flags, events and usage. The demo has its own data folder and port, and
-    reads no setting of your real instance, so that it cannot touch it. The second run starts the same demo again.
+    It has two years of people, projects, flags, events and usage. The demo has its own data folder and port, and reads no setting of your
+    instance, so it cannot change your data. The second run starts the same demo again.
     """
     with one_line():
         if use_database_url:
@@ -56,6 +59,9 @@ def demo(data_dir: Path, port: int, use_database_url: bool) -> None:
         except OSError as problem:
             reason = f"Port {port} cannot be used: {problem.strerror}."
             raise click.ClickException(f"{reason} If the demo runs there already, use that one; else choose another --port.") from None
+        # Our last line advises to delete the whole folder.
+        if data_dir.exists() and not {path.name for path in data_dir.iterdir()} <= {*embedded.CONTENTS, LOGIN}:
+            raise migrate.DatabaseProblem(f"{data_dir.absolute()} holds other files. Choose a new folder with --data-dir.")
         environ = environment(data_dir.absolute(), port)
         try:
             click.echo(f"Starting the demo's PostgreSQL in {data_dir.absolute()} ...", err=True)
@@ -81,7 +87,7 @@ def environment(data_dir: Path, port: int) -> dict[str, str]:
 
 def read_login(data_dir: Path, url: str) -> dict[str, str]:
     """Return the administrator's password and API token, which are generated once and kept in the data folder."""
-    file = data_dir / "demo-login.json"
+    file = data_dir / LOGIN
     if not file.exists():
         with migrate.open_database(url, "none") as conn:
             if migrate.version(conn):

@@ -144,6 +144,15 @@ def test_the_data_folder_of_a_real_instance_is_refused(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
+def test_a_folder_with_other_files_is_refused(tmp_path):
+    """Otherwise the advice about rm -rf would delete them."""
+    (tmp_path / "photo").touch()
+    refused = run("-m", "flask", "--app", "app", "demo", "--data-dir", str(tmp_path), "--port", str(free_port()))
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr == f"Error: {tmp_path} holds other files. Choose a new folder with --data-dir.\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["photo"]
+
+
 def test_the_api_key_of_a_new_database_is_printed(make_database):
     settings = {"DATABASE_URL": make_database(empty=True), "INIT_ADMIN_PASSWORD": "a password of the settings"}
     done = run("-m", "flask", "--app", "app", "demo", "--use-database-url", **settings)
