@@ -118,13 +118,13 @@ def contents(pg_restore: Path, path: Path, schema: str) -> list[str]:
     number = int("".join(re.findall(r"^COPY .* \(version, single_row\) FROM stdin;\n(\d+)\tt$", version, re.M)) or 0)
     if number > migrate.VERSION:
         newest = f"this service supports up to version {migrate.VERSION}"
-        raise DatabaseProblem(f"{path} has schema version {number}; {newest}. Use a newer service.")
+        raise DatabaseProblem(f"The backup has schema version {number}; {newest}. Use a newer service.")
     tables, filled = (
         set(re.findall(rf"^\d+; \d+ \d+ {kind} {re.escape(schema)} (\S+) ", listed, re.M)) for kind in ("TABLE", "TABLE DATA")
     )
     needed = migrate.SCHEMA.read_text(encoding="utf-8") if number == migrate.VERSION else "CREATE TABLE users\nCREATE TABLE events"
     if number == 0 or not tables & filled >= {*tables, *re.findall(r"^CREATE TABLE (\w+)", needed, re.M)}:
-        raise DatabaseProblem(f"{path} is not a complete backup of this service in the schema {schema}.")
+        raise DatabaseProblem(f"The file is not a complete backup of this service in the schema {schema}.")
     return [line for line in listed.splitlines() if not line.startswith(";")]
 
 

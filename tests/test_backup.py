@@ -175,6 +175,8 @@ def test_a_backup_can_be_written_to_stdout_and_restored_from_stdin(line: Command
     environ = os.environ | {"DATABASE_URL": empty.app.config["DATABASE_URL"]}
     assert subprocess.run([*program, "restore", "-"], cwd=ROOT, env=environ, input=done.stdout, capture_output=True).returncode == 0
     assert contents(empty.conn) == contents(line.conn)
+    refused = subprocess.run([*program, "restore", "--replace", "-"], cwd=ROOT, env=environ, input=b"", capture_output=True)
+    assert refused.stderr == b"Error: The file is not a complete backup of this service in the schema public.\n"
 
 
 def test_a_file_that_is_there_is_left_alone(line: CommandLine, tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_a_backup_that_does_not_fit_leaves_the_instance_as_it_was(
 def test_a_part_of_an_instance_replaces_nothing(line: CommandLine, tmp_path: Path, options: list[str]) -> None:
     part = make_dump(line, tmp_path / "x", *options)
     said = line.refuses("restore", "--replace", str(part))
-    assert said == f"{part} is not a complete backup of this service in the schema public."
+    assert said == "The file is not a complete backup of this service in the schema public."
 
 
 def test_the_dump_of_a_tool_with_a_table_of_that_name_replaces_nothing(line: CommandLine, empty: CommandLine, tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_backup_of_a_newer_version_is_refused(make_database: Maker, make_app: 
         conn.execute("UPDATE schema_version SET version = version + 1")
         CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
     said = only_line(empty.run("restore", str(tmp_path / "x")).stderr)
-    newer = f"{tmp_path}/x has schema version {migrate.VERSION + 1}; this service supports up to version {migrate.VERSION}."
+    newer = f"The backup has schema version {migrate.VERSION + 1}; this service supports up to version {migrate.VERSION}."
     assert said == f"{newer} Use a newer service."
     assert holds_nothing(empty)
 
