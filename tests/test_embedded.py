@@ -405,6 +405,33 @@ def test_a_cluster_of_nobody_in_a_folder_of_root_keeps_working(data: Path):
     assert data.stat().st_uid == NOBODY
 
 
+@root_only
+@pytest.mark.parametrize("name", ["starting.lock", "in-use.lock", "socket", "postgres/postmaster.pid"])
+def test_root_follows_no_link_that_the_owner_of_the_folder_has_put_there(data: Path, tmp: Path, name: str):
+    victim = tmp / "victim"
+    if name == "socket":
+        victim.mkdir(mode=0o755)
+    else:
+        victim.write_text("1\nof root\n")
+    before = victim.stat()
+    link, aside = data / name, tmp / "aside"
+    if link.exists():
+        link.rename(aside)
+    link.symlink_to(victim)
+    server = Server(data)
+    with pytest.raises(DatabaseProblem) as problem:
+        server.ensure()
+    link.unlink()
+    if aside.exists():
+        aside.rename(link)
+    server.release()
+    assert str(problem.value).startswith(f"The data folder {data} cannot be used: ")
+    assert str(problem.value).endswith(f" ({link}).")
+    after = victim.stat()
+    assert (after.st_uid, after.st_mode, after.st_mtime_ns) == (0, before.st_mode, before.st_mtime_ns)
+    victim.rmdir() if name == "socket" else victim.unlink()
+
+
 @pytest.fixture(scope="module")
 def readable() -> None:
     """Skips where an ordinary user cannot run the project at all."""
@@ -454,7 +481,7 @@ def test_who_deletes_the_folder_can_still_stop(made: Path):
 
 
 def test_a_command_says_that_the_folder_is_closed_to_its_user(tmp: Path):
-    closed = tmp / "closed"
+    closed = tmp / "closed to others"
     closed.mkdir(mode=0)
     without_rights = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if is_root else ()
     done = run("-m", "flask", "--app", "app", "user", "list", prefix=without_rights, DATA_DIR=closed)
