@@ -5,7 +5,7 @@ bin := .venv/bin
 
 .PHONY: help
 help: ## Print this help
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '  make %-11s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '  make %-13s %s\n' "$$name" "$$text"; done
 	@echo
 	@echo "Commands (after make install): .venv/bin/flask --app app COMMAND --help"
 	@if [ -x $(bin)/flask ]; then $(bin)/flask --app app --help | sed -n '/^Commands:/,$$p' | grep -vE '^Commands:|^  (routes|run|shell) ' || true; fi
@@ -37,6 +37,10 @@ test: .venv/installed-dev ## Run the tests on a private PostgreSQL, or on TEST_D
 .PHONY: test-slow
 test-slow: .venv/installed-dev ## Run the tests that start many real processes
 	@exec $(bin)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m slow
+
+.PHONY: test-postgres
+test-postgres: .venv/installed-dev ## Run the tests that depend on the version of PostgreSQL
+	@exec $(bin)/python -m pytest -n 2 --dist loadfile -m "postgres and not slow"
 
 .PHONY: coverage
 coverage: .venv/installed-dev ## Run the same tests, and print the lines and branches that they miss

@@ -46,9 +46,43 @@ LONG = {
 }
 LONG |= {"test_hostile_everywhere", "test_operations", "test_backup", "test_pooler", "test_pages", "test_secrets_kept"}
 
+# Files that depend on the version of the PostgreSQL server (make test-postgres): schema and its upgrades, searches and their plans, dumps,
+# roles, locks and transactions. test_story and test_round_trips ask every route once, and so run its SQL.
+POSTGRES = (
+    "least_privilege/",
+    "test_backup",
+    "test_commands_doctor_database",
+    "test_commands_migrate",
+    "test_event_stream",
+    "test_event_weeks",
+    "test_events_once_a_minute",
+    "test_events_visibility",
+    "test_feature_search",
+    "test_flag_records",
+    "test_get_insights_",
+    "test_get_project_overview",
+    "test_insights_by_week",
+    "test_migrate",
+    "test_page_size",
+    "test_plans",
+    "test_pool",
+    "test_restore",
+    "test_round_trips",
+    "test_schema",
+    "test_search_events",
+    "test_story",
+    "test_transactions",
+    "test_upgrade",
+)
 
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The long ones first, else as they are; whole files stay together."""
+    """Mark what depends on the server's version. Run long files first."""
+    for item in items:
+        name = item.path.relative_to(Path(__file__).parent).as_posix()
+        if name.startswith(POSTGRES) or name.endswith("races.py"):
+            item.add_marker(pytest.mark.postgres)
     items.sort(key=lambda item: item.path.stem not in LONG)
 
 
