@@ -99,7 +99,7 @@ class Past:
         return [event_id for _, event_id in found[words["offset"] :][: words["limit"]]], len(found)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_a_search_returns_what_a_look_at_every_event_gives(conn: Connection, world: World, alice: Caller, max: Caller, seed: int) -> None:
     past = Past(conn, world, seed)
     world.member("past-b", max)
@@ -108,7 +108,7 @@ def test_a_search_returns_what_a_look_at_every_event_gives(conn: Connection, wor
         past.grow(500)
         past.shrink(20)
         past.move(10)
-        for _ in range(40):
+        for _ in range(30):
             words = past.question()
             assert page(alice.get(PATH, query_string=words)) == past.answer(words, None), words
             assert page(max.get(PATH, query_string=words)) == past.answer(words, visible), words

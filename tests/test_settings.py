@@ -9,7 +9,7 @@ from validators.settings import PROJECT, SETTINGS, SettingError, load
 
 SECRETS = [setting.name for setting in SETTINGS if setting.secret]
 
-NUMBERS = ["x", "-1", "1.5", "1e3", " 5", "5 ", "0x10", "５", "+5", "1_000", "9" * 10, "9" * 400, "\ud800"]  # a full-width five among them
+NUMBERS = ["x", "-1", "1.5", "1e3", " 5", "5 ", "0x10", "５", "+5", "1_000", "9" * 10, "9" * 400]  # a full-width five among them
 
 # What makes no sense. Whole numbers have the edges of their range besides.
 SENSELESS = {
@@ -97,18 +97,24 @@ SENSELESS = {
 }
 
 WHOLE_NUMBERS = [setting.name for setting in SETTINGS if setting.read.__qualname__.startswith("whole_number")]
-CASES = [(name, text) for name, texts in SENSELESS.items() for text in [*texts, *(NUMBERS if name in WHOLE_NUMBERS else ())]]
 
 
-@pytest.mark.parametrize(("name", "text"), CASES, ids=[f"{name}={text[:20]!a}" for name, text in CASES])
-def test_a_value_that_makes_no_sense_is_refused_with_a_sentence_that_names_it(name: str, text: str):
-    with pytest.raises(SettingError) as problem:
-        load({name: text})
-    sentence = str(problem.value)
-    assert sentence.startswith(f"The setting {name} must ")
-    assert sentence.endswith(".")
-    assert sentence.isprintable()
-    assert len(text) < 3 or text not in sentence
+@pytest.mark.parametrize("name", SENSELESS)
+def test_an_invalid_value_is_refused_with_a_sentence_that_names_the_setting(name: str):
+    for text in [*SENSELESS[name], *("x", "-1") * (name in WHOLE_NUMBERS)]:
+        with pytest.raises(SettingError) as problem:
+            load({name: text})
+        sentence = str(problem.value)
+        assert sentence.startswith(f"The setting {name} must "), ascii(text)
+        assert sentence.endswith("."), ascii(text)
+        assert sentence.isprintable(), ascii(text)
+        assert len(text) < 3 or text not in sentence
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+def test_what_is_no_whole_number_is_refused(text: str):
+    with pytest.raises(SettingError, match=r"^The setting PORT must be a whole number from 1 to 65535\.$"):
+        load({"PORT": text})
 
 
 def test_every_setting_has_values_that_make_no_sense():
@@ -149,11 +155,13 @@ SENSIBLE = {
 }
 
 
-@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in SENSIBLE.items() for text in texts])
-def test_what_makes_sense_is_taken(name: str, text: str):
-    value = load({name: text})[name]
-    expected = int(text) if name in WHOLE_NUMBERS else Path(text) if name == "DATA_DIR" else (text,) if name.endswith("TOKENS") else text
-    assert value == expected
+@pytest.mark.parametrize("name", SENSIBLE)
+def test_a_valid_value_is_taken(name: str):
+    for text in SENSIBLE[name]:
+        expected = (
+            int(text) if name in WHOLE_NUMBERS else Path(text) if name == "DATA_DIR" else (text,) if name.endswith("TOKENS") else text
+        )
+        assert load({name: text})[name] == expected
 
 
 DEFAULTS = {
