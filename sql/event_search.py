@@ -186,7 +186,7 @@ def total(filters: Mapping[str, Any]) -> LiteralString:
     return f"""
         spans AS MATERIALIZED (
             SELECT (monday + 7)::timestamp AT TIME ZONE 'UTC' AS until, sum({number})::bigint AS number
-              FROM event_weeks
+              FROM finished_weeks
              WHERE {OF_WEEKS[kind]}
                AND monday >= %(first_day)s::date
                AND monday <= %(last_day)s::date - 6

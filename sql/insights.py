@@ -146,14 +146,14 @@ ENVIRONMENTS: LiteralString = """
      UNION ALL
         SELECT environment, monday::timestamp AT TIME ZONE 'UTC', (monday + 7)::timestamp AT TIME ZONE 'UTC'
           FROM changed_weeks
-          JOIN event_weeks USING (monday)
+          JOIN finished_weeks USING (monday)
           JOIN week_days ON monday BETWEEN first_day AND last_day
          WHERE kind = 'all'
     ),
     environment_updates AS (
         SELECT name AS environment, monday::timestamp AT TIME ZONE 'UTC' + interval '84 hours' AS at, number
           FROM week_days
-          JOIN event_weeks ON kind = 'environment' AND monday BETWEEN first_day AND last_day
+          JOIN finished_weeks ON kind = 'environment' AND monday BETWEEN first_day AND last_day
          WHERE (name, monday) NOT IN (SELECT environment, monday FROM changed_weeks)
      UNION ALL
         -- OFFSET 0: each time is read by the index of created_at. The planner knows nothing of such small tables, and took the whole log.

@@ -145,6 +145,16 @@ def test_a_week_is_added_up_a_day_after_its_end(connections: list[Connection], h
     assert (total(conn), filled(conn)) == (40, weeks)
 
 
+def test_weeks_that_were_added_up_while_the_clock_was_ahead_are_counted(connections: list[Connection]) -> None:
+    conn, other, _ = connections
+    conn.execute(CLOCK.format(at=OLD + timedelta(days=35)))  # pyright: ignore
+    assert (total(conn), filled(conn)) == (40, 4)
+    # Of the running week by the right clock, so no past is changed.
+    add(other)
+    assert total(other) == 41
+    assert filled(other) == 3
+
+
 def test_who_can_only_read_counts(connections: list[Connection]) -> None:
     conn, other, _ = connections
     other.execute("SET default_transaction_read_only = on")

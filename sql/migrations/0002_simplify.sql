@@ -71,45 +71,52 @@ ALTER TABLE users
 DROP INDEX events_project_idx;
 CREATE INDEX events_project_idx ON events (project, created_at, id) INCLUDE (type, created_by_user_id) WHERE project IS NOT NULL;
 
--- Events of finished weeks (Monday to Sunday, UTC), added up. Searches and insights count on the indexes of events what is not here. A week is
--- here as a whole, with a row of the kind 'all', or not at all.
+-- Totals of the events of finished weeks (Monday to Sunday, UTC). Searches and insights count all other events on the indexes of events. A week
+-- has all its rows, one of them of the kind 'all', or none.
 CREATE TABLE event_weeks (
     kind       text NOT NULL,  -- 'all', 'project', 'type' or 'environment'
     name       text NOT NULL,  -- the project, type or environment; of the kind 'all' empty
     monday     date NOT NULL,
     number     integer NOT NULL,
-    of_access  integer NOT NULL,  -- how many of them say who has which role in a project; see sql/events.py
+    of_access  integer NOT NULL,  -- how many of them are about the access list of a project; see sql/events.py
     CONSTRAINT event_weeks_pkey PRIMARY KEY (kind, name, monday)
 );
 CREATE INDEX event_weeks_monday_idx ON event_weeks (monday);
 
--- The times between these days, both included, that are in no week of event_weeks.
+-- Only weeks that ended more than 26 hours ago: others were added up while the clock was ahead, and more events of them are still written.
+CREATE VIEW finished_weeks AS
+    SELECT kind, name, monday, number, of_access
+      FROM event_weeks
+     WHERE monday < date_trunc('week', (now() AT TIME ZONE 'UTC') - interval '26 hours')::date;
+
+-- The times between these days, both included, that are in none of the finished weeks.
 CREATE FUNCTION event_gaps(first_day date, last_day date) RETURNS SETOF tstzrange LANGUAGE sql STABLE AS $$
     SELECT unnest(tstzmultirange(tstzrange(first_day::timestamp AT TIME ZONE 'UTC',
                                            greatest(first_day, last_day + 1)::timestamp AT TIME ZONE 'UTC'))
                   - coalesce(range_agg(tstzrange(monday::timestamp AT TIME ZONE 'UTC', (monday + 7)::timestamp AT TIME ZONE 'UTC')), '{}'))
-      FROM event_weeks
+      FROM finished_weeks
      WHERE kind = 'all'
        AND name = ''
        AND monday >= first_day
        AND monday <= last_day - 6
 $$;
 
--- Whether there is something to add up, and the caller may do so. A week is finished when it ended more than 26 hours ago.
+-- Return whether fill_event_weeks() has something to do, and the caller has the right to it.
 CREATE FUNCTION event_weeks_are_due() RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT current_setting('transaction_read_only') = 'off'
        AND has_table_privilege('event_weeks', 'INSERT')
-       AND coalesce(bool_or((SELECT min(created_at)
-                               FROM events
-                              WHERE created_at >= lower(gap)
-                                AND created_at < least(upper(gap), date_trunc('week', now() - interval '26 hours', 'UTC'))) IS NOT NULL), false)
+       AND (coalesce(bool_or((SELECT min(created_at)
+                                FROM events
+                               WHERE created_at >= lower(gap)
+                                 AND created_at < least(upper(gap), date_trunc('week', now() - interval '26 hours', 'UTC'))) IS NOT NULL), false)
+            OR (SELECT max(monday) FROM event_weeks) IS DISTINCT FROM (SELECT max(monday) FROM finished_weeks))
       FROM event_gaps('-infinity', 'infinity') AS gap
 $$;
 
--- Add up finished weeks, newest first, for a fifth of a second or so. Nobody is waited for: who deletes, changes or back-dates events holds
--- the lock until the commit, and a transaction that began before the end of the week may yet commit events of it. So may one that began within
--- 25 hours of it: the trigger on inserts does not fire for the date on which its transaction began, in whatever time zone. (Of sessions of
--- other users, only those that have written anything can be seen.)
+-- Add up finished weeks, newest first, for about 0.2 s. Return at once if a week could change meanwhile: a transaction that deletes, changes or
+-- back-dates events holds the lock until it ends, and one that began before the end of the week, or up to 25 hours after it, may still commit
+-- events of it. The trigger on inserts does not fire for the date on which its transaction began, in whatever time zone that is. (Sessions of
+-- other users can only be seen if they have written something.)
 CREATE FUNCTION fill_event_weeks() RETURNS void LANGUAGE plpgsql SET lock_timeout = '100ms' AS $$
 DECLARE
     week_start  timestamptz := date_trunc('week', clock_timestamp() - interval '26 hours', 'UTC');
@@ -124,6 +131,7 @@ BEGIN
                      AND (xact_start < week_start + interval '25 hours' OR xact_start IS NULL AND backend_xid IS NOT NULL)) THEN
         RETURN;
     END IF;
+    DELETE FROM event_weeks WHERE monday >= (week_start AT TIME ZONE 'UTC')::date;
     LOOP
         newest := (SELECT max(created_at) FROM events WHERE created_at < week_start);
         EXIT WHEN newest IS NULL OR clock_timestamp() > statement_timestamp() + interval '200 milliseconds';
@@ -143,8 +151,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- Weeks of which events are deleted, changed or back-dated are taken away, under the lock of fill_event_weeks(). Each statement sees what the
--- last holder of the lock has committed, at this level of isolation alone.
+-- Delete the weeks whose events are deleted, changed or back-dated, under the lock of fill_event_weeks(). Only with the isolation level read
+-- committed does each statement see what the last holder of the lock has committed.
 CREATE FUNCTION forget_event_weeks() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
