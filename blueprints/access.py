@@ -64,6 +64,7 @@ def require(
             conn, key=key, session=session, permissions=permissions, project=project, environment=environment, listing=listing
         )
     if caller is None:
+        g.caller = None
         raise Unauthorized("A valid API key in the header Authorization, or a session, is required.")
     g.caller = f"{caller['via']}:{caller['user_id'] or caller['key_id']}"
     # Our choice: such keys are for SDKs alone.

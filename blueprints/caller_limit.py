@@ -1,7 +1,7 @@
 """One caller holds at most half of a worker's database connections: a user, an API token, or the address of a stranger."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from threading import Semaphore
 
@@ -12,32 +12,24 @@ from blueprints.client import client_address
 from sql import access, database
 from validators.errors import RateLimited
 
-TOO_MANY = "Too many requests at the same time. Wait until some of yours are finished."
-
 
 def init_app(app: Flask) -> None:
     """Make each request of this app take a place of its caller's share before it takes a database connection."""
     size, threads, wait = (app.config[name] for name in ("DATABASE_POOL_SIZE", "THREADS", "WAIT_SECONDS"))
 
     @lru_cache(10_000)
-    def share_of(_caller: str) -> tuple[Semaphore, Semaphore]:
+    def shares_of(_caller: str) -> tuple[Semaphore, Semaphore]:
         # Requests that wait hold threads, and other callers need some too.
         return Semaphore(max(size, threads // 2)), Semaphore(max(1, size // 2))
 
     @contextmanager
     def held(caller: str) -> Iterator[None]:
-        requests, connections = share_of(caller)
-        if not requests.acquire(blocking=False):
-            raise RateLimited(TOO_MANY, 1)
-        try:
-            if not connections.acquire(timeout=wait):
-                raise RateLimited(TOO_MANY, 1)
-            try:
-                yield
-            finally:
-                connections.release()
-        finally:
-            requests.release()
+        with ExitStack() as taken:
+            for share, patience in zip(shares_of(caller), (0, wait), strict=True):
+                if not share.acquire(timeout=patience):
+                    raise RateLimited("Too many requests at the same time. Wait until some of yours are finished.", 1)
+                taken.callback(share.release)
+            yield
 
     @lru_cache(10_000)  # A credential always belongs to the same caller. Unknown ones are not kept.
     def name_of(key: bytes | None, session: bytes | None) -> str:
@@ -52,9 +44,10 @@ def init_app(app: Flask) -> None:
     def place() -> AbstractContextManager[None]:
         if not has_request_context() or request.endpoint == "health.get_ready" or g.get("is_looked_up"):
             return nullcontext()
-        given = credentials(request)
+        g.sharer, given = None, credentials(request)
         with suppress(LookupError):
-            g.caller = name_of(*given) if any(given) else None
-        return held(g.get("caller") or client_address())
+            g.sharer = name_of(*given) if any(given) else None
+        g.setdefault("caller", g.sharer)  # A refusal is logged with it.
+        return held(g.sharer or client_address())
 
     app.extensions["database"].share = place

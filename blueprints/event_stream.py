@@ -3,24 +3,27 @@
 import errno
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from functools import lru_cache
 from threading import BoundedSemaphore
 from typing import Any
 
-from flask import Flask, Response, current_app, request, stream_with_context
+from flask import Flask, Response, current_app, g, request, stream_with_context
 from werkzeug.exceptions import HTTPException
 
 from blueprints import request_log
 from blueprints.access import require
 from sql import connection
 from sql.event_stream import Stream, newest
-from validators.errors import Unavailable
+from validators.errors import RateLimited, Unavailable
 
 LINES = "application/x-ndjson"
 
 
 def init_app(app: Flask) -> None:
-    """Let each process stream to a few clients at once: a quarter of the requests that it works on, and one at least."""
-    app.extensions["streams"] = BoundedSemaphore(max(1, app.config["THREADS"] // 4))
+    """Limit the streams of each process to a quarter of its THREADS, at least one, and those of one caller to half of that."""
+    most = max(1, app.config["THREADS"] // 4)
+    app.extensions["streams"] = BoundedSemaphore(most)
+    app.extensions["streams_of"] = lru_cache(10_000)(lambda _caller: BoundedSemaphore(max(1, most // 2)))
 
 
 def wants_lines() -> bool:
@@ -29,19 +32,26 @@ def wants_lines() -> bool:
 
 
 def lines_response(filters: Mapping[str, Any], after: int, limit: int | None) -> Response:
-    """Return a response with all events that match. Raise Unavailable if too many are being sent, or an open transaction holds it up."""
+    """Return a response with all events that match. Raise RateLimited if the caller has too many streams, or Unavailable if all callers
+    together have, or if an open transaction does not end."""
     if request.method == "HEAD":
         return Response(mimetype=LINES)
+    # Our choice: each stream keeps a thread and queries the database for as long as its client reads, so their number is limited.
+    own: BoundedSemaphore = current_app.extensions["streams_of"](g.get("sharer"))
     free: BoundedSemaphore = current_app.extensions["streams"]
-    # Our choice: each stream keeps asking the database for as long as its client reads, so their number is limited.
-    if not free.acquire(blocking=False):
-        raise Unavailable("Too many event streams are running. Try again later.")
     with ExitStack() as slot:
+        if not own.acquire(blocking=False):
+            raise RateLimited("Too many of your event streams are running. Wait until one of them has ended.", 1)
+        slot.callback(own.release)
+        if not free.acquire(blocking=False):
+            raise Unavailable("Too many event streams are running. Try again later.")
         slot.callback(free.release)
         until = newest(connection, after, current_app.config["WAIT_SECONDS"])
         stream = Stream(filters, after=after, until=until, limit=limit)
         # The first batch comes before the response begins, so that an error still has its status.
         response = Response(stream_with_context(sent(stream, read(stream))), mimetype=LINES)
+        # nginx passes the lines on at once. All other responses it buffers, so that a slow client holds no thread of ours.
+        response.headers["X-Accel-Buffering"] = "no"
         response.call_on_close(slot.pop_all().close)
     request_log.wait_for_close()
     return response

@@ -121,6 +121,20 @@ def test_strangers_and_wrong_credentials_count_by_their_address(app, url, pool, 
     assert [one.result().status_code for one in held] == [401] * 3
 
 
+def test_one_caller_has_at_most_half_of_the_streams(app: Flask, cast: tuple[Caller, Caller]) -> None:
+    path, lines = "/api/admin/search/events", {"Accept": "application/x-ndjson"}
+    victor, vera = cast
+    # Of 12 threads, 3 serve streams. This one goes on until it is closed.
+    running = app.test_client().get(path, headers=lines | {"Authorization": victor.key or ""})
+    assert running.headers["X-Accel-Buffering"] == "no"
+    session = Caller(app).get(path, headers=lines | {"Cookie": "session=victors-session"})
+    assert "event streams" in refused(session, 429, "RateLimitError")
+    assert vera.get(path, headers=lines).status_code == 200
+    assert victor.get(path).status_code == 200
+    running.close()
+    assert victor.get(path, headers=lines).status_code == 200
+
+
 # --- The real service -------------------------------------------------------------------------------------------------------------------
 
 # 60 MB: to look for a word, PostgreSQL reads all of it.

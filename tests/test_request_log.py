@@ -49,6 +49,9 @@ def test_the_caller_is_told_by_kind_and_id(world, victor, stranger, conn, capsys
     assert line_of(capsys)["caller"] == f"personal-token:{victor.id}"
     assert key.get("/api/admin/insights").status_code == 200
     assert line_of(capsys)["caller"] == f"api-key:{key_id}"
+    conn.execute("DELETE FROM personal_tokens")
+    assert victor.get("/api/admin/insights").status_code == 401
+    assert line_of(capsys)["caller"] is None
     assert stranger.get("/api/admin/insights").status_code == 401
     assert line_of(capsys)["caller"] is None
     assert stranger.get("/api/admin/insights", headers={"Authorization": "*:*.not-a-key-at-all"}).status_code == 401
