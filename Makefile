@@ -3,6 +3,9 @@
 PYTHON ?= python3
 bin := .venv/bin
 
+# Without cached bytecode, every process that a test starts compiles this code again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help
 help: ## Print this help
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '  make %-13s %s\n' "$$name" "$$text"; done

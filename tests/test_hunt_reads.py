@@ -9,6 +9,7 @@ from schemathesis.core.failures import FailureGroup
 from tests import hunt
 from tests.access import ROUTES, Family, Stage
 
+pytestmark = pytest.mark.slow
 METHODS = ("GET", "DELETE")
 
 
@@ -51,12 +52,10 @@ def test_what_is_wrong_with_an_answer_is_found(stage: Stage, monkeypatch: pytest
         hunt.hunt(stage, "GET /health")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("family", hunt.families(METHODS), ids=lambda family: family.name)
 def test_every_answer_is_documented(stage: Stage, family: Family, tally: hunt.Tally) -> None:
     hunt.hunt_family(stage, family, METHODS, tally)
 
 
-@pytest.mark.slow
 def test_the_requests_get_far_enough(tally: hunt.Tally) -> None:
     hunt.judge(tally, METHODS)
