@@ -227,57 +227,27 @@ def test_without_its_events_a_signup_does_not_happen(world, stranger, conn):
     assert world.events(since) == []
 
 
-ADDRESSES = [
-    "a@b",
-    "grace@site.local",
-    "grace@x.test",
-    "grace+flags@example.org",
-    "o'hara@example.org",
-    '"quoted"@example.org',
-    "grace@[192.0.2.1]",
-    "grâce@exämple.org",
-    "g" * 64 + "@" + "e" * 185 + ".org",
+# What an address, a user name and a text are: tests/test_fields.py.
+INVALID = [
+    *((field, content) for field in ("email", "name", "username") for content in (None, 1, "", "a\0b")),
+    *((field, ...) for field in ("email", "name", "password")),
+    ("email", "grace hopper@example.org"),
+    ("name", "x" * 256),
+    ("username", "x" * 256),
+    ("username", "gr@ce"),
+    ("username", " grace"),
+    ("rootRole", 1),
+    ("id", 1),
+    ("sendEmail", True),
 ]
 
 
-@pytest.mark.parametrize("email", ADDRESSES)
-def test_an_address_of_any_sensible_form_is_taken(world, stranger, email):
-    response = sign_up(stranger, invitation(world), email=email)
-    assert response.status_code == 200
-    assert response.json["email"] == email
-
-
-NOT_ADDRESSES = ["", "@", "grace", "grace@", "@example.org", "grace@@example.org", "grace@ex@mple.org", "g" * 251 + "@b.c"]
-SPACED = [f"grace{blank}hopper@example.org" for blank in " \t\n\r\x00\x1f\x7f\x85\xa0\u2028\u3000"]
-
-
-@pytest.mark.parametrize(
-    ("field", "content"),
-    [
-        *(("email", email) for email in [*NOT_ADDRESSES, *SPACED, " grace@example.org", "grace@example.org\n", "grace@ example.org"]),
-        *((field, content) for field in ("email", "name", "username") for content in (None, 1, True, ["a"], {}, "\ud800", "a\0b")),
-        ("email", ...),
-        ("name", ...),
-        ("password", ...),
-        ("name", ""),
-        ("name", "x" * 256),
-        ("username", ""),
-        ("username", "x" * 256),
-        ("username", "gr@ce"),
-        ("username", " grace"),
-        ("username", "grace "),
-        ("username", "grace\n"),
-        ("rootRole", 1),
-        ("id", 1),
-        ("sendEmail", True),
-    ],
-)
-def test_a_field_that_does_not_fit_is_named_and_nothing_is_made(world, stranger, field, content):
+def test_an_invalid_field_is_named_and_nothing_is_created(world, stranger):
     secret = invitation(world)
     before, since = counts(world), world.last_event_id()
-    response = sign_up(stranger, secret, **{field: content})
-    refused(response, 400, "ValidationError")
-    assert f"{field}: " in response.json["message"]
+    for field, content in INVALID:
+        message = refused(sign_up(stranger, secret, **{field: content}), 400, "ValidationError")
+        assert f"{field}: " in message, content
     assert counts(world) == before
     assert world.events(since) == []
 

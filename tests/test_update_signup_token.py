@@ -158,14 +158,8 @@ def test_a_later_expiry_does_not_revive_what_was_disabled_by_hand(alice, strange
     ("sent", "instant"),
     [
         ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000Z"),
-        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"),
         ("9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"),
-        ("2024-02-29T12:00:00+02:00", "2024-02-29T10:00:00.000Z"),
-        ("2024-12-31T23:00:00-05:30", "2025-01-01T04:30:00.000Z"),
-        ("2099-05-31t12:00:00z", "2099-05-31T12:00:00.000Z"),
-        ("2099-05-31T12:00:00.5Z", "2099-05-31T12:00:00.500Z"),
         ("2099-05-31T12:00:00.1239999Z", "2099-05-31T12:00:00.123Z"),
-        ("2099-05-31T12:00:00.123456789+00:00", "2099-05-31T12:00:00.123Z"),
     ],
 )
 def test_the_expiry_may_be_any_instant(alice, conn, sent, instant):
@@ -177,40 +171,28 @@ def test_the_expiry_may_be_any_instant(alice, conn, sent, instant):
     assert stored(conn, secret)["expiresAt"] == instant
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({}, "body"),
-        ([], "body"),
-        ([{"enabled": False}], "body"),
-        ("enabled", "body"),
-        (7, "body"),
-        *(({"enabled": wrong}, "enabled") for wrong in (None, "true", "false", "", 1, 0, 1.0, [], {})),
-        *(({"expiresAt": wrong}, "expiresAt") for wrong in (None, "", 0, 4102444800000, True, [], {}, "tomorrow", "2099-05-31")),
-        *(
-            ({"expiresAt": f"2099-05-31T{wrong}"}, "expiresAt")
-            for wrong in ("12:00:00", "12:00Z", "12:00:00+02", "25:00:00Z", "12:00:00Z ")
-        ),
-        *(({"expiresAt": f"2099-{wrong}T12:00:00Z"}, "expiresAt") for wrong in ("02-30", "13-01", "00-10", "5-31", "151")),
-        ({"expiresAt": "2099-05-31T12:00:00+25:00"}, "expiresAt"),
-        ({"expiresAt": "9999-12-31T23:59:59-01:00"}, "expiresAt"),
-        ({"expiresAt": "+12099-05-31T12:00:00Z"}, "expiresAt"),
-        ({"expiresAt": "٢٠٩٩-05-31T12:00:00Z"}, "expiresAt"),
-        ({"expiresAt": "2099-05-31T12:00:00\0Z"}, "expiresAt"),
-        ({"expiresAt": "infinity"}, "expiresAt"),
-        ({"enabled": False, "name": "another"}, "name"),
-        ({"enabled": False, "secret": "0" * 32}, "secret"),
-        ({"enabled": False, "expiresAt": "never"}, "expiresAt"),
-        ({"enabled": None, "expiresAt": EXPIRY}, "enabled"),
-        ({"Enabled": False}, "Enabled"),
-    ],
-)
-def test_a_body_that_does_not_fit_changes_nothing(world, alice, conn, body, field):
+# What a date-time and a boolean are: tests/test_fields_of_numbers_and_days.py.
+INVALID: list[tuple[object, str]] = [
+    ({}, "body"),
+    ([{"enabled": False}], "body"),
+    ("enabled", "body"),
+    ({"enabled": "true"}, "enabled"),
+    ({"enabled": None, "expiresAt": EXPIRY}, "enabled"),
+    ({"expiresAt": None}, "expiresAt"),
+    ({"expiresAt": "2099-05-31"}, "expiresAt"),
+    ({"enabled": False, "expiresAt": "never"}, "expiresAt"),
+    ({"enabled": False, "name": "another"}, "name"),
+    ({"enabled": False, "secret": "0" * 32}, "secret"),
+    ({"Enabled": False}, "Enabled"),
+]
+
+
+def test_an_invalid_body_changes_nothing(world, alice, conn):
     secret = make_token(conn)
     before, since = stored(conn, secret), world.last_event_id()
-    response = alice.put(f"/api/admin/invite-link/tokens/{secret}", json=body)
-    refused(response, 400, "ValidationError")
-    assert f"{field}: " in response.json["message"]
+    for body, field in INVALID:
+        message = refused(alice.put(f"/api/admin/invite-link/tokens/{secret}", json=body), 400, "ValidationError")
+        assert f"{field}: " in message, body
     assert unchanged(world, secret, before, since)
 
 
