@@ -247,6 +247,8 @@ def test_there_is(read, condition):
         """events AS event WHERE type = 'feature-strategy-update' AND pre_data::text IS DISTINCT FROM (
                SELECT data::text FROM events AS before WHERE before.id < event.id AND before.feature_name = event.feature_name
                   AND before.data ->> 'id' = event.data ->> 'id' ORDER BY id DESC LIMIT 1)""",
+        "events WHERE type = 'feature-tagged' AND NOT tags::jsonb @> jsonb_build_array(data::jsonb)",
+        "events WHERE type = 'feature-untagged' AND tags::jsonb @> jsonb_build_array(pre_data::jsonb)",
         # No secret is in the log, and nobody but the administrator has a password.
         """(SELECT secret FROM signup_tokens UNION ALL SELECT secret FROM api_keys WHERE secret IS NOT NULL) AS secrets
                JOIN events ON strpos(concat(data, pre_data), right(secret, 30)) > 0""",
