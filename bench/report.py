@@ -13,7 +13,8 @@ only: the client, two workers and PostgreSQL share one machine.
 - **ms** is the median at one client. **/s** is requests a second over 8 connections.
 - The log has 100 projects, all private, up to 5,000 flags and 200 users. By Zipf's law, the first project has 15 % of all events.
 - **pgbench** sends PostgreSQL the page and the count of one project, or one event, without the service. It is the floor.
-- `BASE=../other-checkout make bench` measures another version in turn with this one. Ratios are this version's value over the base's.
+- `make bench BASE=../other-checkout` measures another version in turn with this one. Ratios are this version's value over the base's.
+- In the plots, each group of bars has a scale of its own.
 
 ## Results
 
