@@ -1,7 +1,7 @@
 """The event searches: a page and its exact total, in one statement.
 
-Totals without a filter, by project, by type and by date come from event_weeks (schema.sql) for the weeks that are there; everything else is
-counted on the indexes of events.
+Totals without a filter, by project, by type and by date come from finished_weeks (schema.sql), as far as it has the weeks. Everything else
+is counted on the indexes of events.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,8 @@ from sql import Connection, event_weeks, value
 from sql.events import ACCESS_TYPES, FILTERS, READABLE, RECORD, VISIBLE, Visible
 from sql.limits import PAGE_BYTES
 
-# Conditions that choose no index. Beside a flag or a project, the index of that one has all that they ask for; IN makes a table once.
+# Conditions for which the planner uses no index. Searches by flag or project use the index of that column, which has these columns too.
+# IN builds a hash table once; = ANY would compare each event with each value.
 BESIDE: dict[str, LiteralString] = {
     "project": "(project = %(project)s) IS TRUE",
     "projects": "(project IN (SELECT unnest(%(projects)s::text[]))) IS TRUE",
@@ -20,7 +21,7 @@ BESIDE: dict[str, LiteralString] = {
     "creator": "(created_by_user_id = %(creator)s) IS TRUE",
     "creators": "(created_by_user_id IN (SELECT unnest(%(creators)s::bigint[]))) IS TRUE",
 }
-# What event_weeks has of a search that asks for one of these, or for none, and for days.
+# The rows of finished_weeks for a search with one of these filters or none, and perhaps with days.
 OF_WEEKS: dict[str | None, LiteralString] = {
     None: "kind = 'all' AND name = ''",
     "project": "kind = 'project' AND name = %(project)s",
@@ -29,7 +30,7 @@ OF_WEEKS: dict[str | None, LiteralString] = {
     "types": "kind = 'type' AND name = ANY(%(types)s)",
 }
 DAYS = {"first_day": "-infinity", "last_day": "infinity"}
-# An index has the events of each of several projects or types in order, but not those of all of them.
+# An index returns the events of one project or type in order, but not those of several.
 EACH: dict[str, tuple[LiteralString, LiteralString]] = {
     "projects": ("unnest(%(projects)s::text[])", "project = each_one"),
     "types": ("unnest(%(types)s::text[])", "type = each_one"),
@@ -131,7 +132,7 @@ def of_flag(conn: Connection, flag: str, visible: Visible | None) -> str | None:
 
 
 def creators(conn: Connection, visible: Visible | None) -> str:
-    """[{"id", "name"}] as JSON text, by name: the users, deleted ones too, who made the events that the caller may see."""
+    """Return [{"id", "name"}] as JSON text, by name: the creators, deleted users too, of the events that the caller may see."""
     made: LiteralString = MADE_ANY if visible is None else MADE_VISIBLE
     statement: LiteralString = f"""
         SELECT coalesce(json_agg(json_build_object('id', users.id, 'name', called) ORDER BY called, users.id), '[]')::text
@@ -156,7 +157,7 @@ def of_visible(filters: Mapping[str, Any], visible: Visible | None) -> dict[str,
 
 
 def conditions(filters: Mapping[str, Any], without: str | None = None) -> LiteralString:
-    """The conditions that are asked for: constant fragments, chosen by key."""
+    """Return the conditions of these filters: constant fragments, chosen by key."""
     leading = ({"feature", "features"} & filters.keys()) or ({"project", "projects"} & filters.keys())
     beside: dict[str, LiteralString] = {}
     if leading and "pattern" not in filters:
@@ -169,13 +170,13 @@ def conditions(filters: Mapping[str, Any], without: str | None = None) -> Litera
 
 
 def is_kept(filters: Mapping[str, Any]) -> bool:
-    """Whether event_weeks has totals of these filters."""
+    """Return whether finished_weeks has totals for these filters."""
     others = filters.keys() - DAYS.keys() - {"readable"}
     return not others or (len(others) == 1 and others < OF_WEEKS.keys())
 
 
 def total(filters: Mapping[str, Any]) -> LiteralString:
-    """The number of matches, and whether finished weeks are to be added up: total (number, is_due) of a WITH list."""
+    """Return total (number, is_due) of a WITH list: the number of matches, and whether finished weeks can be added up."""
     if not is_kept(filters):
         return f"""
         total AS (
@@ -205,7 +206,7 @@ def total(filters: Mapping[str, Any]) -> LiteralString:
 
 
 def place(filters: Mapping[str, Any]) -> LiteralString:
-    """The place of the page: it begins `skip` matches after those that are not older than `until`; place (until, skip) of a WITH list."""
+    """Return place (until, skip) of a WITH list: the page begins after `skip` matches among those that are older than `until`."""
     if not is_kept(filters):
         return "place AS (SELECT 'infinity'::timestamptz AS until, least(%(offset)s, number) AS skip FROM total)"
     return """
@@ -219,7 +220,7 @@ def place(filters: Mapping[str, Any]) -> LiteralString:
 
 
 def newest(filters: Mapping[str, Any]) -> LiteralString:
-    """The statement of a page, newest first. Its events are found in an index alone, if one has all that is asked; then they are read."""
+    """Return the statement of a page, newest first. It finds ids in an index, if one has all columns, and then reads these events."""
     each = next((key for key in EACH if key in filters), None)
     if each and "pattern" not in filters and not {"feature", "features"} & filters.keys():
         values, is_one = EACH[each]

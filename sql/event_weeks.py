@@ -1,4 +1,4 @@
-"""Totals of finished weeks of the event log (schema.sql, event_weeks), added up by the first request that finds them missing."""
+"""Totals of finished weeks of the event log (event_weeks in schema.sql). The first request that finds some missing adds them up."""
 
 from contextlib import suppress
 from typing import LiteralString
@@ -9,12 +9,12 @@ from sql import Connection, Params, one, run
 
 
 def body(conn: Connection, statement: LiteralString, params: Params, *, prepare: bool | None = None) -> str | None:
-    """Return the body that a statement gives, if it gives a row. Its column is_due says whether finished weeks are to be added up."""
+    """Return the column `body` of a statement's row, or None without a row. Add up finished weeks if its column `is_due` is true."""
     found = one(conn, statement, params, prepare=prepare)
     if found is None:
         return None
     if found["is_due"]:
-        # Where it is not possible now, all requests go on counting.
+        # If it fails, requests go on counting.
         with suppress(psycopg.Error), conn.transaction():
             run(conn, "SELECT fill_event_weeks()")
     return found["body"]

@@ -128,7 +128,7 @@ METRICS: LiteralString = """
 """
 
 # Our choice: an event counts for the type that its environment had then.
-# Weeks come from event_weeks (schema.sql); counted are times that are not there, and weeks in which the type of an environment changed.
+# Totals come from finished_weeks (schema.sql). Other times are counted, and so are weeks in which the type of an environment changed.
 ENVIRONMENTS: LiteralString = """
     , week_days AS (
         SELECT (first_start AT TIME ZONE 'UTC')::date AS first_day, (first_start AT TIME ZONE 'UTC')::date + number * 7 - 1 AS last_day
@@ -156,7 +156,7 @@ ENVIRONMENTS: LiteralString = """
           JOIN finished_weeks ON kind = 'environment' AND monday BETWEEN first_day AND last_day
          WHERE (name, monday) NOT IN (SELECT environment, monday FROM changed_weeks)
      UNION ALL
-        -- OFFSET 0: each time is read by the index of created_at. The planner knows nothing of such small tables, and took the whole log.
+        -- OFFSET 0 makes the planner use the index of created_at each time. Without statistics of such small tables, it read the whole log.
         SELECT environment, created_at, 1
           FROM counted_times
          CROSS JOIN LATERAL (
