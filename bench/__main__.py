@@ -6,6 +6,7 @@ BENCH_DATABASE_URL names a PostgreSQL in which databases can be created, instead
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -258,6 +259,8 @@ def measure(checkouts: list[Checkout], events: int, scale: Scale) -> Iterator[tu
 
 def main() -> None:
     """Do what the environment says."""
+    # Not without ending what was started.
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     scale = SCALES.get(os.environ.get("SCALE") or "usual") or sys.exit(f"SCALE must be one of {', '.join(SCALES)}.")
     out, base = Path(os.environ.get("OUT") or HERE / "docs"), os.environ.get("BASE")
     checkouts = [Checkout("this", HERE), *([Checkout("base", Path(base).resolve())] if base else [])]
