@@ -5,8 +5,7 @@ from typing import LiteralString
 from sql import Connection, user_records, value
 
 # Without a project or environment, a right holds in all of them.
-GET: LiteralString = (
-    """
+GET: LiteralString = f"""
     WITH rights AS (
         SELECT DISTINCT
                role_permissions.permission,
@@ -20,9 +19,7 @@ GET: LiteralString = (
                 OR role_permissions.project_id = user_roles.project_id)
     )
     SELECT json_build_object(
-               'user', ("""
-    + user_records.RECORD
-    + """) - 'rootRole',
+               'user', ({user_records.RECORD}) - 'rootRole',
                'permissions', (
                    SELECT coalesce(json_agg(jsonb_strip_nulls(to_jsonb(rights)) ORDER BY permission, project, environment), '[]')
                      FROM rights
@@ -33,7 +30,6 @@ GET: LiteralString = (
       FROM users
      WHERE id = %(user_id)s
 """
-)
 
 # Our choice: of a key, what it has in common with a user.
 GET_KEY = """

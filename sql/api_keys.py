@@ -80,7 +80,7 @@ RECORD: LiteralString = """
     NULL AS alias
 """
 
-LIST: LiteralString = "SELECT id, " + RECORD + " FROM api_keys ORDER BY created_at, id"
+LIST: LiteralString = f"SELECT id, {RECORD} FROM api_keys ORDER BY created_at, id"
 
 
 def list_all(conn: Connection) -> list[DictRow]:
@@ -88,17 +88,13 @@ def list_all(conn: Connection) -> list[DictRow]:
     return rows(conn, LIST)
 
 
-READ: LiteralString = (
-    """
+READ: LiteralString = f"""
     SELECT json_build_object('tokens', coalesce(json_agg(entry ORDER BY api_keys.created_at, api_keys.id), '[]'))::text
       FROM api_keys
-     CROSS JOIN LATERAL (SELECT coalesce(secret, mask) AS secret, """
-    + RECORD
-    + """) AS entry
+     CROSS JOIN LATERAL (SELECT coalesce(secret, mask) AS secret, {RECORD}) AS entry
      WHERE kind = ANY(%(kinds)s)
        AND (%(name)s::text IS NULL OR name = %(name)s)
 """
-)
 
 
 def read(conn: Connection, kinds: Sequence[str], name: str | None = None) -> str:
@@ -106,16 +102,12 @@ def read(conn: Connection, kinds: Sequence[str], name: str | None = None) -> str
     return value(conn, READ, {"kinds": list(kinds), "name": name})
 
 
-GET: LiteralString = (
-    """
+GET: LiteralString = f"""
     SELECT row_to_json(entry)::text
       FROM api_keys
-     CROSS JOIN LATERAL (SELECT NULL AS secret, """
-    + RECORD
-    + """) AS entry
+     CROSS JOIN LATERAL (SELECT NULL AS secret, {RECORD}) AS entry
      WHERE id = %(id)s
 """
-)
 
 
 def get(conn: Connection, key_id: int, secret: str) -> str:
@@ -132,7 +124,7 @@ def find(conn: Connection, secret: str) -> DictRow | None:
     return one(conn, FIND, {"digest": digest(secret)})
 
 
-LOCK: LiteralString = "SELECT " + RECORD + " FROM api_keys WHERE id = %(id)s FOR UPDATE"
+LOCK: LiteralString = f"SELECT {RECORD} FROM api_keys WHERE id = %(id)s FOR UPDATE"
 
 
 def lock(conn: Connection, key_id: int) -> DictRow | None:
@@ -140,7 +132,7 @@ def lock(conn: Connection, key_id: int) -> DictRow | None:
     return one(conn, LOCK, {"id": key_id})
 
 
-UPDATE: LiteralString = "UPDATE api_keys SET expires_at = %(expires_at)s WHERE id = %(id)s RETURNING " + RECORD
+UPDATE: LiteralString = f"UPDATE api_keys SET expires_at = %(expires_at)s WHERE id = %(id)s RETURNING {RECORD}"
 
 
 def update(conn: Connection, key_id: int, expires_at: datetime) -> DictRow | None:

@@ -47,7 +47,7 @@ def read(conn: Connection) -> str:
     return value(conn, LIST)
 
 
-GET: LiteralString = "SELECT (" + RECORD + ")::text FROM context_fields WHERE name = %(name)s"
+GET: LiteralString = f"SELECT ({RECORD})::text FROM context_fields WHERE name = %(name)s"
 
 
 def get(conn: Connection, name: str) -> str | None:
@@ -55,7 +55,7 @@ def get(conn: Connection, name: str) -> str | None:
     return value(conn, GET, {"name": name})
 
 
-LOCK: LiteralString = "SELECT " + RECORD + " FROM context_fields WHERE name = %(name)s FOR UPDATE"
+LOCK: LiteralString = f"SELECT {RECORD} FROM context_fields WHERE name = %(name)s FOR UPDATE"
 
 
 def lock(conn: Connection, name: str) -> dict[str, Any] | None:
@@ -63,13 +63,10 @@ def lock(conn: Connection, name: str) -> dict[str, Any] | None:
     return value(conn, LOCK, {"name": name})
 
 
-INSERT: LiteralString = (
-    """
+INSERT: LiteralString = f"""
     INSERT INTO context_fields (name, description, stickiness, sort_order, legal_values)
     VALUES (%(name)s, %(description)s, %(stickiness)s, %(sort_order)s, %(legal_values)s::json)
-    RETURNING """
-    + RECORD
-)
+    RETURNING {RECORD}"""
 
 
 def insert(
@@ -92,17 +89,14 @@ def insert(
     return value(conn, INSERT, params)
 
 
-UPDATE: LiteralString = (
-    """
+UPDATE: LiteralString = f"""
     UPDATE context_fields
        SET description = %(description)s,
            stickiness = %(stickiness)s,
            sort_order = %(sortOrder)s,
            legal_values = %(legal_values)s::json
      WHERE name = %(name)s
-    RETURNING """
-    + RECORD
-)
+    RETURNING {RECORD}"""
 
 
 def update(conn: Connection, field: dict[str, Any]) -> dict[str, Any]:
@@ -119,16 +113,12 @@ def delete(conn: Connection, name: str) -> None:
 
 
 # A strategy that asks twice is told once.
-STRATEGIES: LiteralString = (
-    "SELECT json_build_object('strategies', "
-    + strategy_uses.RECORDS
-    + """EXISTS (
+STRATEGIES: LiteralString = f"""SELECT json_build_object('strategies', {strategy_uses.RECORDS}EXISTS (
             SELECT FROM json_array_elements(constraints) AS asked
              WHERE asked ->> 'contextName' = %(name)s)))::text
       FROM context_fields
      WHERE name = %(name)s
 """
-)
 
 
 def strategies(conn: Connection, name: str, viewer: int | None) -> str | None:

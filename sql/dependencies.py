@@ -22,7 +22,7 @@ def lock(conn: Connection, project: str, *names: str) -> dict[str, int]:
     return {row["name"]: row["id"] for row in rows(conn, LOCK, {"project": project, "names": list(names)})}
 
 
-TAGS: LiteralString = "SELECT " + flag_records.TAGS + " FROM flags WHERE id = %(id)s"
+TAGS: LiteralString = f"SELECT {flag_records.TAGS} FROM flags WHERE id = %(id)s"
 
 
 def tags(conn: Connection, flag_id: int) -> list[dict[str, str]]:

@@ -15,8 +15,7 @@ RECORD: LiteralString = 'name, type, enabled, protected, sort_order AS "sortOrde
 
 # Each count is made once for all environments, not once for each. Flags count that are live, and projects too.
 # Our choice: hidden ones as well, for everybody.
-LIST: LiteralString = (
-    """
+LIST: LiteralString = f"""
     WITH project_counts AS (
         SELECT environment, count(*) AS number
           FROM project_environments
@@ -40,9 +39,7 @@ LIST: LiteralString = (
          GROUP BY flag_environments.environment
     ),
     entries AS (
-        SELECT """
-    + RECORD
-    + """,
+        SELECT {RECORD},
                coalesce(project_counts.number, 0) AS "projectCount",
                coalesce(key_counts.number, 0) AS "apiTokenCount",
                coalesce(flag_counts.number, 0) AS "enabledToggleCount"
@@ -56,7 +53,6 @@ LIST: LiteralString = (
         'environments', coalesce(json_agg(entries ORDER BY "sortOrder", name), '[]'))::text
       FROM entries
 """
-)
 
 
 def read(conn: Connection) -> str:
@@ -64,7 +60,7 @@ def read(conn: Connection) -> str:
     return value(conn, LIST)
 
 
-GET: LiteralString = "SELECT row_to_json(entry)::text FROM (SELECT " + RECORD + " FROM environments WHERE name = %(name)s) AS entry"
+GET: LiteralString = f"SELECT row_to_json(entry)::text FROM (SELECT {RECORD} FROM environments WHERE name = %(name)s) AS entry"
 
 
 def get(conn: Connection, name: str) -> str | None:
@@ -72,7 +68,7 @@ def get(conn: Connection, name: str) -> str | None:
     return value(conn, GET, {"name": name})
 
 
-LOCK: LiteralString = "SELECT " + RECORD + " FROM environments WHERE name = %(name)s FOR NO KEY UPDATE"
+LOCK: LiteralString = f"SELECT {RECORD} FROM environments WHERE name = %(name)s FOR NO KEY UPDATE"
 
 
 def lock(conn: Connection, name: str) -> DictRow | None:
@@ -81,7 +77,7 @@ def lock(conn: Connection, name: str) -> DictRow | None:
 
 
 LOCK_MANY: LiteralString = (
-    "SELECT " + RECORD + ' FROM environments WHERE name = ANY(%(names)s::text[]) ORDER BY name COLLATE "C" FOR NO KEY UPDATE'
+    f"""SELECT {RECORD} FROM environments WHERE name = ANY(%(names)s::text[]) ORDER BY name COLLATE "C" FOR NO KEY UPDATE"""
 )
 
 
@@ -98,14 +94,11 @@ def hold(conn: Connection, name: str) -> str | None:
     return value(conn, HOLD, {"name": name})
 
 
-INSERT: LiteralString = (
-    """
+INSERT: LiteralString = f"""
     INSERT INTO environments (name, type, enabled, sort_order)
     VALUES (%(name)s, %(type)s, %(enabled)s,
             coalesce(%(sort_order)s::integer, (SELECT least(coalesce(max(sort_order), 0), 2147483646) + 1 FROM environments)))
-    RETURNING """
-    + RECORD
-)
+    RETURNING {RECORD}"""
 
 
 def insert(
@@ -123,16 +116,13 @@ def insert(
     return one(conn, INSERT, {"name": name, "type": type, "enabled": enabled, "sort_order": sort_order})
 
 
-UPDATE: LiteralString = (
-    """
+UPDATE: LiteralString = f"""
     UPDATE environments
        SET type = %(type)s,
            enabled = %(enabled)s,
            sort_order = %(sortOrder)s
      WHERE name = %(name)s
-    RETURNING """
-    + RECORD
-)
+    RETURNING {RECORD}"""
 
 
 def update(conn: Connection, environment: Mapping[str, Any]) -> DictRow | None:
@@ -174,7 +164,7 @@ LOCK_FLAGS = """
        FOR NO KEY UPDATE OF flags
 """
 
-LOCK_FOR_DELETION: LiteralString = "SELECT " + RECORD + " FROM environments WHERE name = %(name)s FOR UPDATE"
+LOCK_FOR_DELETION: LiteralString = f"SELECT {RECORD} FROM environments WHERE name = %(name)s FOR UPDATE"
 
 
 def lock_for_deletion(conn: Connection, name: str) -> DictRow | None:

@@ -16,29 +16,15 @@ SEGMENTS: LiteralString = """(
      WHERE strategies.flag_id = flags.id)"""
 
 # FlagHit: FlagItem, with the usage of the last hour, and more beside it.
-HIT: LiteralString = (
-    "json_build_object("
-    + flag_records.CORE_FIELDS
-    + """,
+HIT: LiteralString = f"""json_build_object({flag_records.CORE_FIELDS},
         'archivedAt', iso(flags.archived_at),
-        'favorite', """
-    + flag_records.FAVORITE
-    + """,
-        'tags', """
-    + flag_records.TAGS
-    + """,
+        'favorite', {flag_records.FAVORITE},
+        'tags', {flag_records.TAGS},
         'environments', (
-            SELECT coalesce(json_agg(json_build_object('name', environments.name, """
-    + flag_records.ENVIRONMENT_FIELDS
-    + """,
-                       'yes', (SELECT coalesce(sum(yes), 0)"""
-    + flag_records.USAGE
-    + """),
-                       'no', (SELECT coalesce(sum(no), 0)"""
-    + flag_records.USAGE
-    + """)) ORDER BY environments.sort_order, environments.name), '[]')"""
-    + flag_records.PLACES
-    + """),
+            SELECT coalesce(json_agg(json_build_object('name', environments.name, {flag_records.ENVIRONMENT_FIELDS},
+                       'yes', (SELECT coalesce(sum(yes), 0){flag_records.USAGE}),
+                       'no', (SELECT coalesce(sum(no), 0){flag_records.USAGE}))
+                        ORDER BY environments.sort_order, environments.name), '[]'){flag_records.PLACES}),
         'dependencyType', CASE
             WHEN EXISTS (SELECT FROM flag_dependencies WHERE child_id = flags.id) THEN 'child'
             WHEN EXISTS (SELECT FROM flag_dependencies WHERE parent_id = flags.id) THEN 'parent'
@@ -49,14 +35,9 @@ HIT: LiteralString = (
               JOIN strategy_segments ON strategy_segments.strategy_id = strategies.id
               JOIN segments ON segments.id = strategy_segments.segment_id
              WHERE strategies.flag_id = flags.id),
-        'lifecycle', """
-    + flag_records.LIFECYCLE
-    + """)::jsonb
-    || coalesce((SELECT jsonb_build_object('createdBy', """
-    + flag_records.PERSON
-    + """) FROM users WHERE id = flags.created_by_user_id), '{}')
+        'lifecycle', {flag_records.LIFECYCLE})::jsonb
+    || coalesce((SELECT jsonb_build_object('createdBy', {flag_records.PERSON}) FROM users WHERE id = flags.created_by_user_id), '{{}}')
 """
-)
 
 # && means: have one in common; @> means: holds all of them.
 FILTERS: dict[str, LiteralString] = {

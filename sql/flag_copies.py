@@ -54,17 +54,13 @@ def copy(conn: Connection, source: int, copy: int, *, group_id: str | None) -> N
     run(conn, COPY, {"source": source, "copy": copy, "group_id": group_id})
 
 
-STRATEGIES: LiteralString = (
-    "SELECT strategies.environment, "
-    + strategies.RECORD
-    + """ AS record
+STRATEGIES: LiteralString = f"""SELECT strategies.environment, {strategies.RECORD} AS record
       FROM strategies
       JOIN flags ON flags.id = flag_id
       JOIN environments ON environments.name = environment
      WHERE flag_id = %(id)s
      ORDER BY environments.sort_order, environments.name, strategies.sort_order, strategies.created_at, strategies.id
 """
-)
 
 
 def strategies_of(conn: Connection, flag_id: int) -> list[DictRow]:
@@ -72,10 +68,7 @@ def strategies_of(conn: Connection, flag_id: int) -> list[DictRow]:
     return rows(conn, STRATEGIES, {"id": flag_id})
 
 
-VARIANTS: LiteralString = (
-    "SELECT environment, json_agg("
-    + flag_records.VARIANT
-    + """ ORDER BY variants.name) AS variants
+VARIANTS: LiteralString = f"""SELECT environment, json_agg({flag_records.VARIANT} ORDER BY variants.name) AS variants
       FROM variants
       JOIN environments ON environments.name = environment
      WHERE flag_id = %(id)s
@@ -83,7 +76,6 @@ VARIANTS: LiteralString = (
      GROUP BY environment, environments.sort_order
      ORDER BY environments.sort_order, environment
 """
-)
 
 
 def variants_of(conn: Connection, flag_id: int) -> list[DictRow]:

@@ -22,8 +22,7 @@ LOCK = """
 """
 
 # A statement of its own, begun when the locks are held. The flag gets its row of an environment that was linked after it was made.
-READ: LiteralString = (
-    """
+READ: LiteralString = f"""
     WITH made AS (
         INSERT INTO flag_environments (flag_id, environment)
         SELECT unnest(%(ids)s::bigint[]), %(environment)s
@@ -40,16 +39,13 @@ READ: LiteralString = (
                'project', flags.project_id,
                'environment', project_environments.environment,
                'feature', flags.name,
-               'tags', """
-    + flag_records.TAGS
-    + """) AS about
+               'tags', {flag_records.TAGS}) AS about
       FROM flags
       JOIN projects ON projects.id = flags.project_id
       JOIN project_environments ON project_environments.project_id = flags.project_id AND project_environments.environment = %(environment)s
       LEFT JOIN flag_environments ON flag_environments.flag_id = flags.id AND flag_environments.environment = %(environment)s
      WHERE flags.id = ANY(%(ids)s::bigint[])
 """
-)
 
 
 def lock(conn: Connection, project: str, flag: str, environment: str) -> DictRow | None:
@@ -79,21 +75,14 @@ def is_linked(conn: Connection, project: str, environment: str) -> bool:
 
 
 # Our choice: the name in this record is that of the flag.
-GET: LiteralString = (
-    """
-    SELECT (SELECT json_build_object('name', flags.name, """
-    + flag_records.ENVIRONMENT_FIELDS
-    + ", "
-    + flag_records.DETAIL_FIELDS
-    + ")"
-    + flag_records.PLACES
-    + """ AND environments.name = %(environment)s)::text
+GET: LiteralString = f"""
+    SELECT (SELECT json_build_object('name', flags.name, {flag_records.ENVIRONMENT_FIELDS}, {flag_records.DETAIL_FIELDS})
+            {flag_records.PLACES} AND environments.name = %(environment)s)::text
       FROM flags
      WHERE flags.name = %(flag)s
        AND project_id = %(project)s
        AND archived_at IS NULL
 """
-)
 
 
 def get(conn: Connection, project: str, flag: str, environment: str) -> str | None:

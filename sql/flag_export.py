@@ -14,8 +14,7 @@ SELECTORS: dict[str, LiteralString] = {
 }
 
 # Whatever the collation of a database, what is exported stands in one order: imported elsewhere and exported again, it is the same text.
-CHOSEN: LiteralString = (
-    """
+CHOSEN: LiteralString = f"""
     WITH chosen AS MATERIALIZED (
         SELECT flags.*,
                EXISTS (
@@ -25,16 +24,12 @@ CHOSEN: LiteralString = (
           FROM flags
           JOIN projects ON projects.id = flags.project_id
          WHERE flags.archived_at IS NULL
-           AND """
-    + projects.VISIBLE
-    + " AND "
-)
+           AND {projects.VISIBLE} AND """
 
 # Our choice: in an environment that is not linked to its project a flag is off, and has no strategies and no variants.
 # Our choice: segments are told by their names, and strategies stand in the order in which they are evaluated.
 # Our choice: a context field is used by what names it: a constraint, an override, or a stickiness.
-DOCUMENT: LiteralString = (
-    """
+DOCUMENT: LiteralString = f"""
     ),
     placed_strategies AS MATERIALIZED (
         SELECT strategies.*, chosen.name AS flag
@@ -95,9 +90,7 @@ DOCUMENT: LiteralString = (
                        'sortOrder', sort_order,
                        'parameters', parameters,
                        'constraints', constraints,
-                       'variants', ("""
-    + strategies.VARIANTS
-    + """ WHERE strategy_id = placed_strategies.id),
+                       'variants', ({strategies.VARIANTS} WHERE strategy_id = placed_strategies.id),
                        'segments', (
                            SELECT coalesce(json_agg(segment_id ORDER BY segments.name COLLATE "C"), '[]')
                              FROM strategy_segments
@@ -116,9 +109,7 @@ DOCUMENT: LiteralString = (
                               AND environment = environments.name
                               AND enabled),
                        'variants', (
-                           SELECT coalesce(json_agg("""
-    + flag_records.VARIANT
-    + """ ORDER BY variants.name COLLATE "C"), '[]')
+                           SELECT coalesce(json_agg({flag_records.VARIANT} ORDER BY variants.name COLLATE "C"), '[]')
                              FROM placed_variants AS variants
                             WHERE flag_id = chosen.id
                               AND strategy_id IS NULL)
@@ -141,9 +132,7 @@ DOCUMENT: LiteralString = (
                       FROM strategy_segments
                       JOIN placed_strategies ON placed_strategies.id = strategy_id)),
         'tagTypes', (
-            SELECT coalesce(json_agg("""
-    + tag_types.RECORD
-    + """ ORDER BY name COLLATE "C"), '[]')
+            SELECT coalesce(json_agg({tag_types.RECORD} ORDER BY name COLLATE "C"), '[]')
               FROM tag_types
              WHERE name IN (SELECT flag_tags.type FROM flag_tags JOIN chosen ON chosen.id = flag_id)),
         'featureTags', (
@@ -164,7 +153,6 @@ DOCUMENT: LiteralString = (
       FROM environments
      WHERE environments.name = %(environment)s
 """
-)
 
 
 def export(conn: Connection, environment: str, selector: str, chosen: Any, viewer: int | None) -> DictRow | None:

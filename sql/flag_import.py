@@ -51,31 +51,22 @@ def home(conn: Connection, project: str, environment: str) -> DictRow | None:
 
 
 # What a flag is in an environment, as events tell it.
-FLAGS: LiteralString = (
-    """
+FLAGS: LiteralString = f"""
     SELECT flags.name,
            flags.project_id = %(project)s AS is_here,
            flags.archived_at IS NOT NULL AS is_archived,
-           """
-    + flag_records.CORE
-    + """ AS record,
-           """
-    + flag_records.TAGS
-    + """ AS tags,
+           {flag_records.CORE} AS record,
+           {flag_records.TAGS} AS tags,
            EXISTS (
                SELECT FROM flag_environments
                 WHERE flag_id = flags.id
                   AND environment = %(environment)s
                   AND enabled) AS enabled,
-           (SELECT coalesce(json_agg("""
-    + strategies.RECORD
-    + """ ORDER BY sort_order, strategies.created_at, strategies.id), '[]')
+           (SELECT coalesce(json_agg({strategies.RECORD} ORDER BY sort_order, strategies.created_at, strategies.id), '[]')
               FROM strategies
              WHERE flag_id = flags.id
                AND environment = %(environment)s) AS strategies,
-           (SELECT coalesce(json_agg("""
-    + flag_records.VARIANT
-    + """ ORDER BY variants.name), '[]')
+           (SELECT coalesce(json_agg({flag_records.VARIANT} ORDER BY variants.name), '[]')
               FROM variants
              WHERE flag_id = flags.id
                AND environment = %(environment)s
@@ -90,7 +81,6 @@ FLAGS: LiteralString = (
      WHERE flags.name = ANY(%(names)s::text[])
        AND flags.deleted_at IS NULL
 """
-)
 
 
 def read(conn: Connection, project: str, environment: str, names: Collection[str]) -> dict[str, DictRow]:

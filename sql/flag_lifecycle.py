@@ -65,8 +65,7 @@ def revive(conn: Connection, ids: Sequence[int]) -> None:
 
 
 # What hangs on the flags goes, strategies, variants and links to segments with their environments. The last SELECT sees all as it was.
-DELETE: LiteralString = (
-    """
+DELETE: LiteralString = f"""
     , gone AS (
         UPDATE flags SET deleted_at = now() FROM doomed WHERE flags.id = doomed.id RETURNING flags.id
     ),
@@ -85,20 +84,14 @@ DELETE: LiteralString = (
             OR parent_id IN (SELECT id FROM gone)
     )
     SELECT flags.name,
-           """
-    + flag_records.CORE
-    + """ AS record,
-           """
-    + flag_records.TAGS
-    + """ AS tags
+           {flag_records.CORE} AS record,
+           {flag_records.TAGS} AS tags
       FROM gone
       JOIN flags ON flags.id = gone.id
      ORDER BY flags.name
 """
-)
 
-DELETE_SOME: LiteralString = (
-    """
+DELETE_SOME: LiteralString = f"""
     WITH doomed AS MATERIALIZED (
         SELECT id
           FROM flags
@@ -106,9 +99,7 @@ DELETE_SOME: LiteralString = (
            AND archived_at IS NOT NULL
            AND deleted_at IS NULL
     )
-"""
-    + DELETE
-)
+{DELETE}"""
 
 
 def delete(conn: Connection, ids: Sequence[int]) -> list[DictRow]:
@@ -116,8 +107,7 @@ def delete(conn: Connection, ids: Sequence[int]) -> list[DictRow]:
     return rows(conn, DELETE_SOME, {"ids": list(ids)})
 
 
-DELETE_ARCHIVED: LiteralString = (
-    """
+DELETE_ARCHIVED: LiteralString = f"""
     WITH doomed AS MATERIALIZED (
         SELECT id
           FROM flags
@@ -127,9 +117,7 @@ DELETE_ARCHIVED: LiteralString = (
          ORDER BY name
            FOR NO KEY UPDATE
     )
-"""
-    + DELETE
-)
+{DELETE}"""
 
 
 def delete_archived(conn: Connection, project: str) -> list[DictRow]:

@@ -25,8 +25,7 @@ LAST_SEEN: LiteralString = """
 """
 
 # What FlagCore and FlagItem share, as arguments of json_build_object.
-CORE_FIELDS: LiteralString = (
-    """
+CORE_FIELDS: LiteralString = f"""
         'name', flags.name,
         'type', flags.type,
         'description', flags.description,
@@ -35,13 +34,10 @@ CORE_FIELDS: LiteralString = (
         'impressionData', flags.impression_data,
         'archived', flags.archived_at IS NOT NULL,
         'createdAt', iso(flags.created_at),
-        'lastSeenAt', iso("""
-    + LAST_SEEN
-    + """)
+        'lastSeenAt', iso({LAST_SEEN})
 """
-)
 
-CORE: LiteralString = "json_build_object(" + CORE_FIELDS + ", 'archivedAt', iso(flags.archived_at))"
+CORE: LiteralString = f"json_build_object({CORE_FIELDS}, 'archivedAt', iso(flags.archived_at))"
 
 FAVORITE: LiteralString = """
     EXISTS (SELECT FROM flag_favorites WHERE flag_id = flags.id AND user_id = %(user_id)s::integer)
@@ -100,34 +96,24 @@ USAGE: LiteralString = """
 """
 
 # What a FlagEnvironment has in the single read alone.
-DETAIL_FIELDS: LiteralString = (
-    """
+DETAIL_FIELDS: LiteralString = f"""
         'strategies', (
-            SELECT coalesce(json_agg("""
-    + strategies.RECORD
-    + """ ORDER BY strategies.sort_order, strategies.created_at, strategies.id), '[]')
+            SELECT coalesce(json_agg({strategies.RECORD} ORDER BY strategies.sort_order, strategies.created_at, strategies.id), '[]')
               FROM strategies
              WHERE strategies.flag_id = flags.id
                AND strategies.environment = environments.name),
         'variants', (
-            SELECT coalesce(json_agg("""
-    + VARIANT
-    + """ ORDER BY variants.name), '[]')
+            SELECT coalesce(json_agg({VARIANT} ORDER BY variants.name), '[]')
               FROM variants
              WHERE flag_id = flags.id
                AND environment = environments.name
                AND strategy_id IS NULL),
-        'yes', (SELECT coalesce(sum(yes), 0)"""
-    + USAGE
-    + """),
-        'no', (SELECT coalesce(sum(no), 0)"""
-    + USAGE
-    + """)
+        'yes', (SELECT coalesce(sum(yes), 0){USAGE}),
+        'no', (SELECT coalesce(sum(no), 0){USAGE})
 """
-)
 
 # One environment of the single read, of rows of PLACES.
-FLAG_ENVIRONMENT: LiteralString = "json_build_object('name', environments.name, " + ENVIRONMENT_FIELDS + ", " + DETAIL_FIELDS + ")"
+FLAG_ENVIRONMENT: LiteralString = f"json_build_object('name', environments.name, {ENVIRONMENT_FIELDS}, {DETAIL_FIELDS})"
 
 # Whether the texts of the flags of a list are small enough for one response, of a table `listed`. What else it holds has a maximum.
 IS_SMALL: LiteralString = """
@@ -140,24 +126,13 @@ IS_SMALL: LiteralString = """
     )
 """
 
-ITEM: LiteralString = (
-    "json_build_object("
-    + CORE_FIELDS
-    + """,
-        'favorite', """
-    + FAVORITE
-    + """,
-        'tags', """
-    + TAGS
-    + """,
+ITEM: LiteralString = f"""json_build_object({CORE_FIELDS},
+        'favorite', {FAVORITE},
+        'tags', {TAGS},
         'environments', (
-            SELECT coalesce(json_agg(json_build_object('name', environments.name, """
-    + ENVIRONMENT_FIELDS
-    + """) ORDER BY environments.sort_order, environments.name), '[]')"""
-    + PLACES
-    + """))
+            SELECT coalesce(json_agg(json_build_object('name', environments.name, {ENVIRONMENT_FIELDS})
+                    ORDER BY environments.sort_order, environments.name), '[]'){PLACES}))
 """
-)
 
 # UserRef, of rows of the table users.
 PERSON: LiteralString = """
@@ -195,11 +170,8 @@ LIFECYCLE: LiteralString = """
 """
 
 # Our choice: a favourite is no change, and what was done to an earlier flag of the same name is not done to this one.
-COLLABORATORS: LiteralString = (
-    """
-    (SELECT json_build_object('users', coalesce(json_agg("""
-    + PERSON
-    + """ ORDER BY users.id), '[]'))
+COLLABORATORS: LiteralString = f"""
+    (SELECT json_build_object('users', coalesce(json_agg({PERSON} ORDER BY users.id), '[]'))
        FROM users
       WHERE id IN (
             SELECT created_by_user_id
@@ -208,24 +180,13 @@ COLLABORATORS: LiteralString = (
                AND created_at >= date_trunc('milliseconds', flags.created_at)
                AND type NOT IN ('feature-favorited', 'feature-unfavorited')))
 """
-)
 
-FLAG: LiteralString = (
-    CORE
-    + """::jsonb
+FLAG: LiteralString = f"""{CORE}::jsonb
     || jsonb_build_object(
         'environments', (
-            SELECT coalesce(json_agg("""
-    + FLAG_ENVIRONMENT
-    + """ ORDER BY environments.sort_order, environments.name), '[]')"""
-    + PLACES
-    + """),
-        'favorite', """
-    + FAVORITE
-    + """,
-        'tags', """
-    + TAGS
-    + """,
+            SELECT coalesce(json_agg({FLAG_ENVIRONMENT} ORDER BY environments.sort_order, environments.name), '[]'){PLACES}),
+        'favorite', {FAVORITE},
+        'tags', {TAGS},
         'children', (
             SELECT coalesce(json_agg(children.name ORDER BY children.name), '[]')
               FROM flag_dependencies
@@ -238,40 +199,27 @@ FLAG: LiteralString = (
               JOIN flags AS parents ON parents.id = parent_id
              WHERE child_id = flags.id),
         'variants', (
-            SELECT coalesce(json_agg("""
-    + VARIANT
-    + """ ORDER BY variants.name), '[]')
+            SELECT coalesce(json_agg({VARIANT} ORDER BY variants.name), '[]')
               FROM (SELECT DISTINCT ON (variants.name) variants.*
                       FROM variants
                       JOIN environments ON environments.name = variants.environment
                      WHERE flag_id = flags.id
                        AND strategy_id IS NULL
                      ORDER BY variants.name, environments.sort_order, environments.name) AS variants),
-        'lifecycle', """
-    + LIFECYCLE
-    + """,
-        'collaborators', """
-    + COLLABORATORS
-    + """)
+        'lifecycle', {LIFECYCLE},
+        'collaborators', {COLLABORATORS})
     || coalesce((
-        SELECT jsonb_build_object('createdBy', """
-    + PERSON
-    + """)
+        SELECT jsonb_build_object('createdBy', {PERSON})
           FROM users
-         WHERE id = flags.created_by_user_id), '{}')
+         WHERE id = flags.created_by_user_id), '{{}}')
 """
-)
 
-GET: LiteralString = (
-    "SELECT ("
-    + FLAG
-    + """)::text
+GET: LiteralString = f"""SELECT ({FLAG})::text
       FROM flags
      WHERE name = %(name)s
        AND project_id = %(project)s
        AND archived_at IS NULL
 """
-)
 
 
 def get(conn: Connection, project: str, name: str, user_id: int | None) -> str | None:

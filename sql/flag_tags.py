@@ -7,12 +7,12 @@ from psycopg.rows import DictRow
 
 from sql import Connection, flag_records, flags, rows, run, value
 
-LIST: LiteralString = (
-    "SELECT json_build_object('version', 1, 'tags', "
-    + flag_records.TAGS
-    + ")::text FROM flags WHERE name = %(name)s AND deleted_at IS NULL"
-    + flags.SEEN
-)
+LIST: LiteralString = f"""
+    SELECT json_build_object('version', 1, 'tags', {flag_records.TAGS})::text
+      FROM flags
+     WHERE name = %(name)s
+       AND deleted_at IS NULL{flags.SEEN}
+"""
 
 
 def get_list(conn: Connection, name: str, viewer: int | None) -> str | None:

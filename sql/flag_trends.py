@@ -111,8 +111,7 @@ FLAGS: LiteralString = """
 """
 
 # Our choice: a project has an entry for each week at whose end it was there: created, and not archived.
-PROJECT_FLAGS: LiteralString = (
-    """
+PROJECT_FLAGS: LiteralString = f"""
     , production_changes AS (
         SELECT project_id,
                width_bucket(first_in_production_at, after_ends) AS week,
@@ -172,12 +171,8 @@ PROJECT_FLAGS: LiteralString = (
         SELECT place,
                week,
                project,
-               """
-    + projects.HEALTH
-    + """ AS health,
-               """
-    + projects.MEAN_DAYS
-    + """ AS "timeToProduction",
+               {projects.HEALTH} AS health,
+               {projects.MEAN_DAYS} AS "timeToProduction",
                date,
                total,
                active,
@@ -187,4 +182,3 @@ PROJECT_FLAGS: LiteralString = (
           FROM (SELECT *, total - stale - old AS active FROM project_weeks WHERE is_there) AS there
     )
 """
-)

@@ -7,7 +7,7 @@ from sql import Connection, value
 RECORD: LiteralString = "json_build_object('id', id, 'name', name, 'description', description, 'lifetimeDays', lifetime_days)"
 
 LIST: LiteralString = (
-    "SELECT json_build_object('version', 1, 'types', coalesce(json_agg(" + RECORD + " ORDER BY id), '[]'))::text FROM flag_types"
+    f"SELECT json_build_object('version', 1, 'types', coalesce(json_agg({RECORD} ORDER BY id), '[]'))::text FROM flag_types"
 )
 
 
@@ -16,7 +16,7 @@ def read(conn: Connection) -> str:
     return value(conn, LIST)
 
 
-LOCK: LiteralString = "SELECT " + RECORD + " FROM flag_types WHERE id = %(id)s FOR UPDATE"
+LOCK: LiteralString = f"SELECT {RECORD} FROM flag_types WHERE id = %(id)s FOR UPDATE"
 
 
 def lock(conn: Connection, type_id: str) -> dict[str, Any] | None:
@@ -24,7 +24,7 @@ def lock(conn: Connection, type_id: str) -> dict[str, Any] | None:
     return value(conn, LOCK, {"id": type_id})
 
 
-UPDATE: LiteralString = "UPDATE flag_types SET lifetime_days = %(lifetime)s WHERE id = %(id)s RETURNING " + RECORD
+UPDATE: LiteralString = f"UPDATE flag_types SET lifetime_days = %(lifetime)s WHERE id = %(id)s RETURNING {RECORD}"
 
 
 def set_lifetime(conn: Connection, type_id: str, lifetime: int | None) -> dict[str, Any]:

@@ -9,22 +9,16 @@ from sql import Connection, flag_records, one, projects, rows, run, value
 from sql.limits import PAGE_BYTES
 
 # What a change must know of a flag, and what the log says of it.
-STATE: LiteralString = (
-    """
+STATE: LiteralString = f"""
     SELECT flags.id,
            flags.name,
            flags.project_id,
            flags.type,
            flags.archived_at,
-           """
-    + flag_records.TAGS
-    + """ AS tags,
-           """
-    + flag_records.CORE
-    + """ AS record
+           {flag_records.TAGS} AS tags,
+           {flag_records.CORE} AS record
       FROM flags
 """
-)
 
 # NO KEY, here and wherever flags are held: what refers to a flag can be made by who holds another one, and so nobody waits in a circle.
 LOCK = """
@@ -37,7 +31,7 @@ LOCK = """
 """
 
 # A statement of its own, begun when the lock is held: a subquery beside the lock would see the tags as they were before the wait for it.
-READ: LiteralString = STATE + " WHERE flags.id = %(id)s"
+READ: LiteralString = f"{STATE} WHERE flags.id = %(id)s"
 
 
 def lock(conn: Connection, project: str, name: str) -> DictRow | None:
@@ -61,9 +55,9 @@ LOCK_ANYWHERE = """
        FOR NO KEY UPDATE
 """
 
-SEEN: LiteralString = " AND EXISTS (SELECT FROM projects WHERE projects.id = flags.project_id AND " + projects.VISIBLE + ")"
+SEEN: LiteralString = f" AND EXISTS (SELECT FROM projects WHERE projects.id = flags.project_id AND {projects.VISIBLE})"
 
-READ_SEEN: LiteralString = READ + SEEN
+READ_SEEN: LiteralString = f"{READ}{SEEN}"
 
 
 def lock_anywhere(conn: Connection, name: str, viewer: int | None) -> DictRow | None:
@@ -72,7 +66,7 @@ def lock_anywhere(conn: Connection, name: str, viewer: int | None) -> DictRow | 
     return None if flag_id is None else one(conn, READ_SEEN, {"id": flag_id, "viewer": viewer})
 
 
-PROJECT_OF: LiteralString = "SELECT project_id FROM flags WHERE name = %(name)s AND deleted_at IS NULL" + SEEN
+PROJECT_OF: LiteralString = f"SELECT project_id FROM flags WHERE name = %(name)s AND deleted_at IS NULL{SEEN}"
 
 
 def project_of(conn: Connection, name: str, viewer: int | None) -> str | None:
@@ -89,7 +83,7 @@ LOCK_MANY = """
        FOR NO KEY UPDATE
 """
 
-READ_MANY: LiteralString = STATE + " WHERE flags.id = ANY(%(ids)s)" + SEEN
+READ_MANY: LiteralString = f"{STATE} WHERE flags.id = ANY(%(ids)s){SEEN}"
 
 
 def lock_many(conn: Connection, names: Sequence[str], viewer: int | None) -> list[DictRow]:
@@ -103,7 +97,7 @@ def lock_many(conn: Connection, names: Sequence[str], viewer: int | None) -> lis
     return [found[name] for name in dict.fromkeys(names) if name in found]
 
 
-GET_CORE: LiteralString = "SELECT (" + flag_records.CORE + ")::text FROM flags WHERE id = %(id)s"
+GET_CORE: LiteralString = f"SELECT ({flag_records.CORE})::text FROM flags WHERE id = %(id)s"
 
 
 def get_core(conn: Connection, flag_id: int) -> str:

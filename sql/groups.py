@@ -6,8 +6,7 @@ from typing import Any, LiteralString
 from sql import Connection, rows, run, users, value
 
 # Of a row of the table groups.
-RECORD: LiteralString = (
-    """
+RECORD: LiteralString = f"""
     jsonb_build_object(
         'id', groups.id,
         'name', groups.name,
@@ -26,20 +25,17 @@ RECORD: LiteralString = (
                    'users', coalesce(jsonb_agg(jsonb_build_object(
                        'joinedAt', iso(group_users.created_at),
                        'createdBy', group_users.created_by,
-                       'user', """
-    + users.RECORD
-    + """) ORDER BY group_users.created_at, users.id), '[]'))
+                       'user', {users.RECORD}) ORDER BY group_users.created_at, users.id), '[]'))
           FROM group_users
           JOIN users ON users.id = group_users.user_id
          WHERE group_users.group_id = groups.id
            AND users.deleted_at IS NULL)
 """
-)
 
 # What the service says when a unique index refuses a group.
 TAKEN = {"groups_name_key": "name: a group with this name exists already"}
 
-READ: LiteralString = "SELECT json_build_object('groups', coalesce(json_agg(" + RECORD + " ORDER BY groups.name), '[]'))::text FROM groups"
+READ: LiteralString = f"SELECT json_build_object('groups', coalesce(json_agg({RECORD} ORDER BY groups.name), '[]'))::text FROM groups"
 
 
 def read(conn: Connection) -> str:
@@ -47,7 +43,7 @@ def read(conn: Connection) -> str:
     return value(conn, READ)
 
 
-GET: LiteralString = "SELECT (" + RECORD + ")::text FROM groups WHERE groups.id = %(id)s"
+GET: LiteralString = f"SELECT ({RECORD})::text FROM groups WHERE groups.id = %(id)s"
 
 
 def get(conn: Connection, group_id: int) -> str | None:

@@ -7,24 +7,18 @@ from sql.flag_records import ITEM
 from sql.project_overview import OVERVIEW
 from sql.projects import ACTIVE
 
-REPORT: LiteralString = (
-    OVERVIEW
-    + """,
+REPORT: LiteralString = f"""{OVERVIEW},
     staleness AS (
         SELECT count(*) FILTER (WHERE stale_since IS NULL) AS fresh,
                count(*) FILTER (WHERE stale_since IS NOT NULL) AS stale,
-               count(*) FILTER (WHERE stale_since IS NULL AND NOT ("""
-    + ACTIVE
-    + """)) AS potentially_stale
+               count(*) FILTER (WHERE stale_since IS NULL AND NOT ({ACTIVE})) AS potentially_stale
           FROM flags
           JOIN flag_types ON flag_types.id = flags.type
          WHERE project_id = (SELECT id FROM asked)
            AND archived_at IS NULL
     ),
     items AS (
-        SELECT coalesce(json_agg("""
-    + ITEM
-    + """ ORDER BY flags.name), '[]') AS list
+        SELECT coalesce(json_agg({ITEM} ORDER BY flags.name), '[]') AS list
           FROM flags
          WHERE project_id = (SELECT id FROM asked)
            AND archived_at IS NULL
@@ -37,7 +31,6 @@ REPORT: LiteralString = (
                 'potentiallyStaleCount', staleness.potentially_stale))::text
       FROM overview, staleness, items
 """
-)
 
 
 def get(conn: Connection, project_id: str, user_id: int | None) -> str | None:

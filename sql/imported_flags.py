@@ -9,17 +9,13 @@ from sql import Connection, as_json, context_fields, rows, run, tag_types
 
 Items = Sequence[Mapping[str, Any]]
 
-ADD_TAG_TYPES: LiteralString = (
-    """
+ADD_TAG_TYPES: LiteralString = f"""
     INSERT INTO tag_types (name, description, icon)
     SELECT name, coalesce(description, ''), icon
       FROM json_to_recordset(%(types)s::json) AS type (name text, description text, icon text)
      ORDER BY name
     ON CONFLICT DO NOTHING
-    RETURNING """
-    + tag_types.RECORD
-    + " AS record"
-)
+    RETURNING {tag_types.RECORD} AS record"""
 
 
 def add_tag_types(conn: Connection, types: Items) -> list[Any]:
@@ -27,18 +23,14 @@ def add_tag_types(conn: Connection, types: Items) -> list[Any]:
     return [row["record"] for row in rows(conn, ADD_TAG_TYPES, {"types": as_json(types)})]
 
 
-ADD_CONTEXT_FIELDS: LiteralString = (
-    """
+ADD_CONTEXT_FIELDS: LiteralString = f"""
     INSERT INTO context_fields (name, description, stickiness, sort_order, legal_values)
     SELECT name, description, stickiness, "sortOrder", "legalValues"
       FROM json_to_recordset(%(fields)s::json)
         AS field (name text, description text, stickiness boolean, "sortOrder" integer, "legalValues" json)
      ORDER BY name
     ON CONFLICT DO NOTHING
-    RETURNING """
-    + context_fields.RECORD
-    + " AS record"
-)
+    RETURNING {context_fields.RECORD} AS record"""
 
 
 def add_context_fields(conn: Connection, fields: Items) -> list[Any]:

@@ -8,8 +8,7 @@ from sql.flag_trends import FLAGS, PROJECT_FLAGS
 
 # Our choice: weeks from Monday to Sunday in UTC, and none that has not begun.
 # Every week that overlaps the days asked for and has begun. until: its last instant, for the running week now.
-WEEKS: LiteralString = (
-    """
+WEEKS: LiteralString = f"""
     WITH weeks AS MATERIALIZED (
         SELECT row_number() OVER (ORDER BY monday)::integer - 1 AS number,
                to_char(monday, 'IYYY-IW') AS week,
@@ -39,12 +38,9 @@ WEEKS: LiteralString = (
     seen_projects AS MATERIALIZED (
         SELECT id, created_at, archived_at
           FROM projects
-         WHERE """
-    + projects.VISIBLE
-    + """
+         WHERE {projects.VISIBLE}
     )
 """
-)
 
 # Regular users there were, and of them those seen on one of the 90 days that end with the day of the instant. As in sql/flag_trends.py:
 # born, gone are the first week at whose end a user was there, and was not any more; a day on which he was seen makes him active in weeks
@@ -183,14 +179,7 @@ ENVIRONMENTS: LiteralString = """
     )
 """
 
-INSIGHTS: LiteralString = (
-    WEEKS
-    + USERS
-    + FLAGS
-    + PROJECT_FLAGS
-    + METRICS
-    + ENVIRONMENTS
-    + """
+INSIGHTS: LiteralString = f"""{WEEKS}{USERS}{FLAGS}{PROJECT_FLAGS}{METRICS}{ENVIRONMENTS}
     SELECT json_build_object(
         'userTrends', (
             SELECT coalesce(json_agg(entry), '[]')
@@ -212,7 +201,6 @@ INSIGHTS: LiteralString = (
                       FROM environment_type_trends ORDER BY place, "environmentType") AS entry)
     )::text AS body, event_weeks_are_due() AS is_due
 """
-)
 
 
 def trends(conn: Connection, first_day: date, last_day: date, viewer: int | None) -> str:

@@ -13,12 +13,9 @@ RECORD: LiteralString = """
         'id', permissions.id, 'name', permissions.name, 'displayName', permissions.display_name, 'type', permissions.type)
 """
 
-TREE: LiteralString = (
-    """
+TREE: LiteralString = f"""
     WITH by_type AS (
-        SELECT type, json_agg("""
-    + RECORD
-    + """ ORDER BY id) AS list
+        SELECT type, json_agg({RECORD} ORDER BY id) AS list
           FROM permissions
          GROUP BY type
     ),
@@ -27,9 +24,7 @@ TREE: LiteralString = (
                                  ORDER BY environments.sort_order, environments.name), '[]') AS list
           FROM environments
          CROSS JOIN LATERAL (
-            SELECT json_agg("""
-    + RECORD
-    + """ || jsonb_build_object('environment', environments.name) ORDER BY permissions.id) AS list
+            SELECT json_agg({RECORD} || jsonb_build_object('environment', environments.name) ORDER BY permissions.id) AS list
               FROM permissions
              WHERE type = 'environment') AS entries
     )
@@ -38,7 +33,6 @@ TREE: LiteralString = (
                'project', (SELECT list FROM by_type WHERE type = 'project'),
                'environments', (SELECT list FROM by_environment)))::text
 """
-)
 
 
 def tree(conn: Connection) -> str:

@@ -23,16 +23,12 @@ RECORD: LiteralString = """
 """
 
 # Those of a row of the table users, oldest first, as a JSON array.
-RECORDS_OF_USER: LiteralString = (
-    "(SELECT coalesce(jsonb_agg("
-    + RECORD
-    + """ ORDER BY personal_tokens.created_at, personal_tokens.id), '[]')
+RECORDS_OF_USER: LiteralString = f"""(SELECT coalesce(jsonb_agg({RECORD} ORDER BY personal_tokens.created_at, personal_tokens.id), '[]')
        FROM personal_tokens
       WHERE personal_tokens.user_id = users.id)
 """
-)
 
-LIST: LiteralString = "SELECT json_build_object('pats', " + RECORDS_OF_USER + ")::text FROM users WHERE id = %(user_id)s"
+LIST: LiteralString = f"SELECT json_build_object('pats', {RECORDS_OF_USER})::text FROM users WHERE id = %(user_id)s"
 
 
 def list_of_user(conn: Connection, user_id: int) -> str:
@@ -70,11 +66,12 @@ def insert(conn: Connection, user_id: int, description: str, expires_at: datetim
     return secret
 
 
-GET: LiteralString = (
-    'SELECT id, description, iso(expires_at) AS "expiresAt", user_id AS "userId", ('
-    + RECORD
-    + " || jsonb_build_object('secret', NULL))::text AS record FROM personal_tokens WHERE digest = %(digest)s"
-)
+GET: LiteralString = f"""
+    SELECT id, description, iso(expires_at) AS "expiresAt", user_id AS "userId",
+           ({RECORD} || jsonb_build_object('secret', NULL))::text AS record
+      FROM personal_tokens
+     WHERE digest = %(digest)s
+"""
 
 
 def get(conn: Connection, secret: str) -> tuple[DictRow, str]:

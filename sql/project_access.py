@@ -6,8 +6,7 @@ from sql import Connection, users, value
 
 # asked: as in the project overview. roles is every role that the user or group has in the project; roleId and addedAt are those of the
 # first assignment.
-ACCESS: LiteralString = (
-    """
+ACCESS: LiteralString = f"""
     WITH asked AS (
         SELECT %(id)s::text AS id
     ),
@@ -63,9 +62,7 @@ ACCESS: LiteralString = (
                        SELECT coalesce(jsonb_agg(jsonb_build_object(
                                   'joinedAt', iso(group_users.created_at),
                                   'createdBy', group_users.created_by,
-                                  'user', """
-    + users.RECORD
-    + """) ORDER BY group_users.created_at, users.id), '[]')
+                                  'user', {users.RECORD}) ORDER BY group_users.created_at, users.id), '[]')
                          FROM group_users
                          JOIN users ON users.id = group_users.user_id
                         WHERE group_users.group_id = groups.id
@@ -83,7 +80,6 @@ ACCESS: LiteralString = (
               FROM roles
              WHERE scope = 'project'))::text
 """
-)
 
 
 def get(conn: Connection, project_id: str) -> str:

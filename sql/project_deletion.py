@@ -42,16 +42,12 @@ HOLD_KEYS = """
 """
 
 # A key without projects would be one for all of them.
-READ_KEYS: LiteralString = (
-    "SELECT id, "
-    + api_keys.RECORD
-    + """
+READ_KEYS: LiteralString = f"""SELECT id, {api_keys.RECORD}
       FROM api_keys
      WHERE EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id AND project_id = %(id)s)
        AND NOT EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id AND project_id <> %(id)s)
      ORDER BY api_keys.created_at, api_keys.id
 """
-)
 
 DELETE_KEYS = "DELETE FROM api_keys WHERE id = ANY(%(ids)s)"
 

@@ -7,20 +7,15 @@ from sql.projects import ACTIVE, HEALTH, VISIBLE
 
 # The newest event and the newest usage of a project are one look into an index each, however long the log is.
 # Our choice: usage is that which was reported of flags while they were in the project.
-LIST: LiteralString = (
-    """
+LIST: LiteralString = f"""
     WITH seen AS (
         SELECT *
           FROM projects
          WHERE (archived_at IS NOT NULL) = %(archived)s
-           AND """
-    + VISIBLE
-    + """
+           AND {VISIBLE}
     ),
     flag_counts AS (
-        SELECT project_id, count(*) AS total, count(*) FILTER (WHERE """
-    + ACTIVE
-    + """) AS active
+        SELECT project_id, count(*) AS total, count(*) FILTER (WHERE {ACTIVE}) AS active
           FROM flags
           JOIN flag_types ON flag_types.id = flags.type
          WHERE archived_at IS NULL
@@ -59,9 +54,7 @@ LIST: LiteralString = (
                    'id', id,
                    'name', name,
                    'mode', mode,
-                   'health', (SELECT """
-    + HEALTH
-    + """ FROM (SELECT coalesce(flag_counts.total, 0) AS total, flag_counts.active) AS counted),
+                   'health', (SELECT {HEALTH} FROM (SELECT coalesce(flag_counts.total, 0) AS total, flag_counts.active) AS counted),
                    'featureCount', coalesce(flag_counts.total, 0),
                    'memberCount', coalesce(members.number, 0),
                    'createdAt', iso(created_at),
@@ -69,7 +62,7 @@ LIST: LiteralString = (
                    'lastUpdatedAt', iso(newest_event.at),
                    'lastReportedFlagUsage', iso(newest_usage.hour),
                    'favorite', EXISTS (SELECT FROM project_favorites WHERE project_id = seen.id AND user_id = %(user_id)s::integer),
-                   'owners', coalesce(owners.list, '[{"ownerType": "system"}]'))
+                   'owners', coalesce(owners.list, '[{{"ownerType": "system"}}]'))
                -- Left out when there is none, because a tool that builds on this falls over null.
                || jsonb_strip_nulls(jsonb_build_object('description', description)) AS item
           FROM seen
@@ -92,7 +85,6 @@ LIST: LiteralString = (
     SELECT json_build_object('version', 1, 'projects', coalesce(json_agg(item ORDER BY name, id), '[]'))::text
       FROM items
 """
-)
 
 
 def read(conn: Connection, *, archived: bool, viewer: int | None, user_id: int | None) -> str:

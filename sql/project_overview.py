@@ -8,8 +8,7 @@ from sql.projects import ACTIVE, HEALTH, MEAN_DAYS
 # Our choice: the current window is the last 30 days, the past window the 30 days before; all is computed when it is asked for.
 # asked: a parameter behind a sub-select has no part in the planner's estimates, so that no plan for this project alone looks cheaper than
 # the one for all projects; else PostgreSQL would make a plan at each request, which takes longer than the rest of it.
-OVERVIEW: LiteralString = (
-    """
+OVERVIEW: LiteralString = f"""
     WITH asked AS (
         SELECT %(id)s::text AS id
     ),
@@ -20,9 +19,7 @@ OVERVIEW: LiteralString = (
     own_flags AS (
         SELECT flags.type,
                count(*) FILTER (WHERE archived_at IS NULL) AS live,
-               count(*) FILTER (WHERE archived_at IS NULL AND """
-    + ACTIVE
-    + """) AS active,
+               count(*) FILTER (WHERE archived_at IS NULL AND {ACTIVE}) AS active,
                count(*) FILTER (WHERE archived_at IS NULL AND created_at > this AND created_at <= now()) AS created_this,
                count(*) FILTER (WHERE archived_at IS NULL AND created_at > last AND created_at <= this) AS created_last,
                count(*) FILTER (WHERE first_in_production_at > this AND first_in_production_at <= now()) AS in_production,
@@ -112,9 +109,7 @@ OVERVIEW: LiteralString = (
     overview AS (
         SELECT jsonb_build_object(
                     'stats', jsonb_build_object(
-                        'avgTimeToProdCurrentWindow', """
-    + MEAN_DAYS
-    + """,
+                        'avgTimeToProdCurrentWindow', {MEAN_DAYS},
                         'createdCurrentWindow', counts.created_this,
                         'createdPastWindow', counts.created_last,
                         'archivedCurrentWindow', archived.this,
@@ -129,9 +124,7 @@ OVERVIEW: LiteralString = (
                     'mode', projects.mode,
                     'featureLimit', projects.feature_limit,
                     'members', members.present,
-                    'health', """
-    + HEALTH
-    + """,
+                    'health', {HEALTH},
                     'environments', own_environments.list,
                     'featureTypeCounts', counts.types,
                     'updatedAt', iso(projects.updated_at),
@@ -142,7 +135,7 @@ OVERVIEW: LiteralString = (
                          WHERE project_id = projects.id
                            AND user_id = %(user_id)s::integer),
                     'onboardingStatus', onboarding.status)
-                || CASE WHEN projects.naming_pattern IS NULL THEN '{}'
+                || CASE WHEN projects.naming_pattern IS NULL THEN '{{}}'
                         ELSE jsonb_build_object('featureNaming', jsonb_build_object(
                             'pattern', projects.naming_pattern,
                             'example', projects.naming_example,
@@ -152,9 +145,8 @@ OVERVIEW: LiteralString = (
          WHERE projects.id = (SELECT id FROM asked)
     )
 """
-)
 
-GET: LiteralString = OVERVIEW + "SELECT record::text FROM overview"
+GET: LiteralString = f"{OVERVIEW}SELECT record::text FROM overview"
 
 
 def get(conn: Connection, project_id: str, user_id: int | None) -> str | None:

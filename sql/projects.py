@@ -49,7 +49,7 @@ WHOLE: LiteralString = """
 """
 
 # NO KEY: who refers to the project alone, as a segment or a favourite does, need not wait, and so is waited for by nobody in a circle.
-LOCK: LiteralString = "SELECT " + WHOLE + " AS whole, archived_at FROM projects WHERE id = %(id)s FOR NO KEY UPDATE"
+LOCK: LiteralString = f"SELECT {WHOLE} AS whole, archived_at FROM projects WHERE id = %(id)s FOR NO KEY UPDATE"
 
 
 def lock(conn: Connection, project_id: str) -> DictRow | None:

@@ -17,7 +17,7 @@ RECORD: LiteralString = """
 TAKEN = {"roles_name_key": "name: a role with this name exists already"}
 
 READ: LiteralString = (
-    "SELECT json_build_object('version', 1, 'roles', coalesce(json_agg(" + RECORD + " ORDER BY roles.id), '[]'))::text FROM roles"
+    f"SELECT json_build_object('version', 1, 'roles', coalesce(json_agg({RECORD} ORDER BY roles.id), '[]'))::text FROM roles"
 )
 
 
@@ -28,13 +28,9 @@ def read(conn: Connection) -> str:
 
 # Our choice: what a role allows in one project alone, as Editor does in project default, is not told: a permission has no place for it,
 # and who copied the list would allow it everywhere.
-GET: LiteralString = (
-    "SELECT ("
-    + RECORD
-    + """ || jsonb_build_object('permissions', (
-               SELECT coalesce(jsonb_agg("""
-    + permissions.RECORD
-    + """ || jsonb_strip_nulls(jsonb_build_object('environment', role_permissions.environment))
+GET: LiteralString = f"""SELECT ({RECORD} || jsonb_build_object('permissions', (
+               SELECT coalesce(jsonb_agg({permissions.RECORD}
+                    || jsonb_strip_nulls(jsonb_build_object('environment', role_permissions.environment))
                           ORDER BY permissions.id, role_permissions.environment NULLS FIRST), '[]')
                  FROM role_permissions
                  JOIN permissions ON permissions.name = role_permissions.permission
@@ -43,7 +39,6 @@ GET: LiteralString = (
       FROM roles
      WHERE roles.id = %(id)s
 """
-)
 
 
 def get(conn: Connection, role_id: int) -> str | None:
@@ -51,7 +46,7 @@ def get(conn: Connection, role_id: int) -> str | None:
     return value(conn, GET, {"id": role_id})
 
 
-ANSWER: LiteralString = "SELECT json_build_object('version', 1, 'roles', " + RECORD + ")::text FROM roles WHERE id = %(id)s"
+ANSWER: LiteralString = f"SELECT json_build_object('version', 1, 'roles', {RECORD})::text FROM roles WHERE id = %(id)s"
 
 
 def answer(conn: Connection, role_id: int) -> str:
@@ -67,10 +62,7 @@ def lock(conn: Connection, role_id: int) -> DictRow | None:
     return one(conn, LOCK, {"id": role_id})
 
 
-EVENT_DATA: LiteralString = (
-    "SELECT "
-    + RECORD
-    + """ || jsonb_build_object('permissions', (
+EVENT_DATA: LiteralString = f"""SELECT {RECORD} || jsonb_build_object('permissions', (
                SELECT coalesce(jsonb_agg(
                           jsonb_build_object('name', permissions.name)
                           || jsonb_strip_nulls(jsonb_build_object('environment', role_permissions.environment))
@@ -81,7 +73,6 @@ EVENT_DATA: LiteralString = (
       FROM roles
      WHERE roles.id = %(id)s
 """
-)
 
 
 def event_data(conn: Connection, role_id: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from psycopg.rows import DictRow
 from sql import Connection, one, roles, rows
 
 # The Role records of all of them, as a JSON array.
-RECORDS: LiteralString = "(SELECT coalesce(json_agg(" + roles.RECORD + " ORDER BY roles.id), '[]') FROM roles WHERE scope = 'root')"
+RECORDS: LiteralString = f"(SELECT coalesce(json_agg({roles.RECORD} ORDER BY roles.id), '[]') FROM roles WHERE scope = 'root')"
 
 # KEY SHARE: a role that is being given to somebody is not deleted meanwhile.
 HOLD = """

@@ -4,18 +4,13 @@ from typing import LiteralString
 
 from sql import Connection, projects, segments, strategy_uses, value
 
-STRATEGIES: LiteralString = (
-    "SELECT json_build_object('strategies', "
-    + strategy_uses.RECORDS
-    + """EXISTS (
+STRATEGIES: LiteralString = f"""SELECT json_build_object('strategies', {strategy_uses.RECORDS}EXISTS (
             SELECT FROM strategy_segments
              WHERE strategy_id = strategies.id
                AND segment_id = segments.id)), 'changeRequestStrategies', '[]'::json)::text
       FROM segments
      WHERE id = %(id)s
-       AND """
-    + segments.SEEN
-)
+       AND {segments.SEEN}"""
 
 
 def strategies_of(conn: Connection, segment_id: int, viewer: int | None) -> str | None:
@@ -26,21 +21,14 @@ def strategies_of(conn: Connection, segment_id: int, viewer: int | None) -> str 
     return value(conn, STRATEGIES, {"id": segment_id, "viewer": viewer})
 
 
-SEGMENTS: LiteralString = (
-    "SELECT json_build_object('segments', coalesce(json_agg("
-    + segments.RECORD
-    + """ ORDER BY segments.name), '[]'))::text
+SEGMENTS: LiteralString = f"""SELECT json_build_object('segments', coalesce(json_agg({segments.RECORD} ORDER BY segments.name), '[]'))::text
       FROM strategies
       JOIN flags ON flags.id = strategies.flag_id
       JOIN projects ON projects.id = flags.project_id
       JOIN strategy_segments ON strategy_segments.strategy_id = strategies.id
       JOIN segments ON segments.id = strategy_segments.segment_id
      WHERE strategies.id = %(id)s
-       AND """
-    + projects.VISIBLE
-    + " AND "
-    + segments.SEEN
-)
+       AND {projects.VISIBLE} AND {segments.SEEN}"""
 
 
 def segments_of(conn: Connection, strategy_id: str, viewer: int | None) -> str:

@@ -16,41 +16,22 @@ USE: LiteralString = ", 'usedInFeatures', coalesce(uses.flags, 0), 'usedInProjec
 
 # Segment, of rows of the table segments; project only where there is one.
 RECORD: LiteralString = (
-    "CASE WHEN segments.project_id IS NULL THEN json_build_object("
-    + FIRST
-    + REST
-    + ") ELSE json_build_object("
-    + FIRST
-    + PROJECT
-    + REST
-    + ") END"
+    f"CASE WHEN segments.project_id IS NULL THEN json_build_object({FIRST}{REST}) ELSE json_build_object({FIRST}{PROJECT}{REST}) END"
 )
 
-USED_RECORD: LiteralString = (
-    "CASE WHEN segments.project_id IS NULL THEN json_build_object("
-    + FIRST
-    + REST
-    + USE
-    + ") ELSE json_build_object("
-    + FIRST
-    + PROJECT
-    + REST
-    + USE
-    + ") END"
-)
+USED_RECORD: LiteralString = f"""
+    CASE WHEN segments.project_id IS NULL THEN json_build_object({FIRST}{REST}{USE})
+         ELSE json_build_object({FIRST}{PROJECT}{REST}{USE})
+    END
+"""
 
 # Whether the viewer may see a segment: one of all projects, or of a project that he may see.
-SEEN: LiteralString = (
-    """
+SEEN: LiteralString = f"""
     (segments.project_id IS NULL
-     OR EXISTS (SELECT FROM projects WHERE projects.id = segments.project_id AND """
-    + projects.VISIBLE
-    + "))"
-)
+     OR EXISTS (SELECT FROM projects WHERE projects.id = segments.project_id AND {projects.VISIBLE}))"""
 
 # Our choice: a segment is used by the live flags whose strategies have it, wherever they are.
-LIST: LiteralString = (
-    """
+LIST: LiteralString = f"""
     WITH uses AS (
         SELECT segment_id, count(DISTINCT flags.id) AS flags, count(DISTINCT flags.project_id) AS projects
           FROM strategy_segments
@@ -59,14 +40,10 @@ LIST: LiteralString = (
          WHERE flags.archived_at IS NULL
          GROUP BY segment_id
     )
-    SELECT json_build_object('segments', coalesce(json_agg("""
-    + USED_RECORD
-    + """ ORDER BY segments.name), '[]'))::text
+    SELECT json_build_object('segments', coalesce(json_agg({USED_RECORD} ORDER BY segments.name), '[]'))::text
       FROM segments
       LEFT JOIN uses ON uses.segment_id = segments.id
-     WHERE """
-    + SEEN
-)
+     WHERE {SEEN}"""
 
 
 def read(conn: Connection, viewer: int | None) -> str:
@@ -74,7 +51,7 @@ def read(conn: Connection, viewer: int | None) -> str:
     return value(conn, LIST, {"viewer": viewer})
 
 
-GET: LiteralString = "SELECT (" + RECORD + ")::text FROM segments WHERE id = %(id)s AND " + SEEN
+GET: LiteralString = f"SELECT ({RECORD})::text FROM segments WHERE id = %(id)s AND {SEEN}"
 
 
 def get(conn: Connection, segment_id: int, viewer: int | None) -> str | None:
@@ -85,7 +62,7 @@ def get(conn: Connection, segment_id: int, viewer: int | None) -> str | None:
 LOCK = "SELECT id FROM segments WHERE id = %(id)s FOR UPDATE"
 
 # A statement of its own, begun when the lock is held: which project the segment is of may have changed in the wait for it.
-READ: LiteralString = "SELECT " + RECORD + " FROM segments WHERE id = %(id)s AND " + SEEN
+READ: LiteralString = f"SELECT {RECORD} FROM segments WHERE id = %(id)s AND {SEEN}"
 
 
 def lock(conn: Connection, segment_id: int, viewer: int | None) -> dict[str, Any] | None:
@@ -137,17 +114,14 @@ def insert(
     return value(conn, INSERT, params)
 
 
-UPDATE: LiteralString = (
-    """
+UPDATE: LiteralString = f"""
     UPDATE segments
        SET name = %(name)s,
            description = %(description)s,
            project_id = %(project)s,
            constraints = %(constraints)s::json
      WHERE id = %(id)s
-    RETURNING """
-    + RECORD
-)
+    RETURNING {RECORD}"""
 
 
 def update(conn: Connection, segment_id: int, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,28 +4,17 @@ from typing import LiteralString
 
 from sql import Connection, personal_tokens, root_roles, user_records, value
 
-RECORD: LiteralString = (
-    user_records.RECORD
-    + """
-    || jsonb_build_object('tokens', """
-    + personal_tokens.RECORDS_OF_USER
-    + ")"
-)
+RECORD: LiteralString = f"""{user_records.RECORD}
+    || jsonb_build_object('tokens', {personal_tokens.RECORDS_OF_USER})"""
 
-LIST: LiteralString = (
-    """
+LIST: LiteralString = f"""
     SELECT json_build_object(
                'serviceAccounts', (
-                   SELECT coalesce(json_agg("""
-    + RECORD
-    + """ ORDER BY users.id), '[]')
+                   SELECT coalesce(json_agg({RECORD} ORDER BY users.id), '[]')
                      FROM users
                     WHERE deleted_at IS NULL
                       AND account_type = 'Service Account'),
-               'rootRoles', """
-    + root_roles.RECORDS
-    + ")::text"
-)
+               'rootRoles', {root_roles.RECORDS})::text"""
 
 
 def list_all(conn: Connection) -> str:
@@ -35,7 +24,7 @@ def list_all(conn: Connection) -> str:
 
 FROM_ACCOUNT: LiteralString = " FROM users WHERE id = %(id)s AND deleted_at IS NULL AND account_type = 'Service Account'"
 
-GET: LiteralString = "SELECT (" + RECORD + ")::text" + FROM_ACCOUNT
+GET: LiteralString = f"SELECT ({RECORD})::text{FROM_ACCOUNT}"
 
 
 def get(conn: Connection, account_id: int) -> str | None:
@@ -43,7 +32,7 @@ def get(conn: Connection, account_id: int) -> str | None:
     return value(conn, GET, {"id": account_id})
 
 
-LIST_TOKENS: LiteralString = "SELECT json_build_object('pats', " + personal_tokens.RECORDS_OF_USER + ")::text" + FROM_ACCOUNT
+LIST_TOKENS: LiteralString = f"SELECT json_build_object('pats', {personal_tokens.RECORDS_OF_USER})::text{FROM_ACCOUNT}"
 
 
 def list_tokens(conn: Connection, account_id: int) -> str | None:

@@ -11,36 +11,28 @@ from sql.access import digest
 
 URL: LiteralString = "%(base_url)s::text || '/new-user?invite=' || signup_tokens.secret"
 
-RECORD: LiteralString = (
-    """
+RECORD: LiteralString = f"""
     jsonb_build_object(
         'secret', signup_tokens.secret,
-        'url', """
-    + URL
-    + """,
+        'url', {URL},
         'name', signup_tokens.name,
         'enabled', signup_tokens.enabled AND signup_tokens.expires_at > now(),
         'expiresAt', iso(signup_tokens.expires_at),
         'createdAt', iso(signup_tokens.created_at),
         'createdBy', signup_tokens.created_by,
         'users', (
-            SELECT coalesce(jsonb_agg("""
-    + users.RECORD
-    + """ ORDER BY signup_token_users.created_at, users.id), '[]')
+            SELECT coalesce(jsonb_agg({users.RECORD} ORDER BY signup_token_users.created_at, users.id), '[]')
               FROM signup_token_users
               JOIN users ON users.id = signup_token_users.user_id
              WHERE signup_token_users.token_id = signup_tokens.id
                AND users.deleted_at IS NULL),
-        'role', (SELECT """
-    + roles.RECORD
-    + """ FROM roles WHERE roles.id = signup_tokens.root_role_id))
+        'role', (SELECT {roles.RECORD} FROM roles WHERE roles.id = signup_tokens.root_role_id))
 """
-)
 
 # Not by the secret: that would be compared byte by byte, and a database that logs its statements would log guesses and secrets alike.
 HAS_DIGEST: LiteralString = r"sha256(decode(replace(signup_tokens.secret, '\', '\\'), 'escape')) = %(digest)s"
 
-GET: LiteralString = "SELECT (" + RECORD + ")::text FROM signup_tokens WHERE " + HAS_DIGEST
+GET: LiteralString = f"SELECT ({RECORD})::text FROM signup_tokens WHERE {HAS_DIGEST}"
 
 
 def get(conn: Connection, secret: str, base_url: str) -> str | None:
@@ -48,11 +40,11 @@ def get(conn: Connection, secret: str, base_url: str) -> str | None:
     return value(conn, GET, {"digest": digest(secret), "base_url": base_url})
 
 
-READ: LiteralString = (
-    "SELECT json_build_object('tokens', coalesce(json_agg("
-    + RECORD
-    + " ORDER BY signup_tokens.created_at DESC, signup_tokens.id DESC), '[]'))::text FROM signup_tokens"
-)
+READ: LiteralString = f"""
+    SELECT json_build_object(
+               'tokens', coalesce(json_agg({RECORD} ORDER BY signup_tokens.created_at DESC, signup_tokens.id DESC), '[]'))::text
+      FROM signup_tokens
+"""
 
 
 def read(conn: Connection, base_url: str) -> str:
@@ -60,7 +52,7 @@ def read(conn: Connection, base_url: str) -> str:
     return value(conn, READ, {"base_url": base_url})
 
 
-LOCK: LiteralString = 'SELECT id, name, enabled, iso(expires_at) AS "expiresAt" FROM signup_tokens WHERE ' + HAS_DIGEST + " FOR UPDATE"
+LOCK: LiteralString = f"""SELECT id, name, enabled, iso(expires_at) AS "expiresAt" FROM signup_tokens WHERE {HAS_DIGEST} FOR UPDATE"""
 
 
 def lock(conn: Connection, secret: str) -> DictRow | None:
@@ -68,16 +60,12 @@ def lock(conn: Connection, secret: str) -> DictRow | None:
     return one(conn, LOCK, {"digest": digest(secret)})
 
 
-UPDATE: LiteralString = (
-    """
+UPDATE: LiteralString = f"""
     UPDATE signup_tokens
        SET enabled = coalesce(%(enabled)s::boolean, enabled),
            expires_at = coalesce(%(expires_at)s::timestamptz, expires_at)
      WHERE id = %(id)s
-    RETURNING id, name, enabled, iso(expires_at) AS "expiresAt", ("""
-    + RECORD
-    + ")::text AS body"
-)
+    RETURNING id, name, enabled, iso(expires_at) AS "expiresAt", ({RECORD})::text AS body"""
 
 
 def update(conn: Connection, token_id: int, base_url: str, *, enabled: bool | None, expires_at: datetime | None) -> tuple[DictRow, str]:
@@ -88,7 +76,7 @@ def update(conn: Connection, token_id: int, base_url: str, *, enabled: bool | No
     return changed, changed.pop("body")
 
 
-FIND: LiteralString = "SELECT id, name, root_role_id, enabled AND expires_at > now() AS is_usable FROM signup_tokens WHERE " + HAS_DIGEST
+FIND: LiteralString = f"SELECT id, name, root_role_id, enabled AND expires_at > now() AS is_usable FROM signup_tokens WHERE {HAS_DIGEST}"
 
 
 def find(conn: Connection, secret: str) -> DictRow | None:
@@ -97,7 +85,7 @@ def find(conn: Connection, secret: str) -> DictRow | None:
 
 
 # FOR SHARE: a token that is being switched off is not used meanwhile; several signups do not wait for each other.
-HOLD: LiteralString = FIND + " FOR SHARE"
+HOLD: LiteralString = f"{FIND} FOR SHARE"
 
 
 def hold(conn: Connection, secret: str) -> DictRow | None:
@@ -142,8 +130,7 @@ def insert(
     return created
 
 
-LIST: LiteralString = (
-    """
+LIST: LiteralString = f"""
     SELECT id,
            name,
            CASE WHEN NOT enabled THEN 'disabled'
@@ -154,13 +141,10 @@ LIST: LiteralString = (
            iso(created_at) AS "createdAt",
            created_by AS "createdBy",
            (SELECT count(*) FROM signup_token_users WHERE token_id = signup_tokens.id) AS users,
-           """
-    + URL
-    + """ AS url
+           {URL} AS url
       FROM signup_tokens
      ORDER BY signup_tokens.created_at DESC, id DESC
 """
-)
 
 
 def list_all(conn: Connection, base_url: str) -> list[DictRow]:

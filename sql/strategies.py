@@ -18,8 +18,7 @@ VARIANTS: LiteralString = """
       FROM variants
 """
 
-RECORD: LiteralString = (
-    """
+RECORD: LiteralString = f"""
     json_build_object(
         'id', strategies.id,
         'name', strategies.name,
@@ -28,22 +27,16 @@ RECORD: LiteralString = (
         'featureName', flags.name,
         'sortOrder', strategies.sort_order,
         'constraints', strategies.constraints,
-        'variants', ("""
-    + VARIANTS
-    + """ WHERE strategy_id = strategies.id),
+        'variants', ({VARIANTS} WHERE strategy_id = strategies.id),
         'parameters', strategies.parameters,
         'segments', (
             SELECT coalesce(json_agg(segment_id ORDER BY segment_id), '[]')
               FROM strategy_segments
              WHERE strategy_id = strategies.id))
 """
-)
 
-GET: LiteralString = (
-    """
-    SELECT ("""
-    + RECORD
-    + """)::text
+GET: LiteralString = f"""
+    SELECT ({RECORD})::text
       FROM strategies
       JOIN flags ON flags.id = strategies.flag_id
       JOIN project_environments USING (project_id, environment)
@@ -53,7 +46,6 @@ GET: LiteralString = (
        AND project_id = %(project)s
        AND archived_at IS NULL
 """
-)
 
 
 def get(conn: Connection, project: str, flag: str, environment: str, strategy_id: str) -> str | None:
@@ -61,11 +53,8 @@ def get(conn: Connection, project: str, flag: str, environment: str, strategy_id
     return value(conn, GET, {"id": strategy_id, "project": project, "flag": flag, "environment": environment})
 
 
-GET_LIST: LiteralString = (
-    """
-    SELECT (SELECT coalesce(json_agg("""
-    + RECORD
-    + """ ORDER BY sort_order, strategies.created_at, strategies.id), '[]')
+GET_LIST: LiteralString = f"""
+    SELECT (SELECT coalesce(json_agg({RECORD} ORDER BY sort_order, strategies.created_at, strategies.id), '[]')
               FROM strategies
              WHERE flag_id = flags.id
                AND environment = project_environments.environment)::text
@@ -76,7 +65,6 @@ GET_LIST: LiteralString = (
        AND archived_at IS NULL
        AND project_environments.environment = %(environment)s
 """
-)
 
 
 def get_list(conn: Connection, project: str, flag: str, environment: str) -> str | None:
@@ -84,17 +72,13 @@ def get_list(conn: Connection, project: str, flag: str, environment: str) -> str
     return value(conn, GET_LIST, {"project": project, "flag": flag, "environment": environment})
 
 
-READ_MANY: LiteralString = (
-    "SELECT "
-    + RECORD
-    + """ AS record
+READ_MANY: LiteralString = f"""SELECT {RECORD} AS record
       FROM strategies
       JOIN flags ON flags.id = flag_id
      WHERE flag_id = %(flag_id)s
        AND environment = %(environment)s
      ORDER BY sort_order, strategies.created_at, strategies.id
 """
-)
 
 
 def read_many(conn: Connection, flag_id: int, environment: str) -> list[dict[str, Any]]:
@@ -102,19 +86,15 @@ def read_many(conn: Connection, flag_id: int, environment: str) -> list[dict[str
     return [row["record"] for row in rows(conn, READ_MANY, {"flag_id": flag_id, "environment": environment})]
 
 
-READ: LiteralString = (
-    """
+READ: LiteralString = f"""
     SELECT record, record::text AS body
-      FROM (SELECT """
-    + RECORD
-    + """ AS record
+      FROM (SELECT {RECORD} AS record
               FROM strategies
               JOIN flags ON flags.id = flag_id
              WHERE strategies.id = %(id)s
                AND flag_id = %(flag_id)s
                AND environment = %(environment)s) AS found
 """
-)
 
 
 def read(conn: Connection, flag_id: int, environment: str, strategy_id: str) -> DictRow | None:

@@ -18,11 +18,10 @@ RECORD: LiteralString = """
         'parameters', parameters)
 """
 
-LIST: LiteralString = (
-    "SELECT json_build_object('version', 1, 'strategies', coalesce(json_agg("
-    + RECORD
-    + " ORDER BY sort_order, name), '[]'))::text FROM strategy_types"
-)
+LIST: LiteralString = f"""
+    SELECT json_build_object('version', 1, 'strategies', coalesce(json_agg({RECORD} ORDER BY sort_order, name), '[]'))::text
+      FROM strategy_types
+"""
 
 
 def read(conn: Connection) -> str:
@@ -30,7 +29,7 @@ def read(conn: Connection) -> str:
     return value(conn, LIST)
 
 
-GET: LiteralString = "SELECT (" + RECORD + ")::text FROM strategy_types WHERE name = %(name)s"
+GET: LiteralString = f"SELECT ({RECORD})::text FROM strategy_types WHERE name = %(name)s"
 
 
 def get(conn: Connection, name: str) -> str | None:
@@ -38,7 +37,7 @@ def get(conn: Connection, name: str) -> str | None:
     return value(conn, GET, {"name": name})
 
 
-LOCK: LiteralString = "SELECT " + RECORD + " FROM strategy_types WHERE name = %(name)s FOR UPDATE"
+LOCK: LiteralString = f"SELECT {RECORD} FROM strategy_types WHERE name = %(name)s FOR UPDATE"
 
 
 def lock(conn: Connection, name: str) -> dict[str, Any] | None:
@@ -46,13 +45,10 @@ def lock(conn: Connection, name: str) -> dict[str, Any] | None:
     return value(conn, LOCK, {"name": name})
 
 
-INSERT: LiteralString = (
-    """
+INSERT: LiteralString = f"""
     INSERT INTO strategy_types (name, title, description, parameters)
     VALUES (%(name)s, %(title)s, %(description)s, %(parameters)s::json)
-    RETURNING """
-    + RECORD
-)
+    RETURNING {RECORD}"""
 
 
 def insert(conn: Connection, name: str, *, title: str | None, description: str | None, parameters: list[Any]) -> dict[str, Any]:
@@ -60,17 +56,14 @@ def insert(conn: Connection, name: str, *, title: str | None, description: str |
     return value(conn, INSERT, {"name": name, "title": title, "description": description, "parameters": as_json(parameters)})
 
 
-UPDATE: LiteralString = (
-    """
+UPDATE: LiteralString = f"""
     UPDATE strategy_types
        SET title = %(title)s,
            description = %(description)s,
            deprecated = %(deprecated)s,
            parameters = %(parameters)s::json
      WHERE name = %(name)s
-    RETURNING """
-    + RECORD
-)
+    RETURNING {RECORD}"""
 
 
 def update(conn: Connection, strategy_type: dict[str, Any]) -> dict[str, Any]:

@@ -5,8 +5,7 @@ from typing import LiteralString
 from sql import projects
 
 # Of live flags in projects that the viewer may see; closed by what is to be true of a row of strategies, and a parenthesis.
-RECORDS: LiteralString = (
-    """
+RECORDS: LiteralString = f"""
     (SELECT coalesce(json_agg(json_build_object(
                 'id', strategies.id,
                 'projectId', flags.project_id,
@@ -18,7 +17,4 @@ RECORDS: LiteralString = (
        JOIN flags ON flags.id = strategies.flag_id
        JOIN projects ON projects.id = flags.project_id
       WHERE flags.archived_at IS NULL
-        AND """
-    + projects.VISIBLE
-    + " AND "
-)
+        AND {projects.VISIBLE} AND """

@@ -10,9 +10,7 @@ TAKEN = {"tag_types_pkey": "name: a tag type with this name exists already"}
 RECORD: LiteralString = "json_build_object('name', name, 'description', description, 'icon', icon)"
 
 LIST: LiteralString = (
-    "SELECT json_build_object('version', 1, 'tagTypes', (SELECT coalesce(json_agg("
-    + RECORD
-    + " ORDER BY name), '[]') FROM tag_types))::text"
+    f"SELECT json_build_object('version', 1, 'tagTypes', (SELECT coalesce(json_agg({RECORD} ORDER BY name), '[]') FROM tag_types))::text"
 )
 
 
@@ -21,7 +19,7 @@ def read(conn: Connection) -> str:
     return value(conn, LIST)
 
 
-GET: LiteralString = "SELECT json_build_object('version', 1, 'tagType', " + RECORD + ")::text FROM tag_types WHERE name = %(name)s"
+GET: LiteralString = f"SELECT json_build_object('version', 1, 'tagType', {RECORD})::text FROM tag_types WHERE name = %(name)s"
 
 
 def get(conn: Connection, name: str) -> str | None:
@@ -29,7 +27,7 @@ def get(conn: Connection, name: str) -> str | None:
     return value(conn, GET, {"name": name})
 
 
-LOCK: LiteralString = "SELECT " + RECORD + " FROM tag_types WHERE name = %(name)s FOR UPDATE"
+LOCK: LiteralString = f"SELECT {RECORD} FROM tag_types WHERE name = %(name)s FOR UPDATE"
 
 
 def lock(conn: Connection, name: str) -> dict[str, Any] | None:
@@ -37,13 +35,10 @@ def lock(conn: Connection, name: str) -> dict[str, Any] | None:
     return value(conn, LOCK, {"name": name})
 
 
-INSERT: LiteralString = (
-    """
+INSERT: LiteralString = f"""
     INSERT INTO tag_types (name, description, icon)
     VALUES (%(name)s, %(description)s, %(icon)s)
-    RETURNING """
-    + RECORD
-)
+    RETURNING {RECORD}"""
 
 
 def insert(conn: Connection, name: str, description: str = "", icon: str | None = None) -> dict[str, Any]:
@@ -51,7 +46,7 @@ def insert(conn: Connection, name: str, description: str = "", icon: str | None 
     return value(conn, INSERT, {"name": name, "description": description, "icon": icon})
 
 
-UPDATE: LiteralString = "UPDATE tag_types SET description = %(description)s, icon = %(icon)s WHERE name = %(name)s RETURNING " + RECORD
+UPDATE: LiteralString = f"UPDATE tag_types SET description = %(description)s, icon = %(icon)s WHERE name = %(name)s RETURNING {RECORD}"
 
 
 def update(conn: Connection, tag_type: dict[str, Any]) -> dict[str, Any]:

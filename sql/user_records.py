@@ -24,21 +24,14 @@ RECORD: LiteralString = """
 # Our choice: a user who is made without a password gets one by an administrator; there is no link with which he sets it himself.
 NO_LINK: LiteralString = """ || '{"inviteLink": ""}'::jsonb """
 
-LIST: LiteralString = (
-    """
+LIST: LiteralString = f"""
     SELECT json_build_object(
                'users', (
-                   SELECT coalesce(json_agg("""
-    + RECORD
-    + NO_LINK
-    + """ ORDER BY users.id), '[]')
+                   SELECT coalesce(json_agg({RECORD}{NO_LINK} ORDER BY users.id), '[]')
                      FROM users
                     WHERE deleted_at IS NULL
                       AND account_type = 'User'),
-               'rootRoles', """
-    + root_roles.RECORDS
-    + ")::text"
-)
+               'rootRoles', {root_roles.RECORDS})::text"""
 
 
 def list_all(conn: Connection) -> str:
@@ -46,7 +39,7 @@ def list_all(conn: Connection) -> str:
     return value(conn, LIST)
 
 
-GET: LiteralString = "SELECT (" + RECORD + ")::text FROM users WHERE id = %(id)s AND deleted_at IS NULL AND account_type = 'User'"
+GET: LiteralString = f"SELECT ({RECORD})::text FROM users WHERE id = %(id)s AND deleted_at IS NULL AND account_type = 'User'"
 
 
 def get(conn: Connection, user_id: int) -> str | None:
@@ -54,7 +47,7 @@ def get(conn: Connection, user_id: int) -> str | None:
     return value(conn, GET, {"id": user_id})
 
 
-CREATED: LiteralString = "SELECT (" + RECORD + NO_LINK + """|| '{"emailSent": false}'::jsonb)::text FROM users WHERE id = %(id)s"""
+CREATED: LiteralString = f"""SELECT ({RECORD}{NO_LINK}|| '{{"emailSent": false}}'::jsonb)::text FROM users WHERE id = %(id)s"""
 
 
 def get_created(conn: Connection, user_id: int) -> str:

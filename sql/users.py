@@ -33,7 +33,7 @@ TAKEN = {
     "users_username_key": "username: a user with this user name exists already",
 }
 
-GET: LiteralString = "SELECT (" + RECORD + ")::text FROM users WHERE id = %(id)s AND deleted_at IS NULL"
+GET: LiteralString = f"SELECT ({RECORD})::text FROM users WHERE id = %(id)s AND deleted_at IS NULL"
 
 
 def get(conn: Connection, user_id: int) -> str | None:
@@ -91,8 +91,7 @@ def event_data(user_id: int, *, name: str | None, username: str | None, email: s
 
 
 # The hash must be the one that was compared: when it was changed meanwhile, the password that was given is no longer the right one.
-LOG_IN: LiteralString = (
-    """
+LOG_IN: LiteralString = f"""
     UPDATE users
        SET login_attempts = 0,
            seen_at = now(),
@@ -101,11 +100,8 @@ LOG_IN: LiteralString = (
      WHERE users.id = before.id
        AND users.deleted_at IS NULL
        AND users.password_hash = %(compared_hash)s
-    RETURNING ("""
-    + RECORD
-    + """ || jsonb_build_object('seenAt', iso(before.seen_at)))::text
+    RETURNING ({RECORD} || jsonb_build_object('seenAt', iso(before.seen_at)))::text
 """
-)
 
 
 def log_in(conn: Connection, user_id: int, compared_hash: str, new_hash: str | None) -> str | None:

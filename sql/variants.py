@@ -5,17 +5,13 @@ from typing import Any, LiteralString
 
 from sql import Connection, as_json, flag_records, run, value
 
-LIST: LiteralString = (
-    """
-    SELECT coalesce(json_agg("""
-    + flag_records.VARIANT
-    + """ ORDER BY variants.name), '[]')
+LIST: LiteralString = f"""
+    SELECT coalesce(json_agg({flag_records.VARIANT} ORDER BY variants.name), '[]')
       FROM variants
      WHERE flag_id = %(flag_id)s
        AND environment = %(environment)s
        AND strategy_id IS NULL
 """
-)
 
 
 def read(conn: Connection, flag_id: int, environment: str) -> list[dict[str, Any]]:
@@ -23,12 +19,9 @@ def read(conn: Connection, flag_id: int, environment: str) -> list[dict[str, Any
     return value(conn, LIST, {"flag_id": flag_id, "environment": environment})
 
 
-GET: LiteralString = (
-    """
+GET: LiteralString = f"""
     SELECT json_build_object('version', 1, 'variants', (
-               SELECT coalesce(json_agg("""
-    + flag_records.VARIANT
-    + """ ORDER BY variants.name), '[]')
+               SELECT coalesce(json_agg({flag_records.VARIANT} ORDER BY variants.name), '[]')
                  FROM variants
                 WHERE flag_id = flags.id
                   AND environment = project_environments.environment
@@ -40,7 +33,6 @@ GET: LiteralString = (
        AND archived_at IS NULL
        AND project_environments.environment = %(environment)s
 """
-)
 
 
 def get(conn: Connection, project: str, flag: str, environment: str) -> str | None:

@@ -181,10 +181,10 @@ def test_the_settings_that_a_pooler_has_to_make_are_missing_without_it(line: Com
 
 def test_the_limit_of_one_database_counts_too(line: CommandLine) -> None:
     grades = {}
-    for limit in (15, 16, -1):
+    for limit in (31, 32, -1):
         line.alter_database(f"CONNECTION LIMIT {limit}")
         grades[limit] = about(line, "connections")[1]
-    assert grades == {15: "warn", 16: "ok", -1: "ok"}
+    assert grades == {31: "warn", 32: "ok", -1: "ok"}
 
 
 @pytest.mark.parametrize(
