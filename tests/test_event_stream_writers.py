@@ -4,7 +4,7 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from psycopg import Rollback
 from werkzeug.test import TestResponse
 
-from sql import Connection, connect, event_stream, events
+from sql import Connection, api_keys, connect, event_stream, events
 from sql.bootstrap import System
 from tests.conftest import ADMIN_KEY
 from tests.service import wait_until
@@ -221,12 +221,18 @@ def test_a_statement_that_fails_cuts_the_stream_and_the_log_line_says_where(
 def test_only_a_quarter_of_the_threads_may_stream(empty_log: str, conn: Connection, make_app: Callable[..., Flask]) -> None:
     write(conn)
     client = make_app(empty_log, THREADS=8, **PATIENT).test_client()
+    # One caller has at most half of the streams: these are three callers.
+    second, third = (HEADERS | {"Authorization": f"*:*.the-key-of-caller-{name}"} for name in ("two", "three"))
+    for headers in (second, third):
+        api_keys.insert(conn, headers["Authorization"], name="a caller")
     with opened(client):
-        with opened(client):
-            refusal = client.get(PATH, headers=HEADERS)
+        with closing(client.get(PATH, headers=second)) as other:
+            assert other.status_code == 200
+            refusal = client.get(PATH, headers=third)
             assert (refusal.status_code, refusal.json["name"], refusal.headers["Retry-After"]) == (503, "UnavailableError", "1")
             assert client.head(PATH, headers=HEADERS).status_code == 200
-        assert given(client) == [1]
+        with closing(client.get(PATH, headers=third)) as other:
+            assert other.status_code == 200
 
 
 def test_large_events_come_in_small_batches(client: FlaskClient, conn: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
