@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-# Statements in order, each with its seconds. None: nobody wants to know.
+# Statements in order, each with its seconds. None: the request is not timed.
 statements: ContextVar[list[tuple[str, float]] | None] = ContextVar("statements", default=None)
 
 
