@@ -52,8 +52,8 @@ def require(
 ) -> Actor:
     """The caller, if he holds one of the permissions (none named: whoever he is) and may see the project.
 
-    credential: with user, an API key is refused; with session, a personal token too. listing: list the projects that the caller may see. In this
-    order: 401 no or wrong credentials, 403 wrong kind of key or forged cross-site, 403 no permission, 404 project unknown or hidden.
+    credential: with user, an API key is refused; with session, a personal token too. listing: list the projects that the caller may see.
+    In this order: 401 missing or wrong key, 403 wrong kind of key or forged cross-site, 403 no permission, 404 project unknown or hidden.
     """
     # Our choice: the order of refusals. A stranger learns nothing of a body or of what exists, and who lacks a permission not whether the
     # project does.

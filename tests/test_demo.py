@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -33,6 +34,13 @@ Read = Callable[[str], list[dict[str, Any]]]
 def fill(url: str) -> CompletedProcess[str]:
     """What the command says when it fills the database of DATABASE_URL."""
     return run("-m", "flask", "--app", "app", "demo", "--use-database-url", DATABASE_URL=url)
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder with a short path: the folder of an instance may have 81 bytes."""
+    with tempfile.TemporaryDirectory(prefix="demo-") as name:
+        yield Path(name)
 
 
 @pytest.fixture(scope="module")

@@ -157,9 +157,9 @@ def test_a_client_that_does_not_read_holds_nobody_else_up(service: Service, url:
         with ThreadPoolExecutor(3) as pool:
             asked = [pool.submit(service.get, PATH, headers={"Authorization": ADMIN_KEY}) for _ in range(9)]
             assert {one.result().status for one in asked} == {200}
-        # More of its kind could.
+        # One more stream of the same caller could.
         with streaming(service) as other:
-            assert (other.status, other.headers["Retry-After"]) == (503, "1")
+            assert (other.status, other.headers["Retry-After"]) == (429, "1")
 
     def is_free() -> bool:
         with streaming(service, "?limit=1") as other:
