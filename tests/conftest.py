@@ -45,6 +45,7 @@ LONG = {
     "test_pool",
 }
 LONG |= {"test_hostile_everywhere", "test_operations", "test_backup", "test_pooler", "test_pages", "test_secrets_kept"}
+LONG |= {"test_database_away", "test_metrics_restarts", "test_page_size", "test_caller_limit", "test_restore", "test_demo", "test_embedded"}
 
 # Files that depend on the version of the PostgreSQL server (make test-postgres): schema and its upgrades, searches and their plans, dumps,
 # roles, locks and transactions. test_story and test_round_trips ask every route once, and so run its SQL.
