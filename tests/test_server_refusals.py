@@ -69,7 +69,10 @@ def by(role: str, url: str) -> str:
 
 @pytest.fixture(scope="module")
 def refusals(make_database: Callable[..., str], server: str, guest: str, locked: str) -> dict[str, list[CompletedProcess[str]]]:
-    """By what is wrong with the database: how gunicorn, and how an import of wsgi, refused it. All tried at once."""
+    """By what is wrong with the database: how gunicorn, and how an import of wsgi, refused it.
+
+    Two processes on one database would wait for each other and say so. So all databases are tried at once, first by gunicorn, then by imports.
+    """
     urls = {
         "no server": f"postgresql://u:{PASSWORD}@127.0.0.1:{free_port()}/x",
         "no host": f"postgresql://u:{PASSWORD}@nowhere.invalid/x",
@@ -79,9 +82,10 @@ def refusals(make_database: Callable[..., str], server: str, guest: str, locked:
         "newer": changed(make_database(), "UPDATE schema_version SET version = version + 1"),
         "other tables": changed(make_database(empty=True), "CREATE TABLE customers (id integer)"),
     }
-    commands = [(arguments, {"DATABASE_URL": url, "PORT": free_port()}) for arguments in (GUNICORN, IMPORT) for url in urls.values()]
-    done = run_together(commands)
-    return {name: done[number :: len(urls)] for number, name in enumerate(urls)}
+    rounds = [
+        run_together([(arguments, {"DATABASE_URL": url, "PORT": free_port()}) for url in urls.values()]) for arguments in (GUNICORN, IMPORT)
+    ]
+    return dict(zip(urls, (list(done) for done in zip(*rounds, strict=True)), strict=True))
 
 
 SENTENCES = {
