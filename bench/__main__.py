@@ -1,4 +1,4 @@
-"""python -m bench: fill databases, start the real service on them, and write docs/performance.md with a table and two plots.
+"""python -m bench: fill databases, start the real service on them, and write docs/development/performance.md with a table and two plots.
 
 The environment says what to do: SCALE=tiny tries it out in seconds; BASE=../other measures another checkout in turn with this one;
 BENCH_DATABASE_URL names a PostgreSQL in which databases can be created, instead of an embedded one; OUT is the folder of the page.
@@ -269,10 +269,10 @@ def main() -> None:
     # Not without ending what was started.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     scale = SCALES.get(os.environ.get("SCALE") or "usual") or sys.exit(f"SCALE must be one of {', '.join(SCALES)}.")
-    out, base = Path(os.environ.get("OUT") or HERE / "docs"), os.environ.get("BASE")
+    out, base = Path(os.environ.get("OUT") or HERE / "docs" / "development"), os.environ.get("BASE")
     checkouts = [Checkout("this", HERE), *([Checkout("base", Path(base).resolve())] if base else [])]
-    if scale is not SCALES["usual"] and out == HERE / "docs":
-        sys.exit("docs/performance.md takes whole runs only: set OUT to another folder.")
+    if scale is not SCALES["usual"] and out == HERE / "docs" / "development":
+        sys.exit("docs/development/performance.md takes whole runs only: set OUT to another folder.")
     with ExitStack() as stack:
         server = os.environ.get("BENCH_DATABASE_URL")
         if not server:

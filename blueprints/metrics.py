@@ -1,4 +1,4 @@
-"""Metrics for Prometheus at /metrics, for requests with METRICS_TOKEN. By default, nothing is counted (docs/metrics.md)."""
+"""Metrics for Prometheus at /metrics, for requests with METRICS_TOKEN. By default, nothing is counted (docs/reference/metrics.md)."""
 
 from collections.abc import Mapping
 from hmac import compare_digest

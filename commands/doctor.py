@@ -31,7 +31,7 @@ LEAST_DISK = 2**30
 PRUNE_SLACK = 2
 # The known ones that are long enough.
 KNOWN_PASSWORDS = {"administrator", "featureflags"}
-GRANT = "Run deploy/grants.sql (docs/deploy.md)."
+GRANT = "Run deploy/grants.sql (docs/how-to/deploy.md)."
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""The part of metrics in gunicorn's hooks: the folder in which the workers count, and the port METRICS_PORT (docs/metrics.md).
+"""The part of metrics in gunicorn's hooks: the folder in which the workers count, and the port METRICS_PORT (docs/reference/metrics.md).
 
 Each worker counts in the files of a slot. After a worker has ended, the next one takes its slot and continues its files: counters never
 decrease, and any number of reloads leaves the same number of files.

@@ -1,7 +1,7 @@
 """The part of the insights about flags: how many were in which state at the end of each week, in all and by project (decisions.md, 2).
 
 Nothing is looked at once a week. Each fact holds for weeks that follow each other, so it adds one to the first of them and takes one away
-behind the last; running sums of these changes are what was true at the end of each week (docs/performance.md). Weeks are counted from 0.
+behind the last; running sums of these changes are what was true at the end of each week. Weeks are counted from 0.
 """
 
 from typing import LiteralString

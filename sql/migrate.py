@@ -75,7 +75,7 @@ def require_settings(conn: Connection, pooler: str) -> None:
     if lost and pooler == "none":
         raise DatabaseProblem(f"What we set does not reach the database ({lost}). {BEHIND_POOLER}")
     if lost:
-        raise DatabaseProblem(f"The pooler does not set {lost} for us. Let it, or the database, as docs/scaling.md says.")
+        raise DatabaseProblem(f"The pooler does not set {lost} for us. Let it, or the database, as docs/how-to/scale.md says.")
 
 
 HAS_OUR_NAME = "SELECT EXISTS (SELECT FROM pg_prepared_statements WHERE starts_with(name, '_pg3_'))"
@@ -208,7 +208,7 @@ def can_index_words(conn: Connection) -> bool:
     return value(conn, CAN_INDEX_WORDS)
 
 
-# Searches are right without it, only slower: see docs/decisions.md.
+# Searches are right without it, only slower: see docs/development/decisions.md.
 TRIGRAM_INDEXES = """
     CREATE EXTENSION IF NOT EXISTS pg_trgm;
     CREATE INDEX IF NOT EXISTS events_data_trgm ON events USING gin ((data::text) gin_trgm_ops);

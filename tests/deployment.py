@@ -1,4 +1,4 @@
-"""The database of docs/deploy.md for a test: set up by its own SQL, and by its owner, under names that nobody else has on the server."""
+"""The database of docs/how-to/deploy.md for a test, set up by the SQL of the page and by its owner, under names of its own."""
 
 import re
 import subprocess
@@ -17,7 +17,7 @@ from sql.embedded import BINARIES
 from tests.conftest import SETTINGS
 from tests.service import PATIENCE, ROOT
 
-PAGE = ROOT / "docs" / "deploy.md"
+PAGE = ROOT / "docs" / "how-to" / "deploy.md"
 ROLES = ROOT / "deploy" / "roles.sql"
 GRANTS = ROOT / "deploy" / "grants.sql"
 PSQL = BINARIES / "psql"

@@ -1,4 +1,4 @@
-"""The real nginx for a test, with the configurations of docs/proxy.md, in front of a service; in the foreground, stopped by its pid."""
+"""The real nginx for a test, with the configurations of docs/how-to/proxy.md, in front of a service."""
 
 import os
 import re
@@ -19,7 +19,7 @@ from tests.service import AS_NOBODY, NOBODY, PATIENCE, ROOT, Answer, encode, wai
 
 PROGRAM = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 OPENSSL = shutil.which("openssl")
-PAGE = ROOT / "docs" / "proxy.md"
+PAGE = ROOT / "docs" / "how-to" / "proxy.md"
 AS_ANYBODY = AS_NOBODY if os.geteuid() == 0 else ()
 # What Debian's nginx.conf has around a file of conf.d/, with folders of our own.
 AROUND = """
@@ -39,7 +39,7 @@ http {{
 
 
 def blocks() -> list[str]:
-    """The configurations of docs/proxy.md: a name of its own, a path that is passed on, a path that is taken off."""
+    """The configurations of docs/how-to/proxy.md: a name of its own, a path that is passed on, a path that is taken off."""
     return re.findall(r"^```nginx\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
@@ -50,7 +50,7 @@ def under_a_path(location: str) -> str:
 
 
 class Nginx:
-    """nginx with a site of docs/proxy.md, but for addresses and the certificate; `with` starts it and stops it."""
+    """nginx with a site of docs/how-to/proxy.md, but for addresses and the certificate; `with` starts it and stops it."""
 
     def __init__(self, site: str, port: int, plain_port: int, upstream: int) -> None:
         self.port = port

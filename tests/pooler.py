@@ -1,4 +1,4 @@
-"""The real PgBouncer for a test, set up by the pgbouncer.ini of docs/scaling.md, in front of a database; stopped by its pid."""
+"""The real PgBouncer for a test, set up by the pgbouncer.ini of docs/how-to/scale.md, in front of a database; stopped by its pid."""
 
 import os
 import re
@@ -18,13 +18,13 @@ PROGRAM = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
 # As (1, 18); () without the program.
 _said = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True).stdout if PROGRAM else ""
 VERSION = tuple(int(part) for part in re.findall(r"\d+", _said)[:2])
-PAGE = ROOT / "docs" / "scaling.md"
+PAGE = ROOT / "docs" / "how-to" / "scale.md"
 # Root it refuses to be. The socket of a private PostgreSQL is for its owner alone.
 AS_ANYBODY = (*AS_NOBODY, "--inh-caps=+dac_override", "--ambient-caps=+dac_override") if os.geteuid() == 0 else ()
 
 
 def block(language: str) -> str:
-    """The only block of that language in docs/scaling.md."""
+    """The only block of that language in docs/how-to/scale.md."""
     (found,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     return found
 
@@ -38,7 +38,7 @@ def changed(text: str, changes: Mapping[str, str]) -> str:
 
 
 class Pooler:
-    """PgBouncer as docs/scaling.md has it, but for addresses, a pool of two, and changes; `with` starts it and stops it."""
+    """PgBouncer as docs/how-to/scale.md has it, but for addresses, a pool of two, and changes; `with` starts it and stops it."""
 
     def __init__(self, database: str, changes: Mapping[str, str] | None = None, more: str = "") -> None:
         self.port = free_port()

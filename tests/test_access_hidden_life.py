@@ -47,7 +47,7 @@ QUERIES = {
     "GET /api/admin/search/features": ["?query=hidden", "?tag=INCLUDE:simple:beta", "?segment=INCLUDE:shared", "?project=IS:apollo"],
     "GET /api/admin/projects": ["?archived=true"],
 }
-# What is counted in the whole instance is counted for everybody alike (docs/decisions.md).
+# What is counted in the whole instance is counted for everybody alike (docs/development/decisions.md).
 OF_ALL = {
     ("GET /api/admin/context", "usedInFeatures"),
     ("GET /api/admin/context", "usedInProjects"),

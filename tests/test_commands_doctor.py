@@ -14,7 +14,7 @@ from tests import fixtures
 from tests.command_line import CommandLine, flask
 
 Maker = Callable[..., Any]
-ADVICE = "Let it, or the database, as docs/scaling.md says."
+ADVICE = "Let it, or the database, as docs/how-to/scale.md says."
 SUBJECTS = ["settings", "database", "connections", "rights", "schema", "search", "event log", "administrators"]
 
 

@@ -74,7 +74,7 @@ def test_a_role_that_can_change_events_is_a_warning_unless_it_owns_them(clerk: C
     clerk.conn.execute("SELECT deny(%s)", [f"REVOKE {'DELETE' if right == 'UPDATE' else 'UPDATE'} ON events FROM"])
     status, grade, sentence = about(clerk, "rights")
     assert (status, grade) == (0, "warn")
-    assert sentence.endswith(" can change or delete events. Run deploy/grants.sql (docs/deploy.md).")
+    assert sentence.endswith(" can change or delete events. Run deploy/grants.sql (docs/how-to/deploy.md).")
     assert about(line, "rights")[1] == "ok"
 
 
@@ -91,7 +91,7 @@ def test_a_missing_right_is_named(clerk: CommandLine, right: str, said: str) -> 
     clerk.conn.execute("SELECT deny(%s)", [f"REVOKE {right} FROM"])
     status, grade, sentence = about(clerk, "rights")
     assert (status, grade) == (1, "FAIL")
-    assert sentence.endswith(f" {said}. Run deploy/grants.sql (docs/deploy.md).")
+    assert sentence.endswith(f" {said}. Run deploy/grants.sql (docs/how-to/deploy.md).")
 
 
 def test_a_schema_that_the_role_cannot_use_is_a_failure(clerk: CommandLine) -> None:

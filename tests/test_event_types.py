@@ -45,8 +45,8 @@ def test_the_types_are_those_of_the_specification() -> None:
 
 
 def unrecorded() -> list[str]:
-    """The types that docs/decisions.md says nothing records, each with a reason beside it."""
-    page = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    """The types that docs/development/decisions.md says nothing records, each with a reason beside it."""
+    page = (ROOT / "docs" / "development" / "decisions.md").read_text(encoding="utf-8")
     section = page.partition("## Event types that nothing records")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| ([a-z, -]+) \| \S.* \|$", section, re.MULTILINE)
     return [type for row in rows for type in row.split(", ")]

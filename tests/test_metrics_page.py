@@ -1,4 +1,4 @@
-"""docs/metrics.md tells of every metric, and docs/alerts.yml alerts when it should: both as promtool reads them."""
+"""docs/reference/metrics.md tells of every metric, and docs/alerts.yml alerts when it should: both as promtool reads them."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from blueprints import meters
 from tests.metrics import TOKEN, Scraped, needs_promtool, promtool, read
 from tests.service import ROOT
 
-PAGE = ROOT / "docs" / "metrics.md"
+PAGE = ROOT / "docs" / "reference" / "metrics.md"
 ALERTS = ROOT / "docs" / "alerts.yml"
 ROW = re.compile(r"^\| `(\w+)` \| (counter|histogram|gauge) \| (.*?) ?\| (.*) \|$", re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""Behind PgBouncer in transaction mode: the real one, with the settings of docs/scaling.md, before the real service."""
+"""Behind PgBouncer in transaction mode: the real one, with the settings of docs/how-to/scale.md, before the real service."""
 
 import re
 import time
@@ -259,7 +259,7 @@ def test_a_pooler_that_sets_nothing_leaves_it_to_the_database(make_database: Cal
         lost = "What we set does not reach the database (statement_timeout and jit)."
         assert (done.returncode, done.stderr) == (1, f"{lost} Behind PgBouncer, set DATABASE_POOLER=transaction.\n")
         done = run(*IMPORT, DATABASE_URL=pooler.url, DATABASE_POOLER="transaction")
-        advice = "Let it, or the database, as docs/scaling.md says."
+        advice = "Let it, or the database, as docs/how-to/scale.md says."
         assert (done.returncode, done.stderr) == (1, f"The pooler does not set statement_timeout and jit for us. {advice}\n")
         with psycopg.connect(url, autocommit=True) as conn:
             here = f'ROLE "{conn.info.user}" IN DATABASE "{conn.info.dbname}"'

@@ -1,4 +1,4 @@
-"""Behind nginx as docs/proxy.md sets it up: with a name of its own, under a path that it passes on, and under one that it takes off."""
+"""Behind nginx as docs/how-to/proxy.md sets it up: at the root, under a path that nginx passes on, and under one that it removes."""
 
 import json
 import re

@@ -71,7 +71,8 @@ def by(role: str, url: str) -> str:
 def refusals(make_database: Callable[..., str], server: str, guest: str, locked: str) -> dict[str, list[CompletedProcess[str]]]:
     """By what is wrong with the database: how gunicorn, and how an import of wsgi, refused it.
 
-    Two processes on one database would wait for each other and say so. So all databases are tried at once, first by gunicorn, then by imports.
+    Two processes on one database would wait for each other and say so.
+    So all databases are tried at once, first by gunicorn, then by imports.
     """
     urls = {
         "no server": f"postgresql://u:{PASSWORD}@127.0.0.1:{free_port()}/x",

@@ -45,7 +45,7 @@ def test_every_operation_that_changes_something_succeeded_in_the_story(story):
 
 
 def test_every_type_of_events_was_recorded_or_there_is_a_reason_why_not(story):
-    page = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "development" / "decisions.md").read_text(encoding="utf-8")
     section = page.partition("## Event types that nothing records")[2].partition("\n## ")[0]
     unrecorded = [type for row in re.findall(r"^\| ([a-z, -]+) \| \S.* \|$", section, re.MULTILINE) for type in row.split(", ")]
     assert len(unrecorded) == len(set(unrecorded)) > 50

@@ -1,4 +1,4 @@
-"""The systemd units of docs/deploy.md, as systemd itself sees them."""
+"""The systemd units of docs/how-to/deploy.md, as systemd itself sees them."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""A database with the roles of docs/deploy.md, one for each file of tests."""
+"""A database with the roles of docs/how-to/deploy.md, one for each file of tests."""
 
 from collections.abc import Iterator
 

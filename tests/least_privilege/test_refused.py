@@ -1,4 +1,4 @@
-"""What the database roles of docs/deploy.md may not do."""
+"""What the database roles of docs/how-to/deploy.md may not do."""
 
 import psycopg
 import pytest

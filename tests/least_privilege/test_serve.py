@@ -1,4 +1,4 @@
-"""The database roles of docs/deploy.md: who serves and who prunes can do all that they do."""
+"""The database roles of docs/how-to/deploy.md: who serves and who prunes can do all that they do."""
 
 from typing import Any
 
@@ -109,6 +109,6 @@ def test_the_owner_backs_up_and_restores_and_the_service_goes_on_after_the_grant
     done = flask("restore", "--replace", str(tmp_path / "x"), **owner)
     assert done.returncode == 0, done.stderr
     role = deployed.renamed("flags_service")
-    assert f"The role {role} cannot use the schema. Run deploy/grants.sql (docs/deploy.md)." in flask("doctor", **service).stdout
+    assert f"The role {role} cannot use the schema. Run deploy/grants.sql (docs/how-to/deploy.md)." in flask("doctor", **service).stdout
     deployed.psql(GRANTS, "owner")
     assert f"The role {role} has the rights that the service needs." in flask("doctor", **service).stdout

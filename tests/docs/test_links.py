@@ -1,0 +1,38 @@
+"""Links between the pages of the documentation lead to files and headings that exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub forms them."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)", page.read_text(encoding="utf-8"))
+    for path, anchor in links:
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{page.name}: {path} does not exist"
+        if anchor:
+            assert anchor in anchors(target), f"{page.name}: {path}#{anchor} is not a heading"
+
+
+def test_every_page_can_be_found_from_the_readme() -> None:
+    found, queue = set(), [ROOT / "README.md"]
+    while queue:
+        page = queue.pop()
+        if page in found:
+            continue
+        found.add(page)
+        links = re.findall(r"\]\((?!https?:)([^)#\s]+\.md)", page.read_text(encoding="utf-8"))
+        queue += [(page.parent / path).resolve() for path in links]
+    unreachable = {str(page.relative_to(ROOT)) for page in PAGES} - {str(page.relative_to(ROOT)) for page in found}
+    assert unreachable == {"docs/viewer/README.md"}
