@@ -54,10 +54,11 @@ bench: .venv/installed-dev ## Measure the service on 10 thousand and 1 million e
 	@exec $(bin)/python -m bench
 
 .PHONY: check
-check: .venv/installed-dev ## Check style and types
+check: .venv/installed-dev ## Check style, types and English
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
 	$(bin)/basedpyright
+	$(bin)/python -m pytest -q tests/docs/test_plain_english.py tests/docs/test_links.py
 
 .PHONY: format
 format: .venv/installed-dev ## Format the code
