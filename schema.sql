@@ -1,10 +1,10 @@
--- The whole database, in reading order. This file is the truth for a new database; sql/migrations/ brings an older one here.
+-- The complete schema. New databases are created from this file. sql/migrations/ upgrades older ones to the same schema.
 --
--- How facts are dated: a row that stands says since when (created_at, stale_since, archived_at). What has ended is not forgotten:
--- triggers move it to a past_ table with both its dates, and the views at the end put present and past together. Access rules read the
--- present tables only; insights read the views, so that they can say how things stood at any instant.
+-- History: a row in a present table has its start date (created_at, stale_since, archived_at). When the state ends, a
+-- trigger copies it to a past_ table with its start and end dates. The views near the end of this file combine present
+-- and past. Access checks read the present tables only. Insights read the views, which show the state at any time.
 --
--- Constraint names are part of the interface: the service translates unique violations by name.
+-- Constraint names are part of the interface: the service maps a unique violation to an error message by its name.
 
 CREATE TABLE schema_version (
     version     integer NOT NULL,
@@ -14,15 +14,15 @@ CREATE TABLE schema_version (
 );
 INSERT INTO schema_version (version) VALUES (2);
 
--- A timestamp as the API writes it: RFC 3339, UTC, milliseconds.
+-- Format a timestamp for the API: RFC 3339, UTC, milliseconds.
 CREATE FUNCTION iso(timestamptz) RETURNS text
     LANGUAGE sql STABLE STRICT PARALLEL SAFE
     RETURN to_char($1 AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
 
 
--- ---------------------------------------------------------------------------------------------------------------------------------
--- Vocabulary: permissions, roles, environments, context fields, types of flags, tags and strategies
--- ---------------------------------------------------------------------------------------------------------------------------------
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Vocabulary: permissions, roles, environments, context fields, and the types of flags, tags and strategies
+-- ---------------------------------------------------------------------------------------------------------------------
 
 CREATE TABLE permissions (
     id            integer NOT NULL,
@@ -39,7 +39,7 @@ CREATE TABLE roles (
     name         text NOT NULL,
     description  text NOT NULL DEFAULT '',
     type         text NOT NULL,
-    -- Where the role can be given: to a user or group as such, or in a project. Foreign keys hold each assignment to it.
+    -- Where the role can be assigned: to a user or group (root), or in a project. Foreign keys check each assignment.
     scope        text NOT NULL GENERATED ALWAYS AS (CASE WHEN type IN ('root', 'root-custom') THEN 'root' ELSE 'project' END) STORED,
     created_at   timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT roles_pkey PRIMARY KEY (id),
@@ -65,7 +65,7 @@ CREATE TABLE flag_types (
     id             text NOT NULL,
     name           text NOT NULL,
     description    text NOT NULL,
-    lifetime_days  integer,  -- null: such flags are meant to stay
+    lifetime_days  integer,  -- null: permanent
     CONSTRAINT flag_types_pkey PRIMARY KEY (id),
     CONSTRAINT flag_types_lifetime_positive CHECK (lifetime_days > 0)
 );
@@ -79,13 +79,13 @@ CREATE TABLE tag_types (
     CONSTRAINT tag_types_name_format CHECK (name ~ '^[A-Za-z0-9_.~-]{2,50}$')
 );
 
--- What constraints can ask about. Existing constraints stay as they are when their field changes or goes.
+-- The fields that constraints compare. Changing or deleting a field does not change existing constraints.
 CREATE TABLE context_fields (
     name          text NOT NULL,
     description   text,
     stickiness    boolean NOT NULL DEFAULT false,
     sort_order    integer NOT NULL DEFAULT 10,
-    legal_values  json NOT NULL DEFAULT '[]',  -- [{"value", "description"?}]; none: every value is legal
+    legal_values  json NOT NULL DEFAULT '[]',  -- [{"value", "description"?}]; an empty list allows every value
     created_at    timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT context_fields_pkey PRIMARY KEY (name),
     CONSTRAINT context_fields_name_format CHECK (name ~ '^[A-Za-z0-9_.~-]{1,100}$' AND name NOT IN ('.', '..')),
@@ -108,11 +108,11 @@ CREATE TABLE strategy_types (
 );
 
 
--- ---------------------------------------------------------------------------------------------------------------------------------
+-- ---------------------------------------------------------------------------------------------------------------------
 -- People and their credentials
--- ---------------------------------------------------------------------------------------------------------------------------------
+-- ---------------------------------------------------------------------------------------------------------------------
 
--- A deleted user keeps his row, so that past insights still count him; his name and address are free again.
+-- A deleted user keeps their row, so that past insights still count them. Their user name and email can be used again.
 CREATE TABLE users (
     id               integer GENERATED BY DEFAULT AS IDENTITY,
     account_type     text NOT NULL DEFAULT 'User',
@@ -139,7 +139,7 @@ CREATE TABLE users (
 CREATE UNIQUE INDEX users_username_key ON users (username) WHERE deleted_at IS NULL;
 CREATE UNIQUE INDEX users_email_key ON users (email) WHERE deleted_at IS NULL;
 
--- The days (UTC) on which a user was seen: at login, by a session or by a personal token.
+-- The days (UTC) on which a user was active: a login, or a request with a session or a personal token.
 CREATE TABLE user_seen_days (
     user_id  integer NOT NULL,
     day      date NOT NULL,
@@ -147,7 +147,7 @@ CREATE TABLE user_seen_days (
     CONSTRAINT user_seen_days_user_fkey FOREIGN KEY (user_id) REFERENCES users ON DELETE CASCADE
 );
 
--- Hashes of passwords that users had before, so that they do not take one of them again.
+-- Hashes of the earlier passwords of each user. A new password must differ from them.
 CREATE TABLE past_passwords (
     user_id        integer NOT NULL,
     password_hash  text NOT NULL,
@@ -156,7 +156,7 @@ CREATE TABLE past_passwords (
 );
 CREATE INDEX past_passwords_user_idx ON past_passwords (user_id, replaced_at);
 
--- Digests are SHA-256 of the secret; the secret itself is not kept.
+-- A digest is the SHA-256 of the secret. The secret itself is not stored.
 CREATE TABLE sessions (
     digest      bytea NOT NULL,
     user_id     integer NOT NULL,
@@ -182,7 +182,8 @@ CREATE TABLE personal_tokens (
     CONSTRAINT personal_tokens_user_fkey FOREIGN KEY (user_id) REFERENCES users ON DELETE CASCADE
 );
 
--- The login throttle (decisions.md, 6). Names are kept as slow digests: people type passwords into name fields.
+-- Failed logins per user name. Names are stored as slow digests, because people type passwords into name fields by
+-- mistake.
 CREATE TABLE login_throttle (
     name_digest     bytea NOT NULL,
     failures        integer NOT NULL,
@@ -195,7 +196,7 @@ CREATE INDEX login_throttle_last_failed_idx ON login_throttle (last_failed_at);
 
 CREATE TABLE login_addresses (
     address          text NOT NULL,
-    attempts         timestamptz[] NOT NULL,  -- those of the last minute
+    attempts         timestamptz[] NOT NULL,  -- of the last minute
     last_attempt_at  timestamptz NOT NULL,
     CONSTRAINT login_addresses_pkey PRIMARY KEY (address)
 );
@@ -229,9 +230,9 @@ CREATE TABLE group_users (
 CREATE INDEX group_users_user_idx ON group_users (user_id);
 
 
--- ---------------------------------------------------------------------------------------------------------------------------------
--- Projects and who may do what in them
--- ---------------------------------------------------------------------------------------------------------------------------------
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Projects and access
+-- ---------------------------------------------------------------------------------------------------------------------
 
 CREATE TABLE projects (
     id                  text NOT NULL,
@@ -265,7 +266,7 @@ CREATE TABLE project_environments (
     CONSTRAINT project_environments_environment_fkey FOREIGN KEY (environment) REFERENCES environments ON DELETE CASCADE
 );
 
--- What a role allows. Null project or environment: in all of them.
+-- The permissions of each role. Null project or environment: all of them.
 CREATE TABLE role_permissions (
     role_id      integer NOT NULL,
     permission   text NOT NULL,
@@ -305,8 +306,8 @@ CREATE TABLE project_group_roles (
 );
 CREATE INDEX project_group_roles_group_idx ON project_group_roles (group_id);
 
--- All roles of each user, whose rights add up: his root role and those of his groups, and what he and they are in projects. Ask it about one
--- user; sql/access.py says the same of a credential, in the one statement that every request pays for.
+-- All roles of each user: root roles and project roles, their own and those of their groups. Their permissions add up.
+-- Filter by one user. AUTHENTICATE in sql/ repeats this for a credential, in the one statement that each request runs.
 CREATE VIEW user_roles AS
     SELECT id AS user_id, root_role_id AS role_id, NULL AS project_id
       FROM users
@@ -333,9 +334,9 @@ CREATE TABLE project_favorites (
 );
 CREATE INDEX project_favorites_project_idx ON project_favorites (project_id);
 
--- Admin keys are kept as a digest alone, with a mask by which people tell one from another. Client (or backend, as newer clients call
--- them) and frontend keys, which can only read flags and report usage, are kept readable beside it, because tools find their own key
--- again by its value.
+-- API tokens. Of an admin token, only a digest is stored, and a mask for people to recognize it. Client tokens (newer
+-- clients say backend) and frontend tokens can only read flags and report usage. They are also stored readable, because
+-- tools find their own token by its value.
 CREATE TABLE api_keys (
     id           integer GENERATED BY DEFAULT AS IDENTITY,
     name         text NOT NULL,
@@ -356,7 +357,7 @@ CREATE TABLE api_keys (
     CONSTRAINT api_keys_environment_fkey FOREIGN KEY (environment) REFERENCES environments ON DELETE CASCADE
 );
 
--- The projects that a key is limited to; none: all.
+-- The projects of an API token. No rows: all projects.
 CREATE TABLE api_key_projects (
     api_key_id  integer NOT NULL,
     project_id  text NOT NULL,
@@ -365,7 +366,7 @@ CREATE TABLE api_key_projects (
     CONSTRAINT api_key_projects_project_fkey FOREIGN KEY (project_id) REFERENCES projects
 );
 
--- The one secret that is kept readable on purpose: an administrator builds the invite link from it again.
+-- The secret is stored readable, so that administrators can copy the invite link later.
 CREATE TABLE signup_tokens (
     id               integer GENERATED BY DEFAULT AS IDENTITY,
     secret           text NOT NULL,
@@ -380,7 +381,7 @@ CREATE TABLE signup_tokens (
     CONSTRAINT signup_tokens_name_length CHECK (length(name) BETWEEN 1 AND 255),
     CONSTRAINT signup_tokens_root_role_fkey FOREIGN KEY (root_role_id, root_role_scope) REFERENCES roles (id, scope)
 );
--- By the digest of its bytes, which may stand in logs. Not convert_to(), which is not immutable.
+-- Tokens are looked up by a digest, because statements can appear in logs. decode() is immutable; convert_to() is not.
 CREATE UNIQUE INDEX signup_tokens_secret_idx ON signup_tokens (sha256(decode(replace(secret, '\', '\\'), 'escape')));
 
 CREATE TABLE signup_token_users (
@@ -394,15 +395,16 @@ CREATE TABLE signup_token_users (
 );
 
 
--- ---------------------------------------------------------------------------------------------------------------------------------
--- Flags and how they are evaluated
--- ---------------------------------------------------------------------------------------------------------------------------------
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Flags and their configuration
+-- ---------------------------------------------------------------------------------------------------------------------
 
--- A deleted flag keeps its row, so that past insights still count it; its name is free again. What hangs on it goes.
+-- A deleted flag keeps its row, so that past insights still count it. Its name can be used again. Rows that belong to
+-- it are deleted.
 CREATE TABLE flags (
     id                      bigint GENERATED BY DEFAULT AS IDENTITY,
     name                    text NOT NULL,
-    project_id              text,  -- null: deleted, and so is its project
+    project_id              text,  -- null: the flag and its project are deleted
     type                    text NOT NULL DEFAULT 'release',
     description             text,
     impression_data         boolean NOT NULL DEFAULT false,
@@ -410,7 +412,7 @@ CREATE TABLE flags (
     created_by_user_id      integer,
     stale_since             timestamptz,  -- null: not marked stale
     archived_at             timestamptz,
-    -- When it was first enabled in an environment of type production; stays when the flag is switched off or moved.
+    -- The first time it was enabled in an environment of the type production. Disabling or moving the flag keeps it.
     first_in_production_at  timestamptz,
     deleted_at              timestamptz,
     CONSTRAINT flags_pkey PRIMARY KEY (id),
@@ -424,7 +426,8 @@ CREATE TABLE flags (
 CREATE UNIQUE INDEX flags_name_key ON flags (name) WHERE deleted_at IS NULL;
 CREATE INDEX flags_project_idx ON flags (project_id);
 
--- A flag that depends on another is on only where that one is, with enabled as said there; variants: only with one of these.
+-- The child is on only while the parent is in the given state: enabled, or disabled. With variants, the parent must
+-- also return one of them.
 CREATE TABLE flag_dependencies (
     child_id    bigint NOT NULL,
     parent_id   bigint NOT NULL,
@@ -469,19 +472,19 @@ CREATE TABLE strategies (
 CREATE INDEX strategies_flag_environment_idx ON strategies (flag_id, environment);
 CREATE INDEX strategies_name_idx ON strategies (name);
 
--- Variants of a flag in an environment; with a strategy_id, of that strategy alone.
+-- Variants of a flag in an environment, or of one strategy if strategy_id is set.
 CREATE TABLE variants (
     id             bigint GENERATED BY DEFAULT AS IDENTITY,
     flag_id        bigint NOT NULL,
     environment    text NOT NULL,
     strategy_id    text,
-    name           text COLLATE "C" NOT NULL,  -- listed in the same order by every server
+    name           text COLLATE "C" NOT NULL,  -- collation "C": the same order on every server
     weight         integer NOT NULL,
     weight_type    text NOT NULL DEFAULT 'variable',
     stickiness     text NOT NULL DEFAULT 'default',
     payload_type   text,
     payload_value  text,
-    overrides      json NOT NULL DEFAULT '[]',  -- [{"contextName", "values"}]; of a flag's variants only
+    overrides      json NOT NULL DEFAULT '[]',  -- [{"contextName", "values"}]; not for variants of strategies
     CONSTRAINT variants_pkey PRIMARY KEY (id),
     CONSTRAINT variants_flag_environment_fkey
         FOREIGN KEY (flag_id, environment) REFERENCES flag_environments ON DELETE CASCADE,
@@ -548,7 +551,8 @@ CREATE TABLE flag_favorites (
 );
 CREATE INDEX flag_favorites_flag_idx ON flag_favorites (flag_id);
 
--- Reported usage, per hour. Names, not ids: usage stays when its flag is deleted. Project: that of the flag when it was reported.
+-- Reported usage per hour. Flags are stored by name, so that usage outlives its flag. The project is the one that the
+-- flag had when the usage was reported.
 CREATE TABLE usage_metrics (
     project_id   text NOT NULL,
     flag_name    text NOT NULL,
@@ -564,11 +568,11 @@ CREATE TABLE usage_metrics (
 CREATE INDEX usage_metrics_flag_idx ON usage_metrics (flag_name, environment, hour);
 
 
--- ---------------------------------------------------------------------------------------------------------------------------------
+-- ---------------------------------------------------------------------------------------------------------------------
 -- The event log
--- ---------------------------------------------------------------------------------------------------------------------------------
+-- ---------------------------------------------------------------------------------------------------------------------
 
--- No foreign keys: the log outlives what it tells of. Payloads are json, not jsonb: kept and sent exactly as they were written.
+-- No foreign keys: events outlive their subjects. Payloads are json, not jsonb, so that responses repeat them unchanged.
 CREATE TABLE events (
     id                  bigint GENERATED ALWAYS AS IDENTITY,
     created_at          timestamptz NOT NULL DEFAULT date_trunc('milliseconds', clock_timestamp()),
@@ -589,32 +593,33 @@ CREATE TABLE events (
     CONSTRAINT events_tags_array CHECK (json_typeof(tags) = 'array')
 );
 CREATE INDEX events_created_idx ON events (created_at, id);
--- What else searches ask about is in the indexes of projects and flags too, so that events are counted in one of them alone.
+-- These two indexes include the other columns that searches filter by, so that counting needs one index only.
 CREATE INDEX events_project_idx ON events (project, created_at, id) INCLUDE (type, created_by_user_id) WHERE project IS NOT NULL;
 CREATE INDEX events_feature_idx ON events (feature_name, created_at, id) INCLUDE (project, type, created_by_user_id)
     WHERE feature_name IS NOT NULL;
 CREATE INDEX events_type_idx ON events (type, created_at, id);
 CREATE INDEX events_creator_idx ON events (created_by_user_id, created_at, id) WHERE created_by_user_id IS NOT NULL;
 
--- Totals of the events of finished weeks (Monday to Sunday, UTC). Searches and insights count all other events on the indexes of events. A week
--- has all its rows, one of them of the kind 'all', or none.
+-- Totals of the events of finished weeks (Monday to Sunday, UTC). Searches and insights count all other events in the
+-- indexes of events. A week has all its rows, including one of the kind 'all', or none.
 CREATE TABLE event_weeks (
     kind       text NOT NULL,  -- 'all', 'project', 'type' or 'environment'
-    name       text NOT NULL,  -- the project, type or environment; of the kind 'all' empty
+    name       text NOT NULL,  -- the project, type or environment; empty for 'all'
     monday     date NOT NULL,
     number     integer NOT NULL,
-    of_access  integer NOT NULL,  -- how many of them are about the access list of a project; see sql/events.py
+    of_access  integer NOT NULL,  -- the part that is about the access list of a project
     CONSTRAINT event_weeks_pkey PRIMARY KEY (kind, name, monday)
 );
 CREATE INDEX event_weeks_monday_idx ON event_weeks (monday);
 
--- Only weeks that ended more than 26 hours ago: others were added up while the clock was ahead, and more events of them are still written.
+-- Only weeks that ended more than 26 hours ago. Any newer week was added up while the clock was ahead, and can still
+-- get events.
 CREATE VIEW finished_weeks AS
     SELECT kind, name, monday, number, of_access
       FROM event_weeks
      WHERE monday < date_trunc('week', (now() AT TIME ZONE 'UTC') - interval '26 hours')::date;
 
--- The times between these days, both included, that are in none of the finished weeks.
+-- Return the time ranges from first_day to last_day (inclusive) that no finished week covers.
 CREATE FUNCTION event_gaps(first_day date, last_day date) RETURNS SETOF tstzrange LANGUAGE sql STABLE AS $$
     SELECT unnest(tstzmultirange(tstzrange(first_day::timestamp AT TIME ZONE 'UTC',
                                            greatest(first_day, last_day + 1)::timestamp AT TIME ZONE 'UTC'))
@@ -626,7 +631,7 @@ CREATE FUNCTION event_gaps(first_day date, last_day date) RETURNS SETOF tstzrang
        AND monday <= last_day - 6
 $$;
 
--- Return whether fill_event_weeks() has something to do, and the caller has the right to it.
+-- Return whether fill_event_weeks() has weeks to add up and the caller has the privilege.
 CREATE FUNCTION event_weeks_are_due() RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT current_setting('transaction_read_only') = 'off'
        AND has_table_privilege('event_weeks', 'INSERT')
@@ -638,10 +643,11 @@ CREATE FUNCTION event_weeks_are_due() RETURNS boolean LANGUAGE sql STABLE AS $$
       FROM event_gaps('-infinity', 'infinity') AS gap
 $$;
 
--- Add up finished weeks, newest first, for about 0.2 s. Return at once if a week could change meanwhile: a transaction that deletes, changes or
--- back-dates events holds the lock until it ends, and one that began before the end of the week, or up to 25 hours after it, may still commit
--- events of it. The trigger on inserts does not fire for the date on which its transaction began, in whatever time zone that is. (Sessions of
--- other users can only be seen if they have written something.)
+-- Add up finished weeks, newest first, for about 0.2 s. Return at once if a week could still change. Transactions that
+-- delete, change or back-date events hold the lock until they end. A transaction that began before the end of the week,
+-- or up to 25 hours after it, could still commit events of that week. The 25 hours are needed because the trigger on
+-- inserts does not fire for the date on which the transaction began, in any time zone. (Sessions of other database
+-- users are only visible after they have written something.)
 CREATE FUNCTION fill_event_weeks() RETURNS void LANGUAGE plpgsql SET lock_timeout = '100ms' AS $$
 DECLARE
     week_start  timestamptz := date_trunc('week', clock_timestamp() - interval '26 hours', 'UTC');
@@ -676,12 +682,12 @@ BEGIN
     END LOOP;
 END $$;
 
--- Delete the weeks whose events are deleted, changed or back-dated, under the lock of fill_event_weeks(). Only with the isolation level read
--- committed does each statement see what the last holder of the lock has committed.
+-- Delete the totals of weeks whose events are deleted, changed or back-dated, under the lock of fill_event_weeks(). The
+-- isolation level must be read committed: only then does each statement see the commits of the lock's last holder.
 CREATE FUNCTION forget_event_weeks() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE 'Past events can only be changed in a transaction of the isolation level read committed.';
+        RAISE 'Changing past events requires the isolation level read committed.';
     END IF;
     PERFORM pg_advisory_xact_lock(7225432);
     IF TG_OP = 'INSERT' THEN
@@ -696,7 +702,7 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
--- CURRENT_DATE, because a condition that calls functions takes three times as long: 6 us of the 40 that an insert takes.
+-- The condition uses CURRENT_DATE, because a function call would take three times as long: 6 of the 40 us of an insert.
 CREATE TRIGGER forget_week_of_back_dated_event AFTER INSERT ON events
     FOR EACH ROW WHEN (new.created_at < CURRENT_DATE) EXECUTE FUNCTION forget_event_weeks();
 CREATE TRIGGER forget_weeks_of_changed_events AFTER UPDATE ON events
@@ -709,9 +715,9 @@ CREATE TRIGGER forget_all_event_weeks AFTER TRUNCATE ON events
     FOR EACH STATEMENT EXECUTE FUNCTION forget_event_weeks();
 
 
--- ---------------------------------------------------------------------------------------------------------------------------------
--- The past: what has ended, moved here by triggers with both its dates
--- ---------------------------------------------------------------------------------------------------------------------------------
+-- ---------------------------------------------------------------------------------------------------------------------
+-- History: states that have ended, copied here by triggers with their start and end dates
+-- ---------------------------------------------------------------------------------------------------------------------
 
 CREATE TABLE past_flag_states (
     flag_id     bigint NOT NULL,
@@ -723,7 +729,7 @@ CREATE TABLE past_flag_states (
     CONSTRAINT past_flag_states_in_order CHECK (started_at <= ended_at)
 );
 CREATE INDEX past_flag_states_flag_idx ON past_flag_states (flag_id);
--- What the overview counts of the last two months, however much was ever revived before.
+-- For the project overview, which counts two months: older rows do not slow it down.
 CREATE INDEX past_flag_states_archived_idx ON past_flag_states (started_at) WHERE state = 'archived';
 
 CREATE FUNCTION keep_past_flag_states() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -739,7 +745,7 @@ END $$;
 CREATE TRIGGER keep_past_flag_states AFTER UPDATE OF stale_since, archived_at ON flags
     FOR EACH ROW EXECUTE FUNCTION keep_past_flag_states();
 
--- No foreign keys to users and groups: that a user was a member remains true when he is gone. The past of a project goes with it.
+-- No foreign keys to users and groups: memberships outlive them. Deleting a project deletes its history.
 CREATE TABLE past_project_user_roles (
     project_id  text NOT NULL,
     user_id     integer NOT NULL,
@@ -798,7 +804,8 @@ END $$;
 CREATE TRIGGER keep_past_group_user AFTER DELETE ON group_users
     FOR EACH ROW EXECUTE FUNCTION keep_past_group_user();
 
--- Ids of projects that were private and have since been deleted or opened. Events keep the id, so only an administrator can reuse it.
+-- Ids of projects that were private and were then deleted or opened. Only administrators can reuse such an id, because
+-- events still contain it.
 CREATE TABLE past_private_projects (
     project_id  text NOT NULL,
     CONSTRAINT past_private_projects_pkey PRIMARY KEY (project_id)
@@ -812,7 +819,8 @@ END $$;
 CREATE TRIGGER keep_past_private_project AFTER DELETE OR UPDATE OF mode ON projects
     FOR EACH ROW WHEN (old.mode = 'private') EXECUTE FUNCTION keep_past_private_project();
 
--- Until when an environment was of a type: it then was of another, or was no more. No foreign key: events of an environment outlive it.
+-- When an environment stopped being of a type, because the type changed or the environment was deleted. No foreign key:
+-- events of an environment outlive it.
 CREATE TABLE past_environment_types (
     environment  text NOT NULL,
     type         text NOT NULL,
@@ -830,7 +838,8 @@ END $$;
 CREATE TRIGGER keep_past_environment_type AFTER DELETE OR UPDATE OF type ON environments
     FOR EACH ROW EXECUTE FUNCTION keep_past_environment_type();
 
--- Of which type each environment was when: after started_at, up to and including ended_at, so that what ended it counts for it. Null: still.
+-- The type of each environment over time: after started_at, up to and including ended_at, so that the event of the
+-- change counts for the old type. ended_at is null for the current type.
 CREATE VIEW environment_types AS
     SELECT environment,
            type,
@@ -840,7 +849,7 @@ CREATE VIEW environment_types AS
          UNION ALL
             SELECT name, type, NULL::timestamptz AS ended_at FROM environments) AS types;
 
--- When each flag was stale or archived; ended_at null: it still is.
+-- When each flag was stale or archived. ended_at is null for a current state.
 CREATE VIEW flag_states AS
     SELECT id AS flag_id, 'stale' AS state, stale_since AS started_at, NULL::timestamptz AS ended_at
       FROM flags
@@ -853,7 +862,8 @@ CREATE VIEW flag_states AS
     SELECT flag_id, state, started_at, ended_at
       FROM past_flag_states;
 
--- When each user had a role in each project, directly or through a group; a user can have several at once. ended_at null: still.
+-- When each user had a role in each project, directly or through a group. A user can have several at the same time.
+-- ended_at is null for current roles.
 CREATE VIEW project_memberships AS
     WITH group_roles AS (
         SELECT project_id, group_id, created_at AS started_at, NULL::timestamptz AS ended_at FROM project_group_roles
@@ -880,9 +890,9 @@ CREATE VIEW project_memberships AS
                   AND group_roles.started_at < coalesce(members.ended_at, 'infinity');
 
 
--- ---------------------------------------------------------------------------------------------------------------------------------
--- What every installation starts with (neighbours.md, 2 and 3.11)
--- ---------------------------------------------------------------------------------------------------------------------------------
+-- ---------------------------------------------------------------------------------------------------------------------
+-- The contents of a new installation
+-- ---------------------------------------------------------------------------------------------------------------------
 
 INSERT INTO permissions (id, name, type, display_name) VALUES
     (1, 'ADMIN', 'root', 'Administer everything'),
@@ -939,7 +949,7 @@ INSERT INTO permissions (id, name, type, display_name) VALUES
     (37, 'UPDATE_FEATURE_ENVIRONMENT_VARIANTS', 'environment', 'Change the variants of flags in the environment'),
     (35, 'APPROVE_CHANGE_REQUEST', 'environment', 'Approve change requests'),
     (36, 'APPLY_CHANGE_REQUEST', 'environment', 'Apply change requests'),
-    (38, 'SKIP_CHANGE_REQUEST', 'environment', 'Change what change requests guard, without one');
+    (38, 'SKIP_CHANGE_REQUEST', 'environment', 'Skip change requests');
 
 INSERT INTO roles (id, name, type, description) VALUES
     (1, 'Admin', 'root', 'May do everything.'),
@@ -989,13 +999,13 @@ INSERT INTO context_fields (name, description, stickiness, sort_order) VALUES
     ('environment', 'The environment in which the application runs.', false, 0),
     ('userId', 'The user of the application.', true, 1),
     ('appName', 'The name of the application.', false, 2),
-    ('currentTime', 'The time at which the flag is asked for.', false, 3),
+    ('currentTime', 'The time of the request.', false, 3),
     ('sessionId', 'The session of the user.', true, 4);
 
 INSERT INTO strategy_types (name, display_name, description, editable, deprecated, sort_order, parameters) VALUES
     ('flexibleRollout', 'Gradual rollout', 'On for a share of users, who keep what they got.', false, false, 0, '[
         {"name": "rollout", "type": "percentage", "description": "The share of users, in percent.", "required": false},
-        {"name": "stickiness", "type": "string", "description": "The context field by which a user is known again.", "required": true},
+        {"name": "stickiness", "type": "string", "description": "The context field that identifies a user.", "required": true},
         {"name": "groupId", "type": "string", "description": "Flags of one group are on for the same users.", "required": true}]'),
     ('default', 'Standard', 'On for everybody.', false, false, 1, '[]'),
     ('userWithId', 'User ids', 'On for users by their ids.', false, true, 2, '[

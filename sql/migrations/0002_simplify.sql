@@ -1,7 +1,8 @@
 -- From 0.1.0 to 0.2.0. This file changes until 0.2.0 is released.
 
 
--- Ids of projects that were private and have since been deleted or opened. Events keep the id, so only an administrator can reuse it.
+-- Ids of projects that were private and were then deleted or opened. Only administrators can reuse such an id, because
+-- events still contain it.
 CREATE TABLE past_private_projects (
     project_id  text NOT NULL,
     CONSTRAINT past_private_projects_pkey PRIMARY KEY (project_id)
@@ -14,7 +15,7 @@ BEGIN
 END $$;
 CREATE TRIGGER keep_past_private_project AFTER DELETE OR UPDATE OF mode ON projects
     FOR EACH ROW WHEN (old.mode = 'private') EXECUTE FUNCTION keep_past_private_project();
--- What the log tells of the past.
+-- Find such projects in the event log.
 INSERT INTO past_private_projects
 SELECT DISTINCT project
   FROM events
@@ -23,7 +24,7 @@ SELECT DISTINCT project
    AND 'private' IN (data ->> 'mode', pre_data ->> 'mode')
    AND NOT EXISTS (SELECT FROM projects WHERE projects.id = events.project AND mode = 'private');
 
--- Searches count events, and insights count usage: neither is kept any more.
+-- Searches count events and insights count usage, so stored totals of both are no longer needed.
 DROP TRIGGER count_newest_events ON events;
 DROP TRIGGER uncount_events ON events;
 DROP TRIGGER recount_changed_events ON events;
@@ -45,7 +46,8 @@ DROP FUNCTION recount_usage_weeks(), forget_usage_weeks(), recount_changed_usage
 DROP TYPE usage_week;
 DROP TABLE usage_weeks_kept, usage_weeks;
 
--- Events are dated when they are written, in whole milliseconds; so is the end of an environment's type, which they are compared with.
+-- Date events by the clock, in whole milliseconds, instead of by the start of the transaction. The end of an
+-- environment's type is compared with them, so it follows.
 ALTER TABLE events ALTER COLUMN created_at SET DEFAULT date_trunc('milliseconds', clock_timestamp());
 CREATE OR REPLACE FUNCTION keep_past_environment_type() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -55,7 +57,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Written so that PostgreSQL prints them alike before and after a backup is restored (make schema-diff).
+-- The same view and constraint, in a form that pg_dump prints the same before and after a restore (make schema-diff).
 CREATE OR REPLACE VIEW environment_types AS
     SELECT environment,
            type,
@@ -67,29 +69,30 @@ CREATE OR REPLACE VIEW environment_types AS
 ALTER TABLE users
     DROP CONSTRAINT users_username_format,
     ADD CONSTRAINT users_username_format CHECK (length(username) >= 1 AND length(username) <= 255 AND strpos(username, '@') = 0);
--- Searches by project and more are counted in one index.
+-- A search by project and another column counts in one index.
 DROP INDEX events_project_idx;
 CREATE INDEX events_project_idx ON events (project, created_at, id) INCLUDE (type, created_by_user_id) WHERE project IS NOT NULL;
 
--- Totals of the events of finished weeks (Monday to Sunday, UTC). Searches and insights count all other events on the indexes of events. A week
--- has all its rows, one of them of the kind 'all', or none.
+-- Totals of the events of finished weeks (Monday to Sunday, UTC). Searches and insights count all other events in the
+-- indexes of events. A week has all its rows, including one of the kind 'all', or none.
 CREATE TABLE event_weeks (
     kind       text NOT NULL,  -- 'all', 'project', 'type' or 'environment'
-    name       text NOT NULL,  -- the project, type or environment; of the kind 'all' empty
+    name       text NOT NULL,  -- the project, type or environment; empty for 'all'
     monday     date NOT NULL,
     number     integer NOT NULL,
-    of_access  integer NOT NULL,  -- how many of them are about the access list of a project; see sql/events.py
+    of_access  integer NOT NULL,  -- the part that is about the access list of a project
     CONSTRAINT event_weeks_pkey PRIMARY KEY (kind, name, monday)
 );
 CREATE INDEX event_weeks_monday_idx ON event_weeks (monday);
 
--- Only weeks that ended more than 26 hours ago: others were added up while the clock was ahead, and more events of them are still written.
+-- Only weeks that ended more than 26 hours ago. Any newer week was added up while the clock was ahead, and can still
+-- get events.
 CREATE VIEW finished_weeks AS
     SELECT kind, name, monday, number, of_access
       FROM event_weeks
      WHERE monday < date_trunc('week', (now() AT TIME ZONE 'UTC') - interval '26 hours')::date;
 
--- The times between these days, both included, that are in none of the finished weeks.
+-- Return the time ranges from first_day to last_day (inclusive) that no finished week covers.
 CREATE FUNCTION event_gaps(first_day date, last_day date) RETURNS SETOF tstzrange LANGUAGE sql STABLE AS $$
     SELECT unnest(tstzmultirange(tstzrange(first_day::timestamp AT TIME ZONE 'UTC',
                                            greatest(first_day, last_day + 1)::timestamp AT TIME ZONE 'UTC'))
@@ -101,7 +104,7 @@ CREATE FUNCTION event_gaps(first_day date, last_day date) RETURNS SETOF tstzrang
        AND monday <= last_day - 6
 $$;
 
--- Return whether fill_event_weeks() has something to do, and the caller has the right to it.
+-- Return whether fill_event_weeks() has weeks to add up and the caller has the privilege.
 CREATE FUNCTION event_weeks_are_due() RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT current_setting('transaction_read_only') = 'off'
        AND has_table_privilege('event_weeks', 'INSERT')
@@ -113,10 +116,11 @@ CREATE FUNCTION event_weeks_are_due() RETURNS boolean LANGUAGE sql STABLE AS $$
       FROM event_gaps('-infinity', 'infinity') AS gap
 $$;
 
--- Add up finished weeks, newest first, for about 0.2 s. Return at once if a week could change meanwhile: a transaction that deletes, changes or
--- back-dates events holds the lock until it ends, and one that began before the end of the week, or up to 25 hours after it, may still commit
--- events of it. The trigger on inserts does not fire for the date on which its transaction began, in whatever time zone that is. (Sessions of
--- other users can only be seen if they have written something.)
+-- Add up finished weeks, newest first, for about 0.2 s. Return at once if a week could still change. Transactions that
+-- delete, change or back-date events hold the lock until they end. A transaction that began before the end of the week,
+-- or up to 25 hours after it, could still commit events of that week. The 25 hours are needed because the trigger on
+-- inserts does not fire for the date on which the transaction began, in any time zone. (Sessions of other database
+-- users are only visible after they have written something.)
 CREATE FUNCTION fill_event_weeks() RETURNS void LANGUAGE plpgsql SET lock_timeout = '100ms' AS $$
 DECLARE
     week_start  timestamptz := date_trunc('week', clock_timestamp() - interval '26 hours', 'UTC');
@@ -151,12 +155,12 @@ BEGIN
     END LOOP;
 END $$;
 
--- Delete the weeks whose events are deleted, changed or back-dated, under the lock of fill_event_weeks(). Only with the isolation level read
--- committed does each statement see what the last holder of the lock has committed.
+-- Delete the totals of weeks whose events are deleted, changed or back-dated, under the lock of fill_event_weeks(). The
+-- isolation level must be read committed: only then does each statement see the commits of the lock's last holder.
 CREATE FUNCTION forget_event_weeks() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE 'Past events can only be changed in a transaction of the isolation level read committed.';
+        RAISE 'Changing past events requires the isolation level read committed.';
     END IF;
     PERFORM pg_advisory_xact_lock(7225432);
     IF TG_OP = 'INSERT' THEN
@@ -171,7 +175,7 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
--- CURRENT_DATE, because a condition that calls functions takes three times as long: 6 us of the 40 that an insert takes.
+-- The condition uses CURRENT_DATE, because a function call would take three times as long: 6 of the 40 us of an insert.
 CREATE TRIGGER forget_week_of_back_dated_event AFTER INSERT ON events
     FOR EACH ROW WHEN (new.created_at < CURRENT_DATE) EXECUTE FUNCTION forget_event_weeks();
 CREATE TRIGGER forget_weeks_of_changed_events AFTER UPDATE ON events
@@ -182,3 +186,13 @@ CREATE TRIGGER forget_weeks_of_deleted_events AFTER DELETE ON events
     FOR EACH STATEMENT EXECUTE FUNCTION forget_event_weeks();
 CREATE TRIGGER forget_all_event_weeks AFTER TRUNCATE ON events
     FOR EACH STATEMENT EXECUTE FUNCTION forget_event_weeks();
+
+-- Texts of the vocabulary, in plain English.
+UPDATE permissions SET display_name = 'Skip change requests' WHERE name = 'SKIP_CHANGE_REQUEST';
+UPDATE context_fields
+   SET description = 'The time of the request.'
+ WHERE name = 'currentTime'
+   AND description = 'The time at which the flag is asked for.';
+UPDATE strategy_types
+   SET parameters = replace(parameters::text, 'by which a user is known again', 'that identifies a user')::json
+ WHERE name = 'flexibleRollout';
