@@ -3,7 +3,7 @@
 PYTHON ?= python3
 bin := .venv/bin
 
-# Without cached bytecode, every process that a test starts compiles this code again.
+# With this variable set, every process that a test starts would compile all code again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
@@ -14,19 +14,19 @@ help: ## Print this help
 	@if [ -x $(bin)/flask ]; then $(bin)/flask --app app --help | sed -n '/^Commands:/,$$p' | grep -vE '^Commands:|^  (routes|run|shell) ' || true; fi
 
 .PHONY: run
-run: .venv/installed ## Install what is missing, and start the server on http://127.0.0.1:4242
+run: .venv/installed ## Install the packages and start the server on http://127.0.0.1:4242
 	@exec $(bin)/python -c 'from commands.start import serve; serve()'
 
 .PHONY: demo
-demo: .venv/installed ## Start a demo beside your instance, on http://127.0.0.1:4243
+demo: .venv/installed ## Start a demo with example data on http://127.0.0.1:4243
 	@exec $(bin)/flask --app app demo
 
 .PHONY: backup
-backup: .venv/installed ## Write a backup to a new file; FILE=name chooses its name
+backup: .venv/installed ## Write a backup to a new file, or to FILE=name
 	@exec $(bin)/flask --app app backup $(if $(FILE),-- "$$FILE")
 
 .PHONY: restore
-restore: .venv/installed ## Restore FILE=name into an empty instance; REPLACE=yes deletes what it holds first
+restore: .venv/installed ## Restore FILE=name into an empty instance; REPLACE=yes deletes the present data first
 	@exec $(bin)/flask --app app restore $(if $(filter yes,$(REPLACE)),--replace) $(if $(FILE),-- "$$FILE",$(error FILE is missing: make restore FILE=name))
 
 .PHONY: schema-diff
@@ -34,7 +34,7 @@ schema-diff: .venv/installed ## Compare the schema of the instance with schema.s
 	@exec $(bin)/flask --app app schema-diff
 
 .PHONY: test
-test: .venv/installed-dev ## Run the tests on a private PostgreSQL, or on TEST_DATABASE_URL
+test: .venv/installed-dev ## Run the tests on an embedded PostgreSQL, or on TEST_DATABASE_URL
 	@exec $(bin)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 .PHONY: test-slow
@@ -42,15 +42,15 @@ test-slow: .venv/installed-dev ## Run the tests that start many real processes
 	@exec $(bin)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m slow
 
 .PHONY: test-postgres
-test-postgres: .venv/installed-dev ## Run the tests that depend on the version of PostgreSQL
+test-postgres: .venv/installed-dev ## Run the tests that depend on the PostgreSQL version
 	@exec $(bin)/python -m pytest -n 2 --dist loadfile -m "postgres and not slow"
 
 .PHONY: coverage
-coverage: .venv/installed-dev ## Run the same tests, and print the lines and branches that they miss
+coverage: .venv/installed-dev ## Run the tests and list the lines and branches that they miss
 	@exec $(bin)/python -m pytest -n 2 --dist loadfile -m "not slow" --cov
 
 .PHONY: bench
-bench: .venv/installed-dev ## Measure the service on 10 thousand and 1 million events; BASE=../other compares with another checkout
+bench: .venv/installed-dev ## Measure with 10 thousand and 1 million events; BASE=../other compares with another checkout
 	@exec $(bin)/python -m bench
 
 .PHONY: check
@@ -70,11 +70,11 @@ generate: .venv/installed-dev ## Regenerate docs/openapi.json
 	$(bin)/python -m tests.openapi > docs/openapi.json.new
 	mv docs/openapi.json.new docs/openapi.json
 
-# For every system and Python from the oldest on, with the hashes of all files of each release, and without the name of any package index.
+# Pin for all systems and Python 3.11 or newer, with the hashes of all files of a release. No package index is named.
 compile := .pins/bin/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command 'make pins'
 
 .PHONY: pins
-pins: ## Regenerate requirements.txt and requirements-dev.txt from setup.cfg, with the same versions
+pins: ## Regenerate both requirements files from setup.cfg, with the same versions
 	rm -rf .pins && $(PYTHON) -m venv .pins
 	.pins/bin/pip install --quiet --disable-pip-version-check uv
 	$(PYTHON) tests/dependencies.py | $(compile) --output-file requirements.txt -
@@ -82,12 +82,12 @@ pins: ## Regenerate requirements.txt and requirements-dev.txt from setup.cfg, wi
 	rm -rf .pins
 
 .PHONY: upgrade
-upgrade: ## Regenerate them with the newest versions
+upgrade: ## Regenerate both requirements files with the newest versions
 	rm -f requirements.txt requirements-dev.txt
 	$(MAKE) pins
 
 .PHONY: audit
-audit: .venv/installed-dev ## Check the pinned packages for known vulnerabilities; needs the internet
+audit: .venv/installed-dev ## Check the pinned packages for known vulnerabilities; needs network access
 	-$(bin)/pip list --disable-pip-version-check --outdated
 	$(PYTHON) -m venv .audit && .audit/bin/pip install --quiet --disable-pip-version-check pip-audit
 	.audit/bin/pip-audit --strict --disable-pip --require-hashes --requirement requirements-dev.txt
@@ -96,7 +96,7 @@ audit: .venv/installed-dev ## Check the pinned packages for known vulnerabilitie
 install: .venv/installed ## Create .venv and install the pinned packages
 
 .PHONY: clean
-clean: ## Delete .venv and caches, but no data
+clean: ## Delete .venv and caches; keep data
 	rm -rf .venv .pins .audit .pytest_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -prune -exec rm -rf {} +
 

@@ -1,1 +1,1 @@
-"""How fast the service answers on logs of 10 thousand and 1 million events: make bench."""
+"""Measure the server with 10 thousand and 1 million events: make bench."""

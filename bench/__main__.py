@@ -1,7 +1,10 @@
-"""python -m bench: fill databases, start the real service on them, and write docs/development/performance.md with a table and two plots.
+"""Fill databases, start the real server on them, and write docs/development/performance.md and its plots.
 
-The environment says what to do: SCALE=tiny tries it out in seconds; BASE=../other measures another checkout in turn with this one;
-BENCH_DATABASE_URL names a PostgreSQL in which databases can be created, instead of an embedded one; OUT is the folder of the page.
+Environment variables:
+SCALE=tiny           finish in seconds, to try the bench itself
+BASE=../other        measure another checkout too, in turn with this one
+BENCH_DATABASE_URL   a PostgreSQL server on which databases can be created, instead of the embedded one
+OUT                  the folder for the page and the plots
 """
 
 import os
@@ -36,9 +39,9 @@ from validators.settings import SETTINGS
 HERE = Path(__file__).parent.parent
 KEY, TOKEN = "*:*.bench" + "0" * 59, "user:bench" + "0" * 54
 SEARCH = "/api/admin/search/events"
-# The service closes a connection that is idle for 5 s, which happens here while another checkout answers.
-KEPT_ALIVE = 3
-# What takes longer, in milliseconds, is not asked over several connections: it would only time out.
+# Seconds after which an idle connection is opened anew. The server closes it after 5 s.
+REOPEN_AFTER = 3
+# Milliseconds. Slower requests are not measured over several connections, where they would time out.
 SLOW = 1000
 TODAY = datetime.now(UTC).date()
 YEAR_AGO, TWO_YEARS_AGO, THREE_YEARS_AGO = (TODAY - timedelta(days=365 * years) for years in (1, 2, 3))
@@ -46,7 +49,7 @@ YEAR_AGO, TWO_YEARS_AGO, THREE_YEARS_AGO = (TODAY - timedelta(days=365 * years) 
 
 @dataclass(frozen=True)
 class Scale:
-    """How many events; and for each figure how many seconds in how many rounds, and over how many connections."""
+    """The numbers of events, and for each figure the seconds, rounds and connections."""
 
     sizes: tuple[int, ...]
     seconds: float
@@ -58,7 +61,7 @@ SCALES = {"usual": Scale((10_000, 1_000_000), 3, 3, 8), "tiny": Scale((2_000,), 
 
 
 def reads(events: int) -> dict[str, tuple[str, str]]:
-    """Return the requests that are measured: path and credential by name."""
+    """Return the measured requests: path and credential by name."""
     return {
         "an empty response": ("/health", KEY),
         "no filter": (SEARCH, KEY),
@@ -91,49 +94,52 @@ class Checkout:
 
     @property
     def python(self) -> str:
-        """Its own virtual environment, if it has one."""
+        """Return the Python of the checkout's own virtual environment, or else this one."""
         own = self.folder / ".venv" / "bin" / "python"
         return str(own) if own.exists() else sys.executable
 
     def fill(self, server: str, events: int) -> None:
-        """Create a database for this version and fill it."""
+        """Create and fill a database for this version."""
         name = f"bench_{self.name}_{events}"
         with psycopg.connect(server, autocommit=True) as conn:
             conn.execute(SQL("DROP DATABASE IF EXISTS {}").format(Identifier(name)))
             conn.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
         self.url = address(server, name)
-        ours = {f"{setting.name}{end}" for setting in SETTINGS for end in ("", "_FILE")}
-        self.environ = {key: text for key, text in os.environ.items() if key not in ours}
+        settings = {f"{setting.name}{end}" for setting in SETTINGS for end in ("", "_FILE")}
+        self.environ = {key: text for key, text in os.environ.items() if key not in settings}
         self.environ |= {"DATABASE_URL": self.url, "INIT_ADMIN_API_TOKENS": KEY, "WEB_CONCURRENCY": "2"}
         command = [self.python, "-m", "flask", "--app", "app", "migrate"]
         subprocess.run(command, cwd=self.folder, env=self.environ, check=True, capture_output=True)
         with psycopg.connect(self.url, autocommit=True) as conn:
             with conn.transaction():
-                conn.execute("SELECT set_config('bench.events', %s, true), set_config('bench.token', %s, true)", [str(events), TOKEN])
+                settings = "SELECT set_config('bench.events', %s, true), set_config('bench.token', %s, true)"
+                conn.execute(settings, [str(events), TOKEN])
                 conn.execute((Path(__file__).parent / "fill.sql").read_bytes())
             conn.execute("VACUUM ANALYZE")
             conn.execute("CHECKPOINT")
 
     def drop(self, server: str) -> None:
-        """Drop its database."""
+        """Drop the database of this version."""
         with psycopg.connect(server, autocommit=True) as conn:
-            conn.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(self.url.split("/")[3].partition("?")[0])))
+            name = self.url.split("/")[3].partition("?")[0]
+            conn.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
 
     @contextmanager
     def served(self) -> Iterator[None]:
-        """Run the service inside the block."""
+        """Run the server during the block."""
         with socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         with tempfile.TemporaryFile() as log:
             command = [self.python, "-m", "gunicorn", "wsgi:app"]
-            process = subprocess.Popen(command, cwd=self.folder, env=self.environ | {"PORT": str(self.port)}, stdout=log, stderr=log)
+            environ = self.environ | {"PORT": str(self.port)}
+            process = subprocess.Popen(command, cwd=self.folder, env=environ, stdout=log, stderr=log)
             try:
                 deadline = time.monotonic() + 60
                 while not self.is_ready():
                     if process.poll() is not None or time.monotonic() > deadline:
                         log.seek(0)
-                        sys.exit(f"The service of {self.folder} does not start:\n{log.read().decode()}")
+                        sys.exit(f"The server in {self.folder} does not start:\n{log.read().decode()}")
                     time.sleep(0.1)
                 yield
             finally:
@@ -141,7 +147,7 @@ class Checkout:
                 process.wait()
 
     def is_ready(self) -> bool:
-        """Return whether the service answers."""
+        """Return whether the server answers."""
         try:
             return Client(self, KEY).ask("GET", "/health") == 200
         except OSError:
@@ -149,13 +155,16 @@ class Checkout:
 
 
 def address(server: str, name: str) -> str:
-    """Return the address of a database on this server, as the setting DATABASE_URL takes it."""
+    """Return the URL of a database on this server, for the setting DATABASE_URL."""
     rest = {key: text for key, text in conninfo_to_dict(server).items() if key != "dbname"}
     return f"postgresql:///{name}?{urlencode(rest, quote_via=quote)}"
 
 
+Requests = list[tuple[str, str]]
+
+
 class Client:
-    """One connection, kept alive."""
+    """A client with one connection, which it keeps open."""
 
     def __init__(self, checkout: Checkout, credential: str) -> None:
         self._connection = HTTPConnection("127.0.0.1", checkout.port, timeout=60)
@@ -164,7 +173,7 @@ class Client:
 
     def ask(self, method: str, path: str) -> int:
         """Send a request, read the response, and return its status."""
-        if time.monotonic() - self._used > KEPT_ALIVE:
+        if time.monotonic() - self._used >= REOPEN_AFTER:
             self._connection.close()
         self._connection.request(method, path, headers=self._headers)
         response = self._connection.getresponse()
@@ -174,10 +183,13 @@ class Client:
 
 
 def latencies(checkouts: list[Checkout], path: str, credential: str, scale: Scale) -> list[float]:
-    """Return the median milliseconds of each checkout at one client. They are asked in turn, each round in the other order."""
+    """Return the median milliseconds of each checkout at one client.
+
+    The checkouts take turns. Every second round has the reverse order.
+    """
     clients = [Client(checkout, credential) for checkout in checkouts]
     took: list[list[float]] = [[] for _ in clients]
-    # First as long without the clock.
+    # Warm up for as long as one checkout is measured.
     for client in clients:
         warm = time.monotonic() + scale.seconds
         while (status := client.ask("GET", path)) == 200 and time.monotonic() < warm:
@@ -193,20 +205,23 @@ def latencies(checkouts: list[Checkout], path: str, credential: str, scale: Scal
     return [median(each) for each in took]
 
 
-def rates(checkouts: list[Checkout], requests: list[list[tuple[str, str]]], credential: str, scale: Scale) -> list[float]:
-    """Return requests a second of clients with a list of requests each: the median of rounds in which the checkouts take turns."""
-    found: list[list[float]] = [[] for _ in checkouts]
+def rates(checkouts: list[Checkout], requests: list[Requests], credential: str, scale: Scale) -> list[float]:
+    """Return the requests a second of each checkout: the median of rounds in which the checkouts take turns.
+
+    Each client has its own list of requests.
+    """
+    measured: list[list[float]] = [[] for _ in checkouts]
     for number, checkout in [*enumerate(checkouts)] * scale.rounds:
         began = time.monotonic()
-        same = checkout, credential, began + scale.seconds / scale.rounds
+        arguments = checkout, credential, began + scale.seconds / scale.rounds
         with ThreadPoolExecutor(len(requests)) as pool:
-            done = sum(pool.map(repeat, requests, *([each] * len(requests) for each in same)))
-        found[number].append(done / (time.monotonic() - began))
-    return [median(each) for each in found]
+            done = sum(pool.map(repeat, requests, *([each] * len(requests) for each in arguments)))
+        measured[number].append(done / (time.monotonic() - began))
+    return [median(each) for each in measured]
 
 
-def repeat(requests: list[tuple[str, str]], checkout: Checkout, credential: str, deadline: float) -> int:
-    """Send the requests in turn until the deadline, and return how many were answered."""
+def repeat(requests: Requests, checkout: Checkout, credential: str, deadline: float) -> int:
+    """Send the requests in turn until the deadline, and return the number of responses."""
     client = Client(checkout, credential)
     for done, (method, path) in enumerate(cycle(requests)):
         if done and time.monotonic() > deadline:
@@ -216,14 +231,17 @@ def repeat(requests: list[tuple[str, str]], checkout: Checkout, credential: str,
     return 0
 
 
-# What PostgreSQL alone gives: the page of one project and its count; and one event, written as the service does.
+Values = Sequence[float | None]
+
+# For pgbench, PostgreSQL without the server: the page and the count of one project, and one event.
 PAGE = """
 SELECT * FROM events WHERE project = 'p1' ORDER BY created_at DESC, id DESC LIMIT 50;
 SELECT count(*) FROM events WHERE project = 'p1';
 """
 WRITE = """
 INSERT INTO events (type, created_by, project, feature_name, environment, data)
-VALUES ('feature-environment-enabled', 'bench', 'p1', 'p1.f1', 'production', '{"name":"flexibleRollout","parameters":{"rollout":"50"}}');
+VALUES ('feature-environment-enabled', 'bench', 'p1', 'p1.f1', 'production',
+        '{"name":"flexibleRollout","parameters":{"rollout":"50"}}');
 """
 
 
@@ -235,16 +253,18 @@ def floor(checkout: Checkout, script: str, clients: int, seconds: float) -> floa
     with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
         file.write(script)
         file.flush()
-        options = ["-n", "-M", "prepared", "-c", str(clients), "-j", "2", "-T", str(max(1, round(seconds))), "-f", file.name]
-        done = subprocess.run([program, *options, checkout.url], capture_output=True, text=True, check=True)
+        options = ["-n", "-M", "prepared", "-j", "2", "-c", str(clients), "-T", str(max(1, round(seconds)))]
+        done = subprocess.run(
+            [program, *options, "-f", file.name, checkout.url], capture_output=True, text=True, check=True
+        )
     return float(next(line.split()[2] for line in done.stdout.splitlines() if line.startswith("tps")))
 
 
-def measure(checkouts: list[Checkout], events: int, scale: Scale) -> Iterator[tuple[str, Sequence[float | None], Sequence[float | None]]]:
-    """Yield every figure: its name, and for each checkout the milliseconds of one client and the requests a second of several."""
+def measure(checkouts: list[Checkout], events: int, scale: Scale) -> Iterator[tuple[str, Values, Values]]:
+    """Yield every figure: its name, the milliseconds at one client and the requests a second, each per checkout."""
     for checkout in checkouts:
         client = Client(checkout, KEY)
-        # The first requests add up the totals of finished weeks. Autovacuum would analyze those within a minute or two.
+        # The first requests add up the totals of finished weeks. Normally, autovacuum analyzes them within minutes.
         for _ in range(20):
             client.ask("GET", SEARCH)
         with psycopg.connect(checkout.url, autocommit=True) as conn:
@@ -253,26 +273,32 @@ def measure(checkouts: list[Checkout], events: int, scale: Scale) -> Iterator[tu
     together = [floor(checkout, PAGE, scale.clients, scale.seconds) for checkout in checkouts]
     yield "pgbench: page and count of one project", [1000 / rate if rate else None for rate in alone], together
     for name, (path, credential) in reads(events).items():
-        found = latencies(checkouts, path, credential, scale)
-        is_slow = max(found) > SLOW
-        yield name, [*found], [None] * len(found) if is_slow else rates(checkouts, [[("GET", path)]] * scale.clients, credential, scale)
+        spent = latencies(checkouts, path, credential, scale)
+        requests = [[("GET", path)]] * scale.clients
+        is_slow = max(spent) > SLOW
+        yield name, [*spent], [None] * len(spent) if is_slow else rates(checkouts, requests, credential, scale)
     switches = [
-        [("POST", f"/api/admin/projects/p1/features/p1.f{number}/environments/development/{word}") for word in ("off", "on")]
+        [
+            ("POST", f"/api/admin/projects/p1/features/p1.f{number}/environments/development/{word}")
+            for word in ("off", "on")
+        ]
         for number in range(1, scale.clients + 1)
     ]
-    yield "changes, each with its event", [None] * len(checkouts), rates(checkouts, switches, KEY, scale)
-    yield "pgbench: one event", [None] * len(checkouts), [floor(checkout, WRITE, scale.clients, scale.seconds) for checkout in checkouts]
+    no_times = [None] * len(checkouts)
+    yield "changes, each with its event", no_times, rates(checkouts, switches, KEY, scale)
+    writes = [floor(checkout, WRITE, scale.clients, scale.seconds) for checkout in checkouts]
+    yield "pgbench: one event", no_times, writes
 
 
 def main() -> None:
-    """Do what the environment says."""
-    # Not without ending what was started.
+    """Run the bench with the options from the environment."""
+    # Stop what was started.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     scale = SCALES.get(os.environ.get("SCALE") or "usual") or sys.exit(f"SCALE must be one of {', '.join(SCALES)}.")
     out, base = Path(os.environ.get("OUT") or HERE / "docs" / "development"), os.environ.get("BASE")
     checkouts = [Checkout("this", HERE), *([Checkout("base", Path(base).resolve())] if base else [])]
     if scale is not SCALES["usual"] and out == HERE / "docs" / "development":
-        sys.exit("docs/development/performance.md takes whole runs only: set OUT to another folder.")
+        sys.exit("Set OUT to another folder: docs/development/performance.md is for complete runs only.")
     with ExitStack() as stack:
         server = os.environ.get("BENCH_DATABASE_URL")
         if not server:
@@ -289,18 +315,21 @@ def main() -> None:
                     services.enter_context(checkout.served())
                 for name, spent, rate in measure(checkouts, events, scale):
                     figures.append({"name": name, "events": events, "ms": spent, "rate": rate})
-                    said = [*(f"{ms:.2f} ms" for ms in spent if ms), *(f"{each:.0f}/s" for each in rate if each)]
-                    print(events, name, *said, file=sys.stderr, flush=True)
+                    values = [*(f"{ms:.2f} ms" for ms in spent if ms), *(f"{each:.0f}/s" for each in rate if each)]
+                    print(events, name, *values, file=sys.stderr, flush=True)
             for checkout in checkouts:
                 checkout.drop(server)
         with psycopg.connect(server) as conn:
             version = conn.info.parameter_status("server_version")
     git = ["git", "log", "-1", "--format=%h"]
-    said = [subprocess.run(git, cwd=it.folder, capture_output=True, text=True).stdout.strip() for it in checkouts]
+    commits = [
+        subprocess.run(git, cwd=checkout.folder, capture_output=True, text=True).stdout.strip()
+        for checkout in checkouts
+    ]
     write(
         out,
         figures,
-        [commit or "unknown" for commit in said],
+        [commit or "unknown" for commit in commits],
         f"{os.cpu_count()} cores, Python {python_version()}, PostgreSQL {version}, {TODAY}",
     )
 

@@ -1,5 +1,6 @@
--- Three years of an instance: 100 private projects, up to 5,000 flags, 200 users, usage, and as many events as the setting bench.events says.
--- Shares follow Zipf's law: floor(power(n, random())) gives the first of n most often. setseed(): every run fills the same.
+-- Three years of an instance: 100 private projects, up to 5,000 flags, 200 users, usage, and events. The setting
+-- bench.events is the number of events. Shares follow Zipf's law: floor(power(n, random())) is most often 1, the first of
+-- n. setseed() gives every run the same data.
 SELECT setseed(0.4);
 SET LOCAL synchronous_commit = off;
 
@@ -14,7 +15,7 @@ SELECT id, day FROM users, generate_series(created_at::date, now()::date, '1 day
 INSERT INTO projects (id, name, mode, created_at) SELECT 'p' || n, 'Project ' || n, 'private', now() - interval '3 years' FROM generate_series(1, 100) AS n;
 INSERT INTO project_environments (project_id, environment) SELECT id, environment FROM projects, unnest('{development,production}'::text[]) AS environment
     WHERE id <> 'default';
--- The member sees 20 projects, the busiest among them.
+-- The member sees 20 projects, including the busiest.
 INSERT INTO project_user_roles (project_id, user_id, role_id, created_at)
 SELECT 'p' || n * 5 - 4, id, 5, now() - interval '1 year' FROM users, generate_series(1, 20) AS n WHERE username = 'member';
 INSERT INTO project_user_roles (project_id, user_id, role_id, created_at)

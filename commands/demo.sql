@@ -1,6 +1,6 @@
--- Brightcart, an online shop, and two years of its flags. commands/demo.py runs this file in one transaction on a new database; each
--- "-- Step:" moves its progress bar. Nothing is random: chance() hashes names, so that every demo of a day is the same company.
--- The log is written from the same rows as the state: see the steps "Flags" and "Log".
+-- Brightcart, an online shop, with two years of flags. commands/demo.py runs this file in one transaction on a new
+-- database. Each line "-- Step:" moves its progress bar. Nothing is random: chance() hashes names, so that all demos of a
+-- day have the same data. The events are created from the same rows as the state: see the steps "Flags" and "Log".
 
 -- Step: People
 CREATE FUNCTION pg_temp.today() RETURNS timestamptz LANGUAGE sql STABLE AS $$ SELECT date_trunc('day', now(), 'UTC') $$;
@@ -10,13 +10,13 @@ CREATE FUNCTION pg_temp.chance(key text) RETURNS float LANGUAGE sql IMMUTABLE AS
     $$ SELECT (hashtextextended(key, 1) & 1048575) / 1048576.0 $$;
 CREATE FUNCTION pg_temp.choose(key text, choices anyarray) RETURNS anyelement LANGUAGE sql IMMUTABLE AS
     $$ SELECT choices[1 + floor(pg_temp.chance(key) * cardinality(choices))] $$;
--- Squeezes each week into its working hours. The order of instants stays, and what is before today stays before today.
+-- Move a time into the working hours of its week. The order of times does not change, and past days stay in the past.
 CREATE FUNCTION pg_temp.working(instant timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS $$
     SELECT date_trunc('milliseconds', monday + floor(share * 5) * interval '1 day' + interval '7 hours'
                                       + (share * 5 - floor(share * 5)) * interval '11 hours')
       FROM date_trunc('week', instant, 'UTC') AS monday, LATERAL (SELECT extract(epoch FROM instant - monday) / 604800 AS share) AS position $$;
 
--- What has happened. author: somebody's key; system: the service; null: somebody of the project's team at that time.
+-- Events. author: a key from staff, or system for the server, or null for a member of the project's team at that time.
 CREATE TEMP TABLE log (
     at timestamptz, type text, author text, project text, environment text, feature text, data json, pre_data json
 ) ON COMMIT DROP;
@@ -43,7 +43,7 @@ SELECT created_at, 'role-created', 'nora.lindqvist',
              FROM role_permissions WHERE role_id = roles.id))
   FROM roles WHERE id > 5;
 
--- joined, left_at: days before today; diligence: the share of working days with a login; token: the signup token that they used.
+-- joined, left_at: days before today. diligence: the share of working days with a login. token: the signup token used.
 CREATE TEMP TABLE staff (
     id integer, name text, key text, role text, joined integer, left_at integer, diligence float, token text, email text
 ) ON COMMIT DROP;
@@ -105,7 +105,7 @@ SELECT used.created_at, 'public-signup-token-user-added', key, json_build_object
 INSERT INTO groups (name, description, root_role_id, mappings_sso, created_by, created_at)
 SELECT groups.name, groups.description, roles.id, mappings::text[], 'tomasz.wojcik@brightcart.example', pg_temp.ago(created, '13:05')
   FROM (VALUES ('Platform engineering', 'What everything else runs on.', 660, 'Editor', '{okta:platform}'),
-               ('On-call', 'Whoever has the pager.', 570, 'Release Manager', '{okta:on-call,pagerduty:primary}'),
+               ('On-call', 'The people with the pager.', 570, 'Release Manager', '{okta:on-call,pagerduty:primary}'),
                ('Growth', 'Experiments, from the idea to the numbers.', 655, NULL, '{}')) AS groups (name, description, created, role, mappings)
   LEFT JOIN roles ON roles.name = role;
 INSERT INTO group_users (group_id, user_id, created_at, created_by)
@@ -123,7 +123,7 @@ SELECT created_at, 'group-created', 'tomasz.wojcik',
 -- Step: Projects
 INSERT INTO environments (name, type, sort_order, created_at) VALUES
     ('qa', 'test', 1, pg_temp.ago(728, '10:10')), ('staging', 'preproduction', 1, pg_temp.ago(728, '10:11'));
-INSERT INTO tag_types (name, description, created_at) VALUES ('team', 'The team that answers for the flag.', pg_temp.ago(730, '09:00'));
+INSERT INTO tag_types (name, description, created_at) VALUES ('team', 'The team that owns the flag.', pg_temp.ago(730, '09:00'));
 INSERT INTO tags (type, value)
 SELECT CASE WHEN number <= 4 THEN 'team' ELSE 'simple' END, value
   FROM unnest('{growth,platform,mobile,money,black-friday,gdpr,q3-goal,tech-debt,höst-kampanj}'::text[]) WITH ORDINALITY AS words (value, number);
@@ -142,7 +142,7 @@ SELECT created_at, 'context-field-created', 'tomasz.wojcik', NULL,
                          'createdAt', iso(created_at))
   FROM context_fields WHERE sort_order = 10;
 
--- flags: how many; team: key:role:days before today[:until]; the first one is the owner who created the project.
+-- flags: their number. team: key:role:days before today[:until]. The first member of a team created the project.
 CREATE TEMP TABLE plans (
     id text, name text, description text, mode text, stickiness text, created integer, archived integer, prefix text, flags integer, traffic integer,
     apps text[], subjects text[], team text, environments text[], feature_limit integer
@@ -189,7 +189,7 @@ SELECT id, environment, CASE WHEN feature_limit > 0 AND environment = 'productio
        pg_temp.ago(created, '09:40')
   FROM plans, unnest(environments) AS environment;
 
--- Who is in which project: one row for each user or group.
+-- Project members: one row for each user or group.
 CREATE TEMP TABLE team ON COMMIT DROP AS
 SELECT plans.id AS project, staff.id AS user_id, staff.key, groups.id AS group_id, roles.id AS role_id, roles.name IN ('Owner', 'Member') AS works,
        pg_temp.ago(word[3]::integer, '10:30') AS since, pg_temp.ago(word[4]::integer, '16:30') AS until, staff.left_at = word[4]::integer AS left_company
@@ -243,7 +243,7 @@ INSERT INTO segments (name, description, project_id, created_by, created_at, con
 SELECT name, description, project, 'tomasz.wojcik@brightcart.example', pg_temp.ago(created, '14:10'),
        json_build_array(json_build_object('contextName', field, 'operator', operator, 'values', value, 'inverted', false, 'caseInsensitive', false))
   FROM (VALUES ('Nordics', 'Where it all began.', NULL, 705, 'country', 'IN', '{DK,FI,NO,SE}'::text[]),
-               ('Staff', 'Everybody with an address of ours.', NULL, 703, 'email', 'STR_ENDS_WITH', '{@brightcart.example}'),
+               ('Staff', 'Everybody with a Brightcart address.', NULL, 703, 'email', 'STR_ENDS_WITH', '{@brightcart.example}'),
                ('Süddeutschland-Pilot', 'Café Zürich and its neighbours.', NULL, 500, 'country', 'IN', '{AT,CH,DE}'),
                ('Card testers', 'Baskets that test stolen cards.', 'payments-core', 430, 'email', 'STR_CONTAINS', '{+4111,.cards}'))
     AS segments (name, description, project, created, field, operator, value);
@@ -259,7 +259,7 @@ SELECT row_number() OVER () AS number, json_build_object('contextName', field, '
                ('basketValue', 'NUM_GTE', NULL, '100'), ('country', 'NOT_IN', '{PL,PT}', NULL), ('currentTime', 'DATE_AFTER', NULL, iso(pg_temp.ago(400))),
                ('email', 'STR_STARTS_WITH', '{qa+,test+}', NULL), ('basketValue', 'NUM_LT', NULL, '2500')) AS constraints (field, operator, several, single);
 
--- The life of each flag, as instants in their order; null: it has not happened. words: its description, over time.
+-- The life of each flag: times in order, null if the step has not happened. words: its descriptions over time.
 CREATE TEMP TABLE lives ON COMMIT DROP AS
 WITH names AS (
     SELECT plans.*, prefix || '-' || subject || suffix AS flag, type, replace(subject, '-', ' ') AS it,
@@ -329,7 +329,7 @@ SELECT flags.id, lives.*, environment, since, archived IS NULL OR (revived IS NO
 INSERT INTO flag_environments (flag_id, environment, enabled) SELECT id, environment, is_on AND since IS NOT NULL FROM places;
 DELETE FROM places WHERE since IS NULL;
 
--- rollouts and times: how far each strategy was rolled out, and when.
+-- rollouts and times: the rollout percentages of each strategy, and when each began.
 CREATE TEMP TABLE rules ON COMMIT DROP AS
 SELECT CASE WHEN flag = 'checkout-one-page' AND environment = 'production' AND number = 1 THEN '6e1b8d2c-4a7f-4f6e-9c1d-2b5a3c4d5e6f'
             ELSE (lpad(to_hex(hashtextextended(key, 1)), 16, '0') || lpad(to_hex(hashtextextended(key, 2)), 16, '0'))::uuid::text END AS id,
@@ -419,7 +419,7 @@ SELECT flag_favorites.created_at, 'feature-favorited', key, project_id, NULL, fl
  UNION ALL
 SELECT flag_dependencies.created_at, 'feature-dependency-added', NULL, child.project_id, NULL, child.name, json_build_object('feature', parent.name, 'enabled', true), NULL
   FROM flag_dependencies JOIN flags AS child ON child.id = child_id JOIN flags AS parent ON parent.id = parent_id;
--- Tests switch flags off and on again at night, and incidents throw kill switches.
+-- Nightly tests disable and enable flags, and incidents trigger kill switches.
 INSERT INTO log (at, type, author, project, environment, feature)
 SELECT off + CASE WHEN is_back THEN away ELSE '0' END, 'feature-environment-' || CASE WHEN is_back THEN 'enabled' ELSE 'disabled' END, author, project, environment, flag
   FROM places
@@ -462,7 +462,7 @@ SELECT project, flag, 'production', pg_temp.choose(flag || day, apps), day + flo
  WHERE cardinality(apps) > 0 AND pg_temp.chance(flag || day || 'seen') < 0.4;
 
 -- Step: Events
--- Payloads are compact, as the service writes them. No text here holds what is replaced.
+-- Remove the spaces from payloads, as the server writes them. No text contains the replaced strings.
 CREATE FUNCTION pg_temp.compact(payload json) RETURNS json LANGUAGE sql IMMUTABLE AS
     $$ SELECT regexp_replace(regexp_replace(payload::text, '" ?: ', '":', 'g'), ',\s+(["{\[])', ',\1', 'g')::json $$;
 INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data, pre_data, tags)

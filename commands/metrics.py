@@ -80,9 +80,9 @@ def bind(config: Mapping[str, Any]) -> None:
     host, port = config["METRICS_HOST"], config["METRICS_PORT"]
     try:
         _server = make_server(host, port, application, Server, handler_class=Handler)
-    except OSError as problem:
-        reason = os.strerror(problem.errno) if problem.errno and problem.errno > 0 else "no such name"
-        raise SettingError(f"Port {port} of {host} cannot be served: {reason}. Set METRICS_PORT to another one, or METRICS_HOST.") from None
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else "Unknown host name"
+        raise SettingError(f"Cannot listen on {host}:{port}: {reason}. Set METRICS_HOST or METRICS_PORT to another value.") from None
 
 
 def answer(text: Callable[[], bytes], token: str | None) -> Callable[..., list[bytes]]:

@@ -1,5 +1,5 @@
--- What the service and the prune command may do in the database. Run it after each migration and each restore, as the owner of the schema
--- or as a superuser. Running it twice is harmless.
+-- Grant privileges to the roles of the service and of the prune command. Run this file after each migration and each
+-- restore, as the owner of the schema or as a superuser. You can run it more than once.
 BEGIN;
 SET LOCAL ROLE flags_owner;
 REVOKE ALL ON ALL TABLES IN SCHEMA public FROM flags_service, flags_prune;
@@ -17,16 +17,16 @@ GRANT INSERT, UPDATE, DELETE
 GRANT INSERT, UPDATE ON users, flags, signup_tokens, usage_metrics TO flags_service;
 GRANT UPDATE ON flag_types TO flags_service;
 GRANT INSERT, DELETE ON event_weeks TO flags_service;
--- History is never changed.
+-- History is never updated or deleted.
 GRANT INSERT
    ON user_seen_days, past_flag_states, past_project_user_roles, past_project_group_roles, past_group_users, past_environment_types,
       past_private_projects
    TO flags_service;
--- By column, because INSERT on the whole table would allow OVERRIDING SYSTEM VALUE, and with it any id.
+-- By column: INSERT on the whole table would allow OVERRIDING SYSTEM VALUE, and so any id.
 GRANT INSERT (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data, pre_data, tags)
    ON events
    TO flags_service;
--- For flask events prune.
+-- The command events prune.
 GRANT SELECT, DELETE ON events, event_weeks TO flags_prune;
 GRANT SELECT ON schema_version TO flags_prune;
 COMMIT;

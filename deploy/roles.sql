@@ -1,4 +1,4 @@
--- The database and who uses it, without passwords. Run once, as a superuser.
+-- Create the database and its roles, without passwords. Run this file once, as a superuser.
 CREATE ROLE flags_owner LOGIN;
 CREATE ROLE flags_service LOGIN;
 CREATE ROLE flags_prune LOGIN;

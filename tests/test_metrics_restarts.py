@@ -162,12 +162,12 @@ def test_a_start_that_cannot_count_or_tell_is_refused_with_a_sentence(tmp_path):
     # As another service of ours would have it.
     with socket.create_server(("127.0.0.1", port), reuse_port=True):
         refusals = [
-            (GUNICORN, {"METRICS_PORT": port}, f"Port {port} of 127.0.0.1 cannot be served: Address already in use."),
-            (GUNICORN, {"METRICS_PORT": port, "METRICS_HOST": "192.0.2.1"}, f"Port {port} of 192.0.2.1 cannot be served: Cannot assign "),
+            (GUNICORN, {"METRICS_PORT": port}, f"Cannot listen on 127.0.0.1:{port}: Address already in use."),
+            (GUNICORN, {"METRICS_PORT": port, "METRICS_HOST": "192.0.2.1"}, f"Cannot listen on 192.0.2.1:{port}: Cannot assign "),
             (
                 GUNICORN,
                 {"METRICS_PORT": port, "METRICS_HOST": "nowhere.invalid"},
-                f"Port {port} of nowhere.invalid cannot be served: no such ",
+                f"Cannot listen on nowhere.invalid:{port}: Unknown host ",
             ),
             (("-c", WITHOUT_FOLDER), {"METRICS_TOKEN": TOKEN}, "The folder for metrics cannot be created: Not a directory."),
         ]

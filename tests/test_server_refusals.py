@@ -181,7 +181,7 @@ def test_a_port_that_is_taken_is_refused_before_a_database_is_made(tmp_path):
         port = other.getsockname()[1]
         (done,) = run_together([(GUNICORN, {"PORT": port, "DATA_DIR": tmp_path / "data", "DATABASE_URL": ""})])
     assert done.returncode == 1
-    assert done.stderr == f"Port {port} of 127.0.0.1 cannot be served: Address already in use. Set HOST or PORT to another one.\n"
+    assert done.stderr == f"Cannot listen on 127.0.0.1:{port}: Address already in use. Set HOST or PORT to another value.\n"
     assert not (tmp_path / "data").exists()
 
 

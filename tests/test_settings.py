@@ -315,7 +315,7 @@ def test_what_is_no_secret_is_not_read_from_a_file():
     assert load({"HOST_FILE": "missing"}) == DEFAULTS
 
 
-UNUSABLE = "Port 4242 of {} cannot be served: {}. Set HOST or PORT to another one."
+UNUSABLE = "Cannot listen on {}:4242: {}. Set HOST or PORT to another value."
 
 
 def test_the_start_is_refused_with_that_sentence_alone(tmp_path):
@@ -323,7 +323,7 @@ def test_the_start_is_refused_with_that_sentence_alone(tmp_path):
         (IMPORT, {"TRUSTED_PROXIES": "all"}, "The setting TRUSTED_PROXIES must be a whole number from 0 to 10."),
         (GUNICORN, {"TRUSTED_PROXIES": "all"}, "The setting TRUSTED_PROXIES must be a whole number from 0 to 10."),
         (GUNICORN, {"HOST": "192.0.2.1"}, UNUSABLE.format("192.0.2.1", "Cannot assign requested address")),
-        (GUNICORN, {"HOST": "nowhere.invalid"}, UNUSABLE.format("nowhere.invalid", "no such name")),
+        (GUNICORN, {"HOST": "nowhere.invalid"}, UNUSABLE.format("nowhere.invalid", "Unknown host name")),
     ]
     data = tmp_path / "data"
     done = run_together([(arguments, {"DATA_DIR": data, **given}) for arguments, given, _ in refusals])

@@ -15,17 +15,12 @@ ROOT = Path(__file__).parent.parent.parent
 # Folders and files at the root of the project that still contain banned words.
 TO_CLEAN = {
     "CHANGELOG.md",
-    "Makefile",
     "README.md",
     "app.py",
-    "bench",
     "blueprints",
     "commands",
-    "deploy",
     "docs",
-    "gunicorn.conf.py",
     "rules",
-    "schema.sql",
     "serving",
     "sql",
     "tests",
