@@ -67,7 +67,7 @@ format: .venv/installed-dev ## Format the code
 
 .PHONY: generate
 generate: .venv/installed-dev ## Regenerate docs/openapi.json
-	$(bin)/python -m tests.openapi > docs/openapi.json.new
+	$(bin)/python -m tests.support.openapi > docs/openapi.json.new
 	mv docs/openapi.json.new docs/openapi.json
 
 # Pin for all systems and Python 3.11 or newer, with the hashes of all files of a release. No package index is named.
@@ -77,8 +77,8 @@ compile := .pins/bin/uv pip compile --quiet --no-config --universal --python-ver
 pins: ## Regenerate both requirements files from setup.cfg, with the same versions
 	rm -rf .pins && $(PYTHON) -m venv .pins
 	.pins/bin/pip install --quiet --disable-pip-version-check uv
-	$(PYTHON) tests/dependencies.py | $(compile) --output-file requirements.txt -
-	$(PYTHON) tests/dependencies.py dev | $(compile) --constraint requirements.txt --output-file requirements-dev.txt -
+	$(PYTHON) tests/support/dependencies.py | $(compile) --output-file requirements.txt -
+	$(PYTHON) tests/support/dependencies.py dev | $(compile) --constraint requirements.txt --output-file requirements-dev.txt -
 	rm -rf .pins
 
 .PHONY: upgrade

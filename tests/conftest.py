@@ -14,9 +14,9 @@ from flask import Flask
 from app import create_app
 from sql import Connection, bootstrap, connect, database, embedded
 from tests.access import Stage, staged
-from tests.command_line import CommandLine
-from tests.secrecy import VAULT, Watched
-from tests.world import Caller, World
+from tests.support.command_line import CommandLine
+from tests.support.secrecy import VAULT, Watched
+from tests.support.world import Caller, World
 
 ADMIN_KEY = "*:*.test-admin-key-of-the-template"
 # Cheap passwords: bcrypt's cost is tested where it matters.
@@ -35,45 +35,46 @@ Settings = dict[str, object]
 
 # Files of slow tests that take half a minute and more: begun first, or a process would be left alone with one of them at the end.
 LONG = {
-    "test_hunt_writes",
-    "test_hunt_reads",
-    "test_failover",
-    "test_database_away",
-    "test_documentation",
-    "test_crashes",
-    "test_hostile_filters",
-    "test_pool",
+    "api/events/test_page_size",
+    "api/hostile/test_everywhere",
+    "api/hostile/test_filters",
+    "api/hostile/test_hunt_reads",
+    "api/hostile/test_hunt_writes",
+    "browser/test_documentation",
+    "commands/test_backup",
+    "commands/test_demo",
+    "commands/test_restore",
+    "docs/test_operations",
+    "docs/test_pages",
+    "serving/test_caller_limit",
+    "serving/test_crashes",
+    "serving/test_database_away",
+    "serving/test_embedded",
+    "serving/test_failover",
+    "serving/test_metrics_restarts",
+    "serving/test_pool",
+    "serving/test_pooler",
+    "serving/test_secrets_kept",
 }
-LONG |= {"test_hostile_everywhere", "test_operations", "test_backup", "test_pooler", "test_pages", "test_secrets_kept"}
-LONG |= {"test_database_away", "test_metrics_restarts", "test_page_size", "test_caller_limit", "test_restore", "test_demo", "test_embedded"}
 
 # Files that depend on the version of the PostgreSQL server (make test-postgres): schema and its upgrades, searches and their plans, dumps,
 # roles, locks and transactions. test_story and test_round_trips ask every route once, and so run its SQL.
 POSTGRES = (
-    "least_privilege/",
-    "test_backup",
-    "test_commands_doctor_database",
-    "test_commands_migrate",
-    "test_event_stream",
-    "test_event_weeks",
-    "test_events_once_a_minute",
-    "test_events_visibility",
-    "test_feature_search",
-    "test_flag_records",
-    "test_get_insights_",
-    "test_get_project_overview",
-    "test_insights_by_week",
-    "test_migrate",
-    "test_page_size",
-    "test_plans",
-    "test_pool",
-    "test_restore",
-    "test_round_trips",
-    "test_schema",
-    "test_search_events",
-    "test_story",
-    "test_transactions",
-    "test_upgrade",
+    "api/events/",
+    "api/flags/test_records",
+    "api/flags/test_search",
+    "api/insights/",
+    "api/projects/test_overview",
+    "api/test_round_trips",
+    "api/test_story",
+    "commands/test_backup",
+    "commands/test_doctor_database",
+    "commands/test_migrate",
+    "commands/test_restore",
+    "races/",
+    "schema/",
+    "serving/test_pool",
+    "serving/test_transactions",
 )
 
 
@@ -81,10 +82,14 @@ POSTGRES = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what depends on the server's version. Run long files first."""
     for item in items:
-        name = item.path.relative_to(Path(__file__).parent).as_posix()
-        if name.startswith(POSTGRES) or name.endswith("races.py"):
+        if module_of(item).startswith(POSTGRES):
             item.add_marker(pytest.mark.postgres)
-    items.sort(key=lambda item: item.path.stem not in LONG)
+    items.sort(key=lambda item: module_of(item) not in LONG)
+
+
+def module_of(item: pytest.Item) -> str:
+    """Return the file of a test, such as races/test_flags."""
+    return item.path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
 
 
 def address_of(server: str, name: str) -> str:
@@ -95,7 +100,7 @@ def address_of(server: str, name: str) -> str:
 
 @pytest.fixture(autouse=True)
 def no_secret_of_another_test() -> None:
-    """The secrets of a test are its own; every answer is held against them (tests/secrecy.py)."""
+    """The secrets of a test are its own; every answer is held against them (tests/support/secrecy.py)."""
     VAULT.forget()
 
 

@@ -14,7 +14,7 @@ from werkzeug.test import TestResponse
 
 from blueprints.access import digest
 from sql import Connection, sessions
-from tests.world import Caller, World, refused
+from tests.support.world import Caller, World, refused
 
 # Hermes is open, and of nobody in particular; apollo is private, Olga's and Max's; nowhere is no project.
 PROJECTS = ("default", "hermes", "apollo")

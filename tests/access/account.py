@@ -3,7 +3,7 @@
 import bcrypt
 
 from tests.access import Props
-from tests.world import PASSWORD, Caller, World
+from tests.support.world import PASSWORD, Caller, World
 
 TABLE = """
     route                                 project  alice  eve  victor  olga  max  admin  client  frontend  stranger

@@ -1,7 +1,7 @@
 """Who may read, make, change and delete API tokens: whoever administers; and an editor may read those of SDKs."""
 
 from tests.access import Props
-from tests.world import Caller, World
+from tests.support.world import Caller, World
 
 TABLE = """
     route                                             project  alice  eve  victor  olga  max  admin  client  frontend  stranger

@@ -1,7 +1,7 @@
 """Who may ask whether a constraint would do."""
 
 from tests.access import Props
-from tests.world import Caller, World
+from tests.support.world import Caller, World
 
 TABLE = """
     route                                 project  alice  eve  victor  olga  max  admin  client  frontend  stranger

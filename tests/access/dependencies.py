@@ -1,7 +1,7 @@
 """Who may see what flags depend on, and change it."""
 
 from tests.access import PROJECTS, Props
-from tests.world import Caller, World
+from tests.support.world import Caller, World
 
 TABLE = """
     route                                                                                  project  alice  eve  victor  olga  max  admin  client  frontend  stranger

@@ -1,7 +1,7 @@
 """Who may search the events: every user, what he may see of them."""
 
 from tests.access import Props
-from tests.world import Caller, World
+from tests.support.world import Caller, World
 
 TABLE = """
     route                          project  alice  eve  victor  olga  max  admin  client  frontend  stranger

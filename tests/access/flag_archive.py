@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from tests.access import PROJECTS, Props
-from tests.world import Caller, World
+from tests.support.world import Caller, World
 
 TABLE = """
     route                                          project  alice  eve  victor  olga  max  admin  client  frontend  stranger

@@ -1,7 +1,7 @@
 """Who may export flags, ask what an import would meet, and import: export and the question are open to who may see the project."""
 
 from tests.access import Props
-from tests.world import Caller, World
+from tests.support.world import Caller, World
 
 TABLE = """
     route                                    project  alice  eve  victor  olga  max  admin  client  frontend  stranger

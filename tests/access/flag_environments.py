@@ -1,7 +1,7 @@
 """Who may see flags in environments, and switch them."""
 
 from tests.access import Props
-from tests.world import Caller, World
+from tests.support.world import Caller, World
 
 TABLE = """
     route                                                                                         project  alice  eve  victor  olga  max  admin  client  frontend  stranger

@@ -1,7 +1,7 @@
 """Who may see and change the tags of a flag: its project decides, and whoever may not see it finds nothing."""
 
 from tests.access import Props
-from tests.world import Caller, World
+from tests.support.world import Caller, World
 
 TABLE = """
     route                                                                   project  alice  eve  victor  olga  max  admin  client  frontend  stranger

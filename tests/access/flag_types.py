@@ -1,7 +1,7 @@
 """Who may read types of flags, and who may change their lifetimes."""
 
 from tests.access import Props
-from tests.world import Caller, World
+from tests.support.world import Caller, World
 
 TABLE = """
     route                                                    project  alice  eve  victor  olga  max  admin  client  frontend  stranger

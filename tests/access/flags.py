@@ -1,7 +1,7 @@
 """Who may see, make and change the flags of a project."""
 
 from tests.access import Props
-from tests.world import Caller, World
+from tests.support.world import Caller, World
 
 FLAGS = "/api/admin/projects/<project_id>/features"
 TABLE = """

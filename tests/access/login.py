@@ -3,7 +3,7 @@
 import bcrypt
 
 from tests.access import Props
-from tests.world import PASSWORD, Caller, World
+from tests.support.world import PASSWORD, Caller, World
 
 PUBLIC = (("POST /auth/simple/login", 200),)
 

@@ -1,7 +1,7 @@
 """Who may see projects, make and change them, favour them, and see who has access to them."""
 
 from tests.access import Props
-from tests.world import Caller, World
+from tests.support.world import Caller, World
 
 TABLE = """
     route                                               project  alice  eve  victor  olga  max  admin  client  frontend  stranger

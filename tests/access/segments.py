@@ -2,7 +2,7 @@
 
 from sql import segments
 from tests.access import Props
-from tests.world import Caller, World
+from tests.support.world import Caller, World
 
 TABLE = """
     route                                               project  alice  eve  victor  olga  max  admin  client  frontend  stranger

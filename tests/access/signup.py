@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from sql import signup_tokens
 from tests.access import Props
-from tests.world import PASSWORD, Caller, World
+from tests.support.world import PASSWORD, Caller, World
 
 PUBLIC = (("POST /invite/<token>/signup", 200),)
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from sql import signup_tokens
 from tests.access import Props
-from tests.world import Caller, World
+from tests.support.world import Caller, World
 
 TABLE = """
     route                                      project  alice  eve  victor  olga  max  admin  client  frontend  stranger

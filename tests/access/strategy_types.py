@@ -1,7 +1,7 @@
 """Who may read types of strategies, and who may change them."""
 
 from tests.access import Props
-from tests.world import Caller, World
+from tests.support.world import Caller, World
 
 TABLE = """
     route                                                    project  alice  eve  victor  olga  max  admin  client  frontend  stranger

@@ -1,7 +1,7 @@
 """Who may manage users: whoever administers. Everybody may search for them."""
 
 from tests.access import Props
-from tests.world import PASSWORD, Caller, World
+from tests.support.world import PASSWORD, Caller, World
 
 TABLE = """
     route                                                 project  alice  eve  victor  olga  max  admin  client  frontend  stranger

@@ -1,0 +1,189 @@
+"""What is hidden or elsewhere is as good as nothing: its answers and those for what does not exist are the same, for every route."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from sql import personal_tokens, value
+from tests.access import FAMILIES, ROUTES, Family, Stage, parameters
+from tests.support.fingerprint import fingerprint
+from tests.support.openapi_document import DOCUMENT
+from tests.support.verdicts import CLOSED, Asked, answer, changed, verdict
+from tests.support.world import Caller, World
+
+pytestmark = pytest.mark.slow
+
+# No stage has these.
+MISSING = {"segment_id": 2**31 - 3, "strategy_id": "no-such-strategy"}
+# What a path names within a project, and what a project has of it beside.
+WITHIN = ("feature_name", "strategy_id", "parent")
+
+
+def of(stage: Stage, route: str, project: str) -> Asked:
+    """What asks a route for the things of a project."""
+    words = stage.words(route, project)
+    if project == "nowhere":
+        words |= {name: missing for name, missing in MISSING.items() if name not in words or name == "strategy_id"}
+    body = stage.body(route, project)
+    names = [project, f"flag-of-{project}", f"parent-in-{project}", f"archived-in-{project}"]
+    return Asked(words, body, "", [*names, *(str(words[name]) for name in MISSING if name in words)])
+
+
+def pairs(stage: Stage, route: str) -> Iterator[tuple[str, Asked, Asked]]:
+    """What asks for things of apollo, and the same for what does not exist; nothing for a route that asks for neither."""
+    there, nowhere, here = (of(stage, route, project) for project in ("apollo", "nowhere", "default"))
+    asks_for = [word for word in ("project_id", *WITHIN, "segment_id") if word in parameters(route)]
+    for word in asks_for:
+        yield word, *(replace(it, words=here.words | {word: it.words[word]}, body=here.body) for it in (there, nowhere))
+    if len(asks_for) > 1:
+        yield "all", there, nowhere
+    if there.body != nowhere.body:
+        yield "body", *(replace(it, words=here.words) for it in (there, nowhere))
+        yield "all", there, nowhere
+
+
+def differences(stage: Stage, caller: Caller, route: str, what: str, there: Asked, nowhere: Asked) -> list[str]:
+    """What is told apart, in a list of one line; an empty list: nothing."""
+    one, other = (answer(stage, caller, route, it) for it in (there, nowhere))
+    return [] if one == other else [f"{route} by {what}: {one!s:.400}\n    but {other!s:.400}"]
+
+
+# Nobody in particular
+
+WRONG = ({"Authorization": "forged"}, {"Authorization": "user:" + "0" * 64}, {"Cookie": "session=forged"}, {"Authorization": "\xff"})
+
+
+@pytest.mark.parametrize("family", CLOSED)
+def test_a_stranger_gets_one_answer_whatever_he_asks_for(stage: Stage, app: Flask, family: Family) -> None:
+    stage.furnish(family)
+    stranger, complaints = Caller(app), []
+    for route in dict.fromkeys(row.route for row in family.rows):
+        here = of(stage, route, "default")
+        asked = [here, *(it for _, *both in pairs(stage, route) for it in both)]
+        asked += [replace(here, words=dict.fromkeys(here.words, text)) for text in ("0", "no such thing", "\0", "%")]
+        asked += [replace(here, body=body) for body in (None, [], {"name": "\0"})]
+        answers = {answer(stage, stranger, route, it) for it in asked}
+        answers |= {answer(stage, stranger, route, here, **headers) for headers in WRONG}
+        if len(answers) > 1 or next(iter(answers))[0] != 401:
+            complaints.append(f"{route}: {answers}")
+    verdict(complaints)
+
+
+def test_an_unknown_signup_token_is_one_like_another(stage: Stage, stranger: Caller) -> None:
+    routes = [route for route, family in ROUTES.items() if route in family.public and parameters(route)]
+    stage.furnish(*(ROUTES[route] for route in routes))
+    assert {tuple(parameters(route)) for route in routes} == {("token",)}
+    for route in routes:
+        right = stage.words(route)["token"]
+        wrong = [right[:-1], right.upper(), f"{right}0", "0" * len(right), "no such token", "%", "\0", "é"]
+        asked = [Asked({"token": token}, stage.body(route), names=[token]) for token in wrong]
+        assert len({answer(stage, stranger, route, it) for it in asked}) == 1, route
+
+
+# Users who may not see a private project
+
+
+@pytest.fixture
+def powers(world: World, request: pytest.FixtureRequest) -> None:
+    """What viewers may: as always; or whatever one can without administering, and still not see what is private."""
+    if request.param:
+        world.conn.execute("INSERT INTO role_permissions (role_id, permission) SELECT 3, name FROM permissions WHERE name <> 'ADMIN'")
+
+
+@pytest.mark.usefixtures("powers")
+@pytest.mark.parametrize("powers", [False, True], ids=["viewer", "mighty viewer"], indirect=True)
+@pytest.mark.parametrize("family", CLOSED)
+def test_what_is_in_a_hidden_project_is_as_good_as_nothing(stage: Stage, family: Family) -> None:
+    stage.furnish(family)
+    outsider = stage.cast["victor"]
+    before, complaints = fingerprint(stage.conn), []
+    for route in dict.fromkeys(row.route for row in family.rows):
+        for what, there, nowhere in pairs(stage, route):
+            complaints += differences(stage, outsider, route, what, there, nowhere)
+    verdict(complaints + changed(stage, before))
+
+
+def filters(route: str) -> list[str]:
+    """The parameters of a query that take a text."""
+    method, rule = route.split(" ")
+    said = DOCUMENT["paths"].get(rule, {}).get(method.lower(), {"parameters": []})["parameters"]
+    return [it["name"] for it in said if it["in"] == "query" and it["schema"].get("type") == "string"]
+
+
+FILTERED = [route for route in ROUTES if filters(route)]
+
+
+@pytest.mark.parametrize("route", FILTERED)
+def test_no_filter_tells_what_is_hidden_from_what_is_not_there(stage: Stage, route: str) -> None:
+    alice, outsider = stage.cast["alice"], stage.cast["victor"]
+    stage.furnish(ROUTES[route])
+    # That there is something to be found.
+    for project in ("apollo", "default"):
+        assert alice.post(f"/api/admin/projects/{project}/features", json={"name": f"new-in-{project}"}).status_code == 201
+    complaints = []
+    for name in filters(route):
+        for form in ("{}", "IS:{}", "IS_ANY_OF:{},default", "IS_NOT:{}", "IS_NONE_OF:{}"):
+            for there, nowhere in (("apollo", "nowhere"), ("new-in-apollo", "new-in-nowhere"), ("flag-of-apollo", "flag-of-nowhere")):
+                both = (Asked({}, query=f"?{name}={form.format(it)}", names=[it]) for it in (there, nowhere))
+                complaints += differences(stage, outsider, route, f"{name} {form}", *both)
+    verdict(complaints)
+
+
+# What is elsewhere, asked for by those who see all
+
+
+@pytest.mark.parametrize("family", [pytest.param(it, id=it.name) for it in FAMILIES if any("<project_id>" in row.route for row in it.rows)])
+def test_what_is_of_another_project_is_not_there(stage: Stage, family: Family) -> None:
+    stage.furnish(family)
+    before, complaints = fingerprint(stage.conn), []
+    for route in dict.fromkeys(row.route for row in family.rows if "<project_id>" in row.route):
+        here, nowhere = of(stage, route, "default"), of(stage, route, "nowhere")
+        for elsewhere in ("hermes", "apollo"):
+            there = of(stage, route, elsewhere)
+            for word in set(WITHIN) & set(parameters(route)):
+                both = (replace(it, words=here.words | {word: it.words[word]}, body=here.body) for it in (there, nowhere))
+                complaints += differences(stage, stage.cast["alice"], route, word, *both)
+        if "strategy_id" in parameters(route):
+            of_production = replace(here, words=here.words | {"strategy_id": stage.strategies["default", "production"]})
+            missing = replace(here, words=here.words | {"strategy_id": MISSING["strategy_id"]})
+            names = [str(it.words["strategy_id"]) for it in (of_production, missing)]
+            both = (replace(it, names=names) for it in (of_production, missing))
+            complaints += differences(stage, stage.cast["alice"], route, "strategy of another environment", *both)
+    verdict(complaints + changed(stage, before))
+
+
+def test_what_is_somebody_elses_is_not_there(stage: Stage, world: World) -> None:
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    robot, other = (world.user(name, email=None, account_type="Service Account") for name in ("R2", "C3"))
+    gone, human = world.user("Gone"), world.user("Human")
+    stage.cast["alice"].delete(f"/api/admin/user-admin/{gone.id}")
+    tokens = {}
+    for caller in (robot, other, human):
+        personal_tokens.insert(world.conn, caller.id or 0, "one more", tomorrow)
+        statement = "SELECT max(id) FROM personal_tokens WHERE user_id = %(id)s"
+        tokens[caller.id] = value(world.conn, statement, {"id": caller.id})
+    never = 2**31 - 3
+    # By family: the word, of what is asked for what is not there, and what the others words are meanwhile.
+    cases: list[tuple[str, str, list[Any], dict[str, Any]]] = [
+        ("personal_tokens", "token_id", list(tokens.values()), {}),
+        ("service_accounts", "token_id", [tokens[other.id], tokens[human.id]], {"account_id": robot.id}),
+        ("service_accounts", "account_id", [human.id, gone.id, 1], {"token_id": tokens[human.id]}),
+        ("users", "user_id", [robot.id, gone.id], {}),
+        ("project_access", "user_id", [gone.id], {}),
+    ]
+    before, complaints = None, []
+    for name, word, ids, others in cases:
+        family = next(it for it in FAMILIES if it.name == name)
+        stage.furnish(family)
+        before = fingerprint(stage.conn)
+        for route in dict.fromkeys(row.route for row in family.rows if word in parameters(row.route)):
+            words = stage.words(route) | others
+            for number in ids:
+                both = (Asked(words | {word: it}, stage.body(route), names=[str(it)]) for it in (number, never))
+                complaints += differences(stage, stage.cast["alice"], route, f"{word} {number}", *both)
+        complaints += changed(stage, before)
+    verdict(complaints)

@@ -1,0 +1,182 @@
+"""What goes on in a private project changes no answer to who may not see it, but for counts of the whole instance."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from psycopg.errors import UniqueViolation
+from werkzeug.test import TestResponse
+
+from sql import access, segments
+from tests.access import ROUTES, ROWS, Family, Stage, parameters
+from tests.support import fixtures
+from tests.support.verdicts import verdict
+from tests.support.world import Caller, World
+
+pytestmark = pytest.mark.slow
+
+# POST routes that only tell something.
+TELLING = [
+    "POST /api/admin/events/search",
+    "POST /api/admin/features-batch/export",
+    "POST /api/admin/features-batch/validate",
+]
+ASKED = [
+    route for route in dict.fromkeys(row.route for row in ROWS) if route in TELLING or (route.startswith("GET") and route != "GET /logout")
+]
+FAMILIES_ASKED = list({ROUTES[route].name: ROUTES[route] for route in ASKED}.values())
+# What these tell has nothing to do with one project.
+OF_NO_PROJECT = {"account", "environments", "flag_types", "groups", "personal_tokens", "roles", "service_accounts", "signup_tokens"}
+OF_NO_PROJECT |= {"strategy_types", "tag_types", "tags", "users"}
+# What is to be in apollo.
+HIDDEN = {"project_id": "apollo", "feature_name": "hidden", "environment": "production"}
+LINES = "GET /api/admin/search/events"
+BODIES = {
+    TELLING[0]: [{"feature": "hidden"}, {"project": "apollo"}, {"query": "hidden"}, {"type": "feature-created"}],
+    TELLING[1]: [
+        {"environment": "production", "features": ["hidden", "flag-of-default"]},
+        {"environment": "production", "tag": "beta"},
+        {"environment": "production", "project": "apollo"},
+    ],
+}
+QUERIES = {
+    LINES: ["?query=hidden", "?feature=IS:hidden", "?project=IS:apollo", "?type=IS:feature-created"],
+    "GET /api/admin/search/features": ["?query=hidden", "?tag=INCLUDE:simple:beta", "?segment=INCLUDE:shared", "?project=IS:apollo"],
+    "GET /api/admin/projects": ["?archived=true"],
+}
+# What is counted in the whole instance is counted for everybody alike (docs/development/decisions.md).
+OF_ALL = {
+    ("GET /api/admin/context", "usedInFeatures"),
+    ("GET /api/admin/context", "usedInProjects"),
+    ("GET /api/admin/segments", "usedInFeatures"),
+    ("GET /api/admin/segments", "usedInProjects"),
+    ("GET /api/admin/environments", "apiTokenCount"),
+    ("GET /api/admin/environments", "enabledToggleCount"),
+    ("GET /api/admin/environments", "projectCount"),
+    ("GET /api/admin/insights", "flagTrends"),
+    ("GET /api/admin/insights", "environmentTypeTrends"),
+    ("GET /api/admin/insights", "environmentTypeTrends: how many"),
+}
+APOLLO = "/api/admin/projects/apollo"
+
+
+def live(world: World, alice: Caller, shared: int) -> None:
+    """A day in apollo: Alice does there whatever can be done, and its flags are used; and other private projects are made."""
+
+    def done(method: str, path: str, body: Any = None) -> Any:
+        response = alice.request(method, path, **({} if body is None else {"json": body}))
+        assert response.status_code < 300, (method, path, response.text)
+        return response
+
+    place = f"{APOLLO}/features/hidden/environments/production"
+    constraint = {"contextName": "userId", "operator": "IN", "values": ["7"]}
+    own = done("POST", "/api/admin/segments", {"name": "hidden segment", "constraints": [constraint], "project": "apollo"}).json["id"]
+    for name in ("hidden", "other"):
+        done("POST", f"{APOLLO}/features", {"name": name, "tags": [{"type": "simple", "value": "beta"}]})
+    strategy = {"name": "flexibleRollout", "constraints": [constraint], "segments": [shared, own]}
+    done("POST", f"{place}/strategies", strategy)
+    done("POST", f"{place}/on")
+    done("PUT", f"{place}/variants", [{"name": "blue", "weight": 1000}])
+    done("POST", f"{APOLLO}/features/other/dependencies", {"feature": "hidden"})
+    done("POST", f"{APOLLO}/features/other/favorites")
+    done("POST", f"{APOLLO}/favorites")
+    done("DELETE", f"{APOLLO}/features/other")
+    done("POST", f"{APOLLO}/stale", {"features": ["hidden"], "stale": True})
+    done("POST", f"{APOLLO}/access", {"roles": [5], "users": [alice.id], "groups": []})
+    done("PUT", f"{APOLLO}/settings", {"defaultStickiness": "userId"})
+    done("POST", f"{APOLLO}/environments/production/default-strategy", strategy)
+    done("POST", "/api/admin/api-tokens", {"type": "client", "tokenName": "hidden", "environment": "production", "projects": ["apollo"]})
+    for name in ("Artemis", "Ares"):
+        done("POST", "/api/admin/projects", {"name": name, "mode": "private"})
+    done("POST", "/api/admin/projects/archive/ares")
+    report = {"project": "apollo", "flag": "hidden", "environment": "production", "app": "web", "at": datetime.now(UTC), "yes": 5, "no": 3}
+    fixtures.report_usage(world.conn, [report])
+
+
+def leaves(answer: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of an answer with the names beside them; those of an array of the insights under its own."""
+    if isinstance(answer, dict):
+        for name, value in answer.items():
+            yield from leaves(value, key if key.endswith("Trends") else name)
+    elif isinstance(answer, list):
+        yield f"{key}: how many", len(answer)
+        for item in answer:
+            yield from leaves(item, key)
+    else:
+        yield key, answer
+
+
+def asks(stage: Stage, caller: Caller, family: Family) -> Iterator[tuple[str, TestResponse]]:
+    """What the caller gets from the routes of a family: for what they are asked for elsewhere, and for what there is to be in apollo."""
+    for route in ASKED:
+        if ROUTES[route] is family:
+            words, body, query = stage.words(route), stage.body(route), stage.props[family.name].queries.get(route, "")
+            yield route, stage.send(caller, route, words, body, query)
+            if words.keys() & HIDDEN.keys() & set(parameters(route)):
+                yield route, stage.send(caller, route, words | HIDDEN, body, query)
+            for other in BODIES.get(route, ()):
+                yield route, stage.send(caller, route, words, other)
+            for other in QUERIES.get(route, ()):
+                yield route, stage.send(caller, route, words, query=other)
+    if family.name == "events":
+        yield LINES, stage.send(caller, LINES, {}, query="?query=hidden", Accept="application/x-ndjson")
+
+
+def told(stage: Stage, caller: Caller, family: Family) -> list[tuple[str, int, list[tuple[str, Any]]]]:
+    """The route, the status, and the values of each answer."""
+    found = []
+    for route, response in asks(stage, caller, family):
+        answer = [json.loads(line) for line in response.text.splitlines()] if response.mimetype.endswith("ndjson") else response.json
+        # The id of an error is its own.
+        values = leaves(answer | {"id": None} if response.status_code >= 400 else answer)
+        found.append((route, response.status_code, [(name, repr(value)) for name, value in values]))
+    return found
+
+
+def differing(before: list[Any], after: list[Any]) -> set[tuple[str, str]]:
+    """Routes, and the names in their answers of what is not what it was."""
+    found = set()
+    for (route, status, was), (_, other, now) in zip(before, after, strict=True):
+        if status != other:
+            found.add((route, f"{status} has become {other}"))
+        elif was != now:
+            found |= {(route, name) for name, _ in {*was} ^ {*now}} or {(route, "the order")}
+    return found
+
+
+def furnished(stage: Stage, families: list[Family]) -> list[Family]:
+    """Those of the families whose props are on the stage now; the others' have names that are taken."""
+    found = []
+    for family in families:
+        with suppress(UniqueViolation), stage.conn.transaction():
+            stage.furnish(family)
+            found.append(family)
+    return found
+
+
+def test_what_goes_on_in_a_hidden_project_is_not_told(stage: Stage, world: World) -> None:
+    victor, alice = stage.cast["victor"], stage.cast["alice"]
+    # She becomes an active user now, not by what she does in apollo.
+    access.mark_user_seen(stage.conn, alice.id or 0)
+    complaints, left = [], FAMILIES_ASKED
+    while left:
+        with stage.conn.transaction(force_rollback=True):
+            families = furnished(stage, left)
+            stage.conn.execute("INSERT INTO tags (type, value) VALUES ('simple', 'beta') ON CONFLICT DO NOTHING")
+            shared = segments.insert(stage.conn, "shared", [])
+            before = [(family, told(stage, victor, family), told(stage, alice, family)) for family in families]
+            live(world, alice, shared)
+            for family, of_victor, of_alice in before:
+                found = differing(of_victor, told(stage, victor, family))
+                if found != {it for it in OF_ALL if ROUTES[it[0]] is family}:
+                    complaints.append(f"{family.name} tells Victor {found}")
+                # That there was something to tell.
+                is_told_to_alice = differing(of_alice, told(stage, alice, family)) - OF_ALL != set()
+                if is_told_to_alice == (family.name in OF_NO_PROJECT):
+                    complaints.append(f"{family.name} tells Alice {'something' if is_told_to_alice else 'nothing'}")
+        assert families
+        left = [family for family in left if family not in families]
+    verdict(complaints)

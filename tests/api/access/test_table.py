@@ -1,0 +1,221 @@
+"""Who gets what from every route: the tables of tests/access/, and which credentials count."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from flask import Flask
+
+from sql import personal_tokens
+from tests.access import FAMILIES, PLACES, ROUTES, ROWS, Family, Row, Stage
+from tests.support.fingerprint import fingerprint
+from tests.support.verdicts import CLOSED, changed, verdict
+from tests.support.world import Caller, refused
+
+UPDATE_TOKEN = "PUT /api/admin/invite-link/tokens/<token>"
+DELETE_STRATEGY = "DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>"
+# What is asked of these with every credential is read by the same code for all the others.
+ORIGINAL = [
+    UPDATE_TOKEN,
+    "GET /api/admin/insights",
+    "GET /api/admin/search/events",
+    "POST /api/admin/events/search",
+    "GET /api/admin/projects/<project_id>/overview",
+    "GET /api/admin/projects/<project_id>/access",
+    DELETE_STRATEGY,
+]
+CHANGES = [UPDATE_TOKEN, DELETE_STRATEGY]
+OPEN = [pytest.param(family, id=family.name) for family in FAMILIES if family.public]
+
+
+# The table
+
+
+def test_every_route_is_in_a_table_and_no_other(app: Flask) -> None:
+    served = {f"{method} {rule.rule}" for rule in app.url_map.iter_rules() for method in rule.methods or () if method != "HEAD"}
+    # What the page of the documentation is made of.
+    served -= {route for route in served if route.startswith("GET /docs/")}
+    assert served - ROUTES.keys() == set(), "served, and in no table"
+    assert ROUTES.keys() - served == set(), "in a table, and not served"
+
+
+def test_every_route_has_its_rows_once_in_one_family() -> None:
+    public = [route for family in FAMILIES for route in family.public]
+    assert {row.route for row in ROWS} & set(public) == set()
+    homes = Counter(route for family in FAMILIES for route in {row.route for row in family.rows} | family.public.keys())
+    assert [route for route, count in homes.items() if count > 1] == [], "in several families"
+    assert [key for key, count in Counter((row.route, row.project) for row in ROWS).items() if count > 1] == [], "twice"
+
+
+@pytest.mark.parametrize("family", CLOSED)
+def test_every_route_has_a_row_for_each_project(family: Family) -> None:
+    for first in family.firsts:
+        places = {row.project for row in family.rows if row.route == first.route}
+        if "<project_id>" in first.route:
+            assert places == PLACES, first.route
+        else:
+            # The effect of some depends on a project that is not in the path.
+            assert places <= {"-", *PLACES}, first.route
+
+
+@pytest.mark.parametrize("family", CLOSED)
+def test_the_table(stage: Stage, family: Family) -> None:
+    stage.furnish(family)
+    before = fingerprint(stage.conn)
+    complaints = []
+    for row in family.rows:
+        for name, expected in row.statuses.items():
+            complaints += stage.mismatch(row, name, stage.cast[name], expected)
+    verdict(complaints + changed(stage, before))
+
+
+@pytest.mark.parametrize("credential", ["bearer", "session"])
+@pytest.mark.parametrize("route", ORIGINAL)
+def test_the_table_holds_for_every_credential(stage: Stage, app: Flask, route: str, credential: str) -> None:
+    headers = {}
+    for name, caller in stage.cast.items():
+        if credential == "bearer" and caller.key:
+            headers[name] = {"Authorization": f"Bearer {caller.key}"}
+        elif credential == "session" and caller.id:
+            headers[name] = {"Cookie": stage.session_of(caller)}
+    stage.furnish(ROUTES[route])
+    before = fingerprint(stage.conn)
+    complaints = []
+    for row in ROWS:
+        for name in headers if row.route == route else ():
+            complaints += stage.mismatch(row, name, Caller(app), row.statuses[name], **headers[name])
+    verdict(complaints + changed(stage, before))
+
+
+def test_each_mismatch_is_told(stage: Stage) -> None:
+    stage.furnish(ROUTES[UPDATE_TOKEN])
+    row, eve = Row(UPDATE_TOKEN, "-", {}), stage.cast["eve"]
+    assert stage.mismatch(row, "eve", eve, 403) == []
+    [complaint] = stage.mismatch(row, "eve", eve, 200)
+    assert complaint.startswith(f'{UPDATE_TOKEN} - eve: expected 200, got 403 {{"id":')
+    [complaint] = stage.mismatch(row, "eve", eve, 403, "another reason")
+    assert complaint.endswith("does not say: another reason")
+    stage.props["signup_tokens"].words.clear()
+    assert stage.mismatch(row, "eve", eve, 403) == [f"{UPDATE_TOKEN} - eve: expected 403, but furnish() has no words for {{'token'}}"]
+
+
+@pytest.mark.parametrize("family", OPEN)
+def test_a_public_route_is_the_same_for_everybody(stage: Stage, app: Flask, family: Family) -> None:
+    stage.furnish(family)
+    complaints = []
+    for route, status in family.public.items():
+        row = Row(route, "-", {})
+        for name, caller in stage.cast.items():
+            complaints += stage.mismatch(row, name, caller, status)
+        for header in ({"Authorization": "forged"}, {"Authorization": ""}, {"Cookie": "session=forged"}, {"Origin": "http://evil.example"}):
+            complaints += stage.mismatch(row, str(header), Caller(app), status, **header)
+    verdict(complaints)
+
+
+def test_the_page_of_the_documentation_is_public(app: Flask, stranger: Caller) -> None:
+    for rule in app.url_map.iter_rules():
+        if rule.rule.startswith("/docs/"):
+            assert stranger.get(rule.rule).status_code == 200, rule.rule
+
+
+# Credentials
+
+
+@pytest.mark.parametrize("family", CLOSED)
+def test_no_route_takes_a_wrong_credential(stage: Stage, app: Flask, family: Family) -> None:
+    stage.furnish(family)
+    cookie = stage.session_of(stage.cast["alice"])
+    before = fingerprint(stage.conn)
+    complaints = []
+    for row in family.firsts:
+        for headers in ({}, {"Authorization": "forged", "Cookie": cookie}, {"Cookie": "session=forged"}):
+            complaints += stage.mismatch(row, f"a stranger with {headers}", Caller(app), 401, **headers)
+    verdict(complaints + changed(stage, before))
+
+
+@pytest.mark.parametrize("family", CLOSED)
+def test_no_change_by_cookie_comes_from_elsewhere(stage: Stage, app: Flask, family: Family) -> None:
+    stage.furnish(family)
+    headers = {"Cookie": stage.session_of(stage.cast["alice"]), "Origin": "http://evil.example"}
+    before = fingerprint(stage.conn)
+    complaints = []
+    for row in family.firsts:
+        if row.method != "GET":
+            complaints += stage.mismatch(row, "alice elsewhere", Caller(app), 403, "must come from this service's own pages", **headers)
+    verdict(complaints + changed(stage, before))
+
+
+@pytest.mark.parametrize("route", ORIGINAL)
+def test_a_wrong_header_is_refused_whatever_the_cookie_says(stage: Stage, app: Flask, route: str) -> None:
+    alice = stage.cast["alice"]
+    key = alice.key or ""
+    expired = personal_tokens.insert(stage.conn, alice.id or 0, "expired", datetime.now(UTC) - timedelta(days=1))
+    cookie = stage.session_of(alice)
+    stage.furnish(ROUTES[route])
+    before = fingerprint(stage.conn)
+    assert stage.ask(Caller(app), route, Cookie=cookie).status_code == 200
+    for header in (
+        "",
+        " ",
+        "Bearer",
+        "Bearer ",
+        "Basic YWxpY2U6YQ==",
+        "forged",
+        "Bearer forged",
+        key[:-1],
+        f"{key}0",
+        key.upper(),
+        expired,
+        f"Bearer {expired}",
+    ):
+        refused(stage.ask(Caller(app), route, Cookie=cookie, Authorization=header), 401, "AuthenticationRequired")
+    assert fingerprint(stage.conn) == before
+
+
+@pytest.mark.parametrize("route", ORIGINAL)
+def test_the_right_header_counts_whatever_the_cookie_says(stage: Stage, route: str) -> None:
+    stage.furnish(ROUTES[route], ROUTES[UPDATE_TOKEN])
+    for cookie in ("session=forged", "session=", stage.session_of(stage.cast["victor"])):
+        assert stage.ask(stage.cast["alice"], route, Cookie=cookie).status_code == 200
+    stage.conn.execute("DELETE FROM sessions")
+    refused(stage.ask(stage.cast["victor"], UPDATE_TOKEN, Cookie=stage.session_of(stage.cast["alice"])), 403, "NoAccessError")
+
+
+FOREIGN = [
+    {"Origin": origin}
+    for origin in ("http://evil.example", "null", "https://localhost", "http://localhost:81", "http://localhost.evil.example")
+]
+FOREIGN += [{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}]
+FOREIGN += [{"Origin": "http://evil.example", "Sec-Fetch-Site": "same-origin"}]
+FOREIGN += [{"Origin": "http://localhost", "Sec-Fetch-Site": "cross-site"}, {"Origin": "http://localhost", "Sec-Fetch-Site": "same-site"}]
+OWN = [{}, {"Origin": "http://localhost"}, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}]
+OWN += [{"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}]
+
+
+@pytest.mark.parametrize("route", CHANGES)
+def test_a_change_by_cookie_must_come_from_our_own_pages(stage: Stage, app: Flask, route: str) -> None:
+    cookie = stage.session_of(stage.cast["alice"])
+    stage.furnish(ROUTES[route])
+    before = fingerprint(stage.conn)
+    for headers in FOREIGN:
+        refused(stage.ask(Caller(app), route, Cookie=cookie, **headers), 403, "NoAccessError")
+    assert fingerprint(stage.conn) == before
+    for headers in OWN:
+        assert stage.ask(Caller(app), route, Cookie=cookie, **headers).status_code == 200, headers
+
+
+@pytest.mark.parametrize("route", CHANGES)
+def test_a_change_by_key_may_come_from_anywhere(stage: Stage, route: str) -> None:
+    stage.furnish(ROUTES[route])
+    for headers in FOREIGN + OWN:
+        assert stage.ask(stage.cast["alice"], route, **headers).status_code == 200, headers
+        assert stage.ask(stage.cast["admin"], route, Cookie=stage.session_of(stage.cast["alice"]), **headers).status_code == 200, headers
+        stage.conn.execute("DELETE FROM sessions")
+
+
+@pytest.mark.parametrize("route", [route for route in ORIGINAL if route.startswith("GET")])
+def test_what_changes_nothing_may_be_asked_for_from_anywhere(stage: Stage, app: Flask, route: str) -> None:
+    cookie = stage.session_of(stage.cast["alice"])
+    stage.furnish(ROUTES[route])
+    for headers in FOREIGN + OWN:
+        assert stage.ask(Caller(app), route, Cookie=cookie, **headers).status_code == 200, headers

@@ -1,0 +1,155 @@
+"""Searches at random: each returns the page and the total that a look at every event gives."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+import pytest
+
+from sql import Connection, event_search, value
+from tests.support.event_rows import add
+from tests.support.event_search import PATH, page
+from tests.support.world import Caller, World
+
+NOW = datetime.now(UTC)
+
+
+class Past:
+    """A log of some years with a bit of everything, and what a search of it must say."""
+
+    def __init__(self, conn: Connection, world: World, seed: int) -> None:
+        self.conn = conn
+        self.random = Random(seed)
+        conn.execute("DELETE FROM events")
+        self.projects = [world.project(f"past-{letter}", mode=mode) for letter, mode in zip("abcd", ("open", "private") * 2, strict=True)]
+        self.events: dict[int, dict[str, Any]] = {}
+
+    def grow(self, number: int) -> None:
+        """Write events, some of them dated back, and on one day more than a page holds."""
+        choice = self.random.choice
+        days = [NOW.date() - timedelta(days=self.random.choice([0, 0, 1, 3, 40, 300, 400, 800])) for _ in range(6)]
+        for _ in range(number):
+            at = datetime.combine(choice(days), datetime.min.time(), UTC) + timedelta(minutes=self.random.randrange(1440))
+            event = {
+                "at": at,
+                "project": choice([*self.projects, "gone", None]),
+                "type": choice(["feature-created", "feature-archived", "user-created"]),
+                "creator": choice([None, 1, 2, 3]),
+                "environment": choice([None, "development", "production"]),
+                "feature": choice([None, "left", "right"]),
+                "data": choice(["{}", '{"word": "Zebra"}']),
+            }
+            (event_id,) = add(self.conn, **event)
+            self.events[event_id] = event
+
+    def shrink(self, number: int) -> None:
+        """Delete events."""
+        gone = self.random.sample(sorted(self.events), number)
+        self.conn.execute("DELETE FROM events WHERE id = ANY(%(ids)s)", {"ids": gone})
+        for event_id in gone:
+            del self.events[event_id]
+
+    def move(self, number: int) -> None:
+        """Move events to another day and project."""
+        moved = self.random.sample(sorted(self.events), number)
+        at = NOW - timedelta(days=500)
+        self.conn.execute("UPDATE events SET created_at = %(at)s, project = 'past-a' WHERE id = ANY(%(ids)s)", {"at": at, "ids": moved})
+        for event_id in moved:
+            self.events[event_id] |= {"at": at, "project": "past-a"}
+
+    def question(self) -> dict[str, Any]:
+        """A search at random."""
+        words: dict[str, str] = {}
+        for name, values in (
+            ("project", [*self.projects, "gone", "nowhere"]),
+            ("type", ["feature-created", "feature-archived", "user-created", "user-deleted"]),
+            ("createdBy", ["1", "2", "3", "4"]),
+            ("feature", ["left", "right", "middle"]),
+        ):
+            if self.random.random() < (0.2 if name == "feature" else 0.5):
+                words[name] = "IS_ANY_OF:" + ",".join(self.random.sample(values, self.random.choice([1, 1, 2, 3])))
+        for name in ("from", "to"):
+            if self.random.random() < 0.3:
+                words[name] = f"IS:{NOW.date() - timedelta(days=self.random.choice([0, 1, 2, 40, 100, 400, 800, 5000]))}"
+        if self.random.random() < 0.1:
+            words["query"] = "zebra"
+        return words | {"limit": self.random.choice([1, 5, 50]), "offset": self.random.choice([0, 0, 3, 40, 1001, 1100])}
+
+    def answer(self, words: Mapping[str, Any], visible: set[str] | None) -> tuple[list[int], int]:
+        """What a look at every event finds."""
+
+        def fits(event: Mapping[str, Any]) -> bool:
+            day = event["at"].date().isoformat()
+            of = ("project", "type", "createdBy", "feature")
+            said = {name: words[name].removeprefix("IS_ANY_OF:").split(",") for name in of if name in words}
+            return (
+                (visible is None or event["project"] in visible)
+                and ("project" not in said or event["project"] in said["project"])
+                and ("type" not in said or event["type"] in said["type"])
+                and ("createdBy" not in said or str(event["creator"]) in said["createdBy"])
+                and ("feature" not in said or event["feature"] in said["feature"])
+                and ("query" not in words or "Zebra" in event["data"])
+                and ("from" not in words or day >= words["from"][3:])
+                and ("to" not in words or day <= words["to"][3:])
+            )
+
+        found = sorted(((event["at"], event_id) for event_id, event in self.events.items() if fits(event)), reverse=True)
+        return [event_id for _, event_id in found[words["offset"] :][: words["limit"]]], len(found)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_search_returns_what_a_look_at_every_event_gives(conn: Connection, world: World, alice: Caller, max: Caller, seed: int) -> None:
+    past = Past(conn, world, seed)
+    world.member("past-b", max)
+    visible = {"past-a", "past-b", "past-c"}
+    for _ in range(3):
+        past.grow(500)
+        past.shrink(20)
+        past.move(10)
+        for _ in range(30):
+            words = past.question()
+            assert page(alice.get(PATH, query_string=words)) == past.answer(words, None), words
+            assert page(max.get(PATH, query_string=words)) == past.answer(words, visible), words
+        assert value(conn, "SELECT count(*) FROM event_weeks WHERE kind = 'all'") > 0
+
+
+def test_the_deprecated_search_has_the_same_totals(conn: Connection, world: World, alice: Caller) -> None:
+    past = Past(conn, world, 7)
+    past.grow(100)
+    for asked in ({}, {"project": "past-a"}, {"type": "user-created"}, {"project": "past-b", "type": "user-created"}):
+        answer = alice.post("/api/admin/events/search", json=asked).json
+        wanted = [event_id for event_id, event in past.events.items() if asked.items() <= event.items()]
+        assert (answer["totalEvents"], [event["id"] for event in answer["events"]]) == (len(wanted), sorted(wanted, reverse=True))
+
+
+def test_a_name_is_not_taken_for_another_key(conn: Connection, alice: Caller) -> None:
+    conn.execute("DELETE FROM events")
+    add(conn, 3, project='a", "feature-created')
+    add(conn, 2, project="null", creator=1)
+    for words, total in (({"project": "IS:null"}, 2), ({"project": "IS:a", "type": "IS:feature-created"}, 0), ({"type": "IS:null"}, 0)):
+        assert page(alice.get(PATH, query_string=words))[1] == total
+
+
+def test_a_search_for_a_great_many_of_everything_at_once_is_answered_soon(conn: Connection, alice: Caller) -> None:
+    conn.execute("DELETE FROM events")
+    add(conn, 3, project="99", type="tag-created", creator=97)
+    conn.execute("SET LOCAL statement_timeout = '5s'")
+    # As many as a query string has room for: each alone is little, and together they are hundreds of millions.
+    many = ",".join(str(number) for number in range(97, 730))
+    assert page(alice.get(f"{PATH}?project=IS:{many}&type=IS:{many},tag-created&createdBy=IS:{many}"))[1] == 3
+    same = ",".join(["97"] * 800)
+    assert page(alice.get(f"{PATH}?project=IS:{same}&type=IS:{same}&createdBy=IS:{same}"))[1] == 0
+
+
+def test_events_before_the_year_1_and_after_9999_are_on_the_page_that_counts_them(conn: Connection) -> None:
+    conn.execute("DELETE FROM events")
+    add(conn, at=NOW, project="a")
+    for at in ("0044-03-15 BC", "12000-01-01"):
+        conn.execute("INSERT INTO events (created_at, type, created_by, project) VALUES (%s, 'feature-created', 'x', 'b')", [at])
+    today = NOW.date()
+    for asked, found in (({}, 3), ({"last_day": today}, 2), ({"first_day": today}, 2), ({"first_day": today, "last_day": today}, 1)):
+        for projects in ({}, {"projects": ["a", "b"]}):
+            answer = json.loads(event_search.search(conn, asked | projects, None, limit=50, offset=0))
+            assert (len(answer["events"]), answer["total"]) == (found, found), (asked, projects)

@@ -1,0 +1,286 @@
+"""GET /api/admin/search/events with Accept: application/x-ndjson: which lines, in which order, and how they are gone on with."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from werkzeug.test import TestResponse
+
+from sql import Connection, event_stream
+from tests.support.event_search import NO_NUMBERS, NOON, PATH, Author, Log
+from tests.support.world import Caller, World, refused
+
+LINES = {"Accept": "application/x-ndjson"}
+
+
+@pytest.fixture
+def log(conn: Connection) -> Log:
+    """The event log, empty."""
+    return Log(conn)
+
+
+@pytest.fixture
+def small_batches(conn: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of three lines or seven ids, from id 1: other tests have used thousands of ids, which would all be batches."""
+    conn.execute("ALTER TABLE events ALTER COLUMN id RESTART")
+    monkeypatch.setattr(event_stream, "MOST_LINES", 3)
+    monkeypatch.setattr(event_stream, "MOST_IDS", 7)
+
+
+def stream(caller: Caller, **query: Any) -> list[dict[str, Any]]:
+    """The events of a stream that came to its end."""
+    response = caller.get(PATH, query_string=query, headers=LINES)
+    assert (response.status_code, response.mimetype) == (200, "application/x-ndjson"), response.text
+    return [json.loads(line) for line in response.get_data().split(b"\n")[:-1]]
+
+
+def ids(caller: Caller, **query: Any) -> list[int]:
+    """Their ids."""
+    return [event["id"] for event in stream(caller, **query)]
+
+
+def answered_by_lines(response: TestResponse) -> bool:
+    """Whether an answer has lines; AssertionError when it has neither form."""
+    assert response.status_code == 200
+    assert "Accept" in response.vary
+    assert response.mimetype in ("application/json", "application/x-ndjson")
+    return response.mimetype == "application/x-ndjson"
+
+
+# Which form
+
+
+@pytest.mark.parametrize(
+    ("accept", "lines"),
+    [
+        (None, False),
+        ("", False),
+        ("*/*", False),
+        ("application/*", False),
+        ("application/json", False),
+        ("text/html,application/xhtml+xml,*/*;q=0.8", False),
+        ("text/html", False),
+        ("application/ndjson", False),
+        ("application/x-ndjson;q=0", False),
+        ("application/json, application/x-ndjson", False),
+        ("application/json, application/x-ndjson;q=0.9", False),
+        (";;;=,q", False),
+        ("application/x-ndjson", True),
+        ("Application/X-NDJSON", True),
+        ("application/x-ndjson, */*;q=0.1", True),
+        ("application/json;q=0.9, application/x-ndjson", True),
+    ],
+)
+def test_lines_are_for_who_prefers_them(alice: Caller, log: Log, accept: str | None, lines: bool) -> None:
+    log.add()
+    assert answered_by_lines(alice.get(PATH, headers={} if accept is None else {"Accept": accept})) is lines
+
+
+def test_a_refusal_depends_on_the_form_too_and_is_json_in_both(world: World, alice: Caller, stranger: Caller) -> None:
+    refusals = [(stranger, 401, "AuthenticationRequired"), (alice, 400, "ValidationError")]
+    refusals += [(world.api_key(kind), 403, "NoAccessError") for kind in ("client", "frontend")]
+    for caller, status, name in refusals:
+        for headers in ({}, LINES):
+            response = caller.get(PATH, query_string={"limit": "x"}, headers=headers)
+            refused(response, status, name)
+            assert "Accept" in response.vary
+
+
+def test_the_deprecated_search_has_no_lines(alice: Caller, log: Log) -> None:
+    log.add()
+    response = alice.post("/api/admin/events/search", json={}, headers=LINES)
+    assert (response.status_code, response.mimetype) == (200, "application/json")
+
+
+def test_a_head_request_gets_the_head_alone(alice: Caller, log: Log) -> None:
+    log.add()
+    response = alice.request("HEAD", PATH, headers=LINES)
+    assert (response.status_code, response.mimetype, response.get_data()) == (200, "application/x-ndjson", b"")
+    refused_head = alice.request("HEAD", PATH, query_string={"offset": 0}, headers=LINES)
+    assert refused_head.status_code == 400
+
+
+# The lines
+
+
+def test_a_line_is_the_record_of_the_other_form(alice: Caller, log: Log) -> None:
+    tags = [{"type": "simple", "value": "größe"}]
+    log.add(
+        "feature-updated", by=Author("ada", 7), at=NOON, project="default", feature="f", data={"é": '漢字 🎉 \u2028 " \\ \n'}, tags=tags
+    )
+    log.add("tag-created", at=NOON + timedelta(days=1))
+    assert stream(alice) == alice.get(PATH).json["events"][::-1]
+    assert "漢字 🎉" in alice.get(PATH, headers=LINES).get_data().decode()
+
+
+def test_no_line_is_broken_however_a_payload_was_written(alice: Caller, log: Log) -> None:
+    event = log.add(data={"a": 1})
+    log.conn.execute("UPDATE events SET data = %s, tags = %s", ['{\n\t"a":\r\n [1,\n\n2]\n}', "[\n]"])
+    text = alice.get(PATH, headers=LINES).get_data()
+    assert text.count(b"\n") == 1
+    assert b"\r" not in text
+    assert [(line["id"], line["data"], line["tags"]) for line in stream(alice)] == [(event, {"a": [1, 2]}, [])]
+
+
+def test_an_empty_log_has_no_line(alice: Caller, log: Log) -> None:
+    assert stream(alice) == []
+    assert ids(alice, after=5) == []
+    event = log.add()
+    for after in (event, event + 1, 2**63 - 1):
+        assert ids(alice, after=after) == []
+
+
+def test_the_oldest_is_the_one_with_the_least_id_whatever_its_instant(alice: Caller, log: Log) -> None:
+    added = [log.add(at=NOON - timedelta(days=number)) for number in range(5)]
+    assert ids(alice) == added
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_every_event_is_given_once_however_many_batches_it_takes(alice: Caller, log: Log) -> None:
+    added = [log.add(project="default" if number % 10 == 3 else "other") for number in range(50)]
+    # As after a change that did not happen, or a prune.
+    for gone in (*added[:9], *added[20:30], added[40]):
+        log.conn.execute("DELETE FROM events WHERE id = %s", [gone])
+    kept = ids(alice)
+    assert kept == [*added[9:20], *added[30:40], *added[41:]]
+    for number, event in enumerate(kept):
+        assert ids(alice, after=event) == kept[number + 1 :]
+    rare = [added[13], added[33], added[43]]
+    assert ids(alice, project="IS:default") == rare
+    assert [ids(alice, project="IS:default", after=event - 1) for event in rare] == [rare, rare[1:], rare[2:]]
+    for limit in range(1, len(kept) + 2):
+        assert ids(alice, limit=limit) == kept[:limit]
+    assert [ids(alice, project="IS:default", limit=limit) for limit in (1, 2, 3, 4)] == [rare[:1], rare[:2], rare, rare]
+
+
+def test_a_limit_can_be_larger_than_that_of_a_page_and_none_is_none(alice: Caller, log: Log) -> None:
+    log.conn.execute("INSERT INTO events (type, created_by) SELECT 'tag-created', 'system' FROM generate_series(1, 2500)")
+    assert len(ids(alice)) == 2500
+    assert len(ids(alice, limit=1001)) == 1001
+    assert len(ids(alice, limit=10**18)) == 2500
+
+
+def test_the_filters_are_those_of_the_other_form(alice: Caller, world: World, log: Log) -> None:
+    world.project("hermes")
+    for number in range(36):
+        log.add(
+            ("feature-created", "feature-updated", "tag-created")[number % 3],
+            by=Author("ada", number % 4),
+            at=NOON + timedelta(days=number),
+            project=("default", "hermes")[number % 2],
+            feature=f"flag-{number % 5}",
+            data={"word": "Needle" if number % 7 == 0 else "hay"},
+        )
+    for query in (
+        {"project": "IS:hermes"},
+        {"project": "IS_ANY_OF:hermes,default"},
+        {"type": "IS:tag-created"},
+        {"type": "IS_ANY_OF:tag-created,feature-created"},
+        {"feature": "IS:flag-1"},
+        {"feature": "IS_ANY_OF:flag-1,flag-2", "project": "IS:default"},
+        {"createdBy": "IS:2"},
+        {"createdBy": "IS_ANY_OF:1,2", "type": "IS:tag-created"},
+        {"createdBy": "IS:"},
+        {"from": "IS:2024-06-20"},
+        {"to": "IS:2024-06-20"},
+        {"from": "IS:2024-06-10", "to": "IS:2024-06-20", "project": "IS:default"},
+        {"query": "nEEDLE"},
+        {"query": ""},
+        {"query": "100%"},
+        {"query": "needle", "project": "IS:hermes", "type": "IS:feature-created"},
+    ):
+        page = alice.get(PATH, query_string=query).json
+        assert page["total"] == len(page["events"])
+        assert stream(alice, **query) == page["events"][::-1], query
+
+
+# Parameters
+
+
+@pytest.mark.parametrize("name", ["limit", "after"])
+@pytest.mark.parametrize("text", NO_NUMBERS)
+def test_what_is_no_whole_number_is_refused(alice: Caller, name: str, text: str) -> None:
+    assert refused(alice.get(PATH, query_string={name: text}, headers=LINES)).startswith(f"{name}: must be ")
+
+
+def test_a_limit_of_nothing_is_refused(alice: Caller) -> None:
+    assert "between 1 and" in refused(alice.get(PATH, query_string={"limit": "0"}, headers=LINES))
+
+
+def test_what_belongs_to_the_other_form_is_refused_in_each(alice: Caller) -> None:
+    assert refused(alice.get(f"{PATH}?offset=0", headers=LINES)) == "offset: cannot be given with Accept: application/x-ndjson; use after"
+    assert refused(alice.get(f"{PATH}?after=0")) == "after: can only be given with Accept: application/x-ndjson"
+    for twice in ("after=1&after=1", "limit=1&limit=1"):
+        assert "more than once" in refused(alice.get(f"{PATH}?{twice}", headers=LINES))
+
+
+# What the caller may see
+
+
+def test_a_stream_holds_what_the_caller_finds_in_the_other_form(
+    world: World, log: Log, alice: Caller, eve: Caller, victor: Caller, max: Caller, apollo: str
+) -> None:
+    world.project("hades", mode="private")
+    world.project("kronos", mode="private", archived_at=datetime(2024, 1, 1, tzinfo=UTC))
+    for project in (apollo, "hades", "kronos", "default", "troy", "*", None):
+        log.add(project=project)
+    seen = {}
+    for name, caller in {"alice": alice, "eve": eve, "victor": victor, "max": max, "key": world.api_key()}.items():
+        found = stream(caller)
+        assert found == caller.get(PATH).json["events"][::-1]
+        seen[name] = len(found)
+    assert seen == {"alice": 7, "eve": 4, "victor": 1, "max": 2, "key": 7}
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_each_batch_is_what_the_caller_may_see_by_then(log: Log, max: Caller, apollo: str) -> None:
+    added = [log.add(project=project) for project in (apollo, "default", apollo, apollo, "default", apollo)]
+    query = {"after": added[0] - 1}
+    found = max.app.test_client().get(PATH, query_string=query, headers=LINES | {"Authorization": max.key or ""})
+    batches = iter(found.response)
+    first = next(batches)
+    log.conn.execute("DELETE FROM project_user_roles WHERE user_id = %s", [max.id])
+    assert [json.loads(line)["id"] for line in (first + b"".join(batches)).splitlines()] == [*added[:3], added[4]]
+    found.close()
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_with_the_credentials_the_stream_ends_in_the_middle(log: Log, max: Caller, capsys: pytest.CaptureFixture[str]) -> None:
+    added = [log.add(project="default") for _ in range(9)]
+    query = {"after": added[0] - 1}
+    found = max.app.test_client().get(PATH, query_string=query, headers=LINES | {"Authorization": max.key or ""})
+    batches = iter(found.response)
+    assert [next(batches).count(b"\n") for _ in range(2)] == [3, 3]
+    log.conn.execute("DELETE FROM personal_tokens WHERE user_id = %s", [max.id])
+    with pytest.raises(ConnectionResetError):
+        next(batches)
+    found.close()
+    line = json.loads(capsys.readouterr().out)
+    assert (line["status"], line["events"], line["cut"]) == (200, 6, "refused")
+    assert "error" not in line
+
+
+# The log line
+
+
+def test_the_line_of_a_stream_is_written_at_its_end_and_counts_its_events(
+    log: Log, alice: Caller, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log.add()
+    log.add()
+    response = alice.app.test_client().get(PATH, headers=LINES | {"Authorization": alice.key or ""})
+    assert capsys.readouterr().out == ""
+    assert response.get_data().count(b"\n") == 2
+    response.close()
+    line = json.loads(capsys.readouterr().out)
+    assert (line["route"], line["status"], line["caller"], line["events"]) == (PATH, 200, f"personal-token:{alice.id}", 2)
+    assert line["requestId"] == response.headers["X-Request-ID"]
+    assert line["ms"] > 0
+    assert "cut" not in line
+
+
+def test_the_line_of_a_head_request_is_written_too(log: Log, alice: Caller, capsys: pytest.CaptureFixture[str]) -> None:
+    log.add()
+    assert alice.request("HEAD", PATH, headers=LINES).status_code == 200
+    assert json.loads(capsys.readouterr().out)["status"] == 200

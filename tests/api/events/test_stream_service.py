@@ -1,0 +1,192 @@
+"""300,000 events, through the real service and the real command: in constant memory, each once, and at nobody else's cost."""
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPResponse, IncompleteRead
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from sql import api_keys, connect, value
+from tests.conftest import ADMIN_KEY
+from tests.support.command_line import FLASK, ROOT, clean
+from tests.support.event_search import PATH
+from tests.support.service import PATIENCE, Service, wait_until
+
+pytestmark = pytest.mark.slow
+
+MANY = 300_000
+# In kB. A batch is 1 MiB of lines at most, and is there about four times while it is made and sent; all of it would be 75,000.
+MOST_GROWTH = 10_000
+FILL = """
+    INSERT INTO events (created_at, type, created_by, project, data)
+    SELECT now() - number * interval '1 second', 'feature-updated', 'system', 'p' || number %% 7, json_build_object('number', number)
+      FROM generate_series(1, %s) AS number
+"""
+
+
+@pytest.fixture(scope="module")
+def url(make_database: Callable[..., str]) -> str:
+    """A database with many events, whose ids begin with 1."""
+    url = make_database()
+    with connect(url) as conn:
+        conn.execute("SET statement_timeout = 0")
+        conn.execute("TRUNCATE events RESTART IDENTITY")
+        conn.execute(FILL, [MANY])
+        # As PostgreSQL does by itself within a minute.
+        conn.execute("ANALYZE events")
+    return url
+
+
+@pytest.fixture(scope="module")
+def service(url: str) -> Iterator[Service]:
+    """The real service on it: one process with four threads, which streams to one client at a time."""
+    with Service(url, THREADS=4) as service:
+        yield service
+
+
+@contextmanager
+def streaming(service: Service, query: str = "", key: str = ADMIN_KEY) -> Iterator[HTTPResponse]:
+    """An answer whose head has been read; its connection is closed in the end, whatever is left."""
+    connection = HTTPConnection("127.0.0.1", service.port, timeout=PATIENCE)
+    try:
+        connection.request("GET", f"{PATH}{query}", headers={"Authorization": key, "Accept": "application/x-ndjson"})
+        yield connection.getresponse()
+    finally:
+        connection.close()
+
+
+def id_of(line: bytes) -> int:
+    """The id of a line, which stands first in it."""
+    assert line.startswith(b'{"id":'), line
+    assert line.endswith(b"}"), line
+    return int(line[6 : line.index(b",")])
+
+
+def follow(read: Callable[[int], bytes], last: int, until: int | None = None) -> int:
+    """The id of the last line that was read, each of which must have the next id, beginning behind this one; until: where to stop."""
+    rest = b""
+    while (until is None or last < until) and (more := read(1 << 18)):
+        *lines, rest = (rest + more).split(b"\n")
+        assert [id_of(line) for line in lines] == list(range(last + 1, last + 1 + len(lines)))
+        last += len(lines)
+    assert until is not None or rest == b""
+    return last
+
+
+def memory(pid: int) -> int:
+    """What a process has for itself, with its share of what it shares, in kB."""
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return int(rollup.partition("\nPss:")[2].split()[0])
+
+
+class Watch:
+    """Looks at the memory of a process while the block lasts. growth: the most that it had more than when the block began, in kB."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.growth = 0
+        self._done = Event()
+        self._thread = Thread(target=self._look)
+
+    def __enter__(self) -> "Watch":
+        self._before = memory(self.pid)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._done.wait(0.05):
+            try:
+                self.growth = max(self.growth, memory(self.pid) - self._before)
+            except (FileNotFoundError, ProcessLookupError, IndexError):
+                return
+
+
+def export(url: str, is_warm: Event) -> tuple[int, int]:
+    """How many events the command writes, which must be those from 1 on, each once; and how much memory it took for that, in kB."""
+    command = [str(FLASK), "--app", "app", "events", "export"]
+    with subprocess.Popen(command, cwd=ROOT, env=clean({"DATABASE_URL": url}), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stderr
+        count = follow(process.stdout.read1, 0, 5000)
+        is_warm.set()
+        with Watch(process.pid) as watch:
+            count = follow(process.stdout.read1, count)
+        assert process.stderr.read().decode() == f"Wrote {count} events. To go on later: --after {count}\n"
+        assert process.wait(PATIENCE) == 0
+    return count, watch.growth
+
+
+def test_many_events_come_each_once_in_constant_memory(service: Service, url: str) -> None:
+    is_warm = Event()
+    with ThreadPoolExecutor(1) as pool:
+        exporting = pool.submit(export, url, is_warm)
+        with streaming(service, "?limit=5000") as answer:
+            assert answer.read().count(b"\n") == 5000
+        assert is_warm.wait(PATIENCE)
+        with Watch(*service.workers) as watch:
+            # The client goes in the middle.
+            with streaming(service) as answer:
+                assert (answer.status, answer.headers["Transfer-Encoding"]) == (200, "chunked")
+                begun = last = follow(answer.read1, 0, MANY // 2)
+            wait_until(lambda: service.lines[-1].get("cut") == "client", "the service had seen that the client is gone")
+            with streaming(service, f"?after={last}") as answer:
+                last = follow(answer.read1, last)
+        written, growth = exporting.result()
+    assert last == written == MANY
+    assert watch.growth < MOST_GROWTH
+    assert growth < MOST_GROWTH
+    wait_until(lambda: service.lines[-1].get("events") == MANY - begun, "the line of the whole stream was there")
+    assert "cut" not in service.lines[-1]
+
+
+def test_a_client_that_does_not_read_holds_nobody_else_up(service: Service, url: str) -> None:
+    with streaming(service) as answer, connect(url) as conn:
+        assert id_of(answer.readline().rstrip()) == 1
+        # Nothing of the database is held: no statement runs, and no transaction is open.
+        idle = "SELECT bool_and(state = 'idle') FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        wait_until(lambda: value(conn, idle), "the stream waited for its client")
+        with ThreadPoolExecutor(3) as pool:
+            asked = [pool.submit(service.get, PATH, headers={"Authorization": ADMIN_KEY}) for _ in range(9)]
+            assert {one.result().status for one in asked} == {200}
+        # One more stream of the same caller could.
+        with streaming(service) as other:
+            assert (other.status, other.headers["Retry-After"]) == (429, "1")
+
+    def is_free() -> bool:
+        with streaming(service, "?limit=1") as other:
+            return other.status == 200
+
+    wait_until(is_free, "another could stream")
+
+
+def test_a_key_that_is_revoked_cuts_its_stream(service: Service, url: str) -> None:
+    with connect(url) as conn:
+        secret = api_keys.generate()
+        key = api_keys.insert(conn, secret, name="for a while", kind="admin")
+        with streaming(service, key=secret) as answer:
+            assert id_of(answer.readline().rstrip()) == 1
+            api_keys.delete(conn, key)
+            with pytest.raises(IncompleteRead):
+                answer.read()
+    wait_until(lambda: service.lines[-1].get("cut") == "refused", "the line of the stream was there")
+    assert "Traceback" not in service.err
+
+
+def test_a_stream_keeps_a_service_that_stops_no_longer_than_a_request(url: str) -> None:
+    with Service(url, THREADS=1, STATEMENT_TIMEOUT_SECONDS=1, WAIT_SECONDS=1) as service, streaming(service) as answer:
+        assert id_of(answer.readline().rstrip()) == 1
+        began = time.monotonic()
+        assert service.stop() == 0
+        # gunicorn's graceful timeout is 3 s then.
+        assert time.monotonic() - began < 10
+        with pytest.raises(IncompleteRead):
+            answer.read()

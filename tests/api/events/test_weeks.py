@@ -1,0 +1,242 @@
+"""Totals of finished weeks: whoever writes past events meanwhile, in whatever way, every search returns what a count gives."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from threading import Event
+from typing import Any, LiteralString
+
+import psycopg
+import pytest
+
+from blueprints.access import Actor
+from sql import Connection, connect, environments, event_search, events, insights, rows, value
+from tests.support import insights_by_week
+from tests.support.event_rows import add
+from tests.support.service import wait_until
+
+NOW = datetime.now(UTC)
+# The Monday three weeks before the first week that is not finished.
+OLD = (NOW - timedelta(hours=26)).replace(hour=0, minute=0, second=0, microsecond=0)
+OLD -= timedelta(days=21 + OLD.weekday())
+LOCK = "SELECT pg_advisory_xact_lock(7225432)"
+IS_DUE = "SELECT event_weeks_are_due()"
+FILLED = "SELECT monday FROM event_weeks WHERE kind = 'all' ORDER BY monday"
+WRONG = """
+    SELECT *
+      FROM event_weeks
+      FULL JOIN (SELECT CASE WHEN grouping(project) = 0 THEN 'project' WHEN grouping(type) = 0 THEN 'type'
+                             WHEN grouping(environment) = 0 THEN 'environment' ELSE 'all' END AS kind,
+                        coalesce(project, type, environment, '') AS name,
+                        date_trunc('week', created_at AT TIME ZONE 'UTC')::date AS monday,
+                        count(*) AS number
+                   FROM events
+                  GROUP BY monday, GROUPING SETS ((), (project), (type), (environment))) AS counted USING (kind, name, monday)
+     WHERE event_weeks.number IS DISTINCT FROM counted.number
+       AND (kind = 'all' OR name <> '')
+       AND monday IN (SELECT monday FROM event_weeks)
+"""
+# Where the finished weeks end.
+BOUNDARY: LiteralString = "date_trunc('week', now() - interval '26 hours')"
+PAST_WEEKS: LiteralString = f"SELECT count(DISTINCT date_trunc('week', created_at)) FROM events WHERE created_at < {BOUNDARY}"
+CHANGES: dict[str, LiteralString] = {
+    "a prune": f"DELETE FROM events WHERE created_at < {BOUNDARY} - interval '2 weeks'",
+    "a back-dated insert": f"INSERT INTO events (type, created_by, created_at) VALUES ('x', 'x', {BOUNDARY} - interval '2 weeks')",
+    "an update": "UPDATE events SET created_at = created_at - interval '7 days'",
+    "a truncation": "TRUNCATE events",
+}
+
+
+@pytest.fixture
+def connections(empty_log: str) -> Iterator[list[Connection]]:
+    """Three connections that commit, to a log of three finished weeks and the running one."""
+    opened = [connect(empty_log) for _ in range(3)]
+    opened[0].execute("DELETE FROM event_weeks")
+    for conn in opened:
+        conn.execute("SET lock_timeout = '20s'")
+    for week in range(4):
+        add(opened[0], 10, at=OLD + timedelta(days=7 * week), project="default", environment="production")
+    yield opened
+    for conn in opened:
+        conn.close()
+
+
+def total(conn: Connection, **filters: Any) -> int:
+    """The total of a search."""
+    return json.loads(event_search.search(conn, filters, None, limit=1, offset=0) or "")["total"]
+
+
+def filled(conn: Connection) -> int:
+    """The number of weeks that are added up; each is what a count gives."""
+    assert rows(conn, WRONG) == []
+    return len(rows(conn, FILLED))
+
+
+def test_the_first_search_adds_up_finished_weeks_and_the_next_uses_them(connections: list[Connection]) -> None:
+    conn, *_ = connections
+    assert (total(conn), filled(conn)) == (40, 3)
+    conn.execute("UPDATE event_weeks SET number = number + 100 WHERE kind = 'project'")
+    for asked, found in (({}, 40), ({"project": "default"}, 340), ({"project": "other"}, 0), ({"type": "feature-created"}, 40)):
+        assert total(conn, **asked) == found
+    # Of a day, the week is counted.
+    days = {"first_day": OLD.date(), "last_day": OLD.date() + timedelta(days=7)}
+    assert total(conn, project="default", **days) == 120
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_nothing_is_added_up_while_somebody_changes_the_past(connections: list[Connection], change: str) -> None:
+    conn, other, _ = connections
+    # The lock that the change takes, without that of TRUNCATE on the table, for which every search waits.
+    with other.transaction():
+        other.execute(LOCK if change == "a truncation" else CHANGES[change])
+        assert (total(conn), filled(conn)) == (40, 0)
+    assert total(conn) == value(conn, "SELECT count(*) FROM events")
+    assert filled(conn) > 0
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_the_past_waits_for_what_is_being_added_up(connections: list[Connection], change: str) -> None:
+    conn, other, reader = connections
+    with ThreadPoolExecutor(1) as pool:
+        with conn.transaction():
+            assert (total(conn), filled(conn)) == (40, 3)
+            changed = pool.submit(other.execute, CHANGES[change])
+            wait_until(lambda: value(reader, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 1, "it waited")
+        changed.result()
+    assert filled(reader) == {"a prune": 2, "a back-dated insert": 2, "an update": 0, "a truncation": 0}[change]
+    assert total(reader) == value(reader, "SELECT count(*) FROM events")
+    assert filled(reader) == value(reader, PAST_WEEKS)
+
+
+def test_adding_up_gives_way_to_a_truncation(connections: list[Connection]) -> None:
+    conn, other, _ = connections
+    with other.transaction():
+        other.execute("LOCK TABLE events IN ACCESS EXCLUSIVE MODE")
+        conn.execute("SET statement_timeout = '5s'")
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            conn.execute("SELECT fill_event_weeks()")
+
+
+# What a session sees in place of the clock. Defaults and triggers keep the real one.
+CLOCK = """
+    CREATE SCHEMA IF NOT EXISTS clock;
+    CREATE OR REPLACE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT '{at}'::timestamptz$$;
+    CREATE OR REPLACE FUNCTION clock.now() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT '{at}'::timestamptz$$;
+    CREATE OR REPLACE FUNCTION clock.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT '{at}'::timestamptz$$;
+    SET search_path = clock, public, pg_catalog
+"""
+
+
+def test_a_transaction_that_is_open_across_the_end_of_a_week_is_waited_for(connections: list[Connection]) -> None:
+    conn, other, _ = connections
+    conn.execute(CLOCK.format(at=OLD + timedelta(days=35)))  # pyright: ignore
+    with other.transaction():
+        # Of the running week, so no past is changed.
+        add(other)
+        assert (total(conn), filled(conn)) == (40, 0)
+    assert (total(conn), filled(conn)) == (41, 4)
+
+
+@pytest.mark.parametrize(("hours", "weeks"), [(25, 2), (27, 3)])
+def test_a_week_is_added_up_a_day_after_its_end(connections: list[Connection], hours: int, weeks: int) -> None:
+    conn, *_ = connections
+    conn.execute(CLOCK.format(at=OLD + timedelta(days=21, hours=hours)))  # pyright: ignore
+    assert (total(conn), filled(conn)) == (40, weeks)
+
+
+def test_weeks_that_were_added_up_while_the_clock_was_ahead_are_counted(connections: list[Connection]) -> None:
+    conn, other, _ = connections
+    conn.execute(CLOCK.format(at=OLD + timedelta(days=35)))  # pyright: ignore
+    assert (total(conn), filled(conn)) == (40, 4)
+    # Of the running week by the right clock, so no past is changed.
+    add(other)
+    assert total(other) == 41
+    assert filled(other) == 3
+
+
+def test_who_can_only_read_counts(connections: list[Connection]) -> None:
+    conn, other, _ = connections
+    other.execute("SET default_transaction_read_only = on")
+    assert (total(other), filled(other), value(other, IS_DUE)) == (40, 0, False)
+    conn.execute("CREATE ROLE weeks_reader; GRANT SELECT ON ALL TABLES IN SCHEMA public TO weeks_reader; SET ROLE weeks_reader")
+    try:
+        assert (total(conn), filled(conn), value(conn, IS_DUE)) == (40, 0, False)
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            conn.execute("SELECT fill_event_weeks()")
+    finally:
+        conn.execute("RESET ROLE; DROP OWNED BY weeks_reader; DROP ROLE weeks_reader")
+    # What was added up is read.
+    assert (total(conn), filled(other)) == (40, 3)
+    assert total(other) == 40
+
+
+def test_a_search_is_answered_when_adding_up_fails(connections: list[Connection]) -> None:
+    conn, *_ = connections
+    with conn.transaction(force_rollback=True):
+        conn.execute("ALTER TABLE event_weeks ADD CONSTRAINT none_fits CHECK (number < 0)")
+        assert (total(conn), filled(conn)) == (40, 0)
+
+
+def test_the_past_cannot_be_changed_where_the_weeks_of_others_are_not_seen(connections: list[Connection]) -> None:
+    conn, other, _ = connections
+    conn.execute("SET default_transaction_isolation = 'repeatable read'")
+    with pytest.raises(psycopg.errors.RaiseException, match="read committed"):
+        conn.execute(CHANGES["a prune"])
+    assert total(other) == 40
+
+
+def test_writers_of_the_present_wait_for_nobody(connections: list[Connection]) -> None:
+    conn, other, _ = connections
+    total(conn)
+    with other.transaction():
+        other.execute(LOCK)
+        conn.execute("SET lock_timeout = '1s'")
+        events.record(conn, "tag-created", Actor("somebody"))
+    assert (total(conn), filled(conn)) == (41, 3)
+
+
+def test_every_search_returns_the_count_while_others_write(connections: list[Connection], empty_log: str) -> None:
+    is_over, numbers = Event(), set[int]()
+
+    def change(conn: Connection, name: str) -> None:
+        while not is_over.is_set():
+            with conn.transaction():
+                conn.execute(CHANGES[name])
+                add(conn, 5, at=OLD + timedelta(days=8))
+            add(conn, 3, at=OLD)
+
+    def read(conn: Connection) -> None:
+        for _ in range(100):
+            total(conn)
+            with conn.transaction():
+                conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                assert total(conn) == value(conn, "SELECT count(*) FROM events")
+                numbers.add(filled(conn))
+
+    with ThreadPoolExecutor(3) as pool, connect(empty_log) as other:
+        writers = [pool.submit(change, other, "a prune"), pool.submit(change, connections[1], "a back-dated insert")]
+        try:
+            read(connections[0])
+        finally:
+            is_over.set()
+        for writer in writers:
+            writer.result()
+    # Of all that is there, some was added up at times, and not at others.
+    assert len(numbers) > 1
+
+
+def test_insights_count_the_week_in_which_the_type_of_an_environment_changed(conn: Connection) -> None:
+    environments.insert(conn, "staging", "preproduction")
+    wednesday = OLD + timedelta(days=2, hours=12)
+    for week in (-7, 0, 7):
+        for hours in (0, 50, 70, 160):
+            add(conn, at=OLD + timedelta(days=week, hours=hours), environment="staging")
+    days = (OLD - timedelta(days=7)).date(), NOW.date()
+    insights.trends(conn, *days, None)
+    assert len(rows(conn, FILLED)) >= 3
+    conn.execute("INSERT INTO past_environment_types VALUES ('staging', 'test', %s)", [wednesday])
+    found, wanted = (json.loads(it.trends(conn, *days, None))["environmentTypeTrends"] for it in (insights, insights_by_week))
+    assert found == wanted
+    of_staging = [(it["environmentType"], it["totalUpdates"]) for it in found if it["environmentType"] in ("test", "preproduction")]
+    assert of_staging == [("test", 4), ("preproduction", 2), ("test", 2), ("preproduction", 4)]

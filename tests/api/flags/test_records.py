@@ -1,0 +1,250 @@
+"""The record of a flag in the single read, field by field, as its statement gives it."""
+
+import json
+
+from blueprints.access import Actor
+from sql import events, flag_records, flags, value
+from tests.support import fixtures
+
+
+def read(conn, name="f", user_id=None, project="default"):
+    """The Flag record, or None."""
+    text = flag_records.get(conn, project, name, user_id)
+    return None if text is None else json.loads(text)
+
+
+def test_a_bare_flag_has_every_required_field_and_nothing_that_is_unset(world, conn):
+    world.flag("f", created_at="2024-03-01T10:20:30.456Z")
+    place = {
+        "enabled": False,
+        "variantCount": 0,
+        "hasStrategies": False,
+        "hasEnabledStrategies": False,
+        "lastSeenAt": None,
+        "strategies": [],
+        "variants": [],
+        "yes": 0,
+        "no": 0,
+    }
+    assert read(conn) == {
+        "name": "f",
+        "type": "release",
+        "description": None,
+        "project": "default",
+        "stale": False,
+        "impressionData": False,
+        "archived": False,
+        "createdAt": "2024-03-01T10:20:30.456Z",
+        "archivedAt": None,
+        "lastSeenAt": None,
+        "environments": [
+            {"name": name, "environment": name, "type": name, "sortOrder": order} | place
+            for order, name in enumerate(("development", "production"), 1)
+        ],
+        "favorite": False,
+        "tags": [],
+        "children": [],
+        "dependencies": [],
+        "variants": [],
+        "lifecycle": {"stage": "initial", "enteredStageAt": "2024-03-01T10:20:30.456Z"},
+        "collaborators": {"users": []},
+    }
+
+
+def test_only_a_live_flag_of_that_project_is_read(world, conn):
+    world.project("apollo")
+    world.flag("here")
+    world.flag("gone", archived_at=value(conn, "SELECT now()"))
+    assert read(conn, "here") is not None
+    for name, project in (("gone", "default"), ("here", "apollo"), ("nowhere", "default"), ("here", "nowhere")):
+        assert read(conn, name, project=project) is None
+
+
+def test_an_environment_holds_its_strategies_in_order_and_its_variants(world, conn):
+    flag = world.flag("f", enabled_in=("production",))
+    later = world.strategy(flag, "production", sort_order=1, parameters={"rollout": "5"})
+    first = world.strategy(flag, "production", sort_order=0, disabled=True, title="half")
+    fixtures.insert_variant(conn, flag, "production", later, name="of-strategy", weight=1000)
+    fixtures.insert_variant(conn, flag, "production", None, name="b", weight=500)
+    fixtures.insert_variant(conn, flag, "production", None, name="a", weight=500, payload_type="string", payload_value="x")
+    development, production = read(conn)["environments"]
+    assert (development["variantCount"], development["hasStrategies"]) == (0, False)
+    assert (production["enabled"], production["variantCount"]) == (True, 2)
+    assert (production["hasStrategies"], production["hasEnabledStrategies"]) == (True, True)
+    assert [strategy["id"] for strategy in production["strategies"]] == [first, later]
+    assert production["strategies"][0]["title"] == "half"
+    assert [variant["name"] for variant in production["strategies"][1]["variants"]] == ["of-strategy"]
+    assert production["variants"] == [
+        {
+            "name": "a",
+            "weight": 500,
+            "weightType": "variable",
+            "stickiness": "default",
+            "payload": {"type": "string", "value": "x"},
+            "overrides": [],
+        },
+        {"name": "b", "weight": 500, "weightType": "variable", "stickiness": "default", "overrides": []},
+    ]
+    assert read(conn)["variants"] == production["variants"]
+
+
+def test_the_lock_gives_what_the_log_says_of_a_flag(world, conn):
+    flag = world.flag("f", description="d")
+    fixtures.tag(conn, flag, "simple", "beta")
+    locked = flags.lock(conn, "default", "f")
+    assert locked is not None
+    assert {key: locked[key] for key in ("id", "name", "project_id", "type", "archived_at")} == {
+        "id": flag,
+        "name": "f",
+        "project_id": "default",
+        "type": "release",
+        "archived_at": None,
+    }
+    assert locked["tags"] == [{"type": "simple", "value": "beta"}]
+    assert (locked["record"]["name"], locked["record"]["description"], locked["record"]["archivedAt"]) == ("f", "d", None)
+    assert flags.lock_anywhere(conn, "f", None) == locked
+    assert flags.lock(conn, "apollo", "f") is flags.lock_anywhere(conn, "g", None) is None
+
+
+# --- Usage and life -------------------------------------------------------------------------------------------------------------------
+
+
+def report(conn, at, environment="production", name="f", yes=1, no=0, project="default"):
+    """Let usage of a flag be reported at an instant, PostgreSQL's words for it relative to now."""
+    instant = value(conn, "SELECT now() + %(at)s::interval", {"at": at})
+    reports = [{"project": project, "flag": name, "environment": environment, "app": "a", "yes": yes, "no": no, "at": instant}]
+    fixtures.report_usage(conn, reports)
+
+
+def hour(conn, at):
+    """The beginning of the hour of such an instant, as answers have it."""
+    return value(conn, "SELECT iso(date_trunc('hour', now() + %(at)s::interval))", {"at": at})
+
+
+def made(world, at, name="f", **fields):
+    """A flag that was made at such an instant."""
+    return world.flag(name, created_at=value(world.conn, "SELECT now() + %(at)s::interval", {"at": at}), **fields)
+
+
+def test_a_flag_was_last_seen_in_its_newest_hour_here_and_in_each_environment(world, conn):
+    made(world, "-3 days")
+    report(conn, "-2 days", "development")
+    report(conn, "-30 hours", "production", no=1, yes=0)
+    report(conn, "-29 hours", "production", project=world.project("apollo"))
+    report(conn, "-1 hour", name="other")
+    record = read(conn)
+    assert record["lastSeenAt"] == hour(conn, "-29 hours")
+    assert [place["lastSeenAt"] for place in record["environments"]] == [hour(conn, "-2 days"), hour(conn, "-29 hours")]
+    assert flags.read(conn, value(conn, "SELECT id FROM flags"))["record"]["lastSeenAt"] == hour(conn, "-29 hours")
+
+
+def test_usage_from_before_its_creation_is_that_of_an_earlier_flag(world, conn):
+    made(world, "-1 day", enabled_in=("production",))
+    report(conn, "-26 hours")
+    record = read(conn)
+    assert record["lastSeenAt"] is record["environments"][1]["lastSeenAt"] is None
+    assert record["lifecycle"] == {"stage": "initial", "enteredStageAt": record["createdAt"]}
+    # Usage is reported by the hour: that in which the flag was made is its own.
+    report(conn, "-1 day")
+    assert read(conn)["lastSeenAt"] == hour(conn, "-1 day")
+    assert read(conn)["lifecycle"] == {"stage": "live", "enteredStageAt": record["createdAt"]}
+
+
+def test_yes_and_no_are_those_of_this_hour(world, conn):
+    made(world, "-3 days")
+    for at, yes, no in (("-61 minutes", 100, 100), ("0", 3, 4), ("0", 30, 40)):
+        report(conn, at, yes=yes, no=no)
+    report(conn, "0", "development", yes=0, no=5)
+    assert [(place["yes"], place["no"]) for place in read(conn)["environments"]] == [(0, 5), (33, 44)]
+
+
+def test_a_flag_is_initial_then_pre_live_then_live(world, conn):
+    conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('eu', 'production', 9)")
+    flag = made(world, "-9 days")
+    fixtures.add_flag_environment(conn, flag, "eu", enabled=True)
+    assert read(conn)["lifecycle"]["stage"] == "initial"
+    report(conn, "-5 days", "development")
+    report(conn, "-7 days", "production")
+    # Seen in production, but not on there.
+    assert read(conn)["lifecycle"] == {"stage": "pre-live", "enteredStageAt": hour(conn, "-7 days")}
+    report(conn, "-3 days", "eu")
+    report(conn, "-1 days", "eu")
+    assert read(conn)["lifecycle"] == {"stage": "live", "enteredStageAt": hour(conn, "-3 days")}
+    conn.execute("UPDATE flag_environments SET enabled = true WHERE environment = 'production'")
+    assert read(conn)["lifecycle"] == {"stage": "live", "enteredStageAt": hour(conn, "-7 days")}
+
+
+def test_an_environment_that_is_on_but_of_another_type_does_not_make_it_live(world, conn):
+    made(world, "-9 days", enabled_in=("development",))
+    report(conn, "-5 days", "development")
+    assert read(conn)["lifecycle"]["stage"] == "pre-live"
+
+
+# --- People and others ----------------------------------------------------------------------------------------------------------------
+
+
+def test_the_user_who_made_it_is_named_by_the_name_that_he_has(world, conn):
+    named, nameless, faceless = world.user("Ada"), world.user("Bob"), world.user("Cyd", username=None)
+    conn.execute("UPDATE users SET name = NULL WHERE id = ANY(%s)", [[nameless.id, faceless.id]])
+    conn.execute("UPDATE users SET image_url = 'https://example.org/bob.png' WHERE id = %s", [nameless.id])
+    for name, user in (("a", named), ("b", nameless), ("c", faceless)):
+        world.flag(name, created_by_user_id=user.id)
+    world.flag("d")
+    assert [read(conn, name).get("createdBy") for name in "abcd"] == [
+        {"id": named.id, "name": "Ada", "imageUrl": ""},
+        {"id": nameless.id, "name": "bob", "imageUrl": "https://example.org/bob.png"},
+        {"id": faceless.id, "name": "cyd@example.org", "imageUrl": ""},
+        None,
+    ]
+
+
+def test_collaborators_are_the_users_who_changed_this_flag(world, conn):
+    people = [world.user(name) for name in ("Ada", "Bob", "Cyd", "Dan")]
+    made(world, "-2 days")
+    for user, type, name, at in (
+        (people[1], "feature-metadata-updated", "f", "-1 day"),
+        (people[0], "feature-environment-enabled", "f", "-2 days"),
+        (people[1], "feature-tagged", "f", "0"),
+        (people[2], "feature-created", "f", "-3 days"),  # an earlier flag of that name
+        (people[2], "feature-created", "g", "0"),
+        (people[3], "feature-favorited", "f", "0"),
+    ):
+        instant = value(conn, "SELECT now() + %(at)s::interval", {"at": at})
+        author = Actor(user.email, user.id)
+        fixtures.record(conn, type, author, project="default", feature=name, created_at=instant)
+    events.record(conn, "feature-tagged", Actor("a key"), project="default", feature="f")
+    assert [person["name"] for person in read(conn)["collaborators"]["users"]] == ["Ada", "Bob"]
+
+
+def test_a_flag_knows_its_parents_and_children(world, conn):
+    ids = {name: world.flag(name) for name in ("f", "b", "a", "parent")}
+    statement = "INSERT INTO flag_dependencies (child_id, parent_id, enabled, variants) VALUES (%s, %s, %s, %s)"
+    for child, parent, enabled, variants in (("b", "f", True, []), ("a", "f", True, []), ("f", "parent", True, ["x"])):
+        conn.execute(statement, [ids[child], ids[parent], enabled, variants])
+    assert read(conn)["children"] == ["a", "b"]
+    assert read(conn)["dependencies"] == [{"feature": "parent", "enabled": True, "variants": ["x"]}]
+    assert read(conn, "a")["dependencies"] == [{"feature": "f", "enabled": True, "variants": []}]
+    assert read(conn, "a")["children"] == read(conn, "parent")["dependencies"] == []
+
+
+def test_variants_of_all_environments_are_told_once_each(world, conn):
+    flag = world.flag("f")
+    for environment, name, weight in (("production", "a", 1), ("development", "a", 2), ("production", "b", 3)):
+        fixtures.insert_variant(conn, flag, environment, None, name=name, weight=weight)
+    assert [(variant["name"], variant["weight"]) for variant in read(conn)["variants"]] == [("a", 2), ("b", 3)]
+
+
+def test_the_environments_are_those_of_the_project_in_their_order(world, conn):
+    conn.execute("UPDATE environments SET sort_order = 7 WHERE name = 'development'")
+    conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('aaa', 'test', 2), ('zzz', 'test', 1)")
+    conn.execute("INSERT INTO project_environments (project_id, environment) VALUES ('default', 'aaa')")
+    flag = world.flag("f")
+    # It has no row of its own in one, and one in an environment that is not linked.
+    conn.execute("DELETE FROM flag_environments WHERE environment = 'aaa'")
+    fixtures.add_flag_environment(conn, flag, "zzz", enabled=True)
+    places = read(conn)["environments"]
+    assert [(place["name"], place["enabled"], place["sortOrder"]) for place in places] == [
+        ("aaa", False, 2),
+        ("production", False, 2),
+        ("development", False, 7),
+    ]

@@ -1,0 +1,144 @@
+"""What is exported from one instance and imported into an empty one is exported from there as the same text."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from flask import Flask
+
+from sql import connect, segments
+from tests.conftest import ADMIN_KEY
+from tests.support.documents import IMPORT, VALIDATE, body, document, state, strategy
+from tests.support.world import Caller
+
+EXPORT = "/api/admin/features-batch/export"
+IDS = [f"b4ad7b8a-3f5d-4a0c-9d6e-1c2b3a4d5e6{number}" for number in range(4)]
+
+
+@pytest.fixture
+def instance(make_database: Callable[..., str], make_app: Callable[..., Flask]):
+    """instance(*segments): an administrator of a new instance that has these segments."""
+
+    def make(*names: str) -> Caller:
+        url = make_database()
+        with connect(url) as conn:
+            for name in names:
+                segments.insert(conn, name, [])
+        return Caller(make_app(url), ADMIN_KEY)
+
+    return make
+
+
+def exported(caller: Caller, environment: str = "production") -> bytes:
+    """The document of project default, as it is sent."""
+    response = caller.post(EXPORT, json={"environment": environment, "project": "default"})
+    assert response.status_code == 200, response.text
+    return response.get_data()
+
+
+def without_ids(document: bytes) -> str:
+    """The document with the names of segments in place of their ids."""
+    told = json.loads(document)
+    names = {segment["id"]: segment["name"] for segment in told["segments"]}
+    for entry in told["featureStrategies"]:
+        entry["segments"] = [names[id] for id in entry["segments"]]
+    for segment in told["segments"]:
+        segment["id"] = segment["name"]
+    return json.dumps(told)
+
+
+def everything():
+    """A document that has all that a document can have."""
+    variants = [
+        {"name": "blue", "weight": 0, "weightType": "variable", "stickiness": "plan", "payload": {"type": "json", "value": '{"a": "é"}'}},
+        {"name": "red", "weight": 333, "weightType": "fix", "stickiness": "default"},
+        {"name": "Zinc", "weight": 0, "weightType": "variable", "stickiness": "random", "payload": {"type": "number", "value": "1e3"}},
+    ]
+    constraints = [
+        {"value": "2026-01-01T00:00:00+01:00", "operator": "DATE_AFTER", "contextName": "currentTime"},
+        {"contextName": "country", "operator": "NOT_IN", "values": ["SE", "NO"], "inverted": True},
+        {"contextName": "email", "operator": "STR_ENDS_WITH", "values": ["@exämple.org"], "caseInsensitive": True},
+    ]
+    strategies = [
+        strategy(
+            "new-checkout", id=IDS[0], title="Nordic \U0001f600", constraints=constraints, variants=variants, segments=[8, 7], sortOrder=0
+        ),
+        strategy(
+            "new-checkout", id=IDS[1], sortOrder=0, disabled=True, parameters={"stickiness": "team", "rollout": 7, "b": "", "a": True}
+        ),
+        strategy("new-checkout", id=IDS[2], sortOrder=0, name="userWithId", parameters={"userIds": "1,2"}),
+        strategy("Old", id=IDS[3], sortOrder=5, name="default", parameters={}),
+    ]
+    mine = [variant | {"overrides": [{"contextName": "tenant", "values": ["1", "0"]}]} for variant in variants]
+    fields = [
+        {"name": "country", "description": "Where.", "legalValues": [{"value": "SE", "description": "Sweden"}, {"value": "NO"}]},
+        {"name": "email", "sortOrder": 3},
+        {"name": "plan", "stickiness": True},
+        {"name": "team", "stickiness": True},
+        {"name": "tenant"},
+        {"name": "unused"},
+    ]
+    tags = [("new-checkout", "team", "wéb"), ("new-checkout", "simple", "a b"), ("Old", "simple", "a b"), ("new-checkout", "Area", "x/y")]
+    return document(
+        {"name": "new-checkout", "type": "experiment", "description": "Ein „Text“\n", "impressionData": True},
+        {"name": "Old", "type": "kill-switch", "stale": True},
+        {"name": "parent"},
+        {"name": "_other"},
+        featureStrategies=strategies,
+        featureEnvironments=[state("new-checkout", enabled=True, variants=mine), state("Old", enabled=True)],
+        contextFields=fields,
+        segments=[{"id": 7, "name": "beta"}, {"id": 8, "name": "alpha"}],
+        tagTypes=[{"name": "team", "description": "Whose.", "icon": "group"}, {"name": "Area"}],
+        featureTags=[{"featureName": flag, "tagType": type, "tagValue": text} for flag, type, text in tags],
+        dependencies=[
+            {
+                "feature": "new-checkout",
+                "dependencies": [{"feature": "parent", "variants": ["b", "a"]}, {"feature": "_other", "enabled": False}],
+            }
+        ],
+    )
+
+
+def test_an_export_imported_into_an_empty_instance_and_exported_again_is_the_same(instance):
+    first, second = instance("alpha", "beta"), instance("one more", "beta", "alpha")
+    assert first.post(IMPORT, json=body(everything(), environment="production")).status_code == 200
+    document = exported(first)
+    told = json.loads(document)
+    assert all(told.values())
+    assert [one["id"] for one in told["featureStrategies"]] == [IDS[3], *IDS[:3]]
+    assert second.post(VALIDATE, json=body(told, environment="production")).json == {"errors": [], "warnings": [], "permissions": []}
+    # As text: that the order of keys is the same too is the point.
+    given = f'{{"project": "default", "environment": "production", "data": {document.decode()}}}'
+    for _ in range(2):
+        assert second.post(IMPORT, data=given, content_type="application/json").status_code == 200
+        assert without_ids(exported(second)) == without_ids(document)
+    third = instance("alpha", "beta")
+    assert third.post(IMPORT, data=given, content_type="application/json").status_code == 200
+    assert exported(third) == document
+
+
+def test_the_same_import_again_is_all_that_is_recorded(instance):
+    caller = instance("alpha", "beta")
+    asked = body(everything(), environment="production")
+    assert caller.post(IMPORT, json=asked).status_code == 200
+    first = caller.get("/api/admin/search/events?limit=1").json
+    assert caller.post(IMPORT, json=asked).status_code == 200
+    second = caller.get("/api/admin/search/events?limit=1").json
+    assert second["total"] == first["total"] + 1
+    assert [event["type"] for event in second["events"]] == ["features-imported"]
+
+
+def test_an_export_from_one_environment_goes_into_another_with_ids_of_its_own(instance):
+    caller = instance("alpha", "beta")
+    assert caller.post(IMPORT, json=body(everything(), environment="production")).status_code == 200
+    document = json.loads(exported(caller))
+    assert caller.post(IMPORT, json=body(document)).status_code == 200
+    copy = json.loads(exported(caller, "development"))
+    ids = [{one["id"] for one in told["featureStrategies"]} for told in (document, copy)]
+    assert [len(those) for those in ids] == [4, 4]
+    assert ids[0] & ids[1] == set()
+    for told in (document, copy):
+        for entry in (*told["featureStrategies"], *told["featureEnvironments"]):
+            entry.pop("id", None)
+            entry.pop("environment", None)
+    assert copy == document

@@ -1,0 +1,244 @@
+"""GET /api/admin/search/features: filters, order, pages and the record (neighbours.md 3.15)."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from sql import Connection, flags, segments
+from tests.support import fixtures
+from tests.support.world import Caller, World, refused
+
+PATH = "/api/admin/search/features"
+NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
+
+
+def search(caller: Caller, **query: Any) -> tuple[list[str], int]:
+    """The names that a search found, in order, and the total."""
+    response = caller.get(PATH, query_string=query)
+    assert response.status_code == 200, response.text
+    assert list(response.json) == ["features", "total"]
+    return [flag["name"] for flag in response.json["features"]], response.json["total"]
+
+
+def names(caller: Caller, **query: Any) -> str:
+    """The names that a search found, in order, as words; all of them."""
+    found, total = search(caller, **query)
+    assert total == len(found)
+    return " ".join(found)
+
+
+@pytest.fixture
+def five(world: World, conn: Connection, alice: Caller, eve: Caller) -> dict[str, int]:
+    """Flags a to e, made in this order, in two open projects."""
+    world.project("hermes", environments=("development",))
+    made = {
+        "a": world.flag("a", description="The 100% cart", type="experiment", created_by_user_id=alice.id, created_at=NOON),
+        "b": world.flag("b", description="über_all", created_by_user_id=eve.id, stale_since=NOON, created_at=NOON + timedelta(hours=1)),
+        "c": world.flag("c", "hermes", type="kill-switch", created_at=NOON + timedelta(days=1)),
+        "d": world.flag("d", enabled_in=("production",), created_at=NOON + timedelta(days=2)),
+        "e": world.flag("e", "hermes", enabled_in=("development",), created_at=NOON + timedelta(days=3)),
+    }
+    for name, type, value in (("a", "simple", "beta"), ("a", "simple", "gamma"), ("b", "simple", "beta"), ("c", "simple", "x:y")):
+        fixtures.tag(conn, made[name], type, value)
+    one, two = segments.insert(conn, "one", []), segments.insert(conn, "two", [])
+    for name, chosen in (("a", [one, two]), ("d", [one])):
+        strategy = world.strategy(made[name])
+        for segment in chosen:
+            fixtures.add_segment(conn, strategy, segment)
+    world.flag("z", archived_at=NOON, description="archived")
+    return made
+
+
+@pytest.mark.usefixtures("five")
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({}, "a b c d e"),
+        ({"query": ""}, "a b c d e"),
+        ({"query": "A"}, "a b"),
+        ({"query": "100%"}, "a"),
+        ({"query": "%"}, "a"),
+        ({"query": "_"}, "b"),
+        ({"query": "ÜBER"}, "b"),
+        ({"query": "."}, ""),
+        ({"query": "cart, über"}, "a b"),
+        ({"query": "*, ***=a, (, [a-z], e.*, \\\\, ^, ALL"}, "b"),
+        ({"query": ",".join(f"none{number}" for number in range(19)) + ",CART,"}, "a"),
+        ({"query": ",c,"}, "a c"),
+        ({"query": "archived"}, ""),
+        ({"project": "IS:hermes"}, "c e"),
+        ({"project": "IS_NOT:hermes"}, "a b d"),
+        ({"project": "IS_ANY_OF:hermes,default"}, "a b c d e"),
+        ({"project": "IS_NONE_OF:hermes,default"}, ""),
+        ({"project": "IS:Hermes"}, ""),
+        ({"project": "IS:"}, ""),
+        ({"type": "IS_ANY_OF:experiment,kill-switch"}, "a c"),
+        ({"type": "IS_NONE_OF:experiment,kill-switch"}, "b d e"),
+        ({"state": "IS:stale"}, "b"),
+        ({"state": "IS_NOT:stale"}, "a c d e"),
+        ({"state": "IS:active"}, "a c d e"),
+        ({"state": "IS_ANY_OF:active,stale"}, "a b c d e"),
+        ({"tag": "INCLUDE:simple:beta"}, "a b"),
+        ({"tag": "INCLUDE_ANY_OF:simple:gamma,simple:x:y"}, "a c"),
+        ({"tag": "INCLUDE_ALL_OF:simple:beta,simple:gamma"}, "a"),
+        ({"tag": "DO_NOT_INCLUDE:simple:beta"}, "c d e"),
+        ({"tag": "EXCLUDE_IF_ANY_OF:simple:gamma,simple:x:y"}, "b d e"),
+        ({"tag": "EXCLUDE_ALL:simple:beta,simple:gamma"}, "b c d e"),
+        ({"segment": "INCLUDE:one"}, "a d"),
+        ({"segment": "INCLUDE_ALL_OF:one,two"}, "a"),
+        ({"segment": "INCLUDE_ANY_OF:two,three"}, "a"),
+        ({"segment": "DO_NOT_INCLUDE:one"}, "b c e"),
+        ({"segment": "EXCLUDE_IF_ANY_OF:two,three"}, "b c d e"),
+        ({"segment": "EXCLUDE_ALL:one,two"}, "b c d e"),
+        ({"status": "production:enabled"}, "d"),
+        ({"status": "production:disabled"}, "a b"),
+        ({"status": ["production:enabled", "development:enabled"]}, "d e"),
+        ({"status[]": ["production:enabled", "development:enabled"]}, "d e"),
+        ({"status": "production:enabled", "status[]": "development:enabled"}, "d e"),
+        ({"status": "nowhere:disabled"}, ""),
+        ({"createdAt": "IS_BEFORE:2026-03-11"}, "a b"),
+        ({"createdAt": "IS_ON_OR_AFTER:2026-03-11"}, "c d e"),
+        ({"tag": "INCLUDE:simple:beta", "state": "IS:stale"}, "b"),
+        ({"sortBy": "name", "sortOrder": "desc"}, "e d c b a"),
+        ({"sortBy": "createdAt", "sortOrder": "desc"}, "e d c b a"),
+        ({"sortBy": "type"}, "a c b d e"),
+        ({"sortBy": "project"}, "a b d c e"),
+        ({"sortBy": "project", "sortOrder": "desc"}, "c e a b d"),
+        ({"sortBy": "stale"}, "a c d e b"),
+        ({"sortBy": "stale", "sortOrder": "desc"}, "b a c d e"),
+        ({"sortBy": "environment:production"}, "a b d c e"),
+        ({"sortBy": "environment:production", "sortOrder": "desc"}, "d a b c e"),
+        ({"sortBy": "environment:'; --"}, "a b c d e"),
+        ({"sortBy": "frobnication", "sortOrder": "desc"}, "e d c b a"),
+        ({"favoritesFirst": "false"}, "a b c d e"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_search_finds(alice: Caller, query: dict[str, Any], found: str) -> None:
+    assert names(alice, **query) == found
+
+
+def test_letters_are_found_in_any_case(world: World, alice: Caller) -> None:
+    world.flag("greek", description="ΟΔΥΣΣΕΥΣ, Å, Ǆ")
+    world.flag("long", description="µ ſ ϑ")
+    for text in ("οδυσσευς", "ΟΔΥΣΣΕΥΣ", "Οδυσσεύσ".replace("ύ", "υ"), "å", "ǆ", "ǅ"):
+        assert names(alice, query=text) == "greek", text
+    for text in ("μ", "Μ", "µ", "s", "ſ", "θ"):
+        assert names(alice, query=f"{text} ").split() in (["long"], ["greek", "long"]), text
+
+
+def test_who_made_a_flag(alice: Caller, eve: Caller, five: dict[str, int]) -> None:
+    assert five
+    assert names(alice, createdBy=f"IS:{eve.id}") == "b"
+    assert names(alice, createdBy=f"IS_ANY_OF:{eve.id},{alice.id}") == "a b"
+    assert names(alice, createdBy=f"IS_NOT:{eve.id}") == "a c d e"
+    assert names(alice, createdBy=f"IS_NONE_OF:{eve.id},{alice.id}") == "c d e"
+    assert names(alice, createdBy="IS:9999999999") == ""
+    assert names(alice, createdBy="IS:") == ""
+
+
+def test_the_newest_usage_orders_and_flags_without_any_come_last(alice: Caller, conn: Connection, five: dict[str, int]) -> None:
+    assert five
+    report = {"environment": "development", "app": "web", "yes": 1, "no": 0}
+    later = NOON + timedelta(days=5)
+    fixtures.report_usage(conn, [report | {"flag": "a", "project": "default", "at": later}])
+    fixtures.report_usage(conn, [report | {"flag": "e", "project": "hermes", "at": later - timedelta(days=1)}])
+    assert names(alice, sortBy="lastSeenAt") == "e a b c d"
+    assert names(alice, sortBy="lastSeenAt", sortOrder="desc") == "a e b c d"
+
+
+def test_favourites_of_the_caller_come_first(world: World, conn: Connection, alice: Caller, eve: Caller, five: dict[str, int]) -> None:
+    flags.add_favorite(conn, alice.id or 0, five["d"])
+    flags.add_favorite(conn, eve.id or 0, five["e"])
+    assert names(alice, favoritesFirst="true") == "d a b c e"
+    assert names(alice, favoritesFirst="true", sortBy="name", sortOrder="desc") == "d e c b a"
+    assert names(world.api_key(), favoritesFirst="true") == "a b c d e"
+    found = {flag["name"]: flag["favorite"] for flag in alice.get(PATH).json["features"]}
+    assert [name for name, is_favorite in found.items() if is_favorite] == ["d"]
+
+
+@pytest.mark.usefixtures("five")
+def test_pages_follow_each_other_and_the_total_counts_all(alice: Caller) -> None:
+    assert search(alice, limit=2) == (["a", "b"], 5)
+    assert search(alice, limit=2, offset=2) == (["c", "d"], 5)
+    assert search(alice, limit=2, offset=4) == (["e"], 5)
+    assert search(alice, offset=5) == ([], 5)
+    assert search(alice, limit=1, project="IS:hermes") == (["c"], 2)
+
+
+def test_flags_made_at_once_come_by_name(world: World, alice: Caller) -> None:
+    for name in ("n3", "n1", "n2"):
+        world.flag(name, created_at=NOON)
+    assert names(alice) == "n1 n2 n3"
+    assert names(alice, sortBy="type", sortOrder="desc") == "n1 n2 n3"
+
+
+def test_fifty_are_given_unless_another_number_is_asked_for(world: World, alice: Caller) -> None:
+    for number in range(101):
+        world.flag(f"n{number:03}", created_at=NOON)
+    assert [len(search(alice, **query)[0]) for query in ({}, {"limit": 100})] == [50, 100]
+
+
+def test_flags_of_hidden_projects_are_neither_found_nor_counted(
+    world: World, apollo: str, alice: Caller, eve: Caller, victor: Caller, olga: Caller, max: Caller
+) -> None:
+    world.flag("hidden", apollo)
+    world.flag("shown")
+    for caller in (alice, eve, olga, max, world.api_key()):
+        assert search(caller, sortBy="name") == (["hidden", "shown"], 2)
+    assert search(victor) == (["shown"], 1)
+    assert search(victor, project=f"IS:{apollo}") == ([], 0)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("project=hermes", "project=IS", "project=is:a", "project=IS_BEFORE:a", "type=INCLUDE:a", "type=IS:a%0Ab"),
+        "project=IS:a&project=IS:b",
+        *("state=IS:archived", "state=IS:", "state=IS:Stale", "createdBy=IS:ada", "createdBy=IS:1,", "createdBy=IS:1.5"),
+        *("tag=INCLUDE:beta", "tag=INCLUDE::beta", "tag=INCLUDE:simple:", "tag=IS:simple:beta", "tag=INCLUDE", "segment=IS:one"),
+        "segment=one",
+        *("status=production", "status=production:on", "status=:enabled", "status=a:enabled&status=b", "status[]=x"),
+        *("createdAt=2026-03-10", "createdAt=IS:2026-03-10", "createdAt=IS_BEFORE:2026-02-30", "createdAt=IS_BEFORE:2026-3-1"),
+        *("sortOrder=up", "sortOrder=ASC", "favoritesFirst=1", "favoritesFirst=", "sortBy=name&sortBy=type", "query=%00", "sortBy=%00"),
+        f"query={'a,' * 21}",
+        *("limit=0", "limit=101", "limit=x", "limit=5.0", "offset=-1", "offset=9223372036854775808", "limit=1&limit=2"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused(alice: Caller, query: str) -> None:
+    message = refused(alice.get(f"{PATH}?{query}"), 400, "ValidationError")
+    assert query.partition("=")[0] in message
+
+
+def test_a_hit_says_all_that_is_known_of_its_flag(world: World, conn: Connection, alice: Caller) -> None:
+    flag = world.flag("f", enabled_in=("production",), created_by_user_id=alice.id, description="Ein Ü", impression_data=True)
+    fixtures.tag(conn, flag, "simple", "beta")
+    strategy = world.strategy(flag, "production")
+    fixtures.add_segment(conn, strategy, segments.insert(conn, "one", []))
+    child, stranger = world.flag("child"), world.flag("other")
+    conn.execute("INSERT INTO flag_dependencies (child_id, parent_id) VALUES (%s, %s)", [child, flag])
+    now = datetime.now(UTC)
+    reports = [{"flag": "f", "project": "default", "environment": "production", "app": "web", "at": now, "yes": 3, "no": 2}]
+    fixtures.report_usage(conn, reports)
+    conn.execute("UPDATE usage_metrics SET hour = date_trunc('hour', now())")
+    found = {flag["name"]: flag for flag in alice.get(PATH).json["features"]}
+    hit = found["f"]
+    assert hit["createdBy"] == {"id": alice.id, "name": "Alice", "imageUrl": ""}
+    assert {name: hit[name] for name in ("description", "impressionData", "archivedAt", "dependencyType", "segments", "tags")} == {
+        "description": "Ein Ü",
+        "impressionData": True,
+        "archivedAt": None,
+        "dependencyType": "parent",
+        "segments": ["one"],
+        "tags": [{"type": "simple", "value": "beta"}],
+    }
+    assert [(place["name"], place["enabled"], place["yes"], place["no"]) for place in hit["environments"]] == [
+        ("development", False, 0, 0),
+        ("production", True, 3, 2),
+    ]
+    assert hit["lifecycle"]["stage"] == "live"
+    assert hit["lastSeenAt"] == hit["environments"][1]["lastSeenAt"] is not None
+    assert (found["child"]["dependencyType"], found["other"]["dependencyType"]) == ("child", None)
+    assert "createdBy" not in found["other"]
+    assert stranger

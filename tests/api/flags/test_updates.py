@@ -1,0 +1,93 @@
+"""Changes of what a flag says of itself."""
+
+import pytest
+
+from sql import value
+from tests.support import fixtures
+from tests.support.fingerprint import fingerprint
+from tests.support.flags import FLAGS, core, event, told
+from tests.support.world import refused
+
+
+def test_a_change_is_told_with_the_whole_flag_before_and_after(world, alice, conn):
+    fixtures.tag(conn, world.flag("f", description="old"), "simple", "beta")
+    before, since = core(conn), world.last_event_id()
+    change = {"name": "f", "description": None, "type": "experiment", "impressionData": True}
+    response = alice.put(f"{FLAGS}/f", json=change)
+    assert response.status_code == 200
+    assert response.json == core(conn) == before | change
+    tags = [{"type": "simple", "value": "beta"}]
+    assert told(world, since, alice) == [event("feature-metadata-updated", data=response.json, pre_data=before, tags=tags)]
+
+
+@pytest.mark.parametrize(
+    "change", [{}, {"name": "f"}, {"type": "release"}, {"stale": False}, {"archived": True, "createdAt": 5, "project": {"a": None}}]
+)
+def test_a_change_to_what_is_so_already_is_none(world, alice, conn, change):
+    world.flag("f", description="d")
+    before = fingerprint(conn)
+    assert alice.put(f"{FLAGS}/f", json=change).json == core(conn)
+    assert fingerprint(conn) == before
+
+
+def test_what_is_absent_stays(world, alice, conn):
+    world.flag("f", description="d", type="kill-switch", impression_data=True, stale_since="2024-03-01T00:00:00Z")
+    before = core(conn)
+    for change in ({"description": "e"}, {"type": "permission"}, {"impressionData": False}):
+        before |= change
+        assert alice.put(f"{FLAGS}/f", json=change).json == before
+    assert value(conn, "SELECT stale_since = '2024-03-01T00:00:00Z' FROM flags")
+
+
+def test_the_stale_mark_has_an_event_of_its_own(world, alice, conn):
+    world.flag("f")
+    since = world.last_event_id()
+    for stale in (True, True, False, False):
+        assert alice.put(f"{FLAGS}/f", json={"stale": stale}).json["stale"] is stale
+    assert told(world, since, alice) == [event("feature-stale-on"), event("feature-stale-off")]
+    assert value(conn, "SELECT count(*) FROM past_flag_states WHERE state = 'stale'") == 1
+    since = world.last_event_id()
+    response = alice.put(f"{FLAGS}/f", json={"stale": True, "description": "old"})
+    assert [entry["type"] for entry in told(world, since)] == ["feature-metadata-updated", "feature-stale-on"]
+    assert told(world, since)[0]["data"] == response.json
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": "g"}, "name: must be that of the address"),
+        ({"type": "unknown"}, "type: must be experiment"),
+        ({"stale": None}, "stale: must not be null"),
+        ({"lastSeenAt": None}, "lastSeenAt: is not known here"),
+        ([], "body: must be a JSON object"),
+    ],
+)
+def test_a_change_that_does_not_fit_is_refused(world, alice, conn, change, message):
+    world.flag("f")
+    before = fingerprint(conn)
+    assert message in refused(alice.put(f"{FLAGS}/f", json=change))
+    assert fingerprint(conn) == before
+
+
+def test_a_flag_that_is_not_there_cannot_be_read_or_changed(world, alice, conn):
+    world.project("apollo")
+    world.flag("gone", archived_at=value(conn, "SELECT now()"))
+    world.flag("other", "apollo")
+    before = fingerprint(conn)
+    for name in ("gone", "other", "unknown", "F", "f%00"):
+        why = refused(alice.put(f"{FLAGS}/{name}", json={"description": "d"}), 404, "NotFoundError")
+        assert why == refused(alice.get(f"{FLAGS}/{name}"), 404, "NotFoundError") == "No such flag is in this project, or it is archived."
+    assert fingerprint(conn) == before
+
+
+@pytest.mark.parametrize("unwritable", ["feature-created", "feature-tagged", "feature-metadata-updated", "feature-stale-on"])
+def test_without_its_event_nothing_is_made_or_changed(world, alice, conn, unwritable):
+    world.flag("f")
+    conn.execute(f"ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> '{unwritable}') NOT VALID")
+    before = fingerprint(conn)
+    if unwritable in ("feature-created", "feature-tagged"):
+        response = alice.post(FLAGS, json={"name": "g", "tags": [{"type": "simple", "value": "beta"}]})
+    else:
+        response = alice.put(f"{FLAGS}/f", json={"description": "d", "stale": True})
+    refused(response, 500, "InternalError")
+    assert fingerprint(conn) == before

@@ -1,0 +1,197 @@
+"""Groups: read, made, changed and deleted, and what becomes of their members (neighbours.md 3.7)."""
+
+import pytest
+
+from sql import roles, value
+from tests.support import fixtures
+from tests.support.event_log import event, events
+from tests.support.fingerprint import fingerprint
+from tests.support.groups import LONG_AGO, PATH, ids, make, members
+from tests.support.world import Caller, World, refused
+
+
+@pytest.fixture
+def ada(world: World) -> Caller:
+    """Ada, who is to be a member."""
+    return world.user("Ada")
+
+
+@pytest.fixture
+def bob(world: World) -> Caller:
+    """Bob, who is to be another."""
+    return world.user("Bob")
+
+
+# Reading
+
+
+def test_groups_are_listed_by_name_with_members_and_projects(world, alice, ada, bob, conn):
+    made = {name: make(alice, name, users=members(ada)) for name in ("Zebras", "Ants", "Moles")}
+    for project in ("hermes", "ares"):
+        fixtures.add_project_group(conn, world.project(project), made["Ants"]["id"], 5)
+    fixtures.add_project_group(conn, "ares", made["Ants"]["id"], 4)
+    fixtures.add_group_user(conn, made["Ants"]["id"], bob.id, created_at=LONG_AGO)
+    listed = alice.get(PATH)
+    assert listed.status_code == 200
+    assert [group["name"] for group in listed.json["groups"]] == ["Ants", "Moles", "Zebras"]
+    ants = listed.json["groups"][0]
+    assert (ants["projects"], ants["userCount"], ids(ants)) == (["ares", "hermes"], 2, [bob.id, ada.id])
+    assert [(member["joinedAt"], member["createdBy"]) for member in ants["users"]] == [
+        ("2024-02-29T12:34:56.789Z", None),
+        (value(conn, "SELECT iso(now())"), alice.email),
+    ]
+    for group in listed.json["groups"]:
+        assert group == alice.get(f"{PATH}/{group['id']}").json
+
+
+def test_without_any_the_list_is_empty(alice):
+    assert alice.get(PATH).json == {"groups": []}
+
+
+def test_a_deleted_user_is_no_member(alice, ada, bob, conn):
+    group = make(alice, users=members(ada, bob))["id"]
+    conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [ada.id])
+    told = alice.get(f"{PATH}/{group}").json
+    assert (ids(told), told["userCount"]) == ([bob.id], 1)
+
+
+def test_a_group_that_is_not_there_is_not_found_and_an_id_is_a_number(alice, conn):
+    before = fingerprint(conn)
+    for call in (alice.get, alice.delete, lambda path: alice.put(path, json={"name": "x"})):
+        for unknown in (999, 2**31):
+            refused(call(f"{PATH}/{unknown}"), 404, "NotFoundError")
+        for path in ("0", "-1", "x", "1.0", "%201", "٣"):
+            refused(call(f"{PATH}/{path}"))
+    assert fingerprint(conn) == before
+
+
+def test_groups_are_for_administrators(alice, eve, victor, conn):
+    group = make(alice)["id"]
+    for caller in (eve, victor):
+        before = fingerprint(conn)
+        refused(caller.get(PATH), 403, "NoAccessError")
+        for path in (group, 999, "x"):
+            refused(caller.get(f"{PATH}/{path}"), 403, "NoAccessError")
+            refused(caller.put(f"{PATH}/{path}", data=b"x"), 403, "NoAccessError")
+            refused(caller.delete(f"{PATH}/{path}"), 403, "NoAccessError")
+        refused(caller.post(PATH, json={"name": "x"}), 403, "NoAccessError")
+        assert fingerprint(conn) == before
+
+
+# Making one
+
+
+def test_a_group_is_made_with_all_that_it_is(world, alice, ada, bob, conn):
+    since = world.last_event_id()
+    body = {"name": " Payments ", "description": "The team", "mappingsSSO": ["pay", "bill"], "rootRole": 2, "users": members(bob, ada)}
+    answer = alice.post(PATH, json=body)
+    assert answer.status_code == 201
+    record = answer.json
+    group = record["id"]
+    assert answer.headers["Location"] == f"groups/{group}"
+    now = value(conn, "SELECT iso(now())")
+    told = {member["user"]["id"]: member for member in record.pop("users")}
+    assert record == {
+        "id": group,
+        "name": "Payments",
+        "description": "The team",
+        "mappingsSSO": ["pay", "bill"],
+        "rootRole": 2,
+        "scimId": None,
+        "createdBy": alice.email,
+        "createdAt": now,
+        "projects": [],
+        "userCount": 2,
+    }
+    assert list(told) == sorted([ada.id, bob.id])
+    assert {(member["joinedAt"], member["createdBy"]) for member in told.values()} == {(now, alice.email)}
+    assert told[ada.id]["user"]["email"] == "ada@example.org"
+    data = {"id": group, "name": "Payments", "description": "The team", "mappingsSSO": ["pay", "bill"], "rootRole": 2}
+    assert events(world, since) == [event("group-created", alice, data=data | {"users": sorted([ada.id, bob.id])})]
+
+
+def test_what_the_terraform_provider_leaves_unset_is_unset(world, alice):
+    since = world.last_event_id()
+    group = make(alice, description=None, rootRole=None, mappingsSSO=[], users=[])
+    nothing = {"description": None, "rootRole": None, "mappingsSSO": []}
+    assert {key: group[key] for key in (*nothing, "users", "projects")} == nothing | {"users": [], "projects": []}
+    assert [row["data"] for row in world.events(since)] == [{"id": group["id"], "name": "Payments", "users": []} | nothing]
+    bare = make(alice, "Bare")
+    assert {key: bare[key] for key in nothing} == nothing
+
+
+def test_a_user_who_is_named_twice_is_a_member_once(alice, ada):
+    assert ids(make(alice, users=members(ada, ada))) == [ada.id]
+
+
+def test_its_root_role_counts_for_its_members_at_once(alice, ada, conn):
+    refused(ada.get("/api/admin/roles"), 403, "NoAccessError")
+    role = roles.insert(conn, "Reader", type="root-custom")
+    fixtures.allow(conn, role, "READ_ROLE")
+    group = make(alice, rootRole=role, users=members(ada))["id"]
+    assert ada.get("/api/admin/roles").status_code == 200
+    assert alice.put(f"{PATH}/{group}", json={"name": "Payments", "rootRole": role}).status_code == 200
+    refused(ada.get("/api/admin/roles"), 403, "NoAccessError")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({}, "name: is required"),
+        ({"name": ""}, "name: must not be empty"),
+        ({"name": " "}, "name: must not be empty"),
+        ({"name": None}, "name: must not be null"),
+        ({"name": "x" * 256}, "name: must be at most 255 characters long"),
+        ({"name": "x", "description": 5}, "description: must be a string"),
+        ({"name": "x", "mappingsSSO": [""]}, "mappingsSSO.0: must not be empty"),
+        ({"name": "x", "mappingsSSO": [5]}, "mappingsSSO.0: must be a string"),
+        ({"name": "x", "rootRole": "2"}, "rootRole: must be a whole number"),
+        ({"name": "x", "rootRole": 2.0}, "rootRole: must be a whole number"),
+        ({"name": "x", "rootRole": 4}, "rootRole: must be the id of a root role"),
+        ({"name": "x", "rootRole": 999}, "rootRole: must be the id of a root role"),
+        ({"name": "x", "users": [{"user": {}}]}, "users.0.user.id: is required"),
+        ({"name": "x", "users": [{}]}, "users.0.user: is required"),
+        ({"name": "x", "users": [{"user": {"id": "1"}}]}, "users.0.user.id: must be a whole number"),
+        ({"name": "x", "users": [{"user": {"id": 1, "name": "x"}}]}, "users.0.user.name: is not known here"),
+        (
+            {"name": "x", "users": [{"user": {"id": 888}}, {"user": {"id": 999}}]},
+            "users: must be users that exist, which these are not: 888, 999",
+        ),
+        (
+            {"name": "x", "rootRole": 5, "users": [{"user": {"id": 999}}]},
+            "rootRole: must be the id of a root role; users: must be users that exist, which these are not: 999",
+        ),
+        ({"name": "x", "id": 1}, "id: is not known here"),
+    ],
+)
+def test_what_does_not_fit_is_refused(alice, ada, conn, body, message):
+    group = make(alice, users=members(ada))["id"]
+    before = fingerprint(conn)
+    assert refused(alice.post(PATH, json=body)) == message
+    assert refused(alice.put(f"{PATH}/{group}", json=body)) == message
+    assert fingerprint(conn) == before
+
+
+@pytest.mark.parametrize(
+    "body", [{"users": None}, {"users": {}}, {"users": [5]}, {"mappingsSSO": None}, {"mappingsSSO": "x"}, {"rootRole": True}]
+)
+def test_what_is_of_the_wrong_type_is_refused(alice, conn, body):
+    before = fingerprint(conn)
+    assert refused(alice.post(PATH, json={"name": "x"} | body)).startswith(next(iter(body)))
+    assert fingerprint(conn) == before
+
+
+def test_a_deleted_user_cannot_become_a_member(alice, ada, conn):
+    conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [ada.id])
+    before = fingerprint(conn)
+    assert str(ada.id) in refused(alice.post(PATH, json={"name": "x", "users": members(ada)}))
+    assert fingerprint(conn) == before
+
+
+def test_a_name_can_be_taken_once(alice, conn):
+    make(alice, "Payments")
+    other = make(alice, "payments")["id"]
+    before = fingerprint(conn)
+    assert refused(alice.post(PATH, json={"name": " Payments"}), 409, "NameExistsError").startswith("name: ")
+    refused(alice.put(f"{PATH}/{other}", json={"name": "Payments"}), 409, "NameExistsError")
+    assert fingerprint(conn) == before

@@ -1,0 +1,231 @@
+"""POST /api/admin/projects: what is made, of which id and environments, who owns it, and what the log says."""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from blueprints.access import digest
+from sql import Connection, environments, rows, sessions, value
+from tests.support.fingerprint import fingerprint
+from tests.support.projects import stored
+from tests.support.world import Caller, World, refused
+from validators.projects import slug
+
+PATH = "/api/admin/projects"
+
+
+def make(caller: Caller, **body: Any) -> TestResponse:
+    """Make a project."""
+    return caller.post(PATH, json=body)
+
+
+def linked(conn: Connection, project_id: str) -> list[str]:
+    """The environments of a project."""
+    found = rows(conn, "SELECT environment FROM project_environments WHERE project_id = %(id)s ORDER BY 1", {"id": project_id})
+    return [row["environment"] for row in found]
+
+
+def test_a_name_is_enough(conn: Connection, world: World, eve: Caller) -> None:
+    since = world.last_event_id()
+    answer = make(eve, name="Mobile app")
+    made = {
+        "id": "mobile-app",
+        "name": "Mobile app",
+        "mode": "open",
+        "defaultStickiness": "default",
+        "featureLimit": None,
+        "environments": ["development", "production"],
+        "changeRequestEnvironments": [],
+    }
+    assert (answer.status_code, answer.json, answer.headers["Location"]) == (201, made, "projects/mobile-app")
+    row = stored(conn, "mobile-app")
+    now = row.pop("created_at")
+    assert now == value(conn, "SELECT now()")
+    assert {key: word for key, word in row.items() if word is not None} == {
+        "id": "mobile-app",
+        "name": "Mobile app",
+        "mode": "open",
+        "default_stickiness": "default",
+    }
+    assert linked(conn, "mobile-app") == ["development", "production"]
+    [event] = world.events(since)
+    assert event == {
+        "id": event["id"],
+        "created_at": event["created_at"],
+        "type": "project-created",
+        "created_by": "eve@example.org",
+        "created_by_user_id": eve.id,
+        "environment": None,
+        "project": "mobile-app",
+        "feature_name": None,
+        "data": made,
+        "pre_data": None,
+        "tags": [],
+    }
+
+
+def test_everything_that_can_be_said_is_kept(conn: Connection, world: World, alice: Caller) -> None:
+    since = world.last_event_id()
+    said = {
+        "description": "Ünlü 'app'",
+        "mode": "private",
+        "defaultStickiness": "userId",
+        "featureLimit": 0,
+        "environments": ["production"],
+    }
+    answer = make(alice, name="  Mobile  ", id="My.Mobile_~1", changeRequestEnvironments=[{"name": "x"}], **said)
+    made = {"id": "My.Mobile_~1", "name": "  Mobile  ", "changeRequestEnvironments": []} | said
+    assert (answer.status_code, answer.json, answer.headers["Location"]) == (201, made, "projects/My.Mobile_~1")
+    row = stored(conn, "My.Mobile_~1")
+    assert (row["name"], row["description"], row["mode"], row["default_stickiness"], row["feature_limit"]) == (
+        "  Mobile  ",
+        "Ünlü 'app'",
+        "private",
+        "userId",
+        0,
+    )
+    assert linked(conn, "My.Mobile_~1") == ["production"]
+    [event] = world.events(since)
+    assert (event["project"], event["data"]) == ("My.Mobile_~1", made)
+
+
+def test_terraform_finds_no_null_where_there_is_no_description(alice: Caller) -> None:
+    for body in ({}, {"description": None}):
+        made = make(alice, name="Mobile", **body).json
+        assert made.keys() >= {"id", "name"}
+        assert "description" not in made
+    assert make(alice, name="Mobile", description="").json["description"] == ""
+
+
+# Owners
+
+
+def test_the_user_who_makes_it_owns_it(conn: Connection, eve: Caller) -> None:
+    make(eve, name="Mobile", mode="private")
+    found = rows(conn, "SELECT user_id, role_id, role_scope FROM project_user_roles WHERE project_id = 'mobile'")
+    assert found == [{"user_id": eve.id, "role_id": 4, "role_scope": "project"}]
+    assert eve.put(f"{PATH}/mobile", json={"name": "Mine"}).status_code == 200
+
+
+def test_a_session_owns_what_it_makes(conn: Connection, app: Flask, eve: Caller) -> None:
+    sessions.insert(conn, digest("a session"), eve.id or 0, 48)
+    assert Caller(app).post(PATH, json={"name": "Mobile"}, headers={"Cookie": 'session="a session"'}).status_code == 201
+    assert value(conn, "SELECT user_id FROM project_user_roles WHERE project_id = 'mobile'") == eve.id
+
+
+def test_what_a_key_makes_nobody_owns(conn: Connection, world: World) -> None:
+    since = world.last_event_id()
+    assert make(world.api_key(name="the key"), name="Mobile").status_code == 201
+    assert rows(conn, "SELECT FROM project_user_roles WHERE project_id = 'mobile'") == []
+    [event] = world.events(since)
+    assert (event["created_by"], event["created_by_user_id"]) == ("the key", None)
+
+
+# Ids
+
+
+SLUGS = [
+    ("Mobile app", "mobile-app"),
+    ("  Größe ÜBER alles!  ", "grosse-uber-alles"),
+    ("Élan vital & Łódź", "elan-vital-lodz"),
+    ("Ærø Þing, cœur", "aero-thing-coeur"),
+    ("naïve—dash", "naive-dash"),
+    ("e\u0301a", "ea"),
+    ("v1.2_beta~3", "v1-2-beta-3"),
+    ("100 %", "100"),
+    ("日本語", "project"),
+    ("---", "project"),
+    ("🎉", "project"),
+    ("A" * 255, "a" * 90),
+    ("a" * 89 + " b", "a" * 89),
+    ("İstanbul", "istanbul"),
+    ("²", "2"),
+]
+
+
+@pytest.mark.parametrize(("name", "project_id"), SLUGS)
+def test_an_id_is_made_of_the_name(alice: Caller, name: str, project_id: str) -> None:
+    assert slug(name) == project_id
+    assert make(alice, name=name).json["id"] == project_id
+    assert make(alice, name=name, id="").json["id"] == f"{project_id}-1"
+    assert make(alice, name=name).json["id"] == f"{project_id}-2"
+
+
+def test_an_id_that_was_made_leaves_out_what_is_taken(world: World, alice: Caller) -> None:
+    world.project("mobile", archived_at="2026-01-01T00:00:00Z")
+    world.project("mobile-2")
+    assert [make(alice, name="Mobile").json["id"] for _ in range(3)] == ["mobile-1", "mobile-3", "mobile-4"]
+
+
+@pytest.mark.parametrize("word", ["archive", "revive", "validate", "roles"])
+def test_no_id_is_a_word_of_another_address(conn: Connection, alice: Caller, word: str) -> None:
+    before = fingerprint(conn)
+    assert refused(make(alice, name="A", id=word)).startswith("id: must not be archive, ")
+    assert fingerprint(conn) == before
+    assert make(alice, name=word.upper()).json["id"] == f"{word}-1"
+    assert make(alice, name=word, id=f"{word}s").status_code == 201
+    assert make(alice, name=word, id=word.title()).status_code == 201
+
+
+@pytest.mark.parametrize("fields", [{}, {"archived_at": "2026-01-01T00:00:00Z"}])
+def test_an_id_is_taken_once(conn: Connection, world: World, alice: Caller, fields: dict[str, str]) -> None:
+    world.project("mobile", **fields)
+    before = fingerprint(conn)
+    refused(make(alice, name="Mobile", id="mobile"), 409, "NameExistsError")
+    assert fingerprint(conn) == before
+    assert make(alice, name="Mobile", id="Mobile").status_code == 201
+
+
+# Environments
+
+
+def test_environments_are_all_that_are_enabled_or_those_that_are_named(conn: Connection, alice: Caller) -> None:
+    environments.insert(conn, "staging", "preproduction", sort_order=0)
+    environments.insert(conn, "retired", "test", enabled=False)
+    assert make(alice, name="a").json["environments"] == ["staging", "development", "production"]
+    assert make(alice, name="b", environments=[]).json["environments"] == []
+    assert make(alice, name="c", environments=["retired", "staging", "retired"]).json["environments"] == ["staging", "retired"]
+    assert [linked(conn, project) for project in "abc"] == [["development", "production", "staging"], [], ["retired", "staging"]]
+
+
+def test_an_unknown_environment_is_refused(conn: Connection, alice: Caller) -> None:
+    before = fingerprint(conn)
+    message = refused(make(alice, name="a", environments=["development", "Production", "nowhere"]))
+    assert message == "environments: there is no environment Production, nowhere"
+    assert fingerprint(conn) == before
+
+
+# Refusals
+
+
+BAD: list[dict[str, Any]] = [
+    *({"name": name} for name in (None, "", " \t", "a" * 256, 1, "\0", ["a"])),
+    {},
+    {"id": "mobile"},
+    *({"name": "a", "id": word} for word in (".", "..", "a b", "a/b", "é", "a" * 101, None, 1, " ", "%2e", "*", "[]")),
+    *({"name": "a", "mode": word} for word in (None, "", "Open", "hidden")),
+    *({"name": "a", "featureLimit": limit} for limit in (-1, 2**31, 1.0, "1", True)),
+    *({"name": "a", "defaultStickiness": word} for word in (None, "", 1)),
+    *({"name": "a", "environments": found} for found in (None, "development", [None], [1], ["a b"], [["development"]])),
+    *({"name": "a", "description": word} for word in (1, "\ud800", "a" * 5001)),
+    {"name": "a", "other": 1},
+    {"name": "a", "featureNaming": {"pattern": "a"}},
+]
+
+
+@pytest.mark.parametrize("body", BAD, ids=str)
+def test_what_does_not_fit_is_refused(conn: Connection, alice: Caller, body: dict[str, Any]) -> None:
+    before = fingerprint(conn)
+    refused(make(alice, **body))
+    assert fingerprint(conn) == before
+
+
+def test_there_are_only_so_many_live_projects(conn: Connection, app: Flask, world: World, alice: Caller, monkeypatch: Any) -> None:
+    monkeypatch.setitem(app.config, "MAX_PROJECTS", value(conn, "SELECT count(*) FROM projects") + 1)
+    world.project("old", archived_at="2026-01-01T00:00:00Z")
+    assert make(alice, name="The last").status_code == 201
+    before = fingerprint(conn)
+    assert "at most" in refused(make(alice, name="One too many"))
+    assert fingerprint(conn) == before

@@ -1,0 +1,138 @@
+"""Who one is and what one may do (neighbours.md 3.1)."""
+
+import pytest
+
+from sql import api_keys, groups, roles, users, value
+from tests.support import fixtures
+from tests.support.world import Caller, World, refused
+
+PATH = "/api/admin/user"
+
+
+def me(caller: Caller) -> dict:
+    """What the caller is told of himself."""
+    response = caller.get(PATH)
+    assert response.status_code == 200
+    assert response.headers["Cache-Control"] == "no-store"
+    return response.json
+
+
+def rights(caller: Caller) -> set[tuple[str, str | None, str | None]]:
+    """Permission, project and environment of all that the caller may do."""
+    found = me(caller)["permissions"]
+    told = {(right["permission"], right.get("project"), right.get("environment")) for right in found}
+    assert len(told) == len(found)
+    return told
+
+
+def test_an_administrator_is_told_who_he_is_and_that_he_may_do_everything(alice, conn):
+    assert me(alice) == {
+        "user": {
+            "id": alice.id,
+            "isAPI": False,
+            "name": "Alice",
+            "username": "alice",
+            "email": "alice@example.org",
+            "accountType": "User",
+            "loginAttempts": 0,
+            "seenAt": None,
+            "createdAt": value(conn, "SELECT iso(now())"),
+            "scimId": None,
+        },
+        "permissions": [{"permission": "ADMIN"}],
+        "feedback": [],
+        "splash": {},
+    }
+
+
+def test_what_is_unset_is_left_out(world, conn):
+    nameless = world.user("Ada", username=None)
+    conn.execute("UPDATE users SET name = NULL WHERE id = %s", [nameless.id])
+    assert me(nameless)["user"].keys() & {"name", "username", "imageUrl"} == set()
+    assert "email" not in me(world.user("Bob", email=None))["user"]
+
+
+def test_an_admin_key_is_told_its_name(world, conn):
+    key = world.api_key(name="the pipeline")
+    answer = me(key)
+    now = value(conn, "SELECT iso(now())")
+    assert answer["user"] == {
+        "id": -42,
+        "isAPI": True,
+        "username": "the pipeline",
+        "loginAttempts": 0,
+        "seenAt": now,
+        "createdAt": now,
+        "scimId": None,
+    }
+    assert answer["permissions"] == [{"permission": "ADMIN"}]
+
+
+def test_a_key_behind_the_word_bearer_is_the_same(app, world):
+    api_keys.insert(world.conn, "a-key-of-the-operator", name="of the operator")
+    assert me(Caller(app, "Bearer a-key-of-the-operator"))["user"]["username"] == "of the operator"
+
+
+def test_a_viewer_may_do_nothing_and_a_member_what_his_role_says_in_his_project(victor, max):
+    assert me(victor)["permissions"] == []
+    told = rights(max)
+    assert ("CREATE_FEATURE", "apollo", None) in told
+    assert {project for _, project, _ in told} == {"apollo"}
+    assert "UPDATE_PROJECT" not in {permission for permission, _, _ in told}
+
+
+def test_an_editor_is_told_what_holds_everywhere_and_what_holds_in_default(eve):
+    told = rights(eve)
+    assert ("CREATE_PROJECT", None, None) in told
+    assert ("UPDATE_PROJECT", "default", None) in told
+    assert ("UPDATE_PROJECT", None, None) not in told
+
+
+def test_rights_of_groups_and_of_custom_roles_add_up(victor, apollo, conn):
+    fiddler = roles.insert(conn, "Fiddler", type="root-custom")
+    fixtures.allow(conn, fiddler, "CREATE_SEGMENT")
+    switcher = roles.insert(conn, "Switcher")
+    fixtures.allow(conn, switcher, "UPDATE_FEATURE_ENVIRONMENT", environment="development")
+    # What a role holds in one project alone it does not hold in another.
+    fixtures.allow(conn, switcher, "DELETE_FEATURE", project="default")
+    group = groups.insert(conn, "band", root_role=fiddler)
+    fixtures.add_group_user(conn, group, victor.id)
+    fixtures.add_project_group(conn, apollo, group, switcher)
+    assert rights(victor) == {("CREATE_SEGMENT", None, None), ("UPDATE_FEATURE_ENVIRONMENT", "apollo", "development")}
+
+
+def test_what_he_may_twice_is_told_once(max, apollo, conn):
+    before = rights(max)
+    group = groups.insert(conn, "band")
+    fixtures.add_group_user(conn, group, max.id)
+    fixtures.add_project_group(conn, apollo, group, 5)
+    assert rights(max) == before
+
+
+def test_who_administers_by_a_group_has_admin_alone(olga, conn):
+    group = groups.insert(conn, "administrators", root_role=1)
+    fixtures.add_group_user(conn, group, olga.id)
+    assert me(olga)["permissions"] == [{"permission": "ADMIN"}]
+
+
+def test_a_service_account_is_told_too(world):
+    robot = world.user("Robot", email=None, account_type="Service Account")
+    assert me(robot)["user"]["accountType"] == "Service Account"
+
+
+def test_nobody_is_nobody(stranger, world, alice, conn):
+    refused(stranger.get(PATH), 401, "AuthenticationRequired")
+    for kind in ("client", "frontend"):
+        refused(world.api_key(kind).get(PATH), 403, "NoAccessError")
+    conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [alice.id])
+    refused(alice.get(PATH), 401, "AuthenticationRequired")
+
+
+@pytest.mark.parametrize("role", [1, 2, 3])
+def test_no_hash_and_no_role_is_told(world: World, role: int) -> None:
+    user_id = users.insert(world.conn, name="Ida", username="ida", email=None, password_hash="$2b$04$secret", root_role=role)
+    world.conn.execute("UPDATE personal_tokens SET user_id = %s WHERE user_id = %s", [user_id, (ida := world.user("Other")).id])
+    response = ida.get(PATH)
+    assert response.json["user"]["id"] == user_id
+    assert "rootRole" not in response.json["user"]
+    assert "$2b$" not in response.text

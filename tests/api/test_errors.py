@@ -1,0 +1,200 @@
+"""The one error shape, whatever goes wrong; and what happens while the database is away."""
+
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from werkzeug.test import TestResponse
+
+import sql
+from app import create_app
+from sql import embedded
+from sql.bootstrap import bring_up
+from tests.conftest import ADMIN_KEY, SETTINGS
+from tests.support.secrecy import Watched
+from tests.support.service import wait_until
+from tests.support.world import Caller
+
+OVERVIEW = "/api/admin/projects/default/overview"
+
+
+def refused(response: TestResponse, status: int, name: str) -> str:
+    """Asserts that this is the one error shape, and gives its message."""
+    assert (response.status_code, response.content_type) == (status, "application/json")
+    body = json.loads(response.data)
+    assert list(body) == ["id", "name", "message"]
+    assert body["name"] == name
+    assert str(UUID(body["id"])) == body["id"]
+    assert body["message"][0].isupper()
+    assert body["message"].endswith(".")
+    return body["message"]
+
+
+NOT_OURS = [
+    *("/", "/absent", "/api", "/api/admin", "/api/admin/", "/static/x", "/Health", "/health/", "/%2e%2e/", "/../health"),
+    *(f"{OVERVIEW}/", f"/{OVERVIEW}", f"{OVERVIEW};x", "/api/admin//insights", "/api//admin/insights", "/api/admin/projects//overview"),
+    "/api/admin/projects/a/b/overview",
+]
+
+
+@pytest.mark.parametrize("path", NOT_OURS)
+def test_a_path_that_is_not_ours_is_not_there(alice, stranger, path):
+    assert refused(alice.get(path), 404, "NotFoundError") == "There is nothing at this address."
+    assert refused(stranger.post(path, json={}), 404, "NotFoundError") == "There is nothing at this address."
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        (OVERVIEW, "GET, HEAD"),
+        ("/api/admin/events/search", "POST"),
+        ("/api/admin/invite-link/tokens/x", "GET, HEAD, PUT"),
+        ("/api/admin/projects/x/features/x/environments/x/strategies/x", "DELETE, GET, HEAD, PUT"),
+        ("/health", "GET, HEAD"),
+    ],
+)
+@pytest.mark.parametrize("method", ["OPTIONS", "PATCH", "TRACE", "WHATEVER"])
+def test_another_method_is_refused_and_told_the_right_ones(stranger, path, allowed, method):
+    response = stranger.request(method, path)
+    refused(response, 405, "MethodNotAllowedError")
+    assert response.headers["Allow"] == allowed
+
+
+def test_head_is_get_without_a_body(alice, stranger):
+    get, head = (alice.request(method, OVERVIEW) for method in ("GET", "HEAD"))
+    assert (head.status_code, head.data) == (200, b"")
+    assert head.content_length == get.content_length > 0
+    missing = stranger.request("HEAD", OVERVIEW)
+    assert (missing.status_code, missing.data, missing.content_type) == (401, b"", "application/json")
+
+
+@pytest.mark.parametrize("word", ["%FF", "%C3%28", "%ED%A0%80", "%C0%AF"])
+def test_a_path_that_is_not_utf_8_is_not_there(alice, word):
+    for path in (f"/{word}", f"/api/admin/projects/{word}/overview"):
+        refused(alice.get(path), 404, "NotFoundError")
+
+
+@pytest.mark.parametrize("query", ["query=%FF", "query=%C3%28", "%FF=x", "query=%ED%A0%80", "query=\xff"])
+def test_a_query_that_is_not_utf_8_is_malformed(alice, query):
+    refused(alice.get(f"/api/admin/search/events?{query}"), 400, "ValidationError")
+
+
+def test_a_large_body_is_refused_before_anything_else(app, alice, stranger, monkeypatch):
+    monkeypatch.setitem(app.config, "MAX_CONTENT_LENGTH", 1024)
+    for caller in (alice, stranger):
+        for path in ("/api/admin/events/search", "/auth/simple/login", "/invite/x/signup", "/absent", "/health"):
+            refused(caller.post(path, data=b"x" * 1025), 413, "PayloadTooLargeError")
+    assert stranger.post("/api/admin/events/search", data=b"x" * 1024).status_code == 401
+
+
+class Outage:
+    """A service on a private PostgreSQL that can go away."""
+
+    def __init__(self, folder: Path) -> None:
+        self.server = embedded.Server(folder)
+        url = self.server.ensure()
+        self.app = create_app(SETTINGS | {"DATABASE_URL": url, "DATABASE_POOL_SIZE": 2})
+        self.app.test_client_class = Watched
+        bring_up(url, self.app.config)
+        self.admin = Caller(self.app, ADMIN_KEY)
+
+    def control(self, *arguments: str) -> None:
+        """Let pg_ctl do something."""
+        prefix = self.server._account.prefix if self.server._account else ()
+        command = [*prefix, str(embedded.BINARIES / "pg_ctl"), *arguments, "--pgdata=.", "--wait", "--silent"]
+        subprocess.run(command, cwd=self.server.cluster, check=True)
+
+    def stop(self) -> None:
+        """PostgreSQL goes away, whoever is connected."""
+        self.control("stop", "--mode=immediate")
+
+    def start(self) -> None:
+        """It comes back."""
+        self.server.ensure()
+
+
+@pytest.fixture(scope="module")
+def outage() -> Iterator[Outage]:
+    """Such a service, with its database there."""
+    with tempfile.TemporaryDirectory(prefix="outage-") as name:
+        Path(name).chmod(0o755)
+        outage = Outage(Path(name) / "data")
+        yield outage
+        with outage.app.app_context():
+            sql.database().close()
+        outage.server.release()
+
+
+def test_without_its_database_the_service_says_so_and_recovers_by_itself(outage):
+    asked = [
+        lambda: outage.admin.get("/api/admin/insights"),
+        lambda: outage.admin.post("/auth/simple/login", json={"username": "admin", "password": SETTINGS["INIT_ADMIN_PASSWORD"]}),
+        lambda: outage.admin.put("/api/admin/invite-link/tokens/x", json={"enabled": True}),
+        lambda: outage.admin.get("/ready"),
+    ]
+    before = [call().status_code for call in asked]
+    assert before == [200, 200, 404, 200]
+    outage.stop()
+    for call in asked:
+        began = time.monotonic()
+        response = call()
+        assert time.monotonic() - began < 3
+        message = refused(response, 503, "UnavailableError")
+        assert message == "The database cannot be reached or is too slow."
+        assert response.headers["Retry-After"] == "1"
+    assert outage.admin.get("/health").status_code == 200
+    outage.start()
+    wait_until(lambda: outage.admin.get("/ready").status_code == 200, "it came back by itself")
+    assert [call().status_code for call in asked] == before
+
+
+def test_a_database_that_restarts_between_two_requests_is_not_noticed(outage):
+    assert outage.admin.get("/api/admin/insights").status_code == 200
+    outage.control("restart", "--mode=fast", "--log=server.log", "-p", str(embedded.BINARIES / "postgres"))
+    assert outage.admin.get("/api/admin/insights").status_code == 200
+
+
+def test_with_all_connections_in_use_one_more_request_is_told_to_come_back(outage, monkeypatch):
+    monkeypatch.setattr(outage.app.extensions["database"], "wait", 0.2)
+    with outage.app.app_context(), sql.connection(), sql.connection():
+        refused(outage.admin.get("/api/admin/insights"), 503, "UnavailableError")
+    assert outage.admin.get("/api/admin/insights").status_code == 200
+
+
+def test_what_can_only_be_read_is_read_and_a_change_is_told_so_until_it_can_be_written(make_database, make_app):
+    url = make_database()
+
+    def alter(word: str) -> None:
+        with sql.connect(url) as conn:
+            conn.execute(f'BEGIN READ WRITE; ALTER DATABASE "{conn.info.dbname}" SET default_transaction_read_only = {word}; COMMIT')  # pyright: ignore
+
+    alter("on")
+    admin = Caller(make_app(url), ADMIN_KEY)
+    assert {admin.get(path).status_code for path in (OVERVIEW, "/api/admin/insights", "/ready")} == {200}
+    changes = [
+        lambda: admin.post("/api/admin/projects/default/features", json={"name": "f"}),
+        lambda: Caller(admin.app).post("/auth/simple/login", json={"username": "admin", "password": "wrong"}),
+    ]
+    for change in changes:
+        response = change()
+        assert refused(response, 503, "UnavailableError") == "The database can only be read at this moment."
+        assert response.headers["Retry-After"] == "1"
+    alter("off")
+    # The connections that there were began as they were to be.
+    wait_until(lambda: changes[0]().status_code == 201, "it could be written")
+
+
+@pytest.mark.parametrize("base", ["/api", "/flags", "/health"])
+def test_a_base_path_may_look_like_one_of_our_addresses(make_app, shared_url, base):
+    app = make_app(shared_url, BASE_URL=f"https://example.org{base}", BASE_PATH=base)
+    client = app.test_client()
+    for prefix in ("", base):
+        assert client.get(f"{prefix}/health").json == {"health": "GOOD"}
+        assert client.get(f"{prefix}/api/admin/insights").status_code == 401
+        assert client.get(f"{prefix}/nowhere").status_code == 404
+    assert client.get(f"{base}x/health").status_code == 404

@@ -1,0 +1,64 @@
+"""Is it alive (/health), and can it serve (/ready)?"""
+
+import pytest
+
+from sql import connect, migrate, run
+from tests.support.service import free_port
+from tests.support.world import Caller, refused
+
+GOOD = b'{"health":"GOOD"}'
+
+
+@pytest.mark.parametrize("path", ["/health", "/ready"])
+def test_good_is_said_byte_for_byte_to_anybody(stranger, path):
+    response = stranger.get(path)
+    assert (response.status_code, response.data, response.content_type) == (200, GOOD, "application/json")
+    response = stranger.request("HEAD", path)
+    assert (response.status_code, response.data, response.content_length) == (200, b"", len(GOOD))
+
+
+@pytest.fixture
+def without_database(make_app) -> Caller:
+    """A stranger at a service whose database is not there."""
+    return Caller(make_app(f"postgresql://127.0.0.1:{free_port()}/x", WAIT_SECONDS=0.2))
+
+
+def test_alive_needs_no_database(without_database):
+    response = without_database.get("/health")
+    assert (response.status_code, response.data) == (200, GOOD)
+
+
+def test_ready_does(without_database):
+    not_ready(without_database, "The database cannot be reached or is too slow.")
+
+
+def not_ready(stranger: Caller, message: str) -> None:
+    """Asserts that the service is alive, and not ready for this reason."""
+    assert stranger.get("/health").status_code == 200
+    response = stranger.get("/ready")
+    assert response.headers["Retry-After"] == "1"
+    assert refused(response, 503, "UnavailableError") == message
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ("UPDATE schema_version SET version = version + 1", migrate.VERSION + 1),
+        ("UPDATE schema_version SET version = version - 1", migrate.VERSION - 1),
+        ("DELETE FROM schema_version", 0),
+        ("DROP TABLE schema_version", 0),
+    ],
+)
+def test_a_database_with_another_schema_is_not_ready(world, stranger, change, found):
+    assert stranger.get("/ready").status_code == 200
+    run(world.conn, change)
+    not_ready(stranger, f"The database has schema version {found}; this service needs {migrate.VERSION}.")
+
+
+def test_a_database_without_a_schema_is_not_ready_until_it_has_one(make_database, make_app):
+    url = make_database(empty=True)
+    stranger = Caller(make_app(url))
+    not_ready(stranger, f"The database has schema version 0; this service needs {migrate.VERSION}.")
+    with connect(url) as conn, conn.transaction():
+        migrate.migrate(conn)
+    assert stranger.get("/ready").data == GOOD

@@ -1,0 +1,113 @@
+"""How many round trips to PostgreSQL a request costs: counted on the wire, for every route."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from sql import Connection, database
+from tests.access import FAMILIES, ROUTES, Family, Stage
+from tests.conftest import ADMIN_KEY
+from tests.support.round_trips import ROUND_TRIPS
+from tests.support.wire import Wire, watched
+from tests.support.world import Caller
+
+# These need a session; the callers of tests/access/ come with tokens.
+# A guess at a signup token is counted against its address before it is looked at.
+THROTTLED = {"GET /invite/<token>/validate"}
+BY_SESSION = {"POST /api/admin/user/change-password", "GET /logout", "POST /logout"}
+GUARD = "WITH credential AS"
+
+
+@dataclass
+class Watched(Caller):
+    """A caller, and what went over the wire for his latest request."""
+
+    conn: Connection | None = None
+    wire: Wire = field(default_factory=Wire)
+
+    def request(self, method: str, path: str, **kwargs: Any) -> TestResponse:
+        """Send one request, and watch the wire meanwhile."""
+        assert self.conn is not None
+        with watched(self.conn) as self.wire:
+            return super().request(method, path, **kwargs)
+
+
+@pytest.fixture
+def known(stage: Stage) -> Stage:
+    """The stage, on which everybody was seen a moment ago."""
+    for caller in stage.cast.values():
+        if caller.id is not None:
+            caller.get("/api/admin/user")
+    return stage
+
+
+def wire_of(stage: Stage, route: str) -> Wire:
+    """What goes over the wire when the first caller whom a route serves asks for it."""
+    rows = [row for row in ROUTES[route].rows if row.route == route]
+    project, name, headers = "default", "stranger", {}
+    if route in BY_SESSION:
+        headers["Cookie"] = stage.session_of(stage.cast["alice"])
+    elif rows:
+        project, name = next((row.project, name) for row in rows for name, status in row.statuses.items() if status < 300)
+    caller = Watched(stage.world.app, stage.cast[name].key, conn=stage.conn)
+    response = stage.ask(caller, route, project, **headers)
+    assert response.status_code < 400, response.text
+    stage.conn.execute("DELETE FROM sessions")
+    return caller.wire
+
+
+def test_every_route_has_its_number_and_no_other() -> None:
+    assert ROUTES.keys() - ROUND_TRIPS.keys() == set(), "served, and without a number"
+    assert ROUND_TRIPS.keys() - ROUTES.keys() == set(), "with a number, and not served"
+
+
+@pytest.mark.parametrize("family", [pytest.param(family, id=family.name) for family in FAMILIES])
+def test_a_request_costs_no_more_than_its_number(known: Stage, family: Family) -> None:
+    known.furnish(family)
+    complaints = []
+    for route in (route for route, home in ROUTES.items() if home is family):
+        wire = wire_of(known, route)
+        if wire.round_trips != ROUND_TRIPS[route]:
+            complaints.append("\n    ".join([f"{route}: {wire.round_trips}, not {ROUND_TRIPS[route]}", *wire.statements]))
+    assert not complaints, "\n".join(["", *complaints])
+
+
+def test_what_only_reads_asks_who_it_is_for_and_then_once() -> None:
+    reads = {route: number for route, number in ROUND_TRIPS.items() if route.startswith("GET ") and route not in BY_SESSION | THROTTLED}
+    assert {route: number for route, number in reads.items() if number > 2} == {}
+
+
+def test_once_a_minute_a_caller_is_marked_as_seen_in_one_more_round_trip(stage: Stage) -> None:
+    eve = Watched(stage.world.app, stage.cast["eve"].key, conn=stage.conn)
+    key = Watched(stage.world.app, stage.cast["admin"].key, conn=stage.conn)
+    for caller in (eve, key):
+        counts = []
+        for _ in range(2):
+            caller.get("/api/admin/projects")
+            counts.append(caller.wire.round_trips)
+        assert counts == [3, 2]
+
+
+@pytest.fixture(scope="module")
+def pooled(make_database: Callable[..., str], make_app: Callable[..., Flask]) -> Flask:
+    """A service on a database of its own, with a single connection in its pool."""
+    return make_app(make_database(), DATABASE_POOL_SIZE=1)
+
+
+def test_the_pool_and_a_real_transaction_cost_no_more(pooled: Flask) -> None:
+    caller = Caller(pooled, ADMIN_KEY)
+    caller.get("/api/admin/projects")
+    with pooled.app_context(), database().connection() as conn:
+        pass
+    for ask, statements in (
+        (lambda: caller.get("/api/admin/projects/default/overview"), [GUARD, "WITH"]),
+        (lambda: caller.post("/api/admin/tags", json={"type": "simple", "value": "seen"}), ["BEGIN", GUARD, "", "", "", "", "COMMIT"]),
+    ):
+        with watched(conn) as wire:
+            assert ask().status_code < 300
+        assert len(wire.statements) == wire.round_trips == len(statements)
+        assert all(said.startswith(expected) for said, expected in zip(wire.statements, statements, strict=True)), wire.statements

@@ -1,0 +1,80 @@
+"""What tests/support/secrecy.py notices in an answer, and what it lets pass."""
+
+import hashlib
+from typing import Any
+
+import bcrypt
+import pytest
+from flask import Flask, Response, request
+
+from tests.support.secrecy import API_TOKENS, SIGNUP_TOKENS, Told, Vault
+from tests.support.world import Caller
+
+SECRET = "the-secret-of-somebody"
+# Path, body and headers of a request that carries it.
+SENT: dict[str, tuple[str, Any, list[tuple[str, str]]]] = {
+    "password": ("/x", {"oldPassword": SECRET}, []),
+    "key": ("/x", None, [("Authorization", SECRET)]),
+    "bearer": ("/x", None, [("authorization", f"Bearer  {SECRET} ")]),
+    "session": ("/x", None, [("Cookie", f"a=b; session={SECRET}")]),
+    "invitation": (f"/invite/{SECRET}/signup", None, []),
+}
+# Path, headers and body of an answer that gives it out.
+GIVEN = {
+    "session": ("/x", [("Set-Cookie", f"session={SECRET}; Path=/")], b""),
+    "personal token": ("/x", [], f'{{"secret": "{SECRET}"}}'.encode()),
+    "admin key": (API_TOKENS, [], f'{{"secret": "{SECRET}", "type": "admin"}}'.encode()),
+    "invitation": (SIGNUP_TOKENS, [], f'{{"secret": "{SECRET}"}}'.encode()),
+}
+
+
+def tells(vault: Vault, text: str, path: str = "/y") -> bool:
+    """Whether it is noticed that an answer has this text, in its body and in a header."""
+    told = []
+    for headers, body in (([], f"so {text} it is".encode()), ([("X-Any", text)], b"")):
+        try:
+            vault.look(path, None, [], headers, body)
+            told.append(False)
+        except Told:
+            told.append(True)
+    assert told[0] == told[1]
+    return told[0]
+
+
+@pytest.mark.parametrize("way", SENT)
+def test_what_is_sent_is_noticed_in_the_answer_and_later(way: str) -> None:
+    path, body, headers = SENT[way]
+    vault = Vault()
+    assert not tells(vault, SECRET)
+    with pytest.raises(Told):
+        vault.look(path, body, headers, [], SECRET.encode())
+    assert tells(vault, SECRET)
+    # The digest of an invitation is kept nowhere but beside itself.
+    assert tells(vault, hashlib.sha256(SECRET.encode()).hexdigest()) == (way != "invitation")
+
+
+@pytest.mark.parametrize("way", GIVEN)
+def test_what_is_given_out_may_be_told_this_once(way: str) -> None:
+    path, headers, body = GIVEN[way]
+    vault = Vault()
+    vault.look(path, None, [], headers, body)
+    assert tells(vault, SECRET)
+    assert tells(vault, SECRET, path) == (way != "invitation")
+
+
+def test_tokens_of_sdks_are_told_again_where_they_are_listed() -> None:
+    vault = Vault()
+    vault.look("/x", None, [("Authorization", SECRET)], [], b"")
+    token = f'{{"secret": "{SECRET}", "type": "client"}}'
+    vault.look(API_TOKENS, None, [], [], f'{{"tokens": [{token}]}}'.encode())
+    assert tells(vault, token)
+
+
+def test_a_hash_of_a_password_is_noticed_whosever_it_is() -> None:
+    assert tells(Vault(), bcrypt.hashpw(b"x", bcrypt.gensalt(4)).decode())
+
+
+def test_the_client_of_the_suite_looks_at_every_answer(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(app.view_functions, "health.get_health", lambda: Response(f"Who is {request.headers['Authorization']}?"))
+    with pytest.raises(Told):
+        Caller(app, SECRET).get("/health")

@@ -1,0 +1,303 @@
+"""A story told over HTTP alone, from an empty instance on; and what the nine operations say in its end, number by number."""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from flask import Flask
+
+from tests.conftest import ADMIN_KEY
+from tests.support.service import ROOT
+from tests.support.story import PASSWORDS, SEARCH, Having, Story, documents, flags, people, places, rollout, vocabulary
+from tests.support.story.people import LATER
+from tests.support.world import Caller, refused
+from validators.events import TYPES
+
+PROJECTS = "/api/admin/projects"
+CHAPTERS = (people, places, vocabulary, flags, rollout, documents)
+# They change nothing, although they are no GET.
+SEARCHES = {("POST", "/api/admin/events/search")}
+
+
+@pytest.fixture(scope="module")
+def story(make_database: Callable[..., str], make_app: Callable[..., Flask]) -> Story:
+    """All of it, in order."""
+    story = Story.begin(make_app(make_database()), ADMIN_KEY)
+    for chapter in CHAPTERS:
+        chapter.tell(story)
+    return story
+
+
+@pytest.fixture(scope="module")
+def overview(story):
+    """overview(project, by=None): the answer of operation 5."""
+    return lambda project, by=None: story.read(f"{PROJECTS}/{project}/overview", by)
+
+
+# What was told
+
+
+def test_every_operation_that_changes_something_succeeded_in_the_story(story):
+    rules = {(method, rule.rule) for rule in story.app.url_map.iter_rules() for method in rule.methods - {"GET", "HEAD", "OPTIONS"}}
+    assert rules - SEARCHES - story.routes == set()
+
+
+def test_every_type_of_events_was_recorded_or_there_is_a_reason_why_not(story):
+    page = (ROOT / "docs" / "development" / "decisions.md").read_text(encoding="utf-8")
+    section = page.partition("## Event types that nothing records")[2].partition("\n## ")[0]
+    unrecorded = [type for row in re.findall(r"^\| ([a-z, -]+) \| \S.* \|$", section, re.MULTILINE) for type in row.split(", ")]
+    assert len(unrecorded) == len(set(unrecorded)) > 50
+    assert {it["type"] for it in story.ledger} == set(TYPES) - set(unrecorded)
+
+
+# Project overview
+
+
+def test_the_overview_counts_what_was_done_in_apollo(story, overview):
+    found = overview("apollo")
+    # Live: launch, engine, boost, relay, relic, lunar, and orbit, which came from hermes. Archived: dust and fossil; relic and debris,
+    # which came back and was deleted.
+    assert found["stats"] == {
+        "avgTimeToProdCurrentWindow": 0.1,
+        "createdCurrentWindow": 7,
+        "createdPastWindow": 0,
+        "archivedCurrentWindow": 4,
+        "archivedPastWindow": 0,
+        "projectActivityCurrentWindow": story.count(project="apollo"),
+        "projectActivityPastWindow": 0,
+        # Eve, Max, Olga, and Nora by the crew.
+        "projectMembersAddedCurrentWindow": 4,
+    }
+    assert (found["health"], found["members"], found["favorite"]) == (100, 4, False)
+    types = {it["type"]: it["count"] for it in found["featureTypeCounts"]}
+    assert types == {"release": 3, "experiment": 2, "operational": 1, "kill-switch": 1}
+    assert found["onboardingStatus"] == {"status": "first-flag-created", "feature": "launch"}
+
+
+def test_the_overview_counts_what_was_done_in_hermes(story, overview):
+    found = overview("hermes")
+    # Live: mail and letter, which are stale, post, and parcel, which was imported.
+    assert found["stats"] == {
+        "avgTimeToProdCurrentWindow": 0.1,
+        "createdCurrentWindow": 4,
+        "createdPastWindow": 0,
+        "archivedCurrentWindow": 0,
+        "archivedPastWindow": 0,
+        "projectActivityCurrentWindow": story.count(project="hermes"),
+        "projectActivityPastWindow": 0,
+        # Olga, Max, and Nora by two groups.
+        "projectMembersAddedCurrentWindow": 3,
+    }
+    assert (found["health"], found["members"]) == (50, 3)
+    assert {it["type"]: it["count"] for it in found["featureTypeCounts"]} == {"release": 2, "permission": 1, "experiment": 1}
+    assert found["onboardingStatus"] == {"status": "first-flag-created", "feature": "mail"}
+
+
+def test_the_overview_tells_the_settings_of_the_projects(overview):
+    apollo, hermes = overview("apollo"), overview("hermes")
+    assert apollo == Having(
+        version=1,
+        name="Apollo",
+        description="To the moon",
+        mode="private",
+        defaultStickiness="default",
+        featureLimit=20,
+        featureNaming={"pattern": "[a-z0-9-]+", "example": "lunar-1", "description": "lower case"},
+        archivedAt=None,
+    )
+    assert hermes == Having(version=1, name="Hermes", description=None, mode="open", featureLimit=None, archivedAt=None)
+    for project in (apollo, hermes):
+        assert [it["environment"] for it in project["environments"]] == ["development", "staging", "production"]
+    assert [it.get("defaultStrategy", {}).get("title") for it in apollo["environments"]] == [None, None, "A quarter"]
+    assert ["defaultStrategy" in it for it in hermes["environments"]] == [False] * 3
+
+
+def test_a_favorite_is_the_callers_own(overview):
+    assert [overview("hermes", name)["favorite"] for name in ("victor", "olga", "root")] == [True, False, False]
+
+
+def test_a_private_project_is_there_for_those_who_may_see_it(story):
+    for name, status in {"root": 200, "eve": 200, "olga": 200, "max": 200, "robot": 200, "victor": 404}.items():
+        assert story.people[name].get(f"{PROJECTS}/apollo/overview").status_code == status, name
+    assert story.people["victor"].get(f"{PROJECTS}/hermes/overview").status_code == 200
+
+
+# Project access
+
+
+def test_access_tells_who_was_let_in(story):
+    id = story.ids
+    apollo = story.read(f"{PROJECTS}/apollo/access", "eve")
+    hermes = story.read(f"{PROJECTS}/hermes/access", "olga")
+    assert [(it["name"], it["roles"]) for it in apollo["users"]] == [("Eve", [4]), ("Max", [5]), ("Olga", [4])]
+    assert [(it["name"], sorted(it["roles"])) for it in apollo["groups"]] == [("crew", [5, id["Operator"]])]
+    assert [member["user"]["name"] for member in apollo["groups"][0]["users"]] == ["Max", "Nora N."]
+    assert [(it["name"], it["roleId"]) for it in hermes["users"]] == [("Olga", 4), ("Max", 5)]
+    assert {it["name"]: it["roles"] for it in hermes["groups"]} == {"visitors": [5], "crew": [id["Operator"]]}
+    visitors = next(it for it in hermes["groups"] if it["name"] == "visitors")
+    assert (visitors["description"], visitors["mappingsSSO"], visitors["rootRole"]) == ("Look around", ["guests"], 3)
+    for found in (apollo, hermes):
+        assert [(it["id"], it["name"]) for it in found["roles"]] == [(4, "Owner"), (5, "Member"), (id["Operator"], "Operator")]
+
+
+# Insights of the running week
+
+
+@pytest.fixture(scope="module")
+def insights(story):
+    """insights(name): that array, of which there is only the running week, as somebody sees it."""
+
+    def read(name, by=None):
+        found = story.read("/api/admin/insights", by)[name]
+        last = max((it["date"] for it in found), default="")
+        return [it for it in found if it["date"] == last]
+
+    return read
+
+
+def test_insights_count_users_and_flags(insights):
+    # Nora never logged in; Rex is gone; robots are no users.
+    (users,) = insights("userTrends")
+    assert users == Having(total=6, active=5, inactive=1)
+    (all_flags,) = insights("flagTrends")
+    assert all_flags == Having(total=11, active=9, stale=2, potentiallyStale=0)
+    assert datetime.now(UTC) - datetime.fromisoformat(users["date"]) < timedelta(minutes=5)
+
+
+def test_insights_count_the_flags_and_members_of_projects(insights):
+    default = Having(project="default", health=100, timeToProduction=0, total=0, active=0, stale=0, potentiallyStale=0, users=0)
+    hermes = Having(project="hermes", health=50, timeToProduction=0.1, total=4, active=2, stale=2, potentiallyStale=0, users=3)
+    apollo = Having(project="apollo", health=100, timeToProduction=0.1, total=7, active=7, stale=0, potentiallyStale=0, users=4)
+    assert insights("projectFlagTrends") == [apollo, default, hermes]
+    assert insights("projectFlagTrends", "victor") == [default, hermes]
+
+
+def test_insights_count_changes_by_type_of_environment(story, insights):
+    types = {"development": "development", "preproduction": "staging", "production": "production"}
+    found = {it["environmentType"]: it["totalUpdates"] for it in insights("environmentTypeTrends")}
+    # What happened to attic counts as what it was then: it was made for tests, and then changed to be from scratch.
+    attic = {"test": found.pop("test"), "scratch": found.pop("scratch")}
+    assert sum(attic.values()) == story.count(environment="attic")
+    assert attic == {"test": 2, "scratch": 5}
+    assert found == {type: story.count(environment=name) for type, name in types.items()}
+    assert min(found.values()) > 5
+
+
+def test_insights_have_no_metrics_without_usage(story):
+    assert story.read("/api/admin/insights")["metricsSummaryTrends"] == []
+
+
+# Both event searches
+
+
+def total(story: Story, by: str | None = None, **filters: str) -> int:
+    """How many events the search finds, checked against those that it shows."""
+    found = story.read(SEARCH, by, limit=1000, **filters)
+    assert len(found["events"]) == found["total"]
+    return found["total"]
+
+
+def test_the_log_is_the_ledger_on_all_its_pages(story):
+    pages = [story.read(SEARCH, limit=40, offset=offset) for offset in range(0, len(story.ledger) + 1, 40)]
+    assert {page["total"] for page in pages} == {len(story.ledger)}
+    assert [it for page in pages for it in page["events"]] == story.ledger[::-1]
+    assert len(story.ledger) > 150
+
+
+@pytest.mark.parametrize(("parameter", "column"), [("project", "project"), ("feature", "featureName"), ("type", "type")])
+def test_searches_count_what_the_ledger_counts(story, parameter, column):
+    counted = Counter(it[column] for it in story.ledger if it.get(column))
+    for value, number in counted.items():
+        assert total(story, **{parameter: f"IS:{value}"}) == number, value
+        body = {parameter: value, "limit": 1}
+        found = story.key.post("/api/admin/events/search", json=body).json
+        assert (found["totalEvents"], len(found["events"])) == (number, 1)
+    two = sorted(counted)[:2]
+    assert total(story, **{parameter: f"IS_ANY_OF:{','.join(two)}"}) == sum(counted[value] for value in two)
+
+
+def test_a_creators_events_are_counted(story):
+    everybody = {it["id"] for it in story.read("/api/admin/event-creators")}
+    assert everybody == {it["createdByUserId"] for it in story.ledger if it["createdByUserId"]}
+    assert everybody == {story.people[name].id for name in ("root", "eve", "olga", "max", "victor", "robot")}
+    for id in everybody:
+        assert total(story, createdBy=f"IS:{id}") == story.count(createdByUserId=id) > 0
+    # By his address, in the deprecated form.
+    found = story.key.post("/api/admin/events/search", json={"query": "max@example.org"}).json
+    assert found["totalEvents"] >= story.count(createdBy="max@example.org")
+
+
+def test_today_is_when_it_all_happened(story):
+    first, last = (datetime.fromisoformat(story.ledger[number]["createdAt"]).astimezone(UTC).date() for number in (0, -1))
+    assert total(story, **{"from": f"IS:{first}", "to": f"IS:{last}"}) == len(story.ledger)
+    assert total(story, **{"to": f"IS:{first - timedelta(days=1)}"}) == 0
+
+
+def test_who_does_not_see_the_private_project_does_not_see_its_events(story):
+    victor = story.people["victor"]
+
+    def shown(*projects):
+        """How many events there are of these projects, without those of their access lists."""
+        return sum(it["project"] in projects and not it["type"].startswith("project-access-") for it in story.ledger)
+
+    assert total(story, "victor") == shown("hermes", "default")
+    assert (total(story, "victor", project="IS:apollo"), total(story, "victor", feature="IS:launch")) == (0, 0)
+    assert victor.post("/api/admin/events/search", json={"project": "apollo"}).json["totalEvents"] == 0
+    assert total(story, "max") == shown("hermes", "default", "apollo")
+
+
+def test_the_events_of_a_flag_are_those_of_the_ledger(story):
+    found = story.read("/api/admin/events/launch")
+    assert (found["toggleName"], found["totalEvents"]) == ("launch", story.count(featureName="launch"))
+    assert found["events"] == [it for it in story.ledger[::-1] if it["featureName"] == "launch"]
+
+
+# Login, signup, the signup token, and the strategy that was deleted
+
+
+def test_login_and_signup_answered_the_user(story):
+    first = {user["id"]: user for user in reversed(story.answers["logins"])}
+    for name, role in (("eve", 2), ("olga", story.ids["Founder"]), ("max", 3), ("victor", 3)):
+        assert first[story.ids[name]] == Having(
+            email=f"{name}@example.org", rootRole=role, seenAt=None, loginAttempts=0, accountType="User"
+        )
+    assert story.answers["signup"] == Having(id=story.ids["victor"], name="Victor", username="victor", rootRole=3, seenAt=None)
+    stranger = Caller(story.app)
+    again = stranger.post("/auth/simple/login", json={"username": "victor", "password": PASSWORDS["victor"]}).get_json()
+    assert again["id"] == story.ids["victor"]
+    assert again["seenAt"] >= again["createdAt"]
+    refused(
+        Caller(story.app).post("/auth/simple/login", json={"username": "eve", "password": PASSWORDS["eve"]}), 401, "AuthenticationRequired"
+    )
+    assert story.since() == []
+
+
+def test_the_signup_token_knows_who_came_by_it(story):
+    token = story.read(f"/api/admin/invite-link/tokens/{story.ids['newcomers']}")
+    assert token == story.answers["invitation"] | {"users": token["users"]}
+    assert token == Having(name="newcomers", enabled=True, expiresAt=LATER, createdBy="admin")
+    assert token["url"] == f"http://localhost/new-user?invite={token['secret']}"
+    assert (token["role"]["id"], token["role"]["name"]) == (3, "Viewer")
+    assert [user["id"] for user in token["users"]] == [story.ids["victor"]]
+    assert story.answers["invitation"]["users"] == []
+
+
+def test_a_deleted_strategy_is_gone_and_cannot_be_deleted_again(story):
+    path = f"{PROJECTS}/apollo/features/launch/environments/development/strategies"
+    (left,) = story.read(path, "max")
+    assert (left["title"], left["sortOrder"], left["segments"]) == ("Full moon", 0, [story.ids["martians"]])
+    assert story.answers["operation 4"] is None
+    gone = next(it for it in story.ledger if it["type"] == "feature-strategy-remove")["preData"]["id"]
+    refused(story.people["max"].delete(f"{path}/{gone}"), 404, "NotFoundError")
+    assert story.since() == []
+
+
+def test_the_log_holds_no_secret(story):
+    log = story.key.get(SEARCH, query_string={"limit": 1000}).text
+    keys = [caller.key for caller in story.people.values() if caller.key]
+    keys += [story.answers[kind]["secret"] for kind in ("client", "frontend", "admin")]
+    secrets = [*PASSWORDS.values(), *keys, story.ids["newcomers"]]
+    assert len(keys) == 8
+    assert [secret for secret in secrets if secret in log] == []

@@ -1,0 +1,84 @@
+"""Whether a constraint would do: asked before a strategy or a segment has it (neighbours.md 3.16)."""
+
+import pytest
+
+from blueprints.targeting import illegal
+from sql import context_fields
+from tests.support.fingerprint import fingerprint
+from tests.support.world import refused
+
+PATH = "/api/admin/constraints/validate"
+GOOD = [
+    {"operator": "IN"},
+    {"operator": "NOT_IN", "values": ["7"], "inverted": True, "caseInsensitive": True},
+    {"operator": "STR_CONTAINS", "values": ["7"]},
+    {"operator": "NUM_GTE", "value": "-3.5"},
+    {"operator": "DATE_AFTER", "value": "2026-05-31T12:00:00+02:00", "values": []},
+    {"operator": "SEMVER_LT", "value": "1.2.3-beta.1"},
+]
+BAD = [
+    ({"operator": "EQUALS"}, "operator: must be one of the operators"),
+    ({"operator": None}, "operator: must not be null"),
+    ({"operator": "IN", "values": None}, "values: must not be null"),
+    ({"operator": "IN", "values": [""]}, "values.0: must not be empty"),
+    ({"operator": "IN", "values": ["x" * 101]}, "values.0: must be at most 100 characters long"),
+    ({"operator": "IN", "inverted": "true"}, "inverted: must be true or false"),
+    ({"operator": "IN", "legal": []}, "legal: is not known here"),
+    ({"operator": "STR_ENDS_WITH", "values": []}, "values: must hold one value at least"),
+    ({"operator": "NUM_EQ", "values": ["1"]}, "value: is required with this operator"),
+    ({"operator": "NUM_EQ", "value": "one"}, "value: must be a number, such as 3.5"),
+    ({"operator": "DATE_BEFORE", "value": "2026-05-31"}, "value: must be a date-time with an offset such as 2024-05-31T12:00:00Z"),
+    ({"operator": "SEMVER_EQ", "value": "v1.2.3"}, "value: must be a version such as 1.2.3, without a v"),
+    ({"operator": "IN", "contextName": "nobody"}, "contextName: must be a context field that exists"),
+    ({"operator": "IN", "values": ["7"] * 251}, "values: must be at most 250"),
+]
+
+
+@pytest.mark.parametrize("said", GOOD)
+def test_one_that_would_do_is_answered_with_nothing(world, victor, conn, said):
+    since, before = world.last_event_id(), fingerprint(conn)
+    answer = victor.post(PATH, json={"contextName": "userId"} | said)
+    assert (answer.status_code, answer.data) == (204, b"")
+    assert (world.events(since), fingerprint(conn)) == ([], before)
+
+
+@pytest.mark.parametrize(("said", "message"), BAD)
+def test_one_that_would_not_do_is_refused_with_the_reason(victor, said, message):
+    assert refused(victor.post(PATH, json={"contextName": "userId"} | said)) == message
+
+
+def test_field_and_operator_are_required(victor):
+    assert refused(victor.post(PATH, json={})) == "contextName: is required; operator: is required"
+    refused(victor.post(PATH, data="{}", content_type="text/plain"), 415, "ContentTypeError")
+
+
+def test_a_field_with_legal_values_can_have_those_alone(victor, conn):
+    context_fields.insert(conn, "plan", legal_values=[{"value": "1"}, {"value": "2"}])
+    message = "body: must ask for legal values of the context field plan only"
+    for said, fits in (
+        ({"operator": "IN", "values": ["1", "2"]}, True),
+        ({"operator": "IN", "values": ["1", "3"]}, False),
+        ({"operator": "NUM_EQ", "value": "2"}, True),
+        ({"operator": "NUM_EQ", "value": "3"}, False),
+    ):
+        answer = victor.post(PATH, json={"contextName": "plan"} | said)
+        assert answer.status_code == 204 if fits else refused(answer) == message
+
+
+def test_a_field_can_be_named_as_the_places_of_a_list_are(victor, conn):
+    context_fields.insert(conn, "constraints.0.", legal_values=[{"value": "1"}])
+    message = refused(victor.post(PATH, json={"contextName": "constraints.0.", "operator": "IN", "values": ["3"]}))
+    assert message == "body: must ask for legal values of the context field constraints.0. only"
+
+
+class LegalValues:
+    """Legal values that can be compared with, but not copied."""
+
+    def __init__(self, *values: str) -> None:
+        self.issuperset = frozenset(values).issuperset
+
+
+def test_checking_a_constraint_does_not_read_all_legal_values() -> None:
+    country = LegalValues("NO", "SE")
+    problems = illegal([{"contextName": "country", "values": [value]} for value in ("NO", "XX")], {"country": country})
+    assert list(problems) == ["constraints.1: must ask for legal values of the context field country only"]

@@ -1,0 +1,170 @@
+"""Context fields: made, read, changed and removed over HTTP (neighbours.md 3.16)."""
+
+from typing import Any
+
+import pytest
+
+from sql import rows
+from tests.support.event_log import event, events
+from tests.support.world import Caller, World, refused
+
+PATH = "/api/admin/context"
+COUNTRY = {
+    "name": "country",
+    "description": "Wo der Nutzer wohnt",
+    "stickiness": True,
+    "sortOrder": 3,
+    "legalValues": [{"value": "NO", "description": "Norge"}, {"value": "SE"}],
+}
+BUILT_IN = ["environment", "userId", "appName", "currentTime", "sessionId"]
+
+
+def names(caller: Caller) -> list[str]:
+    """The names of all context fields, in their order."""
+    return [field["name"] for field in caller.get(PATH).json]
+
+
+def make(caller: Caller, **said: Any) -> dict[str, Any]:
+    """The record of a field that a caller makes."""
+    response = caller.post(PATH, json=COUNTRY | said)
+    assert response.status_code == 201, response.text
+    assert response.headers["Location"] == f"context/{response.json['name']}"
+    return response.json
+
+
+def test_an_installation_has_five_fields(alice: Caller) -> None:
+    found = {field["name"]: (field["sortOrder"], field["stickiness"], field["legalValues"]) for field in alice.get(PATH).json}
+    sticky = ("userId", "sessionId")
+    assert found == {name: (place, name in sticky, []) for place, name in enumerate(BUILT_IN)}
+    assert names(alice) == BUILT_IN
+
+
+def test_a_field_is_made_and_told_of(world: World, eve: Caller) -> None:
+    since = world.last_event_id()
+    made = make(eve)
+    assert made == COUNTRY | {"createdAt": made["createdAt"]}
+    assert eve.get(f"{PATH}/country").json == made
+    assert events(world, since) == [event("context-field-created", eve, data=made)]
+
+
+def test_a_field_needs_nothing_but_a_name(alice: Caller) -> None:
+    response = alice.post(PATH, json={"name": "plan", "project": "ignored"})
+    assert response.status_code == 201
+    made = {key: word for key, word in response.json.items() if key != "createdAt"}
+    assert made == {"name": "plan", "description": None, "stickiness": False, "sortOrder": 10, "legalValues": []}
+    assert names(alice) == [*BUILT_IN, "plan"]
+    make(alice, name="aaa", sortOrder=10)
+    assert names(alice) == [*BUILT_IN, "aaa", "plan"]
+
+
+def test_a_name_is_there_once(world: World, alice: Caller) -> None:
+    make(alice)
+    since = world.last_event_id()
+    assert "name" in refused(alice.post(PATH, json=COUNTRY), 409, "NameExistsError")
+    assert "name" in refused(alice.post(f"{PATH}/validate", json={"name": "country"}), 409, "NameExistsError")
+    assert alice.post(f"{PATH}/validate", json={"name": "Country"}).status_code == 200
+    assert world.events(since) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ({"name": ""}, "name"),
+        ({"name": "a b"}, "name"),
+        ({"name": ".."}, "name"),
+        ({"name": "x" * 101}, "name"),
+        ({"description": "x" * 251}, "description"),
+        ({"stickiness": 1}, "stickiness"),
+        ({"stickiness": None}, "stickiness"),
+        ({"sortOrder": 1.0}, "sortOrder"),
+        ({"sortOrder": -1}, "sortOrder"),
+        ({"sortOrder": 2**31}, "sortOrder"),
+        ({"legalValues": ["NO"]}, "legalValues.0"),
+        ({"legalValues": [{"value": ""}]}, "legalValues.0.value"),
+        ({"legalValues": [{"value": "x" * 101}]}, "legalValues.0.value"),
+        ({"legalValues": [{"value": "NO", "description": "x" * 251}]}, "legalValues.0.description"),
+        ({"legalValues": [{"value": "NO"}, {"value": "NO", "description": "twice"}]}, "legalValues: must be different"),
+        ({"legalValues": None}, "legalValues"),
+        ({"other": 1}, "other"),
+    ],
+)
+def test_what_is_no_field_is_refused(world: World, alice: Caller, said: dict[str, Any], problem: str) -> None:
+    since = world.last_event_id()
+    assert problem in refused(alice.post(PATH, json=COUNTRY | said))
+    assert (names(alice), world.events(since)) == (BUILT_IN, [])
+
+
+def test_a_change_leaves_what_it_does_not_name(world: World, eve: Caller) -> None:
+    before = make(eve)
+    since = world.last_event_id()
+    after = before | {"stickiness": False, "legalValues": [{"value": "DK"}]}
+    assert eve.put(f"{PATH}/country", json={"stickiness": False, "legalValues": [{"value": "DK"}]}).status_code == 200
+    assert eve.get(f"{PATH}/country").json == after
+    assert events(world, since) == [event("context-field-updated", eve, data=after, pre_data=before)]
+    assert eve.put(f"{PATH}/country", json={"description": None, "sortOrder": 0}).status_code == 200
+    assert eve.get(f"{PATH}/country").json == after | {"description": None, "sortOrder": 0}
+
+
+def test_a_change_that_changes_nothing_is_not_told_of(world: World, alice: Caller) -> None:
+    before = make(alice)
+    since = world.last_event_id()
+    for said in ({}, {key: COUNTRY[key] for key in COUNTRY if key != "name"}):
+        assert alice.put(f"{PATH}/country", json=said).status_code == 200
+    assert alice.get(f"{PATH}/country").json == before
+    assert world.events(since) == []
+
+
+def test_a_field_goes_also_while_it_is_used(world: World, alice: Caller) -> None:
+    before = make(alice)
+    asked = [{"contextName": "country", "operator": "IN", "values": ["NO"]}]
+    world.strategy(world.flag("f"), constraints=asked)
+    since = world.last_event_id()
+    assert alice.delete(f"{PATH}/country").status_code == 200
+    assert events(world, since) == [event("context-field-deleted", alice, pre_data=before)]
+    assert names(alice) == BUILT_IN
+    assert rows(world.conn, "SELECT constraints FROM strategies") == [{"constraints": asked}]
+
+
+def test_a_field_that_is_not_there_is_404(world: World, alice: Caller) -> None:
+    since = world.last_event_id()
+    path = f"{PATH}/Country"
+    for response in (alice.get(path), alice.put(path, json={}), alice.delete(path), alice.get(f"{path}/strategies")):
+        refused(response, 404, "NotFoundError")
+    assert world.events(since) == []
+
+
+def test_its_use_is_counted_by_live_flags_and_their_projects(world: World, alice: Caller, apollo: str) -> None:
+    make(alice)
+    asked = [{"contextName": "country", "operator": "IN", "values": ["NO"]}, {"contextName": "country", "operator": "NOT_IN", "values": []}]
+    twice, once, hidden = world.flag("a"), world.flag("b"), world.flag("c", apollo)
+    for flag, environment in ((twice, "development"), (twice, "production"), (once, "production"), (hidden, "production")):
+        world.strategy(flag, environment, constraints=asked)
+    world.strategy(world.flag("d"), constraints=[{"contextName": "userId", "operator": "IN", "values": ["country"]}])
+    world.strategy(world.flag("e"), constraints=asked)
+    world.conn.execute("UPDATE flags SET archived_at = now() WHERE name = 'e'")
+    used = {field["name"]: (field["usedInFeatures"], field["usedInProjects"]) for field in alice.get(PATH).json}
+    assert used == dict.fromkeys(BUILT_IN, (0, 0)) | {"userId": (1, 1), "country": (3, 2)}
+
+
+def test_its_strategies_are_those_of_live_flags_that_the_caller_may_see(
+    world: World, alice: Caller, victor: Caller, max: Caller, apollo: str
+) -> None:
+    make(alice)
+    asked = [{"contextName": "country", "operator": "IN", "values": ["NO"]}]
+    shown = world.strategy(world.flag("b"), "production", constraints=asked * 2)
+    hidden = world.strategy(world.flag("a", apollo), constraints=asked)
+    world.strategy(world.flag("c"), constraints=asked)
+    world.conn.execute("UPDATE flags SET archived_at = now() WHERE name = 'c'")
+    use = {"id": shown, "projectId": "default", "featureName": "b", "strategyName": "flexibleRollout", "environment": "production"}
+    secret = {"id": hidden, "projectId": apollo, "featureName": "a", "strategyName": "flexibleRollout", "environment": "development"}
+    for caller, found in ((alice, [secret, use]), (max, [secret, use]), (victor, [use])):
+        assert caller.get(f"{PATH}/country/strategies").json == {"strategies": found}
+    assert alice.get(f"{PATH}/userId/strategies").json == {"strategies": []}
+
+
+def test_terraform_finds_what_it_needs(alice: Caller) -> None:
+    make(alice)
+    field = alice.get(f"{PATH}/country").json
+    assert isinstance(field["stickiness"], bool)
+    assert [legal["value"] for legal in field["legalValues"]] == ["NO", "SE"]
+    assert "description" not in field["legalValues"][1]

@@ -1,0 +1,223 @@
+"""Segments: listed, read and made, and what the log says of it (neighbours.md 3.16)."""
+
+import pytest
+
+from sql import context_fields, segments, value
+from tests.support.event_log import event, events
+from tests.support.fingerprint import fingerprint
+from tests.support.segments import ASKED, KEPT, PATH, curator, limit, make, stored
+from tests.support.world import refused
+
+# Making one
+
+
+def test_a_segment_is_made_and_told_of(world, eve, conn):
+    since = world.last_event_id()
+    answer = eve.post(PATH, json={"name": " Beta testers ", "description": "Früh dran", "constraints": [ASKED]})
+    assert answer.status_code == 201
+    made = answer.json
+    assert made == {
+        "id": made["id"],
+        "name": "Beta testers",
+        "description": "Früh dran",
+        "constraints": [KEPT],
+        "createdBy": eve.email,
+        "createdAt": made["createdAt"],
+    }
+    assert answer.headers["Location"] == f"segments/{made['id']}"
+    assert stored(conn, made["id"]) == {
+        "id": made["id"],
+        "name": "Beta testers",
+        "description": "Früh dran",
+        "project_id": None,
+        "constraints": [KEPT],
+        "created_by": eve.email,
+    }
+    assert eve.get(f"{PATH}/{made['id']}").json == made
+    assert events(world, since) == [event("segment-created", eve, data=made)]
+
+
+def test_a_segment_of_a_project_says_so_and_its_event_too(world, alice, apollo, conn):
+    since = world.last_event_id()
+    made = alice.post(PATH, json={"name": "Crew", "constraints": [], "project": apollo}).json
+    assert (made["project"], made["description"], made["constraints"]) == (apollo, None, [])
+    assert stored(conn, made["id"])["project_id"] == apollo
+    assert events(world, since) == [event("segment-created", alice, data=made, project=apollo)]
+
+
+@pytest.mark.parametrize("said", [{}, {"project": None, "description": None}])
+def test_without_a_project_a_segment_is_for_all(alice, conn, said):
+    made = alice.post(PATH, json={"name": "All", "constraints": []} | said).json
+    assert "project" not in made
+    assert made["description"] is None
+    assert stored(conn, made["id"])["project_id"] is None
+
+
+def test_a_key_makes_a_segment_under_its_name(world):
+    admin = world.api_key(name="deploy")
+    assert admin.post(PATH, json={"name": "x", "constraints": []}).json["createdBy"] == "deploy"
+
+
+def test_a_name_is_there_once(world, alice, apollo, conn):
+    make(alice)
+    since, before = world.last_event_id(), fingerprint(conn)
+    for name in ("Beta", " Beta "):
+        message = refused(alice.post(PATH, json={"name": name, "constraints": [], "project": apollo}), 409, "NameExistsError")
+        assert message == "name: a segment with this name exists already"
+    assert (world.events(since), fingerprint(conn)) == ([], before)
+    make(alice, "beta")
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"name": None}, "name: must not be null"),
+        ({"name": " "}, "name: must not be empty"),
+        ({"name": "x" * 256}, "name: must be at most 255 characters long"),
+        ({"constraints": None}, "constraints: must not be null"),
+        ({"constraints": {}}, "constraints: must be a list"),
+        ({"constraints": [{"contextName": "userId", "operator": "NUM_GT"}]}, "constraints.0.value: is required with this operator"),
+        ({"constraints": [ASKED | {"contextName": "nobody"}]}, "constraints.0.contextName: must be a context field that exists"),
+        ({"project": "nowhere"}, "project: must be a project that exists"),
+        ({"project": ""}, "project: must be a project that exists"),
+        ({"project": 5}, "project: must be a string"),
+        ({"id": 7}, "id: is not known here"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused_and_named(world, alice, conn, said, message):
+    since, before = world.last_event_id(), fingerprint(conn)
+    asked = {"name": "x", "constraints": []} | said
+    assert refused(alice.post(PATH, json=asked)) == message
+    assert (world.events(since), fingerprint(conn)) == ([], before)
+
+
+def test_name_and_constraints_are_required(alice):
+    assert refused(alice.post(PATH, json={"name": "x"})) == "constraints: is required"
+    assert refused(alice.post(PATH, json={"constraints": []})) == "name: is required"
+    make(alice, "x" * 255)
+
+
+def test_constraints_ask_for_legal_values_alone(alice, conn):
+    context_fields.insert(conn, "plan", legal_values=[{"value": "free"}, {"value": "paid"}])
+    plan = {"contextName": "plan", "operator": "IN"}
+    message = refused(alice.post(PATH, json={"name": "x", "constraints": [plan | {"values": ["free", "gold"]}]}))
+    assert message == "constraints.0: must ask for legal values of the context field plan only"
+    make(alice, constraints=[plan | {"values": ["free"]}])
+
+
+def test_there_is_a_most_of_everything(app, world, alice, conn, monkeypatch):
+    limit(app, monkeypatch, MAX_SEGMENTS=2, MAX_CONSTRAINTS=2, MAX_CONSTRAINT_VALUES=3, MAX_SEGMENT_VALUES=5)
+    of = [ASKED | {"values": [str(number) for number in range(count)]} for count in range(5)]
+    since, before = world.last_event_id(), fingerprint(conn)
+    for constraints, message in (
+        ([of[1]] * 3, "constraints: must be at most 2"),
+        ([of[4]], "constraints.0.values: must be at most 3"),
+        ([of[3], of[3]], "constraints: must have at most 5 values together"),
+    ):
+        assert refused(alice.post(PATH, json={"name": "x", "constraints": constraints})) == message
+    assert (world.events(since), fingerprint(conn)) == ([], before)
+    make(alice, "one", constraints=[of[3], of[2]])
+    make(alice, "two")
+    assert refused(alice.post(PATH, json={"name": "three", "constraints": []})) == "There can be at most 2 segments in this instance."
+    assert value(conn, "SELECT count(*) FROM segments") == 2
+
+
+# Who may make one
+
+
+def test_a_curator_makes_segments_in_his_projects_alone(world, apollo, conn):
+    carla = curator(world, apollo)
+    world.project("zeus")
+    since = world.last_event_id()
+    made = make(carla, project=apollo)
+    assert stored(conn, made)["created_by"] == carla.email
+    assert [row["type"] for row in world.events(since)] == ["segment-created"]
+    before = fingerprint(conn)
+    messages = set()
+    for project in ("default", "zeus", "nowhere"):
+        messages.add(refused(carla.post(PATH, json={"name": "x", "constraints": [], "project": project}), 403, "NoAccessError"))
+    # No difference between a project that is there and one that is not.
+    assert messages == {"You lack the permission CREATE_SEGMENT or UPDATE_PROJECT_SEGMENT in this project."}
+    message = refused(carla.post(PATH, json={"name": "x", "constraints": []}), 403, "NoAccessError")
+    assert message == "You lack the permission CREATE_SEGMENT."
+    assert fingerprint(conn) == before
+
+
+def test_who_can_make_no_segment_is_refused_before_his_body_is_read(victor, olga, alice, world):
+    carla = curator(world, "default")
+    for caller in (victor, olga):
+        refused(caller.post(PATH, data="x", content_type="text/plain"), 403, "NoAccessError")
+        refused(caller.post(PATH, json={}), 403, "NoAccessError")
+    for caller in (alice, carla):
+        refused(caller.post(PATH, data="x", content_type="text/plain"), 415, "ContentTypeError")
+        refused(caller.post(PATH, json={}))
+
+
+# Reading them
+
+
+def test_segments_are_listed_by_name_with_their_use(world, alice, apollo, conn):
+    ids = {name: segments.insert(conn, name, [ASKED]) for name in ("c", "a", "b")}
+    made = segments.insert(conn, "d", [], project=apollo, description="x", created_by="y")
+    one = world.flag("one")
+    uses = [(one, "development"), (one, "development"), (one, "production"), (world.flag("two"), "development")]
+    uses += [(world.flag("three", apollo), "development")]
+    for flag, environment in uses:
+        conn.execute("INSERT INTO strategy_segments VALUES (%s, %s)", [world.strategy(flag, environment), ids["a"]])
+    archived = world.flag("gone", archived_at="2026-01-01T00:00:00Z")
+    for segment in ("a", "b"):
+        conn.execute("INSERT INTO strategy_segments VALUES (%s, %s)", [world.strategy(archived), ids[segment]])
+    listed = alice.get(PATH).json["segments"]
+    assert [(it["name"], it["usedInFeatures"], it["usedInProjects"]) for it in listed] == [
+        ("a", 3, 2),
+        ("b", 0, 0),
+        ("c", 0, 0),
+        ("d", 0, 0),
+    ]
+    assert listed[3] == alice.get(f"{PATH}/{made}").json | {"usedInFeatures": 0, "usedInProjects": 0}
+    assert ["project" in it for it in listed] == [False, False, False, True]
+
+
+def test_there_may_be_none(alice):
+    assert alice.get(PATH).json == {"segments": []}
+
+
+def test_a_segment_of_a_hidden_project_is_not_there(world, alice, victor, max, apollo):
+    hidden, shown = make(alice, "hidden", project=apollo), make(alice, "shown")
+    for path in (f"{PATH}/{hidden}", f"{PATH}/{hidden}/strategies"):
+        assert refused(victor.get(path), 404, "NotFoundError") == "No segment has that id."
+        assert max.get(path).status_code == 200
+    assert [it["id"] for it in victor.get(PATH).json["segments"]] == [shown]
+    assert [it["id"] for it in max.get(PATH).json["segments"]] == [hidden, shown]
+    carla, before = curator(world, "default"), fingerprint(world.conn)
+    for response in (carla.delete(f"{PATH}/{hidden}"), carla.put(f"{PATH}/{hidden}", json={"name": "x", "constraints": []})):
+        assert refused(response, 404, "NotFoundError") == "No segment has that id."
+    assert fingerprint(world.conn) == before
+
+
+def test_a_segment_that_is_not_there_is_not_found_and_an_id_is_a_number(alice):
+    body = {"name": "x", "constraints": []}
+    calls = (alice.get, alice.delete, lambda path: alice.put(path, json=body))
+    for call in calls:
+        for word in ("999", str(2**31), "9" * 50):
+            refused(call(f"{PATH}/{word}"), 404, "NotFoundError")
+        for word in ("0", "-1", "x", "1.0", "strategies", "validate", "%201", "٣"):
+            refused(call(f"{PATH}/{word}"))
+    refused(alice.get(f"{PATH}/x/strategies"))
+    refused(alice.get(f"{PATH}/999/strategies"), 404, "NotFoundError")
+
+
+# Whether a name is free
+
+
+def test_a_name_can_be_asked_for(world, alice, victor, apollo, conn):
+    make(alice, "Taken")
+    make(alice, "Hidden", project=apollo)
+    since, before = world.last_event_id(), fingerprint(conn)
+    answer = victor.post(f"{PATH}/validate", json={"name": "free"})
+    assert (answer.status_code, answer.data) == (204, b"")
+    for name in ("Taken", " Taken ", "Hidden"):
+        refused(victor.post(f"{PATH}/validate", json={"name": name}), 409, "NameExistsError")
+    for body in ({}, {"name": ""}, {"name": "x" * 256}, {"name": 5}, {"name": "x", "constraints": []}):
+        refused(victor.post(f"{PATH}/validate", json=body))
+    assert (world.events(since), fingerprint(conn)) == ([], before)

@@ -1,0 +1,207 @@
+"""flask backup: all of an instance in a file, and out of it again. What a restore refuses is in test_restore.py."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from sql import backup, connect, embedded, migrate, rows, value
+from sql.migrate import DatabaseProblem
+from tests.conftest import ADMIN_KEY, SETTINGS
+from tests.support import nine
+from tests.support.command_line import CommandLine, flask, only_line
+from tests.support.dumps import contents, fill_the_rest, make_url
+from tests.support.event_rows import add
+from tests.support.service import PATIENCE, ROOT, environment, is_alive, wait_until
+
+Maker = Callable[..., Any]
+ADMIN = ("admin", str(SETTINGS["INIT_ADMIN_PASSWORD"]))
+
+
+@pytest.fixture(scope="module")
+def file(line: CommandLine, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A backup of it."""
+    path = tmp_path_factory.mktemp("backup") / "of the service.dump"
+    line.does("backup", str(path))
+    return path
+
+
+@pytest.mark.slow
+def test_a_restored_instance_answers_the_nine_operations_as_before(make_database: Maker, make_app: Maker, tmp_path: Path) -> None:
+    one, other = make_database(), make_database(empty=True)
+    assert flask("demo", "--use-database-url", DATABASE_URL=one).returncode == 0
+    with connect(one) as before, connect(other) as after:
+        app = make_app(one)
+        fill_the_rest(app, before)
+        session = app.test_client()
+        assert session.post("/auth/simple/login", json=dict(zip(("username", "password"), ADMIN, strict=True))).status_code == 200
+        cookie = session.get_cookie("session")
+        assert cookie
+        # What a newcomer would type. Nothing is installed: that is another test's.
+        make = ["make", "--no-print-directory", f"--file={ROOT}/Makefile", "-o", ".venv/installed", f"bin={Path(sys.executable).parent}"]
+        file = tmp_path / '-it\'s "all" of; `the` service.dump'
+        for target, url in (("backup", one), ("restore", other)):
+            environ = os.environ | {"DATABASE_URL": url, "PYTHONPATH": str(ROOT)}
+            done = subprocess.run([*make, target, f"FILE={file.name}"], cwd=tmp_path, env=environ, capture_output=True, text=True)
+            assert (done.returncode, done.stdout) == (0, ""), done.stderr
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert f"Restored {file.name}: {value(before, 'SELECT count(*) FROM events')} events" in done.stderr
+        held = contents(before)
+        assert all(held.values()), [name for name, them in held.items() if not them]
+        assert contents(after) == held
+        theirs = make_app(other)
+        reader = theirs.test_client()
+        reader.set_cookie("session", cookie.value)
+        assert reader.get("/api/admin/user").status_code == 200
+        told = nine.asked(app, before, ADMIN_KEY, ADMIN)
+        assert nine.asked(theirs, after, ADMIN_KEY, ADMIN) == told
+        # The log goes on as it would have.
+        assert add(before) == add(after)
+
+
+@pytest.mark.slow
+def test_the_private_instance_is_backed_up_whether_or_not_it_runs(tmp_path: Path) -> None:
+    here, there = {"DATA_DIR": str(tmp_path / "here"), "BCRYPT_ROUNDS": "10"}, {"DATA_DIR": str(tmp_path / "there")}
+    assert flask("migrate", **here).returncode == 0
+    for file in ("stopped.dump", "running.dump"):
+        server = embedded.Server(tmp_path / "here")
+        if file == "running.dump":
+            server.ensure()
+        done = flask("backup", str(tmp_path / file), **here)
+        server.release()
+        assert (done.returncode, done.stdout) == (0, "")
+        assert re.fullmatch(rf"Wrote .*/{file}: 0\.\d MB, schema version {migrate.VERSION}, in [\d.]+ s\.\n", done.stderr)
+        assert not (tmp_path / "here" / "postgres" / "postmaster.pid").exists()
+    assert flask("restore", str(tmp_path / "running.dump"), **there).returncode == 0
+    assert " admin " in flask("user", "list", **there).stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_backup_that_is_ended_leaves_nothing_that_looks_whole_and_told_nobody_the_password(
+    make_database: Maker, tmp_path: Path, number
+) -> None:
+    url = make_database()
+    waits = "SELECT pid FROM pg_locks WHERE NOT granted AND relation = 'events'::regclass"
+    with connect(url) as conn, connect(url) as other, other.transaction():
+        other.execute("LOCK TABLE events IN ACCESS EXCLUSIVE MODE")
+        secret = f"{url}{'&' if '?' in url else '?'}password=the-secret"
+        environ = environment(DATABASE_URL=secret)
+        command = [Path(sys.executable).with_name("flask"), "--app", "app", "backup", str(tmp_path / "x")]
+        process = subprocess.Popen(command, cwd=ROOT, env=environ, stderr=subprocess.DEVNULL)
+        try:
+            wait_until(lambda: rows(conn, waits), "pg_dump waited for the table")
+            [dumping] = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            line = Path(f"/proc/{dumping}/cmdline").read_text()
+            assert "pg_dump" in line
+            assert "secret" not in line
+            assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o600]
+        finally:
+            process.send_signal(number)
+        if number == signal.SIGTERM:
+            assert process.wait(PATIENCE) == 128 + signal.SIGTERM
+            assert list(tmp_path.iterdir()) == []
+            assert not is_alive(int(dumping))
+        assert process.wait(PATIENCE) != 0
+    # Nobody could end what was begun.
+    wait_until(lambda: not is_alive(int(dumping)), "pg_dump ended by itself")
+    assert [path.name for path in tmp_path.iterdir()] == (["x.part"] if number == signal.SIGKILL else [])
+
+
+def test_a_backup_that_finds_no_room_leaves_no_file(line: CommandLine, tmp_path: Path) -> None:
+    environ = environment(DATABASE_URL=line.app.config["DATABASE_URL"])
+    program = str(Path(sys.executable).with_name("flask"))
+    for script in ('ulimit -f 8; exec "$0" --app app backup "$1"', 'exec "$0" --app app backup - > /dev/full'):
+        command = ["bash", "-c", script, program, str(tmp_path / "x")]
+        done = subprocess.run(command, cwd=ROOT, env=environ, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1
+        assert only_line(done.stderr).startswith("The backup failed: ")
+        assert list(tmp_path.iterdir()) == []
+    assert "No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize("name", [[], [""]])
+def test_a_backup_without_a_name_is_called_by_the_moment(line: CommandLine, tmp_path: Path, monkeypatch, name: list[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = os.umask(0)
+    said = line.run("backup", *name)
+    os.umask(before)
+    [path] = tmp_path.iterdir()
+    assert re.fullmatch(r"flags-\d{4}-\d\d-\d\dT\d{6}Z\.dump", path.name)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert (said.exit_code, said.stdout) == (0, "")
+    assert said.stderr.startswith(f"Wrote {path.name}: ")
+
+
+def test_a_backup_can_be_written_to_stdout_and_restored_from_stdin(line: CommandLine, empty: CommandLine) -> None:
+    url = line.app.config["DATABASE_URL"]
+    program = [Path(sys.executable).with_name("flask"), "--app", "app"]
+    done = subprocess.run([*program, "backup", "-"], cwd=ROOT, env=os.environ | {"DATABASE_URL": url}, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    environ = os.environ | {"DATABASE_URL": empty.app.config["DATABASE_URL"]}
+    assert subprocess.run([*program, "restore", "-"], cwd=ROOT, env=environ, input=done.stdout, capture_output=True).returncode == 0
+    assert contents(empty.conn) == contents(line.conn)
+    refused = subprocess.run([*program, "restore", "--replace", "-"], cwd=ROOT, env=environ, input=b"", capture_output=True)
+    assert refused.stderr == b"Error: The file is not a complete backup of this service in the schema public.\n"
+
+
+def test_a_file_that_is_there_is_left_alone(line: CommandLine, tmp_path: Path) -> None:
+    path = tmp_path / "x.dump"
+    path.write_text("dear to somebody")
+    assert line.refuses("backup", str(path)) == f"{path} already exists."
+    assert path.read_text() == "dear to somebody"
+    (tmp_path / "y.dump.part").touch()
+    said = line.refuses("backup", str(tmp_path / "y.dump"))
+    assert said == f"{tmp_path}/y.dump.part already exists. Delete it, unless another backup is running."
+    assert "No such file or directory" in line.refuses("backup", str(tmp_path / "nowhere" / "z.dump"))
+
+
+def test_a_backup_that_fails_leaves_no_file(line: CommandLine, tmp_path: Path, make_database: Maker, make_app: Maker) -> None:
+    assert make_app(make_database(empty=True)).test_cli_runner().invoke(args=["backup", str(tmp_path / "x")]).exit_code == 1
+    role = f"reader_{os.getpid()}"
+    line.conn.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT SELECT ON schema_version TO {role}")  # pyright: ignore
+    try:
+        with psycopg.connect(line.app.config["DATABASE_URL"], autocommit=True) as conn:
+            conn.execute(f"SET ROLE {role}")  # pyright: ignore
+        url = make_url(line.app.config["DATABASE_URL"], f"-crole={role}")
+        said = CommandLine(make_app(url), line.conn).refuses("backup", str(tmp_path / "x"))
+    finally:
+        line.conn.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")  # pyright: ignore
+    assert said.startswith("The backup failed: permission denied for ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_secret_is_on_a_command_line() -> None:
+    environ, option = backup.connection_of("postgresql://ada:the%20secret@db.example.org:5433/flags?sslmode=require&keepalives_idle=7")
+    assert environ["PGPASSWORD"] == "the secret"
+    wanted = {"user=ada", "dbname=flags", "host=db.example.org", "port=5433", "sslmode=require", "keepalives_idle=7"}
+    assert set(option.removeprefix("--dbname=").split()) == wanted
+    with pytest.raises(DatabaseProblem, match="A backup cannot use sslpassword in DATABASE_URL"):
+        backup.connection_of("postgresql://db.example.org/flags?sslpassword=the-secret")
+
+
+def test_a_newer_server_needs_its_own_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert backup.programs(14) == backup.programs(embedded.MAJOR_VERSION) == embedded.BINARIES
+    monkeypatch.setenv("PATH", str(tmp_path))
+    wanted = "The database is PostgreSQL 98. Install its pg_dump (on Debian: postgresql-client-98) on the PATH."
+    for version in (None, 97):
+        if version:
+            (tmp_path / "pg_dump").write_text(f"#!/bin/sh\necho 'pg_dump (PostgreSQL) {version}.1 (Debian {version}.1-1)'\n")
+            (tmp_path / "pg_dump").chmod(0o755)
+        with pytest.raises(DatabaseProblem) as problem:
+            backup.programs(98)
+        assert str(problem.value) == wanted
+    assert backup.programs(97) == tmp_path
+
+
+def test_behind_a_pooler_it_asks_for_the_server(line: CommandLine, make_app: Maker, file: Path) -> None:
+    pooled = CommandLine(make_app(line.app.config["DATABASE_URL"], DATABASE_POOLER="transaction"), line.conn)
+    for arguments in (["backup"], ["restore", str(file)]):
+        assert "DATABASE_POOLER=none" in pooled.refuses(*arguments)

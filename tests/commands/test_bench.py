@@ -1,0 +1,36 @@
+"""make bench runs at a tiny scale, also against another checkout, and writes its page."""
+
+import os
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+from sql import connect, rows
+from tests.support.service import ROOT
+
+
+@pytest.mark.slow
+def test_a_tiny_run_writes_a_table_and_two_plots(server: str, tmp_path):
+    environ = os.environ | {"SCALE": "tiny", "OUT": str(tmp_path), "BASE": str(ROOT), "BENCH_DATABASE_URL": server}
+    done = subprocess.run([sys.executable, "-m", "bench"], cwd=ROOT, env=environ, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "performance.md").read_text()
+    lines = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    assert {len(line) for line in lines} == {7}
+    assert lines[0][1:4] == ["2,000 events: ms", "2,000 events: ms, base", "2,000 events: ms, ratio"]
+    assert len(lines) == 2 + 13 + 3
+    for name in re.findall(r"\]\((performance-\w+\.svg)\)", page):
+        root = ElementTree.parse(tmp_path / name).getroot()
+        said = {"".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")}
+        assert {"project overview", "■ 2,000 events", "■ 2,000 events, base"} <= said
+    with connect(server) as conn:
+        assert rows(conn, "SELECT datname FROM pg_database WHERE datname LIKE 'bench%'") == []
+
+
+def test_an_unknown_scale_is_refused():
+    environ = os.environ | {"SCALE": "huge"}
+    done = subprocess.run([sys.executable, "-m", "bench"], cwd=ROOT, env=environ, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "SCALE must be one of usual, tiny.\n")

@@ -1,0 +1,352 @@
+"""flask demo: an instance of its own, filled once, all or nothing, with a company whose log and state agree."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from commands import demo
+from sql import connect, insights, project_overview, rows
+from tests.conftest import ADMIN_KEY
+from tests.support.page_examples import README, fits
+from tests.support.service import ROOT, environment, free_port, run, wait_until
+from tests.support.world import Caller
+from validators.events import TYPES
+
+pytestmark = pytest.mark.slow
+
+TODAY = datetime.now(UTC).date()
+START = datetime(TODAY.year, TODAY.month, TODAY.day, tzinfo=UTC)
+
+Read = Callable[[str], list[dict[str, Any]]]
+
+
+def fill(url: str) -> CompletedProcess[str]:
+    """What the command says when it fills the database of DATABASE_URL."""
+    return run("-m", "flask", "--app", "app", "demo", "--use-database-url", DATABASE_URL=url)
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder with a short path: the folder of an instance may have 81 bytes."""
+    with tempfile.TemporaryDirectory(prefix="demo-") as name:
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def url(make_database: Callable[..., str]) -> str:
+    """A database with the demo."""
+    url = make_database()
+    done = fill(url)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(r"The demo is filled: 34 users, 9 projects, \d+ flags, \d+ events\. A signup token: [0-9a-f]{32}\n", done.stdout)
+    return url
+
+
+@pytest.fixture(scope="module")
+def read(url: str) -> Read:
+    """read(statement): its rows."""
+
+    def read(statement: str) -> list[dict[str, Any]]:
+        with connect(url) as conn:
+            return rows(conn, statement)  # pyright: ignore
+
+    return read
+
+
+def digests(read: Read) -> dict[str, str]:
+    """Of every table its rows as a digest, without what is random: secrets."""
+    tables = [row["tablename"] for row in read("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
+    row = "(to_jsonb(t) - '{secret,digest,mask,password_hash}'::text[])::text"
+    return {name: read(f"SELECT md5(string_agg({row}, '' ORDER BY {row})) AS digest FROM \"{name}\" AS t")[0]["digest"] for name in tables}
+
+
+@pytest.fixture
+def own_instance(tmp_path: Path) -> Iterator[Callable[..., tuple[str, str]]]:
+    """own_instance(port): starts the demo as a newcomer does, and stops it when it serves; what it printed, and its address."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start(port: int, **settings: object) -> tuple[str, str]:
+        said = tmp_path / "said"
+        words = [sys.executable, "-m", "flask", "--app", "app", "demo", "--data-dir", str(tmp_path / "data-demo"), "--port", str(port)]
+        with said.open("wb") as output:
+            process = subprocess.Popen(words, cwd=ROOT, env=environment(**settings), stdout=output, stderr=output)
+        running.append(process)
+        wait_until(lambda: b"Serving at" in said.read_bytes() or process.poll() is not None, "the demo serves", patience=120)
+        return said.read_text(), f"http://127.0.0.1:{port}"
+
+    yield start
+    for process in running:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+def test_a_newcomer_gets_a_running_instance_beside_the_real_one(own_instance, make_database, tmp_path):
+    real, port = make_database(), free_port()
+    said, address = own_instance(port, DATABASE_URL=real, BASE_URL="https://flags.example.org", INIT_ADMIN_PASSWORD="of the real instance")
+    with connect(real) as conn:
+        assert rows(conn, "SELECT count(*) FROM flags") == [{"count": 0}]
+    assert f"address      {address}\n" in said
+    assert f"run: rm -rf {tmp_path / 'data-demo'}\n" in said
+    login = {"username": "admin", "password": re.search(r"password +(\S+)\n", said)[1]}
+    words = ["curl", "-s", "-d", json.dumps(login), "-H", "Content-Type: application/json", f"{address}/auth/simple/login"]
+    assert json.loads(subprocess.run(words, capture_output=True, check=True).stdout)["username"] == "admin"
+    readme = re.search(r"```text\n(The demo is filled.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
+    assert fits(readme.replace("http://127.0.0.1:4243", address) + "…", said[said.index("The demo is filled") :])
+    shown = re.search(r"^    (curl .*)$", said, re.MULTILINE)[1]
+    answer = subprocess.run(["bash", "-c", shown], capture_output=True, check=True)
+    assert json.loads(answer.stdout)["name"] == "Checkout"
+    assert (tmp_path / "data-demo" / "demo-login.json").stat().st_mode & 0o077 == 0
+
+
+def test_a_second_start_serves_the_same_demo(own_instance):
+    first, _ = own_instance(free_port())
+    busy, _ = own_instance(int(re.search(r":(\d+)\n", first)[1]))
+    assert re.search(r"Error: Port \d+ cannot be used: .* If the demo runs there already", busy)
+    second, _ = own_instance(free_port())
+    assert "was filled before" in second
+    assert re.search(r"password .*", second)[0] == re.search(r"password .*", first)[0]
+
+
+def test_a_second_run_changes_nothing(url, read):
+    before = digests(read)
+    again = fill(url)
+    assert (again.returncode, again.stdout.partition(":")[0]) == (0, "The demo was filled before")
+    assert digests(read) == before
+
+
+def test_every_demo_of_a_day_is_the_same_company(read, make_database):
+    twin = make_database()
+    assert fill(twin).returncode == 0
+    with connect(twin) as conn:
+        assert digests(lambda statement: rows(conn, statement)) == digests(read)
+
+
+def test_a_database_that_holds_something_is_refused(make_database):
+    url = make_database()
+    with connect(url) as conn:
+        conn.execute("INSERT INTO flags (name, project_id) VALUES ('ours', 'default')")
+    refused = fill(url)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr == "Error: This database has users, projects or flags. The demo fills only an empty one. Nothing was changed.\n"
+    with connect(url) as conn:
+        assert rows(conn, "SELECT name FROM flags") == [{"name": "ours"}]
+
+
+def test_the_data_folder_of_a_real_instance_is_refused(tmp_path):
+    assert run("-m", "flask", "--app", "app", "migrate", DATA_DIR=tmp_path).returncode == 0
+    before = sorted(path.name for path in tmp_path.iterdir())
+    refused = run("-m", "flask", "--app", "app", "demo", "--data-dir", str(tmp_path), "--port", str(free_port()))
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.endswith(f"Error: {tmp_path} holds an instance that is not a demo. Choose another --data-dir.\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path):
+    """Otherwise the advice about rm -rf would delete them."""
+    (tmp_path / "photo").touch()
+    refused = run("-m", "flask", "--app", "app", "demo", "--data-dir", str(tmp_path), "--port", str(free_port()))
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr == f"Error: {tmp_path} holds other files. Choose a new folder with --data-dir.\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["photo"]
+
+
+def test_the_api_key_of_a_new_database_is_printed(make_database):
+    settings = {"DATABASE_URL": make_database(empty=True), "INIT_ADMIN_PASSWORD": "a password of the settings"}
+    done = run("-m", "flask", "--app", "app", "demo", "--use-database-url", **settings)
+    assert done.returncode == 0
+    assert re.search(r"API key +\*:\*\.[0-9a-f]{64}\n", done.stderr)
+
+
+def test_the_option_needs_the_setting():
+    refused = run("-m", "flask", "--app", "app", "demo", "--use-database-url")
+    assert (refused.returncode, refused.stderr.splitlines()[-1]) == (2, "Error: --use-database-url needs the setting DATABASE_URL.")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *(f"projects WHERE mode = '{mode}' AND archived_at IS NULL" for mode in ("open", "protected", "private")),
+        "projects WHERE archived_at IS NOT NULL",
+        "projects WHERE naming_pattern IS NOT NULL AND naming_example ~ naming_pattern",
+        "project_environments WHERE default_strategy IS NOT NULL",
+        "users WHERE account_type = 'Service Account'",
+        "users WHERE deleted_at IS NOT NULL",
+        "users JOIN roles ON roles.id = root_role_id WHERE type = 'root-custom'",
+        "group_users",
+        "role_permissions WHERE environment IS NOT NULL",
+        "project_user_roles JOIN roles ON roles.id = role_id WHERE type = 'custom'",
+        "project_group_roles",
+        "past_project_user_roles",
+        "past_project_group_roles",
+        "environments WHERE type = 'preproduction'",
+        "flags WHERE archived_at IS NOT NULL",
+        "flags WHERE stale_since IS NOT NULL AND archived_at IS NULL",
+        "past_flag_states WHERE state = 'stale'",
+        "past_flag_states WHERE state = 'archived'",
+        "flags WHERE first_in_production_at > now() - interval '30 days'",
+        "segments WHERE project_id IS NULL",
+        "segments WHERE project_id IS NOT NULL",
+        "strategy_segments",
+        "strategies WHERE disabled",
+        "strategies WHERE constraints::text <> '[]'",
+        "variants",
+        "flag_tags",
+        "flag_dependencies",
+        "flag_favorites",
+        "project_favorites",
+        "api_key_projects",
+        "signup_tokens WHERE enabled AND expires_at > now()",
+        "signup_tokens WHERE NOT enabled",
+        "signup_tokens WHERE enabled AND expires_at < now()",
+        "signup_token_users",
+        "usage_metrics WHERE yes > 0 AND no > 0",
+    ],
+)
+def test_there_is(read, condition):
+    assert read(f"SELECT count(*) FROM {condition}")[0]["count"] > 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "flag_types WHERE id NOT IN (SELECT type FROM flags)",
+        "flags JOIN projects ON projects.id = project_id WHERE flags.name !~ naming_pattern",
+        "projects WHERE feature_limit < (SELECT count(*) FROM flags WHERE project_id = projects.id AND archived_at IS NULL)",
+        # On without an enabled strategy would be on for everybody.
+        """flag_environments AS places WHERE enabled AND NOT EXISTS (
+               SELECT FROM strategies WHERE flag_id = places.flag_id AND environment = places.environment AND NOT disabled)""",
+        "flag_environments JOIN flags ON id = flag_id WHERE enabled AND archived_at IS NOT NULL",
+        "(SELECT FROM variants GROUP BY strategy_id HAVING sum(weight) <> 1000) AS unbalanced",
+        """strategy_segments JOIN segments ON segments.id = segment_id JOIN strategies ON strategies.id = strategy_id
+               JOIN flags ON flags.id = flag_id WHERE segments.project_id <> flags.project_id
+               OR segments.created_at > strategies.created_at""",
+        "usage_metrics LEFT JOIN flags ON flags.name = flag_name WHERE flags.id IS NULL OR hour < first_in_production_at",
+        # The authors of events were there, had the name that the log gives them, and were seen on that day.
+        """events LEFT JOIN users ON users.id = created_by_user_id
+               WHERE CASE WHEN created_by_user_id IS NULL THEN created_by <> 'system'
+                          ELSE created_by IS DISTINCT FROM coalesce(email, username)
+                            OR events.created_at < users.created_at OR events.created_at > deleted_at END""",
+        """events WHERE created_by_user_id > 1 AND (created_by_user_id, (created_at AT TIME ZONE 'UTC')::date)
+               NOT IN (SELECT user_id, day FROM user_seen_days)""",
+        # Ids follow the time.
+        "(SELECT created_at < lag(created_at) OVER (ORDER BY id) AS backwards FROM events) AS pairs WHERE backwards",
+        # The log and the state agree.
+        """flags WHERE created_at IS DISTINCT FROM (
+               SELECT min(created_at) FROM events WHERE feature_name = name AND type = 'feature-created')""",
+        """flags WHERE first_in_production_at IS DISTINCT FROM (SELECT min(created_at) FROM events
+               WHERE feature_name = name AND environment = 'production' AND type = 'feature-environment-enabled')""",
+        """users WHERE username IS DISTINCT FROM 'admin' AND NOT EXISTS (SELECT FROM events
+               WHERE type LIKE '%-created' AND data ->> 'name' = users.name AND events.created_at = users.created_at)""",
+        """users WHERE deleted_at IS DISTINCT FROM (
+               SELECT created_at FROM events WHERE type = 'user-deleted' AND pre_data ->> 'name' = users.name)""",
+        """flags WHERE description IS DISTINCT FROM (SELECT data ->> 'description' FROM events
+               WHERE feature_name = name AND type IN ('feature-created', 'feature-metadata-updated') ORDER BY id DESC LIMIT 1)""",
+        """events AS event WHERE type = 'feature-strategy-update' AND pre_data::text IS DISTINCT FROM (
+               SELECT data::text FROM events AS before WHERE before.id < event.id AND before.feature_name = event.feature_name
+                  AND before.data ->> 'id' = event.data ->> 'id' ORDER BY id DESC LIMIT 1)""",
+        "events WHERE type = 'feature-tagged' AND NOT tags::jsonb @> jsonb_build_array(data::jsonb)",
+        "events WHERE type = 'feature-untagged' AND tags::jsonb @> jsonb_build_array(pre_data::jsonb)",
+        # No secret is in the log, and nobody but the administrator has a password.
+        """(SELECT secret FROM signup_tokens UNION ALL SELECT secret FROM api_keys WHERE secret IS NOT NULL) AS secrets
+               JOIN events ON strpos(concat(data, pre_data), right(secret, 30)) > 0""",
+        "users WHERE password_hash IS NOT NULL AND username <> 'admin'",
+    ],
+)
+def test_there_is_no(read, wrong):
+    assert read(f"SELECT count(*) FROM {wrong}") == [{"count": 0}]
+
+
+def test_nothing_is_of_the_future_and_the_log_covers_two_years(read):
+    assert {row["type"] for row in read("SELECT DISTINCT type FROM events")} <= TYPES
+    columns = read(
+        "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
+        " AND data_type = 'timestamp with time zone' AND column_name NOT IN ('expires_at', 'filled_at')"
+    )
+    # What every installation starts with.
+    older = {
+        "roles": "id < 6",
+        "tag_types": "name = 'simple'",
+        "environments": "name IN ('development', 'production')",
+    }
+    older |= {"context_fields": "sort_order < 5", "strategy_types": "NOT editable"}
+    for column in columns:
+        table, name = column["table_name"], column["column_name"]
+        late = f"SELECT count(*) FROM {table} WHERE {name} >= '{START.isoformat()}' AND NOT ({older.get(table, 'false')})"
+        assert read(late) == [{"count": 0}], (table, name)
+    (ends,) = read("SELECT min(created_at), max(created_at) FROM events")
+    assert ends["min"] < START - timedelta(days=700)
+    assert ends["max"] > START - timedelta(days=5)
+
+
+def test_the_log_and_the_flags_tell_the_same(read):
+    log = read("SELECT type, feature_name, project, environment, data, pre_data FROM events WHERE feature_name IS NOT NULL ORDER BY id")
+    switches: dict[tuple[str, str], bool] = {}
+    strategies, archived, tags = {}, {}, {}
+    for event in log:
+        flag, kind, place = event["feature_name"], event["type"], (event["feature_name"], event["environment"])
+        if kind in ("feature-environment-enabled", "feature-environment-disabled"):
+            is_on = kind == "feature-environment-enabled"
+            assert switches.get(place, False) != is_on, event
+            switches[place] = is_on
+        elif kind in ("feature-strategy-add", "feature-strategy-update"):
+            strategies[event["data"]["id"]] = event["data"]
+        elif kind in ("feature-archived", "feature-revived"):
+            archived[flag] = kind == "feature-archived"
+            switches |= dict.fromkeys((key for key in switches if key[0] == flag), False)
+        elif kind == "feature-tagged":
+            tags.setdefault(flag, []).append(event["data"])
+        elif kind == "feature-untagged":
+            tags[flag].remove(event["pre_data"])
+    flags = read("SELECT name, archived_at FROM flags")
+    assert {flag["name"] for flag in flags if flag["archived_at"]} == {flag for flag, gone in archived.items() if gone}
+    places = read("SELECT name, environment FROM flag_environments JOIN flags ON flags.id = flag_id WHERE enabled")
+    assert {(place["name"], place["environment"]) for place in places} == {place for place, on in switches.items() if on}
+    held = read("SELECT name, flag_tags.type, value FROM flag_tags JOIN flags ON id = flag_id")
+    assert sorted((row["name"], row["type"], row["value"]) for row in held) == sorted(
+        (flag, tag["type"], tag["value"]) for flag, kept in tags.items() for tag in kept
+    )
+    for strategy in read("SELECT id, name, title, disabled, parameters, constraints FROM strategies"):
+        assert {key: strategies[strategy["id"]][key] for key in strategy} == strategy
+
+
+def test_the_trends_are_those_of_a_living_company(url):
+    with connect(url) as conn:
+        found = json.loads(insights.trends(conn, TODAY - timedelta(days=728), TODAY - timedelta(days=7), None))
+        stats = json.loads(project_overview.get(conn, "checkout", None) or "")["stats"]
+        young = json.loads(project_overview.get(conn, "gift-registry", None) or "")
+    assert len(found["userTrends"]) > 100
+    assert all(week["active"] > 0 for week in found["userTrends"][2:])
+    assert any(week["inactive"] > 0 for week in found["userTrends"])
+    assert all(sum(week[kind] for week in found["flagTrends"]) > 0 for kind in ("active", "stale", "potentiallyStale"))
+    checkout = [week for week in found["projectFlagTrends"] if week["project"] == "checkout"][20:]
+    assert len({week["health"] for week in checkout}) > 3
+    assert all(week["timeToProduction"] > 0 and week["users"] > 5 for week in checkout)
+    assert {week["project"] for week in found["metricsSummaryTrends"]} >= {"checkout", "search", "payments-core"}
+    assert {week["environmentType"] for week in found["environmentTypeTrends"]} == {"development", "test", "preproduction", "production"}
+    now = ("avgTimeToProd", "created", "archived", "projectActivity", "projectMembersAdded")
+    assert all(stats[f"{name}CurrentWindow"] > 0 for name in now), stats
+    assert young["onboardingStatus"]["status"] == "first-flag-created"
+
+
+def test_every_answer_about_it_fits_its_record(url, read, make_app: Callable[..., Flask]):
+    caller = Caller(make_app(url), ADMIN_KEY)
+    paths = [f"/api/admin/projects/{row['id']}/{what}" for row in read("SELECT id FROM projects") for what in ("overview", "access")]
+    paths += [f"/api/admin/insights?from={TODAY - timedelta(days=730)}"]
+    paths += [f"/api/admin/search/events?limit=1000&offset={offset}" for offset in range(0, 7500, 2500)]
+    assert {caller.get(path).status_code for path in paths} == {200}
+
+
+def test_the_bar_has_a_step_for_each_part_of_the_script():
+    steps = demo.SQL.read_text().count(demo.STEP)
+    assert steps == 6

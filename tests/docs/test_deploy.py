@@ -1,0 +1,180 @@
+"""docs/how-to/deploy.md from its top to its end: what is typed there, typed in a shell, but for what would change this machine."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from sql import connect, rows
+from tests.support.deployment import PAGE, PSQL, ROLE_NAMES, Deployment, dropped
+from tests.support.service import PATIENCE, ROOT, Service, environment, free_port
+
+TEXT = PAGE.read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```bash\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+ELSEWHERE = ("apt-get ", "git ", "make install", "cd ", "systemctl ")
+START = "systemctl enable --now flag-administration\n"
+
+
+@dataclass
+class Machine:
+    """A folder in which everything of the page has its place, with the names and addresses of a test."""
+
+    folder: Path
+    deployment: Deployment
+    port: int
+    said: dict[str, str] = field(default_factory=dict[str, str])
+
+    def __post_init__(self) -> None:
+        for name in ("program", "etc", "systemd", "sbin"):
+            (self.folder / name).mkdir()
+        for path in ROOT.iterdir():
+            if path.name not in ("deploy", "data"):
+                (self.folder / "program" / path.name).symlink_to(path)
+        shutil.copytree(ROOT / "deploy", self.folder / "program" / "deploy")
+        for path in (self.folder / "program" / "deploy").iterdir():
+            path.write_text(self.here(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+    def here(self, text: str) -> str:
+        """A text of the page as it is to be on this machine."""
+        server = conninfo_to_dict(self.deployment.server)
+        host, port = quote(str(server["host"]), safe=""), server.get("port", 5432)
+        changes = {
+            "/opt/flag-administration": str(self.folder / "program"),
+            "/etc/flag-administration": str(self.folder / "etc" / "flag-administration"),
+            "/etc/systemd/system": str(self.folder / "systemd"),
+            "/usr/local/sbin": str(self.folder / "sbin"),
+            "/var/backups": str(self.folder),
+            "runuser -u postgres -- psql": f"{PSQL} --no-psqlrc",
+            "@127.0.0.1:5432/flags": f"@/{self.deployment.database}?host={host}&port={port}",
+            "flags_$role": f"flags_${{role}}_{self.deployment.suffix}",
+            "http://127.0.0.1:4242": f"http://127.0.0.1:{self.port}",
+        }
+        for before, after in changes.items():
+            text = text.replace(before, after)
+        return self.deployment.renamed(text)
+
+    def type(self, block: str) -> str:
+        """What a block says, without what is done elsewhere; AssertionError unless each of its commands succeeds."""
+        script = "".join(line for line in block.splitlines(keepends=True) if not line.startswith(ELSEWHERE))
+        server = conninfo_to_dict(self.deployment.server)
+        names = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": "PGPASSWORD", "dbname": "PGDATABASE"}
+        own = {names[key]: str(value) for key, value in server.items() if key in names}
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", self.here(script)],
+            cwd=self.folder / "program",
+            env=environment() | own | {"PATH": f"{self.folder / 'sbin'}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            timeout=4 * PATIENCE,
+        )
+        assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
+        self.said[block] = done.stdout
+        return done.stdout
+
+    def secret(self, role: str) -> Path:
+        """The file with the address of the database for a role."""
+        return self.folder / "etc" / "flag-administration" / f"{role}-url"
+
+    def settings(self) -> dict[str, str]:
+        """What systemd reads."""
+        lines = (self.folder / "etc" / "flag-administration" / "settings").read_text(encoding="utf-8").splitlines()
+        return dict(line.split("=", 1) for line in lines)
+
+
+@pytest.fixture(scope="module")
+def machine(server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    """A machine on which all of the page has been typed."""
+    with dropped(server) as deployment:
+        machine = Machine(tmp_path_factory.mktemp("machine"), deployment, free_port())
+        start = next(number for number, block in enumerate(BLOCKS) if START in block)
+        for block in BLOCKS[: start + 1]:
+            machine.type(block)
+        with Service(None, PORT=machine.port, DATABASE_URL_FILE=machine.secret("service"), **machine.settings()):
+            for block in BLOCKS[start + 1 :]:
+                machine.type(block)
+            yield machine
+
+
+def said(machine: Machine, command: str) -> str:
+    """What the first block with a command has said."""
+    return next(text for block, text in machine.said.items() if command in block)
+
+
+@pytest.mark.slow
+def test_all_of_it_works(machine):
+    assert len(machine.said) == len(set(BLOCKS)) >= 10
+    first, again = [text for block, text in machine.said.items() if "flags migrate" in block]
+    assert "admin password" in first
+    assert "API key" in first
+    assert "that is what this version needs" in again
+    assert re.findall(r"(?m)^FAIL.*", said(machine, "flags doctor")) == []
+    # The server of the tests does without fsync, which is said of it.
+    assert re.search(r"(?m)^(ok|warn) +database ", said(machine, "flags doctor"))
+
+
+@pytest.mark.slow
+def test_each_role_has_a_password_of_its_own_that_only_root_can_read(machine):
+    assert (machine.folder / "etc" / "flag-administration").stat().st_mode & 0o777 == 0o700
+    passwords = set()
+    for role in ROLE_NAMES:
+        assert machine.secret(role).stat().st_mode & 0o777 == 0o600
+        address = conninfo_to_dict(machine.secret(role).read_text().strip())
+        assert address["user"] == machine.deployment.renamed(f"flags_{role}")
+        assert re.fullmatch(r"[0-9a-f]{64}", str(address["password"]))
+        passwords.add(address["password"])
+    assert len(passwords) == 3
+    with psycopg.connect(machine.deployment.server) as conn:
+        kept = conn.execute("SELECT rolpassword FROM pg_authid WHERE rolname ~ %s", (f"_{machine.deployment.suffix}$",)).fetchall()
+    assert [password.startswith("SCRAM-SHA-256$") for (password,) in kept] == [True] * 3
+
+
+@pytest.mark.slow
+def test_the_backup_holds_everything_and_is_roots(machine):
+    [block] = [block for block in BLOCKS if "flags backup" in block]
+    [backup] = machine.folder.glob("flags-*.dump")
+    assert backup.stat().st_mode & 0o777 == 0o600
+    assert backup.read_bytes().startswith(b"PGDMP")
+    # And again before each upgrade, and every night, with no more than cron gives it.
+    machine.type(block)
+    [line] = re.findall(r"^15 3 \* \* \*  (.*)$", TEXT, re.MULTILINE)
+    line = line.replace("\\%", "%")
+    machine.type(f"env --ignore-environment PATH=/usr/bin:/bin sh -c {shlex.quote(line)}\n")
+    assert len([*machine.folder.glob("flags-*.dump")]) == 3
+
+
+@pytest.mark.slow
+def test_the_units_are_where_systemd_looks_for_them(machine):
+    names = {str(path.relative_to(machine.folder / "systemd")) for path in (machine.folder / "systemd").rglob("*") if path.is_file()}
+    assert names == {
+        "flag-administration.service",
+        "flag-administration.service.d/database.conf",
+        "flag-administration-prune.service",
+        "flag-administration-prune.timer",
+    }
+
+
+SESSIONS = """
+    SELECT DISTINCT usename
+      FROM pg_stat_activity
+     WHERE datname = current_database()
+       AND backend_type = 'client backend'
+       AND pid <> pg_backend_pid()
+"""
+
+
+@pytest.mark.slow
+def test_the_role_of_the_service_serves_and_the_third_one_prunes(machine):
+    with connect(machine.deployment.address()) as conn:
+        users = rows(conn, SESSIONS)
+    assert [row["usename"] for row in users] == [machine.deployment.renamed("flags_service")]
+    typed = "DATABASE_URL_FILE=/etc/flag-administration/prune-url flags events prune --days 60\n"
+    assert machine.type(typed).startswith("Deleted 0 events from before ")

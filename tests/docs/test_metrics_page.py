@@ -1,0 +1,176 @@
+"""docs/reference/metrics.md tells of every metric, and docs/alerts.yml alerts when it should: both as promtool reads them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from blueprints import meters
+from tests.support.metrics import TOKEN, Scraped, needs_promtool, promtool, read
+from tests.support.service import ROOT
+
+PAGE = ROOT / "docs" / "reference" / "metrics.md"
+ALERTS = ROOT / "docs" / "alerts.yml"
+ROW = re.compile(r"^\| `(\w+)` \| (counter|histogram|gauge) \| (.*?) ?\| (.*) \|$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def text(make_app, make_database) -> str:
+    """What /metrics says after a change, a search of the log, a login and an error."""
+    it = Scraped(make_app(make_database(), METRICS_TOKEN=TOKEN))
+    it.app.add_url_rule("/broken", view_func=lambda: 1 // 0)
+    assert it.admin.post("/api/admin/projects/default/features", json={"name": "flag"}).status_code == 201
+    assert it.admin.get("/api/admin/search/events").status_code == 200
+    assert it.log_in("not his password") == 401
+    assert it.stranger.get("/broken").status_code == 500
+    return it.text.decode()
+
+
+def blocks(language: str) -> list[str]:
+    """The blocks of that language in the page."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def test_the_page_tells_of_every_metric_with_its_kind_and_labels(text):
+    told = {name: (kind, set(re.findall(r"`(\w+)`", labels))) for name, kind, labels, _ in ROW.findall(PAGE.read_text(encoding="utf-8"))}
+    kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
+    assert {name: kind for name, (kind, _) in told.items()} == kinds
+    labels: dict[str, set[str]] = {name: set() for name in kinds}
+    for series, its_labels in read(text.encode()):
+        name = series if series in kinds else series.rpartition("_")[0]
+        labels[name] |= {label for label, _ in its_labels} - {"le"}
+    assert {name: its_labels for name, (_, its_labels) in told.items()} == labels
+
+
+def test_the_page_tells_of_every_outcome_of_a_login(text):
+    ((meaning,),) = [(row[3],) for row in ROW.findall(PAGE.read_text(encoding="utf-8")) if row[0] == "flags_logins_total"]
+    told = set(re.findall(r"`(\w+)`", meaning))
+    assert told == set(re.findall(r'^flags_logins_total\{outcome="(\w+)"\}', text, re.MULTILINE)) > set(meters.OUTCOMES.values())
+
+
+def queries() -> list[str]:
+    """The expressions of the page and of the alerts."""
+    told = "".join(blocks("promql")) + "".join(re.findall(r"Which: (.*)\.\"$", ALERTS.read_text(encoding="utf-8"), re.MULTILINE))
+    return [*(line for line in told.splitlines() if line and not line.startswith("#")), ALERTS.read_text(encoding="utf-8")]
+
+
+def test_every_metric_that_a_query_names_is_there(text):
+    named = {name for query in queries() for name in re.findall(r"\b(?:flags|process)_\w+", query)}
+    served = {series for series, _ in read(text.encode())}
+    assert len(named) >= 8
+    assert named - served == set()
+
+
+def test_every_label_by_which_a_query_chooses_is_there_with_such_a_value(text):
+    has: dict[str, set[tuple[str, str]]] = {}
+    for series, labels in read(text.encode()):
+        has.setdefault(series, set()).update(labels)
+    chosen = [
+        (series, *choice)
+        for query in queries()
+        for series, braces in re.findall(r"\b((?:flags|process)_\w+)\{([^}]*)\}", query)
+        for choice in re.findall(r'(\w+)(=~|!~|!=|=)"([^"]*)"', braces)
+        # Prometheus adds this one.
+        if choice[0] != "job"
+    ]
+    assert len(chosen) >= 5
+    for series, label, how, words in chosen:
+        found = [value for name, value in has[series] if name == label]
+        assert any(re.fullmatch(words if "~" in how else re.escape(words), value) for value in found), (series, label, words)
+
+
+def test_the_page_tells_of_every_alert():
+    names = re.findall(r"- alert: (\w+)$", ALERTS.read_text(encoding="utf-8"), re.MULTILINE)
+    assert names == re.findall(r"^\| `(Flags\w+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@needs_promtool
+def test_promtool_takes_the_alerts_and_all_that_the_page_shows(tmp_path: Path):
+    assert promtool("check", "rules", "--lint-fatal", ALERTS)[0] == 0
+    shown = [{"record": f"shown:{number}", "expr": query} for number, query in enumerate(queries()[:-1])]
+    assert len(shown) >= 6
+    (tmp_path / "shown.yml").write_text(json.dumps({"groups": [{"name": "shown", "rules": shown}]}))
+    status, said = promtool("check", "rules", tmp_path / "shown.yml")
+    assert status == 0, said
+    (config,) = blocks("yaml")
+    (tmp_path / "prometheus.yml").write_text(config)
+    status, said = promtool("check", "config", "--syntax-only", tmp_path / "prometheus.yml")
+    assert status == 0, said
+
+
+ONE = 'job="flags", instance="one"'
+REQUESTS = 'flags_http_requests_total{%s, route="none", method="GET", status="%d"}'
+BUCKET = 'flags_http_request_duration_seconds_bucket{%s, route="%s", method="GET", le="%s"}'
+
+# What Prometheus sees, a value a minute, and the alerts that are on in the fifteenth.
+SCENES: dict[str, tuple[dict[str, str], set[str]]] = {
+    "all is well": (
+        {
+            f"up{{{ONE}}}": "1x30",
+            REQUESTS % (ONE, 200): "0+600x30",
+            REQUESTS % (ONE, 503): "0+1x30",
+            f"flags_database_requests_refused_total{{{ONE}}}": "0x30",
+            f"flags_database_requests_waiting{{{ONE}}}": "0 3 0 0 3 0 0 0 3 0 0 3 3 0 3 0",
+            BUCKET % (ONE, "/ready", "0.005"): "0+60x30",
+            BUCKET % (ONE, "/ready", "+Inf"): "0+60x30",
+            BUCKET % (ONE, "/auth/simple/login", "0.25"): "0x30",
+            BUCKET % (ONE, "/auth/simple/login", "+Inf"): "0+600x30",
+            f'flags_logins_total{{{ONE}, outcome="refused"}}': "0+2x30",
+            f'flags_logins_total{{{ONE}, outcome="succeeded"}}': "0+200x30",
+            f"flags_workers{{{ONE}}}": "2 1 4 1 2x30",
+            f"flags_workers_wanted{{{ONE}}}": "2x30",
+            f"process_start_time_seconds{{{ONE}}}": "100 100 200x30",
+        },
+        set(),
+    ),
+    "it is down": ({f"up{{{ONE}}}": "1 1 0x30"}, {"FlagsDown"}),
+    "the database is away": (
+        {
+            REQUESTS % (ONE, 200): "0+10x30",
+            REQUESTS % (ONE, 503): "0+10x30",
+            f"flags_database_requests_refused_total{{{ONE}}}": "0+10x30",
+            f"flags_database_requests_waiting{{{ONE}}}": "3x30",
+        },
+        {"FlagsErrors", "FlagsDatabaseRefuses", "FlagsDatabaseBusy"},
+    ),
+    "it is slow": (
+        {
+            BUCKET % (ONE, "/ready", "0.25"): "0+60x30",
+            BUCKET % (ONE, "/ready", "1.0"): "0+90x30",
+            BUCKET % (ONE, "/ready", "+Inf"): "0+90x30",
+        },
+        {"FlagsSlow"},
+    ),
+    "somebody guesses": (
+        {f'flags_logins_total{{{ONE}, outcome="refused"}}': "0+5x30", f'flags_logins_total{{{ONE}, outcome="throttled"}}': "0+9x30"},
+        {"FlagsPasswordsGuessed"},
+    ),
+    "a worker process does not come back": (
+        {f"flags_workers{{{ONE}}}": "2 2 1x30", f"flags_workers_wanted{{{ONE}}}": "2x30"},
+        {"FlagsWorkersMissing"},
+    ),
+    "it starts again and again": ({f"process_start_time_seconds{{{ONE}}}": "100 100 200 200 300 300 400x30"}, {"FlagsRestarts"}),
+}
+
+
+@needs_promtool
+def test_each_alert_is_on_when_it_should_be_and_no_other(tmp_path: Path):
+    names = re.findall(r"- alert: (\w+)$", ALERTS.read_text(encoding="utf-8"), re.MULTILINE)
+    tests = []
+    for series, on in SCENES.values():
+        # A test of an expression does not look at the texts: ALERTS is the series that an alert which is on makes.
+        asked = [
+            {
+                "expr": f'count by (alertname) (ALERTS{{alertstate="firing", alertname="{name}"}})',
+                "eval_time": "15m",
+                "exp_samples": [{"labels": f'{{alertname="{name}"}}', "value": 1}] if name in on else [],
+            }
+            for name in names
+        ]
+        values = [{"series": name, "values": text} for name, text in series.items()]
+        tests.append({"interval": "1m", "input_series": values, "promql_expr_test": asked})
+    assert {name for _, on in SCENES.values() for name in on} == set(names)
+    (tmp_path / "test.yml").write_text(json.dumps({"rule_files": [str(ALERTS)], "evaluation_interval": "1m", "tests": tests}))
+    status, said = promtool("test", "rules", tmp_path / "test.yml")
+    assert status == 0, said

@@ -1,0 +1,134 @@
+"""The OpenAPI document says what the code does: its routes, its statuses, and what each parameter and body may be."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from openapi_spec_validator import validate
+
+from blueprints.contract import ALWAYS
+from blueprints.event_stream import LINES
+from tests import records
+from tests.support import openapi
+from tests.support.openapi_document import ALL_BODIES, DOCUMENT, OPERATIONS, WRITTEN, component, fits, routes
+from tests.support.openapi_words import BODIES, SPECIAL_REFUSALS
+from tests.support.world import Caller
+
+
+def target(node: dict[str, Any]) -> dict[str, Any]:
+    """What a node of the document says, its reference followed."""
+    while "$ref" in node:
+        found: Any = DOCUMENT
+        for step in node["$ref"].removeprefix("#/").split("/"):
+            found = found[step]
+        node = found
+    return node
+
+
+# --- The document as a whole ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_document_is_freshly_generated() -> None:
+    assert openapi.generate() == WRITTEN, "run make generate"
+
+
+def test_the_document_is_valid() -> None:
+    assert DOCUMENT["openapi"].startswith("3.1.")
+    validate(DOCUMENT)
+
+
+def test_every_route_is_documented_and_nothing_else(app: Flask) -> None:
+    assert {(method, path) for method, path, _, _ in routes(app)} == set(OPERATIONS)
+
+
+def test_every_status_is_documented_and_nothing_else(app: Flask) -> None:
+    for method, path, contract, _ in routes(app):
+        expected = {contract.status, *contract.refuses, *ALWAYS}
+        assert {int(status) for status in OPERATIONS[method, path]["responses"]} == expected, path
+
+
+def test_every_refusal_has_the_error_body(app: Flask) -> None:
+    error = {"$ref": "#/components/schemas/errorSchema"}
+    for operation in OPERATIONS.values():
+        for status, response in operation["responses"].items():
+            if int(status) >= 400:
+                content = target(response)["content"]["application/json"]
+                assert content["schema"] == error
+                assert fits(component("errorSchema"), content["examples"]["usual"]["value"])
+    assert {endpoint for endpoint, _ in SPECIAL_REFUSALS} <= set(app.view_functions)
+
+
+def test_every_success_has_its_record_or_its_content_or_no_body(app: Flask) -> None:
+    for method, path, contract, _ in routes(app):
+        good = OPERATIONS[method, path]["responses"][str(contract.status)]
+        if contract.record:
+            schemas = {"application/json": contract.record} | ({LINES: contract.lines} if contract.lines else {})
+            expected = {content: {"schema": {"$ref": f"#/components/schemas/{record}Schema"}} for content, record in schemas.items()}
+            assert good["content"] == expected
+        else:
+            assert list(good.get("content", {})) == ([contract.content] if contract.content else [])
+
+
+def test_the_headers_are_those_that_every_answer_is_held_against(app: Flask) -> None:
+    for method, path, contract, endpoint in routes(app):
+        for status, response in OPERATIONS[method, path]["responses"].items():
+            assert sorted(target(response)["headers"]) == sorted(records.headers(endpoint, contract, int(status)))
+
+
+def test_who_must_authenticate_and_what_is_deprecated(app: Flask) -> None:
+    assert set(DOCUMENT["components"]["securitySchemes"]) == {"apiKey", "session"}
+    for method, path, contract, _ in routes(app):
+        operation = OPERATIONS[method, path]
+        assert operation["security"] == ([] if contract.public else [{"apiKey": []}, {"session": []}])
+        assert operation.get("deprecated", False) is contract.deprecated
+        assert (401 in contract.refuses) is (not contract.public or path == "/auth/simple/login")
+
+
+def test_every_operation_has_a_tag_a_summary_and_a_description() -> None:
+    tags = [tag["name"] for tag in DOCUMENT["tags"]]
+    assert len(tags) == len(set(tags))
+    for operation in OPERATIONS.values():
+        assert set(operation["tags"]) <= set(tags)
+        assert operation["summary"]
+        assert not operation["summary"].endswith(".")
+        assert operation["description"]
+    assert {tag for operation in OPERATIONS.values() for tag in operation["tags"]} == set(tags)
+
+
+def test_every_parameter_of_a_path_is_documented_in_its_order() -> None:
+    for (_, path), operation in OPERATIONS.items():
+        documented = [parameter["name"] for parameter in operation["parameters"] if parameter["in"] == "path"]
+        assert documented == re.findall(r"{([A-Za-z]+)}", path)
+
+
+def test_api_md_names_no_body_that_is_no_more() -> None:
+    assert set(BODIES) <= set(ALL_BODIES)
+
+
+def test_nothing_of_the_specification_or_of_a_machine_is_left_in_the_words() -> None:
+    assert not re.search(r"api\.md|decisions\.md|neighbours\.md|/work/|/home/", WRITTEN)
+
+
+# --- As it is served ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("url", "path"), [("http://localhost", ""), ("https://example.org/flags", "/flags")])
+def test_the_document_is_served_with_the_address_of_this_service(
+    make_app: Callable[..., Flask], shared_url: str, url: str, path: str
+) -> None:
+    answer = Caller(make_app(shared_url, BASE_URL=url, BASE_PATH=path)).get(f"{path}/openapi.json")
+    assert answer.status_code == 200
+    assert answer.mimetype == "application/json"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.json == DOCUMENT | {"servers": [{"url": url}]}
+
+
+def test_serving_the_document_needs_nothing_of_what_made_it() -> None:
+    code = "import sys, app; app.create_app(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "blueprints.documentation" in loaded
+    assert not {"apispec", "jsonschema", "tests", "yaml"} & set(loaded)

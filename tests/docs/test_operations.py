@@ -1,0 +1,104 @@
+"""What docs/how-to/operate.md shows is what an operator gets: each command is run, in order, on a private instance that serves."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tests.support.page_examples import fits
+from tests.support.service import PATIENCE, ROOT, Service
+from validators.settings import SETTINGS
+
+PAGE = ROOT / "docs" / "how-to" / "operate.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+
+
+def blocks() -> list[tuple[str, str]]:
+    """The commands of each block, and all that it shows of what they say."""
+    found: list[tuple[str, str]] = []
+    for block in re.findall(r"```console\n(.*?)```", TEXT, re.DOTALL):
+        lines = block.splitlines()
+        commands = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+        found.append(("\n".join(commands), "\n".join(line for line in lines if not line.startswith("$ "))))
+    return found
+
+
+@pytest.mark.slow
+def test_every_command_says_what_the_page_shows(tmp_path: Path) -> None:
+    # Nothing is installed by these tests.
+    make = f"make --no-print-directory -o .venv/installed bin={Path(sys.executable).parent}"
+    settings = {"DATA_DIR": str(tmp_path / "data"), "BCRYPT_ROUNDS": "12"}
+    with Service(stdout=str(tmp_path / "log"), **settings) as service:
+        environ = {name: text for name, text in os.environ.items() if name not in {it.name for it in SETTINGS}}
+        environ |= settings | {"BASE": service.origin, "BASE_URL": service.origin}
+        for commands, shown in blocks():
+            script = re.sub(r"^(DATA_DIR=\S+ )?make ", rf"\1{make} ", commands, flags=re.MULTILINE).replace("/srv/flags/", f"{tmp_path}/")
+            script = script.replace(".venv/bin/", f"{Path(sys.executable).parent}/")
+            command = ["bash", "-ec", script]
+            done = subprocess.run(command, cwd=ROOT, env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            said = done.stdout.replace(f"{tmp_path}/", "/srv/flags/")
+            assert done.returncode == 0, f"{commands}\n{said}"
+            assert fits(shown, said), f"{commands}\n{said}"
+
+
+def test_the_line_for_cron_works_with_what_cron_gives_it(make_database: Callable[[], str], tmp_path: Path) -> None:
+    [line] = re.findall(r"^15 3 \* \* \*  (.*)$", TEXT, re.MULTILINE)
+    (tmp_path / "flags.env").write_text(f"DATABASE_URL='{make_database()}'\n")
+    backups = tmp_path / "backups"
+    backups.mkdir()
+    kept, old = backups / "flags-2026-01-02.dump", backups / "flags-2026-01-01.dump.part"
+    for path, days in ((kept, 30), (old, 32)):
+        path.touch()
+        os.utime(path, (time.time() - days * 86400,) * 2)
+    # Cron itself takes an escaped percent sign for one, and any other for the end of the line.
+    assert "%" not in line.replace("\\%", "")
+    done = at_hand(line.replace("\\%", "%"), tmp_path, shell="/bin/sh")
+    assert done.returncode == 0, done.stderr
+    made = backups / f"flags-{date.today()}.dump"
+    assert sorted(backups.iterdir()) == [kept, made]
+    assert made.stat().st_mode & 0o777 == 0o600
+    # What was there before stays, also when no backup is made.
+    os.utime(kept, (0, 0))
+    assert at_hand(line.replace("\\%", "%"), tmp_path, shell="/bin/sh").returncode == 1
+    assert sorted(backups.iterdir()) == [kept, made]
+
+
+def test_a_pipe_leaves_no_file_of_a_backup_that_failed(make_database: Callable[[], str], tmp_path: Path) -> None:
+    [script] = [block for block in re.findall(r"```bash\n(.*?)```", TEXT, re.DOTALL) if "age -r" in block]
+    backups = tmp_path / "backups"
+    backups.mkdir()
+    (tmp_path / "age").write_text("#!/bin/sh\nexec cat\n")
+    (tmp_path / "age").chmod(0o755)
+    url = make_database()
+    for address, found in ((f"{url}-gone", ["flags.age.part"]), (url, ["flags.age"])):
+        done = at_hand(script, tmp_path, shell="/bin/bash", DATABASE_URL=address)
+        assert (done.returncode == 0) is (address == url)
+        assert [path.name for path in backups.iterdir()] == found
+
+
+def at_hand(script: str, folder: Path, shell: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run what the page shows with the page's folders in this one, and with no more than cron gives."""
+    script = script.replace("cd /srv/flags ", f"cd {ROOT} ").replace(".venv/bin/", f"{Path(sys.executable).parent}/")
+    script = script.replace("/srv/backups", f"{folder}/backups").replace("/etc/flags.env", f"{folder}/flags.env")
+    given = {"HOME": "/", "LOGNAME": "root", "SHELL": shell, "PATH": f"/usr/bin:/bin:{folder}"}
+    return subprocess.run([shell, "-c", script], cwd=ROOT, env=given | environ, capture_output=True, text=True, timeout=PATIENCE)
+
+
+def test_the_page_tells_of_all_that_an_operator_does() -> None:
+    titles = re.findall(r"^## (.*)$", TEXT, re.MULTILINE)
+    wanted = ["Start and stop", "Backup", "Restore", "Upgrade", "Rotate a key", "Recover an administrator", "Read the log", "Metrics"]
+    assert [title for title in titles if title in wanted] == wanted
+    assert "What to alert on" in titles
+    assert len(blocks()) >= 10
+
+
+def test_its_settings_are_settings() -> None:
+    names = {it.name for it in SETTINGS}
+    said = set(re.findall(r"`([A-Z]{3,}(?:_[A-Z]+)+)\b", TEXT))
+    assert said <= names | {"INIT_ADMIN_API_TOKENS"}, said - names

@@ -1,0 +1,171 @@
+"""Segments: made, changed, deleted and given at the same moment. On real connections that commit."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from flask import Flask
+
+from sql import Connection, connect, segments, targeting, value
+from tests.support import fixtures
+from tests.support.races import at_once, at_the_gate, wait_for
+from tests.support.segments import PATH, body, curator, make, stored
+from tests.support.world import World, refused
+
+
+@pytest.fixture(scope="module")
+def own_url(make_database: Callable[..., str]) -> str:
+    """A database that commits."""
+    return make_database()
+
+
+@pytest.fixture
+def committed(own_url: str, make_app: Callable[..., Flask]) -> Iterator[World]:
+    """What there is in it."""
+    with connect(own_url) as own:
+        yield World(make_app(own_url), own)
+
+
+@pytest.fixture
+def gate(own_url: str) -> Iterator[Connection]:
+    """A connection that holds what others must wait for."""
+    with connect(own_url) as gate:
+        yield gate
+
+
+def test_of_eight_segments_of_one_name_one_is_made(committed):
+    admin = committed.api_key()
+    since = committed.last_event_id()
+    answers = at_once(*[lambda: admin.post(PATH, json=body("The one"))] * 8)
+    assert sorted(answer.status_code for answer in answers) == [201] + [409] * 7
+    assert [row["type"] for row in committed.events(since)] == ["segment-created"]
+
+
+def test_eight_at_once_do_not_pass_the_limit(committed, make_app, own_url):
+    most = value(committed.conn, "SELECT count(*) FROM segments") + 2
+    world = World(make_app(own_url, MAX_SEGMENTS=most), committed.conn)
+    admin = world.api_key()
+    calls: list[Callable] = [lambda number=number: admin.post(PATH, json=body(f"Of eight {number}")) for number in range(8)]
+    assert sorted(answer.status_code for answer in at_once(*calls)) == [201] * 2 + [400] * 6
+    assert value(committed.conn, "SELECT count(*) FROM segments") == most
+
+
+def test_changes_at_once_are_recorded_one_after_the_other(committed, gate):
+    admin = committed.api_key()
+    segment = make(admin, "Many times changed", description="0")
+    calls: list[Callable] = [
+        lambda number=number: admin.put(f"{PATH}/{segment}", json=body("Many times changed", description=str(number)))
+        for number in range(1, 5)
+    ]
+    since = committed.last_event_id()
+    at_the_gate(committed.conn, gate, f"SELECT FROM segments WHERE id = {segment} FOR UPDATE", *calls)
+    log = committed.events(since)
+    assert [row["pre_data"]["description"] for row in log] == ["0", *(row["data"]["description"] for row in log)][:-1]
+    assert len(log) == 4
+
+
+@pytest.mark.parametrize("change", ["delete", "move"])
+def test_a_segment_that_is_given_meanwhile_stays_where_it_is(committed, gate, change):
+    admin = committed.api_key()
+    committed.project(f"other-{change}")
+    segment = make(admin, f"Given before {change}")
+    strategy = committed.strategy(committed.flag(f"given-{change}"))
+    since, before = committed.last_event_id(), stored(committed.conn, segment)
+    calls = {
+        "delete": lambda: admin.delete(f"{PATH}/{segment}"),
+        "move": lambda: admin.put(f"{PATH}/{segment}", json=body(f"Given before {change}", project=f"other-{change}")),
+    }
+    with ThreadPoolExecutor(1) as thread:
+        with gate.transaction():
+            assert targeting.usable_segments(gate, [segment], "default") == {segment}
+            waiting = thread.submit(calls[change])
+            wait_for(committed.conn, [waiting])
+            fixtures.add_segment(gate, strategy, segment)
+        refused(waiting.result(), 409, "ConflictError")
+    assert (committed.events(since), stored(committed.conn, segment)) == ([], before)
+
+
+@pytest.mark.parametrize("change", ["delete", "move"])
+def test_a_segment_that_goes_meanwhile_is_not_given(committed, gate, change):
+    admin = committed.api_key()
+    committed.project(f"new-{change}")
+    segment = make(admin, f"Gone by {change}")
+    strategy = committed.strategy(committed.flag(f"gone-{change}"))
+    said = {"projectId": "default", "environmentId": "development", "strategyId": strategy, "segmentIds": [segment]}
+    statements = {
+        "delete": f"DELETE FROM segments WHERE id = {segment}",
+        "move": f"UPDATE segments SET project_id = 'new-{change}' WHERE id = {segment}",
+    }
+    since = committed.last_event_id()
+    [answer] = at_the_gate(committed.conn, gate, statements[change], lambda: admin.post(f"{PATH}/strategies", json=said))
+    refused(answer)
+    assert committed.events(since) == []
+    assert value(committed.conn, "SELECT count(*) FROM strategy_segments WHERE strategy_id = %(id)s", {"id": strategy}) == 0
+
+
+def test_a_segment_that_moves_to_a_hidden_project_meanwhile_is_not_seen(committed, gate):
+    committed.project("closed", mode="private")
+    carla = curator(committed, "default")
+    segment = segments.insert(committed.conn, "Hidden meanwhile", [], project="default")
+    statement = f"UPDATE segments SET project_id = 'closed' WHERE id = {segment}"
+    [answer] = at_the_gate(committed.conn, gate, statement, lambda: carla.delete(f"{PATH}/{segment}"))
+    refused(answer, 404, "NotFoundError")
+
+
+@pytest.mark.parametrize("change", ["make", "move"])
+def test_no_segment_is_of_a_project_that_is_being_deleted(committed, gate, change):
+    admin, name = committed.api_key(), f"Of a brief {change}"
+    committed.project(f"brief-{change}")
+    segment = make(admin, f"{name}, made before")
+    since = committed.last_event_id()
+    calls: dict[str, Callable] = {
+        "make": lambda: admin.post(PATH, json=body(name, project=f"brief-{change}")),
+        "move": lambda: admin.put(f"{PATH}/{segment}", json=body(name, project=f"brief-{change}")),
+    }
+    [answer] = at_the_gate(committed.conn, gate, f"DELETE FROM projects WHERE id = 'brief-{change}'", calls[change])
+    assert refused(answer) == "project: must be a project that exists"
+    assert committed.events(since) == []
+
+
+def test_a_segment_that_is_changed_does_not_wait_for_its_project_that_waits_for_it(committed, gate):
+    admin = committed.api_key()
+    committed.project("doomed")
+    segment = make(admin, "Of the doomed", project="doomed")
+    with ThreadPoolExecutor(2) as threads:
+        with gate.transaction():
+            gate.execute("SELECT FROM projects WHERE id = 'doomed' FOR UPDATE")
+            deletion = threads.submit(admin.delete, "/api/admin/projects/doomed")
+            wait_for(committed.conn, [deletion])
+            change = threads.submit(admin.put, f"{PATH}/{segment}", json=body("Of the doomed", project="doomed", description="Still there"))
+            wait_for(committed.conn, [deletion, change])
+        assert (deletion.result().status_code, change.result().status_code) == (200, 204)
+    assert stored(committed.conn, segment) == {}
+
+
+@pytest.mark.parametrize("first", ["flag", "segment"])
+def test_a_flag_and_its_segment_do_not_part(committed, gate, first):
+    admin = committed.api_key()
+    old, new, name = f"old-{first}", f"new-{first}", f"Stays with a {first}"
+    committed.project(old)
+    committed.project(new, feature_limit=9)
+    segment = make(admin, name)
+    fixtures.add_segment(committed.conn, committed.strategy(committed.flag(f"goes-{first}", old)), segment)
+    calls: dict[str, Callable] = {
+        "flag": lambda: admin.post(f"/api/admin/projects/{old}/features/goes-{first}/changeProject", json={"newProjectId": new}),
+        "segment": lambda: admin.put(f"{PATH}/{segment}", json=body(name, project=old)),
+    }
+    # The flag waits where its new project is counted, the segment where its new project is held: both have looked at each other by then.
+    gates = {
+        "flag": f"SELECT pg_advisory_xact_lock(hashtext('featureLimit'), hashtext('{new}'))",
+        "segment": f"SELECT FROM projects WHERE id = '{old}' FOR UPDATE",
+    }
+    with ThreadPoolExecutor(2) as threads:
+        with gate.transaction():
+            gate.execute(gates[first])
+            waiting = [threads.submit(calls[first])]
+            wait_for(committed.conn, waiting)
+            waiting.append(threads.submit(calls["segment" if first == "flag" else "flag"]))
+            wait_for(committed.conn, waiting)
+        winner, loser = (call.result() for call in waiting)
+    assert winner.status_code == {"flag": 200, "segment": 204}[first]
+    refused(loser, 409, "ConflictError")

@@ -1,0 +1,204 @@
+"""Changes of vocabulary at once, on connections that commit: one winner or one order, nothing told of twice, and nothing lost."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from flask import Flask
+
+from sql import Connection, connect, value
+from tests.support import fixtures
+from tests.support.races import at_once, at_the_gate, statuses, wait_for
+from tests.support.world import Caller, World
+
+ADMIN = "/api/admin"
+# Each noun's path, what makes one of a name, and what the log calls it.
+NOUNS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "context field": ("context", {}, "context-field"),
+    "tag type": ("tag-types", {}, "tag-type"),
+    "strategy type": ("strategies", {"parameters": []}, "strategy"),
+}
+
+
+@pytest.fixture(scope="module")
+def url(make_database: Callable[..., str]) -> str:
+    """The database of these races."""
+    return make_database()
+
+
+@pytest.fixture(scope="module")
+def app(make_app: Callable[..., Flask], url: str) -> Flask:
+    """The service on it."""
+    return make_app(url)
+
+
+@pytest.fixture(scope="module")
+def conn(url: str) -> Iterator[Connection]:
+    """A connection of its own, which commits each statement."""
+    with connect(url) as conn:
+        yield conn
+
+
+@pytest.fixture
+def world(app: Flask, conn: Connection) -> World:
+    """What there is in it; it stays, so each race has names of its own."""
+    return World(app, conn)
+
+
+@pytest.fixture(scope="module")
+def admin(app: Flask, conn: Connection) -> Caller:
+    """A key for everything."""
+    return World(app, conn).api_key()
+
+
+@pytest.fixture
+def gate(url: str) -> Iterator[Connection]:
+    """A connection that holds what others must wait for."""
+    with connect(url) as gate:
+        yield gate
+
+
+@pytest.fixture
+def name() -> str:
+    """A name of this race's own."""
+    return f"race-{uuid4().hex}"
+
+
+def told(world: World, since: int) -> list[str]:
+    """The types of the events after this one, in their order."""
+    return [event["type"] for event in world.events(since)]
+
+
+@pytest.mark.parametrize(
+    ("noun", "table"), [("context field", "context_fields"), ("tag type", "tag_types"), ("strategy type", "strategy_types")]
+)
+def test_of_eight_with_one_name_one_is_made_and_one_of_four_removes_it(
+    world: World, admin: Caller, conn: Connection, gate: Connection, noun: str, table: str, name: str
+) -> None:
+    path, said, event = NOUNS[noun]
+    since = world.last_event_id()
+    assert statuses(at_once(*[lambda: admin.post(f"{ADMIN}/{path}", json=said | {"name": name})] * 8)) == {201: 1, 409: 7}
+    calls = [lambda: admin.delete(f"{ADMIN}/{path}/{name}")] * 4
+    assert statuses(at_the_gate(conn, gate, f"SELECT FROM {table} WHERE name = '{name}' FOR UPDATE", *calls)) == {200: 1, 404: 3}
+    assert told(world, since) == [f"{event}-created", f"{event}-deleted"]
+
+
+def test_of_eight_who_make_one_tag_one_makes_it_and_one_of_four_removes_it(
+    world: World, admin: Caller, conn: Connection, gate: Connection, name: str
+) -> None:
+    since = world.last_event_id()
+    tag = {"type": "simple", "value": name}
+    assert statuses(at_once(*[lambda: admin.post(f"{ADMIN}/tags", json=tag)] * 8)) == {201: 1, 409: 7}
+    calls = [lambda: admin.delete(f"{ADMIN}/tags/simple/{name}")] * 4
+    assert statuses(at_the_gate(conn, gate, f"SELECT FROM tags WHERE value = '{name}' FOR UPDATE", *calls)) == {200: 1, 404: 3}
+    assert told(world, since) == ["tag-created", "tag-deleted"]
+
+
+@pytest.mark.parametrize(
+    ("noun", "table", "one", "other"),
+    [
+        ("context field", "context_fields", {"description": "new"}, {"sortOrder": 3}),
+        ("tag type", "tag_types", {"description": "new"}, {"icon": "!"}),
+        ("strategy type", "strategy_types", {"parameters": [], "description": "new"}, {"parameters": [], "title": "New"}),
+    ],
+)
+def test_of_two_changes_at_once_neither_is_lost(
+    world: World, admin: Caller, conn: Connection, gate: Connection, noun: str, table: str, one: dict, other: dict, name: str
+) -> None:
+    path, said, _ = NOUNS[noun]
+    admin.post(f"{ADMIN}/{path}", json=said | {"name": name})
+    since = world.last_event_id()
+    calls = [lambda change=change: admin.put(f"{ADMIN}/{path}/{name}", json=change) for change in (one, other)]
+    assert statuses(at_the_gate(conn, gate, f"SELECT FROM {table} WHERE name = '{name}' FOR UPDATE", *calls)) == {200: 2}
+    first, second = world.events(since)
+    assert second["pre_data"] == first["data"]
+    assert second["data"] == first["pre_data"] | one | other
+
+
+def test_of_two_changes_of_a_lifetime_each_tells_what_it_found(world: World, admin: Caller, conn: Connection, gate: Connection) -> None:
+    path, since = f"{ADMIN}/feature-types/release/lifetime", world.last_event_id()
+    calls = [lambda days=days: admin.put(path, json={"lifetimeDays": days}) for days in (1, 2)]
+    assert statuses(at_the_gate(conn, gate, "SELECT FROM flag_types WHERE id = 'release' FOR UPDATE", *calls)) == {200: 2}
+    first, second = world.events(since)
+    assert second["pre_data"] == first["data"]
+
+
+def test_eight_deprecate_once(world: World, admin: Caller) -> None:
+    since = world.last_event_id()
+    for word in ("deprecate", "reactivate"):
+        assert statuses(at_once(*[lambda word=word: admin.post(f"{ADMIN}/strategies/remoteAddress/{word}")] * 8)) == {200: 8}
+    assert told(world, since) == ["strategy-deprecated", "strategy-reactivated"]
+
+
+def test_a_type_goes_or_a_strategy_is_of_it(world: World, admin: Caller, conn: Connection, gate: Connection, name: str) -> None:
+    admin.post(f"{ADMIN}/strategies", json={"name": name, "parameters": []})
+    world.flag(name)
+    since = world.last_event_id()
+    strategies = f"{ADMIN}/projects/default/features/{name}/environments/development/strategies"
+    gone, added = at_the_gate(
+        conn,
+        gate,
+        f"SELECT FROM strategy_types WHERE name = '{name}' FOR UPDATE",
+        lambda: admin.delete(f"{ADMIN}/strategies/{name}"),
+        lambda: admin.post(strategies, json={"name": name}),
+    )
+    assert (gone.status_code, added.status_code) in ((200, 400), (409, 200))
+    assert told(world, since) == (["strategy-deleted"] if gone.status_code == 200 else ["feature-strategy-add"])
+
+
+def test_a_type_of_tags_goes_with_what_is_tagged_meanwhile(
+    world: World, admin: Caller, conn: Connection, gate: Connection, name: str
+) -> None:
+    tag_type = name[:50]
+    admin.post(f"{ADMIN}/tag-types", json={"name": tag_type})
+    world.flag(name)
+    gone, tagged, made = at_the_gate(
+        conn,
+        gate,
+        f"SELECT FROM tag_types WHERE name = '{tag_type}' FOR UPDATE",
+        lambda: admin.delete(f"{ADMIN}/tag-types/{tag_type}"),
+        lambda: admin.post(f"{ADMIN}/features/{name}/tags", json={"type": tag_type, "value": "one"}),
+        lambda: admin.post(f"{ADMIN}/tags", json={"type": tag_type, "value": "two"}),
+    )
+    assert gone.status_code == 200
+    assert {tagged.status_code, made.status_code} <= {201, 400}
+    assert value(conn, "SELECT count(*) FROM tags WHERE type = %(type)s", {"type": tag_type}) == 0
+
+
+@pytest.mark.parametrize("paths", [("tags", "features/{}/tags"), ("features/{}/tags", "tags")])
+def test_a_flag_loses_a_tag_once(
+    world: World, admin: Caller, conn: Connection, gate: Connection, paths: tuple[str, str], name: str
+) -> None:
+    fixtures.tag(conn, world.flag(name), "simple", name)
+    since = world.last_event_id()
+    with ThreadPoolExecutor(2) as threads:
+        with gate.transaction():
+            gate.execute("SELECT FROM flag_tags WHERE value = %s FOR UPDATE", [name])
+            waiting = []
+            for path in paths:
+                waiting.append(threads.submit(admin.delete, f"{ADMIN}/{path.format(name)}/simple/{name}"))
+                wait_for(conn, waiting)
+        assert statuses([call.result() for call in waiting]) == {200: 2}
+    assert sorted(told(world, since)) == ["feature-untagged", "tag-deleted"]
+
+
+def test_a_flag_gets_a_tag_that_goes_at_that_moment_before_or_after(
+    world: World, admin: Caller, conn: Connection, gate: Connection, name: str
+) -> None:
+    world.flag(name)
+    admin.post(f"{ADMIN}/tags", json={"type": "simple", "value": name})
+    since = world.last_event_id()
+    answers = at_the_gate(
+        conn,
+        gate,
+        f"SELECT FROM tags WHERE value = '{name}' FOR UPDATE",
+        lambda: admin.delete(f"{ADMIN}/tags/simple/{name}"),
+        lambda: admin.post(f"{ADMIN}/features/{name}/tags", json={"type": "simple", "value": name}),
+    )
+    assert statuses(answers) == {200: 1, 201: 1}
+    before, after = ["feature-tagged", "feature-untagged", "tag-deleted"], ["tag-deleted", "tag-created", "feature-tagged"]
+    assert told(world, since) in (before, after)
+    has_it = value(conn, "SELECT count(*) FROM flag_tags WHERE value = %(value)s", {"value": name})
+    assert has_it == (told(world, since) == after)

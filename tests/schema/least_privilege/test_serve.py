@@ -1,0 +1,114 @@
+"""The database roles of docs/how-to/deploy.md: who serves and who prunes can do all that they do."""
+
+from typing import Any
+
+import pytest
+
+from sql import bootstrap
+from tests.conftest import ADMIN_KEY, SETTINGS
+from tests.support.command_line import CommandLine, flask
+from tests.support.deployment import GRANTS, Deployment
+from tests.support.story import Story, documents, flags, people, places, rollout, vocabulary
+from tests.support.world import Caller
+
+CHAPTERS = (people, places, vocabulary, flags, rollout, documents)
+SEARCHES = {("POST", "/api/admin/events/search")}
+
+
+@pytest.fixture(scope="module")
+def story(deployed: Deployment, make_app: Any) -> Story:
+    """Everything that can be changed over HTTP, changed by a service of little privilege."""
+    story = Story.begin(make_app(deployed.address("service")), ADMIN_KEY)
+    for chapter in CHAPTERS:
+        chapter.tell(story)
+    return story
+
+
+# What the service can do
+
+
+@pytest.mark.slow
+def test_the_service_can_change_everything_that_can_be_changed(story):
+    rules = {(method, rule.rule) for rule in story.app.url_map.iter_rules() for method in rule.methods - {"GET", "HEAD", "OPTIONS"}}
+    assert rules - SEARCHES - story.routes == set()
+    assert len(story.ledger) > 150
+
+
+@pytest.mark.slow
+def test_it_can_answer_everything_that_can_be_asked_without_an_id(story):
+    paths = [rule.rule for rule in story.app.url_map.iter_rules() if "GET" in rule.methods and not rule.arguments]
+    statuses = {path: story.key.get(path).status_code for path in paths if path.startswith("/api/admin/")}
+    assert len(statuses) > 20
+    # A key has no personal tokens, no password and no profile.
+    assert {status for status in statuses.values() if status >= 500} == set()
+    assert {status for path, status in statuses.items() if "/user" not in path} == {200}
+    assert story.read("/api/admin/projects/apollo/overview")["stats"]["projectActivityCurrentWindow"] == story.count(project="apollo")
+    stream = story.key.get("/api/admin/search/events", headers={"Accept": "application/x-ndjson"})
+    assert stream.text.count("\n") == len(story.ledger)
+
+
+def test_the_past_goes_with_a_project_that_is_deleted(deployed, service, admin, make_app):
+    """The rows that foreign keys take along, although the role may not delete all of them itself."""
+    with admin.transaction():
+        admin.execute("INSERT INTO projects (id, name) VALUES ('gone', 'Gone')")
+        admin.execute("INSERT INTO past_project_user_roles VALUES ('gone', 1, 4, now(), now())")
+        for weeks in (1, 5):
+            admin.execute(USAGE, ("gone", weeks))
+    tables = ("usage_metrics", "past_project_user_roles")
+    of_project = " UNION ALL ".join(f"SELECT count(*) AS number FROM {table} WHERE project_id = 'gone'" for table in tables)
+    assert [row["number"] for row in service.execute(of_project)] == [2, 1]
+    key = Caller(make_app(deployed.address("service")), ADMIN_KEY)
+    assert key.post("/api/admin/projects/archive/gone").status_code == 200
+    assert key.delete("/api/admin/projects/gone").status_code == 200
+    assert [row["number"] for row in service.execute(of_project)] == [0, 0]
+
+
+USAGE = "INSERT INTO usage_metrics VALUES (%s, 'f', 'production', 'a', now() - %s * interval '1 week', 1, 0)"
+
+
+def test_a_service_starts_with_it_and_finds_nothing_to_do(deployed, service):
+    before = service.execute("SELECT count(*) AS number FROM events").fetchone()
+    assert bootstrap.bring_up(deployed.address("service"), SETTINGS) is None
+    assert service.execute("SELECT count(*) AS number FROM events").fetchone() == before
+
+
+def test_the_commands_of_a_running_instance_work(deployed, service, make_app):
+    line = CommandLine(make_app(deployed.address("service")), service)
+    line.does("user", "create", "--username", "clerk", "--generate")
+    line.does("user", "reset-password", "clerk", "--generate")
+    line.does("user", "unlock", "clerk")
+    line.does("api-key", "create", "--name", "clerk", "--type", "admin")
+    [key] = [it for it in line.lists("api-key") if "clerk" in it.values()]
+    line.does("api-key", "revoke", str(key["id"]))
+    line.does("signup-token", "create", "--name", "clerks")
+    assert "that is what this version needs" in line.does("migrate")
+    assert len(line.does("events", "export").splitlines()) == len(line.rows("SELECT FROM events"))
+    assert [finding for finding in line.run("doctor").stdout.splitlines() if finding.startswith("FAIL")] == []
+    assert line.refuses("events", "prune", "--days", "1") == "The database refuses: permission denied for table events."
+
+
+OLD = """
+    INSERT INTO events (type, created_by, created_at)
+    SELECT 'tag-created', 'x', now() - interval '90 days' FROM generate_series(1, 5)
+"""
+
+
+def test_the_third_role_prunes(deployed, admin):
+    admin.execute(OLD)
+    before = admin.execute("SELECT count(*) AS number FROM events").fetchone()["number"]
+    for options, said in ((["--dry-run"], "Would delete 5 events from before "), ([], "Deleted 5 events from before ")):
+        done = flask("events", "prune", "--days", "60", *options, DATABASE_URL=deployed.address("prune"))
+        assert done.stdout.startswith(said), done.stderr
+    assert admin.execute("SELECT count(*) AS number FROM events").fetchone() == {"number": before - 5}
+
+
+def test_the_owner_backs_up_and_restores_and_the_service_goes_on_after_the_grants(deployed, tmp_path):
+    owner, service = {"DATABASE_URL": deployed.address("owner")}, {"DATABASE_URL": deployed.address("service"), "BCRYPT_ROUNDS": "12"}
+    assert flask("backup", str(tmp_path / "x"), **service).stderr.startswith("Error: The backup failed: ")
+    assert flask("backup", str(tmp_path / "x"), **owner).returncode == 0
+    done = flask("restore", "--replace", str(tmp_path / "x"), **owner)
+    assert done.returncode == 0, done.stderr
+    role = deployed.renamed("flags_service")
+    assert f"The role {role} cannot use the schema. Run deploy/grants.sql (docs/how-to/deploy.md)." in flask("doctor", **service).stdout
+    deployed.psql(GRANTS, "owner")
+    assert f"The role {role} has the rights that the service needs." in flask("doctor", **service).stdout

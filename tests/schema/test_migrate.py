@@ -1,0 +1,223 @@
+"""Bringing a database up: from nothing and from older versions, all or nothing, once; and that both ways lead to the same schema."""
+
+import hashlib
+import json
+import re
+import threading
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from sql import Connection, connect, migrate, rows, value
+from sql.bootstrap import bring_up
+from sql.migrate import DatabaseProblem
+from tests.conftest import SETTINGS
+from tests.support.schema_versions import FIRST_SCHEMA, schema_of
+from tests.support.service import run, run_together, wait_until
+
+# What later versions might do, from version 1 on. Neither can be run twice.
+MADE_UP = {
+    "0002_pets.sql": """
+        CREATE TABLE pets (id integer CONSTRAINT pets_pkey PRIMARY KEY, name text);
+        INSERT INTO pets SELECT id, name FROM users;
+    """,
+    "0003_ages.sql": """
+        ALTER TABLE pets ADD COLUMN age integer;
+        UPDATE pets SET age = id, name = name || '''s 100 % tame pet';
+    """,
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the made-up migrations."""
+    for name, text in MADE_UP.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def old(make_database) -> str:
+    """A database of version 1 that has been used."""
+    url = make_database(empty=True)
+    with connect(url) as conn:
+        conn.execute(FIRST_SCHEMA.read_bytes())
+    bring_up(url, SETTINGS | {"INIT_ADMIN_USERNAME": "admin", "PASSWORD_MIN_LENGTH": 8})
+    with connect(url) as conn:
+        conn.execute("UPDATE schema_version SET version = 1")
+    return url
+
+
+def migrated(url: str, folder: Path) -> int:
+    """The version that was found by a migration of its own transaction."""
+    with connect(url) as conn, conn.transaction():
+        return migrate.migrate(conn, folder)
+
+
+def test_an_old_database_with_data_is_brought_up_by_the_steps_that_it_lacks(old, folder):
+    assert migrated(old, folder) == 1
+    with connect(old) as conn:
+        assert migrate.version(conn) == 3
+        assert rows(conn, "SELECT * FROM pets") == [{"id": 1, "name": "Administrator's 100 % tame pet", "age": 1}]
+        assert value(conn, "SELECT count(*) FROM events") == 2
+    assert migrated(old, folder) == 3
+
+
+def test_a_step_that_was_taken_is_not_taken_again(old, folder):
+    (folder / "0003_ages.sql").rename(folder / "later")
+    assert migrated(old, folder) == 1
+    (folder / "later").rename(folder / "0003_ages.sql")
+    assert migrated(old, folder) == 2
+    with connect(old) as conn:
+        assert (migrate.version(conn), value(conn, "SELECT age FROM pets")) == (3, 1)
+
+
+def test_steps_that_fail_leave_nothing_behind(old, folder):
+    (folder / "0004_fails.sql").write_text("DROP TABLE flags CASCADE; SELECT 1 / 0")
+    before = schema_of(old)
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        migrated(old, folder)
+    assert schema_of(old) == before
+    with connect(old) as conn:
+        assert migrate.version(conn) == 1
+
+
+def test_six_processes_at_once_take_each_step_once(old, folder):
+    program = (
+        "import sys; from pathlib import Path; from sql import connect, migrate\n"
+        "with connect(sys.argv[1]) as conn, conn.transaction(): print(migrate.migrate(conn, Path(sys.argv[2])))"
+    )
+    done = run_together([(("-c", program, old, str(folder)), {})] * 6)
+    assert [process.returncode for process in done] == [0] * 6, done
+    assert sorted(int(process.stdout) for process in done) == [1, 3, 3, 3, 3, 3]
+    with connect(old) as conn:
+        assert rows(conn, "SELECT name, age FROM pets") == [{"name": "Administrator's 100 % tame pet", "age": 1}]
+
+
+def test_a_newer_database_is_left_alone(old, folder):
+    migrated(old, folder)
+    before = schema_of(old)
+    (folder / "0003_ages.sql").unlink()
+    with pytest.raises(DatabaseProblem) as problem:
+        migrated(old, folder)
+    assert str(problem.value) == "The database has schema version 3, which is newer than version 2 of this service. Start a newer service."
+    assert schema_of(old) == before
+
+
+def test_a_step_keeps_requests_waiting_for_a_moment_only_while_somebody_reads_for_long(old, folder, monkeypatch):
+    monkeypatch.setattr(migrate, "PATIENCE", 1)
+    (folder / "0002_pets.sql").write_text(f"ALTER TABLE events ADD mood text; {MADE_UP['0002_pets.sql']}")
+    before = schema_of(old)
+    with connect(old) as reader, reader.transaction():
+        # As pg_dump does.
+        reader.execute("LOCK TABLE events IN ACCESS SHARE MODE")
+        with pytest.raises(DatabaseProblem) as problem:
+            migrated(old, folder)
+    assert str(problem.value).startswith("The database has schema version 1 still: its migration waited 1 s for who ")
+    assert schema_of(old) == before
+    assert migrated(old, folder) == 1
+
+
+@pytest.mark.parametrize("name", ["0002_again.sql", "0005_too_far.sql"])
+def test_steps_are_numbered_without_a_gap(folder, name):
+    (folder / name).touch()
+    with pytest.raises(AssertionError):
+        migrate.steps(folder)
+
+
+def test_a_start_may_take_longer_than_a_request_and_says_what_it_waits_for(make_database, monkeypatch, capfd):
+    url = make_database()
+    monkeypatch.setattr("sql.OPTIONS", "-c statement_timeout=50ms -c jit=off")
+    finished: list[object] = []
+    starting = threading.Thread(target=lambda: finished.append(bring_up(url, SETTINGS)))
+    with psycopg.connect(url) as other:
+        other.execute(migrate.LOCK)
+        starting.start()
+        wait_until(lambda: other.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None, "the start waited")
+        other.execute("SELECT pg_sleep(0.1)")
+        assert finished == []
+    starting.join()
+    assert finished == [None]
+    assert capfd.readouterr().err == "Waiting for another process that checks or migrates the database ...\n"
+
+
+def test_an_empty_database_gets_all_of_the_schema(make_database):
+    url = make_database(empty=True)
+    assert migrated(url, migrate.MIGRATIONS) == 0
+    with connect(url) as conn:
+        assert migrate.version(conn) == migrate.VERSION
+
+
+def test_the_version_in_the_schema_is_that_of_the_last_step():
+    found = re.findall(r"INSERT INTO schema_version \(version\) VALUES \((\d+)\)", migrate.SCHEMA.read_text())
+    assert found == [str(migrate.VERSION)]
+
+
+# Columns come in the order in which they were added: a new one stands at the end of its table in schema.sql too.
+def test_old_and_migrated_is_the_same_as_new(make_database):
+    old, new = make_database(empty=True), make_database(empty=True)
+    with connect(old) as conn:
+        conn.execute(FIRST_SCHEMA.read_bytes())
+        with conn.transaction():
+            assert migrate.migrate(conn) == 1
+    with connect(new) as conn:
+        conn.execute(migrate.SCHEMA.read_bytes())
+    assert schema_of(old) == schema_of(new)
+    with connect(old) as one, connect(new) as other:
+        assert contents(one) == contents(other)
+
+
+CHANGES = (
+    "ALTER TABLE flags ADD COLUMN colour text",
+    "ALTER TABLE flags ALTER COLUMN colour SET DEFAULT 'red'",
+    "ALTER TABLE flags DROP CONSTRAINT flags_name_format",
+    "DROP INDEX flags_project_idx",
+    "CREATE FUNCTION one() RETURNS integer LANGUAGE sql RETURN 1",
+    "UPDATE flag_types SET lifetime_days = 8 WHERE id = 'operational'",
+)
+
+
+def test_that_comparison_sees_every_difference(make_database):
+    url = make_database()
+    with connect(url) as conn:
+        seen = [(schema_of(url), contents(conn))]
+        for change in CHANGES:
+            conn.execute(change)
+            seen.append((schema_of(url), contents(conn)))
+    assert [after != before for before, after in pairwise(seen)] == [True] * len(CHANGES)
+
+
+def test_the_first_schema_is_that_of_the_first_release():
+    digest = hashlib.sha256(FIRST_SCHEMA.read_bytes()).hexdigest()
+    assert digest == "daa51475a69649bc70e0d653002e682eba3c4d73139a2206b3354aacdf674e08"
+
+
+def contents(conn: Connection) -> dict[str, list[Any]]:
+    """The rows of each table, without the moments at which they were made."""
+    tables = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
+    moments = "SELECT attname FROM pg_attribute WHERE atttypid = 'timestamptz'::regtype"
+    made = {row["attname"] for row in rows(conn, moments)}
+    return {
+        row["relname"]: sorted(
+            json.dumps({name: it for name, it in found["row"].items() if name not in made})
+            for found in rows(conn, f"SELECT to_jsonb(it) AS row FROM {row['relname']} AS it")  # pyright: ignore
+        )
+        for row in rows(conn, tables)
+    }
+
+
+def test_options_in_the_address_hold_beside_ours(shared_url):
+    separator = "&" if "?" in shared_url else "?"
+    said = "options=-csearch_path%3Dpg_catalog%20-cTimeZone%3DAsia/Tokyo%20-cstatement_timeout%3D0&connect_timeout=7"
+    with connect(f"{shared_url}{separator}{said}") as conn:
+        assert value(conn, "SHOW statement_timeout") == "30s"
+        assert value(conn, "SHOW search_path") == "pg_catalog"
+        assert value(conn, "SHOW TimeZone") == "UTC"
+
+
+def test_no_time_zone_of_the_environment_is_ours(shared_url):
+    script = "import sys; from sql import connect, value; print(value(connect(sys.argv[1]), 'SHOW TimeZone'))"
+    assert run("-c", script, shared_url, PGTZ="Asia/Tokyo", TZ="Asia/Tokyo").stdout == "UTC\n"

@@ -1,0 +1,192 @@
+"""One caller holds at most half of a worker's database connections, so that others are answered."""
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from statistics import median
+from time import monotonic
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from sql import connect, sessions
+from sql.access import digest
+from tests.conftest import ADMIN_KEY
+from tests.support.service import Service, wait_until
+from tests.support.world import Caller, World, refused
+
+TAG_TYPES = "/api/admin/tag-types"
+OTHER = "/api/admin/context"
+WAIT = 0.5
+
+
+@pytest.fixture(scope="module")
+def url(make_database: Callable[..., str]) -> str:
+    """A database of its own."""
+    return make_database()
+
+
+@pytest.fixture(scope="module")
+def app(make_app: Callable[..., Flask], url: str) -> Flask:
+    """A service with 4 connections, so 2 for each caller, and 12 threads, so 6 requests of each."""
+    return make_app(url, DATABASE_POOL_SIZE=4, THREADS=12, WAIT_SECONDS=WAIT)
+
+
+@pytest.fixture(scope="module")
+def cast(app: Flask, url: str) -> tuple[Caller, Caller]:
+    """Victor and Vera."""
+    with connect(url) as conn:
+        world = World(app, conn)
+        victor, vera = world.user("Victor"), world.user("Vera")
+        sessions.insert(conn, digest("victors-session"), victor.id or 0, 1)
+    # Marked as seen today.
+    assert [one.get(path).status_code for one in (victor, vera) for path in (TAG_TYPES, OTHER)] == [200] * 4
+    return victor, vera
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    """Threads for clients."""
+    with ThreadPoolExecutor(20) as pool:
+        yield pool
+
+
+@contextmanager
+def locked(url: str, table: str) -> Iterator[Callable[[int], None]]:
+    """Whoever reads the table waits while the block lasts. Gives a function that returns when so many do."""
+    with connect(url) as conn, conn.transaction(), connect(url) as observer:
+        conn.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")  # pyright: ignore
+        waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        yield lambda count: wait_until(lambda: observer.execute(waiting).rowcount == count, f"{count} requests waited")
+
+
+def is_limited(response: TestResponse) -> bool:
+    """Whether it is the refusal of this limit."""
+    assert "at the same time" in refused(response, 429, "RateLimitError")
+    return response.headers["Retry-After"] == "1"
+
+
+def test_requests_beyond_the_share_wait_for_it_and_are_refused_while_others_are_answered(app, url, cast, pool, capsys):
+    victor, vera = cast
+    with locked(url, "tag_types") as wait_for:
+        held = [pool.submit(victor.get, TAG_TYPES) for _ in range(2)]
+        wait_for(2)
+        began = monotonic()
+        # A session and a token of one user are one caller.
+        assert is_limited(Caller(app).get(OTHER, headers={"Cookie": "session=victors-session"}))
+        assert monotonic() - began >= WAIT
+        assert json.loads(capsys.readouterr().out)["caller"] == f"user:{victor.id}"
+        assert vera.get(OTHER).status_code == 200
+        assert Caller(app, ADMIN_KEY).get(OTHER).status_code == 200
+    assert [one.result().status_code for one in held] == [200] * 2
+    assert victor.get(OTHER).status_code == 200
+
+
+def test_one_caller_holds_at_most_half_of_the_threads_and_a_request_that_waits_is_answered(make_app, url, cast, pool):
+    patient = Caller(make_app(url, DATABASE_POOL_SIZE=4, THREADS=12, WAIT_SECONDS=30), cast[0].key)
+    with locked(url, "tag_types") as wait_for:
+        held = [pool.submit(patient.get, TAG_TYPES) for _ in range(2)]
+        wait_for(2)
+        sent = [pool.submit(patient.get, OTHER) for _ in range(5)]
+        # Six are there, and one is too many. It does not wait.
+        [refusal], _ = wait(sent, timeout=9, return_when=FIRST_COMPLETED)
+        assert is_limited(refusal.result())
+    assert [one.result().status_code for one in held] == [200] * 2
+    assert sorted(one.result().status_code for one in sent) == [200] * 4 + [429]
+
+
+def log_in(app: Flask, **kwargs: Any) -> TestResponse:
+    """Try to log in, as a stranger."""
+    return Caller(app).post("/auth/simple/login", json={"username": "nobody", "password": "wrong"}, **kwargs)
+
+
+def come_with_a_wrong_key(app: Flask, **kwargs: Any) -> TestResponse:
+    """Send a key that nobody has; another one each time."""
+    return Caller(app, f"*:*.a-wrong-key-{uuid4()}").get(OTHER, **kwargs)
+
+
+@pytest.mark.parametrize(("send", "table"), [(log_in, "login_addresses"), (come_with_a_wrong_key, "api_keys")])
+def test_strangers_and_wrong_credentials_count_by_their_address(app, url, pool, send, table):
+    with locked(url, table) as wait_for:
+        held = [pool.submit(send, app) for _ in range(2)]
+        wait_for(2)
+        assert is_limited(send(app))
+        assert Caller(app).get("/ready").status_code == 200
+        held.append(pool.submit(send, app, environ_base={"REMOTE_ADDR": "192.0.2.1"}))
+        wait_for(3)
+    assert [one.result().status_code for one in held] == [401] * 3
+
+
+def test_one_caller_has_at_most_half_of_the_streams(app: Flask, cast: tuple[Caller, Caller]) -> None:
+    path, lines = "/api/admin/search/events", {"Accept": "application/x-ndjson"}
+    victor, vera = cast
+    # Of 12 threads, 3 serve streams. This one goes on until it is closed.
+    running = app.test_client().get(path, headers=lines | {"Authorization": victor.key or ""})
+    assert running.headers["X-Accel-Buffering"] == "no"
+    session = Caller(app).get(path, headers=lines | {"Cookie": "session=victors-session"})
+    assert "event streams" in refused(session, 429, "RateLimitError")
+    assert vera.get(path, headers=lines).status_code == 200
+    assert victor.get(path).status_code == 200
+    running.close()
+    assert victor.get(path, headers=lines).status_code == 200
+
+
+# --- The real service -------------------------------------------------------------------------------------------------------------------
+
+# 60 MB: to look for a word, PostgreSQL reads all of it.
+FILL = """
+    INSERT INTO events (type, created_by, project, feature_name, data)
+    SELECT 'feature-updated', 'system', 'default', 'a', json_build_object('text', repeat(md5(number::text), 100))
+      FROM generate_series(1, 20000) AS number
+"""
+SLOW = "/api/admin/search/events?query=absent"
+
+
+@pytest.fixture(scope="module")
+def service(url: str, cast: tuple[Caller, Caller]) -> Iterator[Service]:  # noqa: ARG001
+    """The real service with its defaults, and a long log."""
+    with connect(url) as conn:
+        conn.execute("SET statement_timeout = 0")
+        conn.execute(FILL)
+        conn.execute("ANALYZE events")
+    with Service(url, WEB_CONCURRENCY=2) as service:
+        yield service
+
+
+@pytest.mark.slow
+def test_one_admin_token_can_send_8_requests_at_the_same_time(service: Service, pool: ThreadPoolExecutor) -> None:
+    for _ in range(10):
+        sent = [pool.submit(service.get, TAG_TYPES, headers={"Authorization": ADMIN_KEY}) for _ in range(8)]
+        assert [one.result().status for one in sent] == [200] * 8
+
+
+@pytest.mark.slow
+def test_a_viewer_with_32_slow_searches_does_not_slow_others_down(service: Service, cast: tuple[Caller, Caller]) -> None:
+    victor, vera = ({"Authorization": one.key or ""} for one in cast)
+    statuses: list[int] = []
+    is_over = False
+
+    def search() -> None:
+        while not is_over:
+            statuses.append(service.get(SLOW, headers=victor).status)
+
+    with ThreadPoolExecutor(32) as pool:
+        running = [pool.submit(search) for _ in range(32)]
+        try:
+            # So many have had to wait for longer than they may: the limit holds.
+            wait_until(lambda: 429 in statuses, "Victor had reached the limit")
+            took = []
+            for number in range(20):
+                began = monotonic()
+                assert service.get((TAG_TYPES, OTHER)[number % 2], headers=vera).status == 200
+                took.append(monotonic() - began)
+        finally:
+            is_over = True
+        for one in running:
+            one.result()
+    assert set(statuses) == {200, 429}
+    assert median(took) < 0.5

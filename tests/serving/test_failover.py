@@ -1,0 +1,138 @@
+"""Two servers: a switch-over that the host list of the address follows, and reads that go on where only a standby is left."""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from sql import connect, embedded, value
+from tests.support.outage import ABSENT, AUTHORIZED, KEY, MARGIN, PROMISE, Callers, assert_told
+from tests.support.service import Service, wait_until
+from tests.support.silent_proxy import Proxy
+from tests.support.standby import copy_of
+
+pytestmark = pytest.mark.slow
+
+ONLY_READ = "The database can only be read at this moment."
+
+
+@pytest.fixture
+def servers() -> Iterator[tuple[embedded.Server, embedded.Server]]:
+    """A PostgreSQL and its standby."""
+    with tempfile.TemporaryDirectory(prefix="failover-") as name:
+        Path(name).chmod(0o755)
+        first, second = embedded.Server(Path(name) / "first"), embedded.Server(Path(name) / "second")
+        try:
+            first.ensure()
+            copy_of(first, second)
+            second.ensure()
+            yield first, second
+        finally:
+            second.release()
+            first.release()
+
+
+def together(first: str, second: str, target: str) -> str:
+    """The address of two servers."""
+    hosts = ",".join(parse_qs(urlsplit(url).query)["host"][0] for url in (first, second))
+    return f"postgresql://postgres@/postgres?host={hosts}&target_session_attrs={target}"
+
+
+def wait_for_replay(first: str, second: str) -> None:
+    """Return when the standby shows all that there is."""
+    with connect(first) as conn, connect(second) as follower:
+        last = value(conn, "SELECT pg_current_wal_insert_lsn()")
+        wait_until(lambda: value(follower, "SELECT pg_last_wal_replay_lsn() >= %(last)s::pg_lsn", {"last": last}), "it had followed")
+
+
+def promote(url: str) -> float:
+    """Let a standby take over; when it did."""
+    with connect(url) as conn:
+        assert value(conn, "SELECT pg_promote()")
+    return time.monotonic()
+
+
+def change(service: Service, name: str) -> int:
+    """The status of a change, which is a 503 with this sentence where it can only be read."""
+    answer = service.request("POST", "/api/admin/projects/default/features", {"name": name}, AUTHORIZED)
+    if answer.status == 503:
+        assert (answer.json["name"], answer.json["message"], answer.headers["Retry-After"]) == ("UnavailableError", ONLY_READ, "1")
+    return answer.status
+
+
+def test_a_standby_that_takes_over_is_found_within_two_seconds(servers):
+    first, second = servers
+    addresses = first.ensure(), second.ensure()
+    with Service(together(*addresses, "read-write"), INIT_ADMIN_API_TOKENS=KEY) as service:
+        workers = service.workers
+        with Callers(service) as callers:
+            callers.until(200)
+            away = time.monotonic()
+            first.release()
+            callers.until(503)
+            wait_until(lambda: time.monotonic() > away + ABSENT + 0.5, "it was away for a while")
+            back = promote(addresses[1])
+            callers.until(200)
+        assert_told(callers, away, back, ABSENT, away + ABSENT)
+        assert service.workers == workers
+        assert "The database is available again." in service.err
+        assert "Traceback" not in service.err
+
+
+def test_a_first_server_that_can_only_be_read_from_now_on_is_left(servers):
+    first, second = (server.ensure() for server in servers)
+    with Service(together(first, second, "read-write"), INIT_ADMIN_API_TOKENS=KEY) as service:
+        assert change(service, "before") == 201
+        wait_for_replay(first, second)
+        promote(second)
+        with connect(first) as conn:
+            conn.execute("ALTER SYSTEM SET default_transaction_read_only = on")
+            conn.execute("SELECT pg_reload_conf()")
+        began = time.monotonic()
+        wait_until(lambda: change(service, "after") == 201, "it could be written")
+        assert time.monotonic() < began + PROMISE + MARGIN
+        # Every connection leads there by now, also those that were idle.
+        assert [change(service, f"after-{number}") for number in range(20)] == [201] * 20
+        with connect(second) as conn:
+            assert value(conn, "SELECT count(*) FROM flags WHERE name LIKE 'after%%'") == 21
+        assert "unavailable" not in service.err
+
+
+def test_where_only_a_standby_is_left_reads_go_on_and_changes_when_it_takes_over(servers):
+    first, second = servers
+    addresses = first.ensure(), second.ensure()
+    with Service(together(*addresses, "any"), INIT_ADMIN_API_TOKENS=KEY) as service:
+        assert change(service, "before") == 201
+        wait_for_replay(*addresses)
+        first.release()
+        gone = time.monotonic()
+        for path in ("/ready", "/api/admin/projects", "/api/admin/search/events") * 3:
+            assert service.get(path, headers=AUTHORIZED).status == 200
+        assert time.monotonic() < gone + PROMISE + MARGIN
+        assert change(service, "after") == 503
+        back = promote(addresses[1])
+        wait_until(lambda: change(service, "after") == 201, "it could be written")
+        assert time.monotonic() < back + PROMISE + MARGIN
+        assert "Traceback" not in service.err
+
+
+def test_what_can_only_be_read_is_read_and_a_change_is_503_until_the_address_leads_elsewhere(servers):
+    first, second = (server.ensure() for server in servers)
+    with Service(first, INIT_ADMIN_API_TOKENS=KEY):
+        pass
+    wait_for_replay(first, second)
+    with Proxy(second) as way, Service(way.url, INIT_ADMIN_API_TOKENS=KEY) as service:
+        assert service.err.startswith("The database can only be read: every change is answered 503 until it can be written.\n")
+        assert service.get("/ready").status == 200
+        assert service.get("/api/admin/projects", headers=AUTHORIZED).status == 200
+        login = service.request("POST", "/auth/simple/login", {"username": "admin", "password": "wrong"})
+        assert (login.status, login.json["message"], change(service, "f")) == (503, ONLY_READ, 503)
+        # As an address does that follows the server which can be written. The old connections stay.
+        way.lead_to(first)
+        back = time.monotonic()
+        wait_until(lambda: change(service, "f") == 201, "it could be written")
+        assert time.monotonic() < back + PROMISE + MARGIN
+        assert "Traceback" not in service.err

@@ -1,0 +1,316 @@
+"""The connections of one process: how long a silent server can hold a thread, what opens the circuit breaker, and what does not."""
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg_pool import PoolTimeout
+
+from sql import connect, connect_options, embedded, run, value, whole
+from sql.pool import Database, DatabaseUnavailable
+from tests.support.service import free_port, wait_until
+from tests.support.silent_proxy import Proxy
+
+pytestmark = pytest.mark.slow
+
+# What a busy machine may add, in seconds.
+MARGIN = 2.0
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[embedded.Server]:
+    """A PostgreSQL."""
+    with tempfile.TemporaryDirectory(prefix="pool-") as name:
+        Path(name).chmod(0o755)
+        server = embedded.Server(Path(name) / "data")
+        server.ensure()
+        yield server
+        server.release()
+
+
+@pytest.fixture
+def proxy(server: embedded.Server) -> Iterator[Proxy]:
+    """A way to it, which ends before a test waits for ever."""
+    with Proxy(server.ensure()) as proxy:
+        end = threading.Timer(40, proxy.refuse)
+        end.start()
+        yield proxy
+        end.cancel()
+
+
+@contextmanager
+def opened(
+    url: str, size: int = 1, *, wait: float = 5, deadline: float = 30, revive: Callable[[], None] | None = None, **more: Any
+) -> Iterator[Database]:
+    """A database as a process has it."""
+    database = Database(url, size, "none", lambda: connect_options(url) | more, wait=wait, deadline=deadline)
+    database.revive = revive
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def ask(database: Database) -> Any:
+    """Return 1, from the database."""
+    with database.connection() as conn:
+        return value(conn, "SELECT 1")
+
+
+def is_answered(database: Database) -> bool:
+    """Whether the database answers."""
+    with suppress(psycopg.OperationalError):
+        return ask(database) == 1
+    return False
+
+
+def seconds_until_refused(act: Callable[[], object]) -> float:
+    """How long it takes until the database counts as unavailable."""
+    began = time.monotonic()
+    with pytest.raises(DatabaseUnavailable):
+        act()
+    return time.monotonic() - began
+
+
+def test_no_connection_is_made_before_it_is_needed(proxy):
+    threads = set(threading.enumerate())
+    with opened(proxy.url) as database:
+        assert (proxy.accepted, set(threading.enumerate())) == (0, threads)
+        assert ask(database) == 1
+        assert any(thread.name.startswith("pool-") for thread in set(threading.enumerate()) - threads)
+
+
+# --- A deadline for every wait ----------------------------------------------------------------------------------------------------------
+
+
+def in_a_statement(database: Database, proxy: Proxy) -> None:
+    with database.connection() as conn:
+        proxy.hush()
+        value(conn, "SELECT 1")
+
+
+def in_a_rollback(database: Database, proxy: Proxy) -> None:
+    with suppress(KeyError), database.connection() as conn, whole(conn):
+        proxy.hush()
+        raise KeyError
+    raise DatabaseUnavailable
+
+
+def in_a_commit(database: Database, proxy: Proxy) -> None:
+    with database.connection() as conn, whole(conn):
+        proxy.hush()
+
+
+def in_a_transaction_that_the_pool_ends(database: Database, proxy: Proxy) -> None:
+    with database.connection() as conn:
+        conn.execute("BEGIN")
+        proxy.hush()
+    raise DatabaseUnavailable
+
+
+@pytest.mark.parametrize("act", [in_a_statement, in_a_rollback, in_a_commit, in_a_transaction_that_the_pool_ends])
+def test_a_silent_server_holds_nobody_longer_than_the_deadline(proxy, act):
+    with opened(proxy.url, deadline=1) as database:
+        assert ask(database) == 1
+        assert 1 <= seconds_until_refused(partial(act, database, proxy)) < 1 + MARGIN
+
+
+def test_after_a_silence_an_idle_connection_is_asked_first_and_no_longer_than_the_wait(proxy):
+    with opened(proxy.url, 2, wait=1) as database:
+        with database.connection(), database.connection():
+            pass
+        proxy.hush()
+        wait_until(lambda: time.monotonic() > database.answered_at + 1.1, "it had been silent")
+        assert seconds_until_refused(partial(ask, database)) < 1 + MARGIN
+        # Three seconds to connect; the pool itself would try twice.
+        wait_until(lambda: database._problem, "the breaker was open", patience=5)
+        assert seconds_until_refused(partial(ask, database)) < 0.5
+
+
+def test_no_round_trip_is_spent_on_that_while_it_answers(proxy):
+    with opened(proxy.url) as database:
+        assert ask(database) == 1
+        proxy.hush()
+        with database.connection():
+            pass
+
+
+def test_closing_does_not_wait_for_a_silent_server(proxy):
+    with opened(proxy.url, 2) as database:
+        with database.connection(), database.connection():
+            pass
+        proxy.hush()
+        began = time.monotonic()
+        database.close()
+        assert time.monotonic() < began + MARGIN
+
+
+def test_connections_are_made_anew_after_one_was_shut_down(server):
+    url = server.ensure()
+    with opened(url, 3) as database, connect(url) as other:
+        with ExitStack() as stack:
+            pids = {stack.enter_context(database.connection()).info.backend_pid for _ in range(3)}
+
+        def be_shut_down() -> None:
+            with database.connection() as conn:
+                run(other, "SELECT pg_terminate_backend(%(pid)s)", {"pid": conn.info.backend_pid})
+                value(conn, "SELECT 1")
+
+        with pytest.raises(psycopg.errors.AdminShutdown):
+            be_shut_down()
+        with ExitStack() as stack:
+            assert not pids & {stack.enter_context(database.connection()).info.backend_pid for _ in range(3)}
+
+
+# --- The circuit breaker ----------------------------------------------------------------------------------------------------------------
+
+
+def test_an_absent_database_is_refused_at_once_once_that_is_known():
+    with opened(f"postgresql://127.0.0.1:{free_port()}/x", wait=10) as database:
+        assert seconds_until_refused(partial(ask, database)) < 1.2 + MARGIN
+        assert sorted(seconds_until_refused(partial(ask, database)) for _ in range(9))[4] < 0.05
+
+
+def test_those_who_wait_already_are_refused_with_the_first(proxy):
+    with opened(proxy.url, 2, wait=10) as database:
+        assert ask(database) == 1
+        proxy.refuse()
+        with ThreadPoolExecutor(4) as threads:
+            waits = list(threads.map(lambda _: seconds_until_refused(partial(ask, database)), range(4)))
+        assert max(waits) < 1.2 + MARGIN
+
+
+def test_a_database_that_is_silent_to_all_is_found_while_statements_wait(proxy):
+    with opened(proxy.url, 1, wait=6) as database:
+        assert ask(database) == 1
+        with database.connection() as conn:
+            proxy.hush()
+            held = threading.Thread(target=lambda: is_silent(conn))
+            held.start()
+            wait_until(lambda: time.monotonic() > database.answered_at + 1.1, "it had been silent")
+            # Three seconds to connect.
+            assert seconds_until_refused(partial(ask, database)) < 3 + MARGIN
+            assert seconds_until_refused(partial(ask, database)) < 0.5
+            proxy.talk()
+            held.join()
+        wait_until(lambda: is_answered(database), "it answered again")
+
+
+def is_silent(conn: Any) -> None:
+    with suppress(psycopg.OperationalError):
+        value(conn, "SELECT 1")
+
+
+def test_all_idle_connections_may_have_been_closed(server):
+    url = server.ensure()
+    with opened(url, 5) as database, connect(url) as other:
+        with ExitStack() as stack:
+            pids = [stack.enter_context(database.connection()).info.backend_pid for _ in range(5)]
+        run(other, "SELECT pg_terminate_backend(pid) FROM unnest(%(pids)s::integer[]) AS pid", {"pids": pids})
+        gone = "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = ANY(%(pids)s::integer[]))"
+        wait_until(lambda: value(other, gone, {"pids": pids}), "they had ended")
+        began = time.monotonic()
+        assert ask(database) == 1
+        assert time.monotonic() < began + 1
+
+
+def test_a_pool_that_is_busy_is_not_an_absent_database(server):
+    with opened(server.ensure(), wait=0.3) as database:
+        with database.connection() as conn:
+            # Longer than a silence, after which the database is looked at.
+            sleeping = threading.Thread(target=lambda: value(conn, "SELECT 1 FROM pg_sleep(2.5)"))
+            sleeping.start()
+            while sleeping.is_alive():
+                with pytest.raises(PoolTimeout), database.connection():
+                    pass
+        assert ask(database) == 1
+
+
+def test_nor_is_one_whose_only_connection_is_being_given_back(proxy):
+    with opened(proxy.url, wait=1.5) as database, ThreadPoolExecutor(1) as threads:
+        is_open = threading.Event()
+
+        def hold() -> None:
+            with database.connection() as conn:
+                conn.execute("BEGIN")
+                is_open.set()
+                wait_until(lambda: database._pool and database._pool.get_stats()["requests_waiting"], "another request waited")
+                value(conn, "SELECT 1")
+                proxy.hush()
+            # The pool has rolled back. That takes until proxy.talk().
+
+        holder = threads.submit(hold)
+        is_open.wait()
+        with pytest.raises(PoolTimeout):
+            ask(database)
+        assert not holder.done()
+        proxy.talk()
+        holder.result()
+        assert ask(database) == 1
+
+
+def test_nor_is_one_that_gives_us_no_more_connections(server):
+    url = server.ensure()
+    with connect(url) as conn:
+        conn.execute("CREATE ROLE limited LOGIN CONNECTION LIMIT 1")
+    with opened(url.replace("postgres@", "limited@"), 3, wait=2.5) as database:
+        with database.connection() as conn:
+            sleeping = threading.Thread(target=lambda: value(conn, "SELECT 1 FROM pg_sleep(5)"))
+            sleeping.start()
+            for _ in range(2):
+                with pytest.raises(PoolTimeout), database.connection():
+                    pass
+            assert database._problem is None
+            sleeping.join()
+        assert ask(database) == 1
+
+
+def test_nor_is_one_that_answers_statements_but_no_new_connection(proxy):
+    with opened(proxy.url, 2, connect_timeout=2) as database, database.connection() as conn:
+        with database.connection() as other:
+            proxy.ignore()
+            other.close()
+        # The pool tries to replace it twice, a second apart; then it is looked why.
+        began = time.monotonic()
+        while time.monotonic() < began + 8:
+            assert value(conn, "SELECT 1 FROM pg_sleep(0.1)") == 1
+            assert database._problem is None
+
+
+def test_a_request_that_waits_gets_its_connection_where_the_pool_gave_up_a_moment_too_soon(proxy):
+    # One connection for each attempt.
+    with opened(proxy.url, wait=10, sslmode="disable", gssencmode="disable") as database:
+        assert ask(database) == 1
+        # The pool tries twice.
+        proxy.refuse(times=2)
+        began = time.monotonic()
+        assert ask(database) == 1
+        assert time.monotonic() < began + 1 + MARGIN
+
+
+def test_a_server_of_ones_own_is_started_with_pauses_after_failures(proxy, caplog):
+    tried: list[float] = []
+
+    def fail() -> None:
+        tried.append(time.monotonic())
+        raise RuntimeError("The server cannot be started.")
+
+    with opened(proxy.url, revive=fail) as database:
+        assert ask(database) == 1
+        proxy.refuse()
+        assert not is_answered(database)
+        wait_until(lambda: len(tried) == 2, "it was tried twice")
+        assert tried[1] - tried[0] >= 5
+        proxy.talk()
+        wait_until(lambda: is_answered(database), "it answered again")
+    said = [record.getMessage().partition(":")[0] for record in caplog.records]
+    start = "The server cannot be started."
+    assert said == ["The database is unavailable", start, start, "The database is available again."]

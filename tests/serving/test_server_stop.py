@@ -1,0 +1,219 @@
+"""How the real service stops: requests in flight are answered, gunicorn ends, PostgreSQL goes last; and what a crash or a reload leaves."""
+
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from sql import Connection, connect, signup_tokens
+from tests.support.service import PATIENCE, Answer, Service, address_in, is_alive, postmaster_of, wait_until
+
+pytestmark = pytest.mark.slow
+
+KEY = "*:*.the-key-of-these-tests"
+
+
+@pytest.fixture(scope="module")
+def tmp() -> Iterator[Path]:
+    """A folder with a short path that every user may enter."""
+    with tempfile.TemporaryDirectory(prefix="stop-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture
+def data(tmp: Path) -> Iterator[Path]:
+    """The data folder of all these tests, each of which leaves it without a server."""
+    yield tmp / "data"
+    assert postmaster_of(tmp / "data") is None
+
+
+def service_on(data: Path) -> Service:
+    """A service whose API key we know."""
+    return Service(DATA_DIR=data, INIT_ADMIN_API_TOKENS=KEY)
+
+
+@contextmanager
+def in_flight(service: Service, conn: Connection) -> Iterator[tuple[str, list[Answer]]]:
+    """The secret of a signup token whose change waits in the service while the block lasts, and its answer: there when it has ended."""
+    token = signup_tokens.insert(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")
+    answers: list[Answer] = []
+    with conn.transaction():
+        conn.execute("SELECT FROM signup_tokens FOR UPDATE")
+        path = f"/api/admin/invite-link/tokens/{token['secret']}"
+        put = {"json": {"enabled": False}, "headers": {"Authorization": KEY}}
+        request = threading.Thread(target=lambda: answers.append(service.request("PUT", path, **put)))
+        request.start()
+        wait_until(lambda: conn.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None, "the request waited")
+        yield token["secret"], answers
+    request.join()
+
+
+def is_refused(service: Service) -> bool:
+    """Whether nobody is served any more; until its last worker has gone, the port can still be connected to."""
+    try:
+        service.get("/health", timeout=0.3)
+    except OSError:
+        return True
+    return False
+
+
+def terminate(service: Service) -> None:
+    """What a process manager does."""
+    service.process.terminate()
+
+
+def press_ctrl_c(service: Service) -> None:
+    """What a terminal does, for somebody impatient: the whole process group gets it, and again."""
+    os.killpg(service.process.pid, signal.SIGINT)
+    wait_until(lambda: is_refused(service), "nobody was served any more")
+    os.killpg(service.process.pid, signal.SIGINT)
+
+
+@pytest.mark.parametrize("stop", [terminate, press_ctrl_c])
+def test_a_request_in_flight_is_answered_then_gunicorn_ends_then_postgresql(data: Path, stop: Callable[[Service], None]):
+    with service_on(data) as service, connect(address_in(data)) as conn:
+        pids = {service.process.pid, postmaster_of(data), *service.workers}
+        with in_flight(service, conn) as (secret, answers):
+            stop(service)
+            wait_until(lambda: is_refused(service), "nobody was served any more")
+            assert answers == []
+            assert all(map(is_alive, pids))
+        assert [(answer.status, answer.json["secret"], answer.json["enabled"]) for answer in answers] == [(200, secret, False)]
+        assert service.process.wait(PATIENCE) == 0
+        assert not any(map(is_alive, pids))
+        assert postmaster_of(data) is None
+        assert "Traceback" not in service.err
+        assert [line["status"] for line in service.lines if line["method"] == "PUT"] == [200]
+
+
+@pytest.mark.parametrize(
+    ("folder", "made", "number"), [("data", "postgres/postmaster.pid", signal.SIGTERM), ("new", "postgres.new", signal.SIGINT)]
+)
+def test_who_stops_it_before_it_serves_leaves_no_postgresql_behind(tmp: Path, folder: str, made: str, number: signal.Signals):
+    data = tmp / folder
+    service = service_on(data).start()
+    try:
+        wait_until((data / made).exists, f"{made} was there")
+        postmaster = postmaster_of(data)
+        os.killpg(service.process.pid, number)
+        assert service.process.wait(PATIENCE) == 128 + number
+        assert not is_alive(postmaster)
+        assert postmaster_of(data) is None
+        assert "Traceback" not in service.err
+    finally:
+        service.end()
+
+
+def test_a_reload_goes_on_serving_and_another_service_that_stops_leaves_postgresql_alone(data: Path):
+    with service_on(data) as service:
+        before, statuses = service.workers, []
+        service.process.send_signal(signal.SIGHUP)
+
+        def is_done() -> bool:
+            statuses.append(service.get("/ready").status)
+            return bool(service.workers) and not service.workers & before
+
+        wait_until(is_done, "all workers were new")
+        statuses.append(service.get("/api/admin/insights", headers={"Authorization": KEY}).status)
+        assert set(statuses) == {200}
+        postmaster = postmaster_of(data)
+        with service_on(data) as other:
+            assert postmaster_of(data) == postmaster
+            assert other.stop() == 0
+        assert is_alive(postmaster)
+        assert service.get("/api/admin/insights", headers={"Authorization": KEY}).status == 200
+
+
+def test_a_reload_with_an_invalid_setting_keeps_the_last_valid_settings(data: Path, tmp: Path):
+    token = tmp / "token"
+    token.write_text("the-token-of-a-file")
+    with Service(DATA_DIR=data, METRICS_TOKEN_FILE=token) as service:
+
+        def reload() -> None:
+            """Send SIGHUP, and wait for new workers."""
+            before = service.workers
+            service.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: service.workers and not service.workers & before, "all workers were new")
+
+        def knows(text: str) -> bool:
+            """Whether the service knows this token. Its database answers, too."""
+            assert service.get("/ready").status == 200
+            return service.get("/metrics", headers={"Authorization": f"Bearer {text}"}).status == 200
+
+        token.write_text("short")
+        reload()
+        sentence = "The setting METRICS_TOKEN must be 16 to 255 ASCII characters without spaces."
+        assert f"{sentence} The service goes on with its previous settings.\n" in service.err
+        assert knows("the-token-of-a-file")
+        # A worker that starts later gets them too.
+        [worker] = service.workers
+        os.kill(worker, signal.SIGKILL)
+        wait_until(lambda: service.workers - {worker}, "there was another worker")
+        assert knows("the-token-of-a-file")
+        token.write_text("another-token-of-a-file")
+        reload()
+        assert knows("another-token-of-a-file")
+        assert not knows("the-token-of-a-file")
+        assert service.err.count(sentence) == 1
+
+
+def test_a_reload_without_the_address_of_the_database_keeps_it(make_database: Callable[..., str], tmp_path: Path):
+    address = tmp_path / "address"
+    address.write_text(make_database())
+    with Service(DATABASE_URL_FILE=address) as service:
+        before = service.workers
+        address.write_text("")
+        service.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: service.workers and not service.workers & before, "all workers were new")
+        assert "The setting DATABASE_URL is missing. The service goes on with its previous settings.\n" in service.err
+        assert service.get("/ready").status == 200
+
+
+def test_a_start_right_after_kill_9_takes_over_while_orphans_answer_what_they_have_accepted(data: Path):
+    with service_on(data) as killed, connect(address_in(data)) as conn:
+        orphans = killed.workers
+        with in_flight(killed, conn) as (_, answers):
+            killed.stop(signal.SIGKILL)
+            service = Service(DATA_DIR=data, PORT=killed.port).start()
+            wait_until(lambda: "Serving at" in service.err, "it served")
+            assert service.wait().workers
+            assert answers == []
+            assert any(map(is_alive, orphans))
+        assert [answer.status for answer in answers] == [200]
+        wait_until(lambda: not any(map(is_alive, orphans)), "the orphans had ended")
+        assert service.stop() == 0
+        service.end()
+
+
+def test_a_start_after_kill_9_recovers(data: Path):
+    with service_on(data) as killed:
+        workers = killed.workers
+        client = HTTPConnection("127.0.0.1", killed.port, timeout=PATIENCE)
+        assert not announces_close(client)
+        assert killed.stop(signal.SIGKILL) == -signal.SIGKILL
+        assert is_alive(postmaster_of(data))
+        # A client that always uses its connection again would keep them for ever.
+        wait_until(lambda: announces_close(client), "a response said that the connection ends")
+        wait_until(lambda: not any(map(is_alive, workers)), "the workers had noticed")
+    with service_on(data) as service:
+        assert service.get("/api/admin/insights", headers={"Authorization": KEY}).status == 200
+        assert "Traceback" not in service.err
+        postmaster = postmaster_of(data)
+        assert service.stop() == 0
+    assert not is_alive(postmaster)
+
+
+def announces_close(client: HTTPConnection) -> bool:
+    """Whether the response to one more request says that the connection ends."""
+    client.request("GET", "/health")
+    response = client.getresponse()
+    assert response.read()
+    return response.headers["Connection"] == "close"

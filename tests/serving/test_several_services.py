@@ -1,0 +1,171 @@
+"""Two real services on one database: what one of them does holds at the other from the next request on."""
+
+import math
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.support.service import IMPORT, Answer, Service, run
+
+pytestmark = pytest.mark.slow
+
+HEADLINE = "The database is new"
+OVERVIEW = "/api/admin/projects/default/overview"
+PASSWORD, WRONG = "correct horse battery", "wrong horse battery"
+FREE, ATTEMPTS = 3, 10
+# Each caller has an address of his own, which a proxy tells.
+_addresses = (f"192.0.2.{number}" for number in count(1))
+
+
+class Pair:
+    """Two services that were started at the same moment on one empty database, behind one proxy, and the key that one of them printed."""
+
+    def __init__(self, services: list[Service], url: str) -> None:
+        self.services = services
+        self.one, self.other = services
+        self.url = url
+        (self.key,) = re.findall(r"API key +(\S+)", self.one.err + self.other.err)
+
+    def ask(self, service: Service, method: str, path: str, json: Any = None, status: int = 200) -> Any:
+        """What a service answers the administrator; AssertionError unless it has this status."""
+        answer = service.request(method, f"/api/admin/{path}", json, {"Authorization": self.key})
+        assert answer.status == status, answer.body
+        return answer.json if answer.body else None
+
+    def user(self, name: str) -> int:
+        """The id of a new user, made at one service."""
+        return self.ask(self.one, "POST", "user-admin", {"username": name, "password": PASSWORD, "rootRole": 3}, 201)["id"]
+
+
+@pytest.fixture(scope="module")
+def pair(make_database: Callable[..., str]) -> Iterator[Pair]:
+    """Such a pair."""
+    url = make_database(empty=True)
+    given = {
+        "BASE_URL": "http://flags.example.org",
+        "TRUSTED_PROXIES": 1,
+        "LOGIN_FREE_FAILURES": FREE,
+        "LOGIN_ATTEMPTS_PER_MINUTE": ATTEMPTS,
+    }
+    services = [Service(url, **given).start() for _ in range(2)]
+    try:
+        yield Pair([service.wait() for service in services], url)
+    finally:
+        for service in services:
+            service.end()
+
+
+def log_in(service: Service, name: str, password: str = PASSWORD, address: str | None = None) -> Answer:
+    """Try to log in."""
+    headers = {"X-Forwarded-For": address or next(_addresses)}
+    return service.request("POST", "/auth/simple/login", {"username": name, "password": password}, headers)
+
+
+def session_of(service: Service, name: str, password: str = PASSWORD) -> dict[str, str]:
+    """The headers of a request in a new session."""
+    answer = log_in(service, name, password)
+    assert answer.status == 200, answer.body
+    return {"Cookie": answer.headers["Set-Cookie"].partition(";")[0]}
+
+
+def sees(services: list[Service], headers: dict[str, str], path: str = OVERVIEW) -> list[int]:
+    """The statuses of what each service answers."""
+    return [service.get(path, headers=headers).status for service in services]
+
+
+def test_two_services_at_once_make_one_administrator_and_one_key_and_one_says_so(pair: Pair) -> None:
+    said = pair.one.err + pair.other.err
+    assert said.count(HEADLINE) == said.count("admin password") == said.count("API key ") == 1
+    (password,) = re.findall(r"admin password +(\S+)", said)
+    for service in pair.services:
+        assert log_in(service, "admin", password).status == 200
+        assert pair.ask(service, "GET", "user-admin")["users"][0]["username"] == "admin"
+    third = run(*IMPORT, DATABASE_URL=pair.url)
+    assert (third.returncode, third.stdout, third.stderr) == (0, "", "")
+    with psycopg.connect(pair.url) as conn:
+        made = conn.execute("SELECT type, count(*) FROM events WHERE created_by = 'system' GROUP BY type ORDER BY type").fetchall()
+        assert made == [("api-token-created", 1), ("user-created", 1)]
+        assert conn.execute("SELECT count(*) FROM schema_version").fetchone() == (1,)
+
+
+def test_a_session_of_one_is_one_of_the_other_and_so_is_its_end(pair: Pair) -> None:
+    pair.user("ada")
+    session, second = session_of(pair.one, "ada"), session_of(pair.other, "ada")
+    assert sees(pair.services, session) == sees(pair.services, second) == [200, 200]
+    assert pair.other.request("POST", "/logout", headers=session).status == 302
+    assert sees(pair.services, session) == sees(pair.services, second) == [401, 401]
+
+
+@pytest.mark.parametrize("by", ["administrator", "user"])
+def test_a_password_changed_at_one_ends_sessions_at_the_other(pair: Pair, by: str) -> None:
+    name = f"bob-{by}"
+    user_id = pair.user(name)
+    session, new = session_of(pair.one, name), "a newer password"
+    assert sees(pair.services, session) == [200, 200]
+    if by == "administrator":
+        pair.ask(pair.other, "POST", f"user-admin/{user_id}/change-password", {"password": new})
+    else:
+        body = {"password": new, "confirmPassword": new, "oldPassword": PASSWORD}
+        assert pair.other.request("POST", "/api/admin/user/change-password", body, session).status == 200
+    assert sees(pair.services, session) == [401, 401]
+    for service in pair.services:
+        assert [log_in(service, name, password).status for password in (PASSWORD, new)] == [401, 200]
+
+
+def test_a_user_deleted_at_one_is_nobody_at_the_other(pair: Pair) -> None:
+    user_id = pair.user("carl")
+    session = session_of(pair.one, "carl")
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    answer = pair.one.request("POST", "/api/admin/user/tokens", {"description": "his", "expiresAt": tomorrow}, session)
+    token = {"Authorization": answer.json["secret"]}
+    assert sees(pair.services, session) == sees(pair.services, token) == [200, 200]
+    pair.ask(pair.one, "DELETE", f"user-admin/{user_id}")
+    assert sees(pair.services, session) == sees(pair.services, token) == [401, 401]
+    assert [log_in(service, "carl").status for service in pair.services] == [401, 401]
+
+
+def test_a_key_deleted_at_one_opens_nothing_at_the_other(pair: Pair) -> None:
+    secret = pair.ask(pair.one, "POST", "api-tokens", {"type": "admin", "tokenName": "deploy"}, 201)["secret"]
+    assert sees(pair.services, {"Authorization": secret}) == [200, 200]
+    pair.ask(pair.other, "DELETE", f"api-tokens/{secret}")
+    assert sees(pair.services, {"Authorization": secret}) == [401, 401]
+
+
+def test_a_right_taken_away_at_one_is_no_right_at_the_other(pair: Pair) -> None:
+    user_id = pair.user("dora")
+    session, users = session_of(pair.one, "dora"), "/api/admin/user-admin"
+    for role, status in ((1, 200), (3, 403)):
+        pair.ask(pair.one, "PUT", f"user-admin/{user_id}", {"rootRole": role})
+        assert sees(pair.services, session, users) == [status, status]
+
+
+def test_a_name_has_as_many_guesses_at_both_together_as_at_one(pair: Pair) -> None:
+    pair.user("ed")
+    began = time.monotonic()
+    with ThreadPoolExecutor(8) as threads:
+        answers = threads.map(lambda number: log_in(pair.services[number % 2], "ed", WRONG), range(8))
+        statuses = Counter(answer.status for answer in answers)
+    # Should the machine need seconds for this, the waits of 1, 2, 4 … of them have given further guesses.
+    assert FREE <= statuses[401] <= FREE + int(math.log2(1 + time.monotonic() - began))
+    assert statuses[401] + statuses[429] == 8
+    with psycopg.connect(pair.url) as conn:
+        conn.execute("UPDATE login_throttle SET blocked_until = now() + interval '1 hour'")
+    waits = [log_in(service, "ed") for service in pair.services]
+    assert [(answer.status, int(answer.headers["Retry-After"]) > 3000) for answer in waits] == [(429, True)] * 2
+
+
+def test_an_address_has_as_many_attempts_at_both_together_as_at_one(pair: Pair) -> None:
+    address = next(_addresses)
+    with ThreadPoolExecutor(8) as threads:
+        tries = [(pair.services[number % 2], f"nobody-{number}", WRONG, address) for number in range(2 * ATTEMPTS)]
+        statuses = Counter(threads.map(lambda given: log_in(*given).status, tries))
+    assert statuses == {401: ATTEMPTS, 429: ATTEMPTS}
+    assert [log_in(service, "admin", WRONG, address).status for service in pair.services] == [429, 429]

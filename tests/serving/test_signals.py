@@ -1,0 +1,95 @@
+"""The real service reloads under load, and loses no request."""
+
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
+from threading import Event
+
+import pytest
+
+from sql import connect, value
+from tests.conftest import ADMIN_KEY
+from tests.support.service import PATIENCE, Service, encode, wait_until
+
+pytestmark = pytest.mark.slow
+
+KEY = {"Authorization": ADMIN_KEY}
+TAG_TYPES = "/api/admin/tag-types"
+CLIENTS = 8
+
+
+@dataclass
+class Client:
+    """Sends one change after the other. keeps: on one connection, as long as the service keeps it."""
+
+    service: Service
+    number: int
+    keeps: bool
+    over: Event
+    made: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Until it is over, or one has failed."""
+        headers = {**KEY, "Content-Type": "application/json"}
+        with closing(HTTPConnection("127.0.0.1", self.service.port, timeout=PATIENCE)) as connection:
+            while not self.over.is_set() and not self.failed:
+                name = f"client-{self.number}-{len(self.made)}"
+                try:
+                    connection.request("POST", TAG_TYPES, encode({"name": name}), headers)
+                    response = connection.getresponse()
+                    response.read()
+                except (OSError, HTTPException) as error:
+                    self.failed.append(f"{name}: {type(error).__name__}: {error}")
+                    return
+                if response.status != 201:
+                    self.failed.append(f"{name}: {response.status}")
+                self.made.append(name)
+                if not self.keeps:
+                    connection.close()
+
+
+def test_a_reload_under_load_loses_nothing(make_database: Callable[..., str], tmp_path) -> None:
+    url = make_database()
+    address = tmp_path / "address"
+    address.write_text(url)
+    with Service(DATABASE_URL_FILE=address, WEB_CONCURRENCY=2) as service, ThreadPoolExecutor(CLIENTS) as pool:
+        over = Event()
+        clients = [Client(service, number, number % 2 == 0, over) for number in range(CLIENTS)]
+        running = [pool.submit(client.run) for client in clients]
+
+        def went_on(count: int) -> None:
+            """Every client has made so many more changes, or failed."""
+            made = [len(client.made) for client in clients]
+            wait_until(
+                lambda: all(len(client.made) >= before + count for client, before in zip(clients, made, strict=True)) or failures(clients),
+                "every client had gone on",
+            )
+
+        try:
+            went_on(10)
+            before = service.workers
+            # Which database it is, and what names us there, is read anew.
+            address.write_text(f"{url}{'&' if '?' in url else '?'}application_name=renewed")
+            service.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: len(service.workers) == 2 and not service.workers & before, "all workers were new")
+            went_on(10)
+        finally:
+            over.set()
+        for one in running:
+            one.result(PATIENCE)
+        assert failures(clients) == []
+        with connect(url) as conn:
+            renewed = "SELECT bool_and(application_name = 'renewed') FROM pg_stat_activity WHERE backend_type = 'client backend'"
+            assert value(conn, renewed + " AND datname = current_database() AND pid <> pg_backend_pid()")
+            kept = {row["name"] for row in conn.execute("SELECT name FROM tag_types WHERE name LIKE 'client-%'")}
+        assert kept == {name for client in clients for name in client.made}
+        assert "Traceback" not in service.err
+
+
+def failures(clients: list[Client]) -> list[str]:
+    """What went wrong for any of them."""
+    return [failed for client in clients for failed in client.failed]

@@ -1,0 +1,129 @@
+"""transaction() on a connection of the pool: all or nothing, and what is prepared stays prepared."""
+
+import os
+import resource
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+from flask import Flask
+
+from sql import connect, connection, migrate, run, transaction, value
+from sql.pool import discard_if_closed
+from tests.conftest import ADMIN_KEY
+from tests.support.world import Caller
+
+PREPARED = "SELECT count(*) FROM pg_prepared_statements"
+COUNT = "SELECT count(*) FROM tag_types WHERE name LIKE 'whole-%%' AND %(yes)s"
+INSERT = "INSERT INTO tag_types (name, description) VALUES (%(name)s, '')"
+
+
+@pytest.fixture(scope="module")
+def app(make_database: Callable[..., str], make_app: Callable[..., Flask]) -> Flask:
+    """A service with one connection."""
+    return make_app(make_database(), DATABASE_POOL_SIZE=1)
+
+
+@pytest.fixture
+def context(app: Flask) -> Iterator[None]:
+    """The current app is that one."""
+    with app.app_context():
+        yield
+
+
+def state() -> tuple[int, int]:
+    """The process of the connection, and how many rows there are."""
+    with connection() as conn:
+        assert conn.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+        return conn.info.backend_pid, value(conn, COUNT, {"yes": True})
+
+
+@pytest.mark.usefixtures("context")
+def test_what_is_done_is_there_and_what_fails_is_not() -> None:
+    pid, before = state()
+    with transaction() as conn:
+        run(conn, INSERT, {"name": "whole-1"})
+    assert state() == (pid, before + 1)
+
+    def fail(wrong: Exception | None) -> None:
+        with transaction() as conn:
+            run(conn, INSERT, {"name": "whole-2"})
+            if wrong:
+                raise wrong
+            run(conn, INSERT, {"name": "whole-1"})
+
+    with pytest.raises(KeyError):
+        fail(KeyError("x"))
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        fail(None)
+    assert state() == (pid, before + 1)
+
+
+@pytest.mark.usefixtures("context")
+def test_one_inside_another_is_undone_alone() -> None:
+    pid, before = state()
+    with transaction() as conn:
+        run(conn, INSERT, {"name": "whole-3"})
+        with pytest.raises(psycopg.errors.UniqueViolation), conn.transaction():
+            run(conn, INSERT, {"name": "whole-3"})
+        run(conn, INSERT, {"name": "whole-4"})
+    assert state() == (pid, before + 2)
+
+
+@pytest.mark.usefixtures("context")
+def test_a_connection_that_breaks_in_it_is_replaced(app: Flask) -> None:
+    pid, before = state()
+
+    def break_it() -> None:
+        with psycopg.connect(app.config["DATABASE_URL"], autocommit=True) as other, transaction() as conn:
+            run(conn, INSERT, {"name": "whole-5"})
+            other.execute("SELECT pg_terminate_backend(%s)", [pid])
+            run(conn, INSERT, {"name": "whole-6"})
+
+    with pytest.raises(psycopg.OperationalError):
+        break_it()
+    new_pid, after = state()
+    assert (new_pid != pid, after) == (True, before)
+
+
+def test_other_isolation_levels_of_the_database_are_not_ours(make_database: Callable[..., str], make_app: Callable[..., Flask]) -> None:
+    url = make_database()
+    with connect(url) as conn:
+        for setting in ("default_transaction_isolation = 'repeatable read'", "statement_timeout = '9s'", "jit = off"):
+            conn.execute(f'ALTER DATABASE "{conn.info.dbname}" SET {setting}')  # pyright: ignore
+    with connect(url) as conn:
+        assert value(conn, "SHOW transaction_isolation") == "read committed"
+    app = make_app(url)
+    with app.app_context(), transaction() as conn:
+        assert value(conn, "SHOW transaction_isolation") == "read committed"
+    # Behind a pooler it cannot be set by us.
+    with pytest.raises(migrate.DatabaseProblem, match=r"^The pooler does not set default_transaction_isolation for us\."):
+        migrate.open_database(url, "transaction")
+
+
+def test_a_refused_change_leaves_prepared_what_is_prepared(app: Flask) -> None:
+    admin = Caller(app, ADMIN_KEY)
+    for _ in range(12):
+        assert admin.get("/api/admin/projects/default/overview").status_code == 200
+    with app.app_context(), connection() as conn:
+        before = value(conn, PREPARED)
+    assert before > 1
+    assert admin.delete("/api/admin/projects/default/features/none").status_code == 404
+    assert Caller(app).delete("/api/admin/projects/default/features/none").status_code == 401
+    with app.app_context(), connection() as conn:
+        assert value(conn, PREPARED) >= before
+
+
+def test_a_connection_of_a_process_with_many_files_is_looked_at_and_used_again(make_database: Callable[..., str]) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048), hard))
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(1024)]
+    try:
+        with connect(make_database()) as conn:
+            assert conn.fileno() >= 1024
+            discard_if_closed(conn)
+            assert value(conn, "SELECT 1") == 1
+    finally:
+        for file in held:
+            os.close(file)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

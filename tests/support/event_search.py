@@ -1,0 +1,55 @@
+"""A log of events at known instants, and the answers of GET /api/admin/search/events."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from werkzeug.test import TestResponse
+
+from sql import Connection, value
+from tests.support import fixtures
+
+PATH = "/api/admin/search/events"
+NOON = datetime(2024, 5, 31, 12, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Author:
+    """Who an event is by. A key and the service itself have no user id."""
+
+    name: str = "system"
+    user_id: int | None = None
+
+
+SYSTEM = Author()
+
+
+class Log:
+    """The event log of a test, empty at first."""
+
+    def __init__(self, conn: Connection) -> None:
+        self.conn = conn
+        conn.execute("DELETE FROM events")
+
+    def add(self, type: str = "feature-created", *, by: Author = SYSTEM, at: datetime | None = None, **fields: Any) -> int:
+        """Write one event, created at this instant; its id."""
+        fixtures.record(self.conn, type, by, created_at=at, **fields)
+        return value(self.conn, "SELECT max(id) FROM events")
+
+
+def found(response: TestResponse) -> list[int]:
+    """The ids that a search found; all of them, because the total says the same number."""
+    ids, total = page(response)
+    assert total == len(ids)
+    return ids
+
+
+def page(response: TestResponse) -> tuple[list[int], int]:
+    """The ids and the total of a search that succeeded."""
+    assert response.status_code == 200, response.text
+    assert response.mimetype == "application/json"
+    assert list(response.json) == ["events", "total"]
+    return [event["id"] for event in response.json["events"]], response.json["total"]
+
+
+NO_NUMBERS = ["1.5", "5.0", "-1", "+5", " 5", "5 ", "", " ", "1e2", "0x10", "1_000", "1,000", "NaN", "Infinity", "true", "null", "five"]

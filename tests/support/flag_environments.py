@@ -1,0 +1,47 @@
+"""Flags in environments: paths, switches, and their events."""
+
+from typing import Any
+
+from werkzeug.test import TestResponse
+
+from sql import Connection, rows
+from tests.support import fixtures
+from tests.support.world import Caller, World
+
+
+def path(what: str = "", *, project: str = "default", flag: str = "f", environment: str = "development") -> str:
+    """The address of a flag in an environment, or of something of it."""
+    return f"/api/admin/projects/{project}/features/{flag}/environments/{environment}{what}"
+
+
+def switch(caller: Caller, to: str, query: str = "", **place: str) -> TestResponse:
+    """Switch the flag on or off."""
+    return caller.post(path(f"/{to}", **place) + query)
+
+
+def switched_on(conn: Connection) -> list[str]:
+    """The environments that are on, of all flags: flag/environment."""
+    statement = "SELECT name || '/' || environment AS it FROM flag_environments JOIN flags ON id = flag_id WHERE enabled ORDER BY 1"
+    return [row["it"] for row in rows(conn, statement)]
+
+
+def told(world: World, since: int, *places: str) -> list[str]:
+    """The types of the events since then; each must be of flag f in default's development, with its tags and by alice."""
+    events = world.events(since)
+    for event in events:
+        about = [event[column] for column in ("project", "feature_name", "environment", "created_by", "tags")]
+        assert about == ["default", "f", places[0] if places else "development", "alice@example.org", [{"type": "simple", "value": "beta"}]]
+    return [event["type"] for event in events]
+
+
+def tagged_flag(world: World, **fields: Any) -> int:
+    """Flag f of project default, with a tag."""
+    flag = world.flag("f", **fields)
+    fixtures.tag(world.conn, flag, "simple", "beta")
+    return flag
+
+
+def strategies_of(response: TestResponse, environment: str = "development") -> list[dict[str, Any]]:
+    """The strategies that the answer, a flag, has in an environment."""
+    (place,) = (place for place in response.json["environments"] if place["name"] == environment)
+    return place["strategies"]

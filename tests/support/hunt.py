@@ -1,0 +1,188 @@
+"""Requests that schemathesis makes of the OpenAPI document, with names of this world in them, and what is wrong with the answers.
+
+HUNT_SEED=7 hunts elsewhere, HUNT_EXAMPLES=300 for longer: so many requests of each operation are thought of, and each is sent by everybody.
+"""
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+import schemathesis
+from flask.testing import FlaskClient
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+from psycopg import Rollback
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from schemathesis.transport.wsgi import WSGI_TRANSPORT
+
+from tests.access import FAMILIES, PROJECTS, ROUTES, Family, Stage
+from tests.support import openapi
+from tests.support.openapi_document import DOCUMENT
+
+SEED = int(os.environ.get("HUNT_SEED", "1"))
+EXAMPLES = int(os.environ.get("HUNT_EXAMPLES", "12"))
+# An operation without parameters and body has nothing to think of.
+FEW = 4
+AT_LEAST = 5_000
+ASKING = ("alice", "victor", "stranger")
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+# A busy machine is slow, and that is no failure.
+PATIENT = settings(database=None, deadline=None, suppress_health_check=list(HealthCheck), print_blob=False)
+
+# How often somebody got a status.
+Tally = Counter[tuple[str, int]]
+
+
+@cache
+def operations() -> dict[tuple[str, str], schemathesis.APIOperation]:
+    """By method and path, as the document writes it, each operation of the document."""
+    found = [result.ok() for result in schemathesis.openapi.from_dict(DOCUMENT).get_all_operations()]
+    return {(operation.method.upper(), operation.path): operation for operation in found}
+
+
+def key_of(route: str) -> tuple[str, str]:
+    """Method and path, as the document writes it, of a route of a family."""
+    method, rule = route.split(" ")
+    return method, openapi.path_of(rule)
+
+
+def description(route: str) -> dict[str, Any]:
+    """What the document says of a route."""
+    method, path = key_of(route)
+    return DOCUMENT["paths"][path][method.lower()]
+
+
+def varies(route: str) -> bool:
+    """Whether there is anything to think of: parameters, or a body."""
+    said = description(route)
+    return bool(said["parameters"] or "requestBody" in said)
+
+
+def examples(route: str) -> int:
+    """How many requests of a route are thought of."""
+    return EXAMPLES if varies(route) else FEW
+
+
+def routes(family: Family, methods: tuple[str, ...]) -> list[str]:
+    """The routes of a family that are of these methods."""
+    return [route for route, home in ROUTES.items() if home is family and route.startswith(methods)]
+
+
+def families(methods: tuple[str, ...]) -> list[Family]:
+    """The families that have routes of these methods."""
+    return [family for family in FAMILIES if routes(family, methods)]
+
+
+def known(stage: Stage, route: str, project: str) -> tuple[dict[str, Any], dict[str, list[str]], Any]:
+    """What the stage has for a route in a project: the words of its path as the document names them, its query, its body; None is none."""
+    query = parse_qs(stage.props[ROUTES[route].name].queries.get(route, "").removeprefix("?"), keep_blank_values=True)
+    return {openapi.camel(word): text for word, text in stage.words(route, project).items()}, query, stage.body(route, project)
+
+
+def cases(stage: Stage, route: str) -> st.SearchStrategy[schemathesis.Case]:
+    """Requests that the document allows, and some that it does not; mostly of what there is, and mostly with bodies that make sense."""
+    operation = operations()[key_of(route)]
+    modes = [GenerationMode.POSITIVE] * 2 + [GenerationMode.NEGATIVE] * varies(route)
+    thought_of = [operation.as_strategy(generation_mode=mode) for mode in modes]
+    known_in = {project: known(stage, route, project) for project in PROJECTS}
+
+    @st.composite
+    def case(draw: Callable[..., Any]) -> schemathesis.Case:
+        it = draw(st.sampled_from(thought_of).flatmap(lambda strategy: strategy))
+        words, query, body = known_in[draw(st.sampled_from(PROJECTS))]
+        spoiled = draw(st.sampled_from([None] * 4 + sorted(it.path_parameters or {})))
+        for name in it.path_parameters or ():
+            if name in words and name != spoiled:
+                it.path_parameters[name] = words[name]
+        it.query = (it.query or {}) if draw(st.booleans()) else query | (it.query or {})
+        if body is not None and draw(st.booleans()):
+            it.body = mixed(draw, body, it.body)
+        return it
+
+    return case()
+
+
+def mixed(draw: Callable[..., Any], right: Any, made: Any) -> Any:
+    """A body that makes sense, with some of the fields of one that was made up."""
+    right = json.loads(json.dumps(right))
+    if isinstance(right, dict) and isinstance(made, dict) and made:
+        names = draw(st.lists(st.sampled_from(sorted(made)), max_size=2, unique=True))
+        return right | {name: made[name] for name in names}
+    return right
+
+
+def right(stage: Stage, route: str, project: str) -> schemathesis.Case:
+    """The request that the stage has for a route in a project."""
+    words, query, body = known(stage, route, project)
+    sent = {} if body is None else {"body": body, "media_type": "application/json"}
+    path = {name: str(words[name]) for name in re.findall(r"{(\w+)}", key_of(route)[1])}
+    return operations()[key_of(route)].Case(path_parameters=path, query=query, **sent)
+
+
+def credential(stage: Stage, name: str, route: str) -> dict[str, str]:
+    """The headers by which somebody asks: his token, or a session where a token will not do."""
+    caller = stage.cast[name]
+    if caller.key is None:
+        return {}
+    return {"Cookie": stage.session_of(caller)} if ROUTES[route].name == "account" else {"Authorization": caller.key}
+
+
+def hunt(stage: Stage, route: str) -> Tally:
+    """What requests of a route were answered; all that succeeded is undone. Raises what is wrong with an answer."""
+    tally: Tally = Counter()
+    # Not the one of tests/support/secrecy.py: a password made up at random can be any word.
+    client = FlaskClient(stage.world.app, stage.world.app.response_class, use_cookies=False)
+
+    def send(case: schemathesis.Case) -> None:
+        for name in ASKING:
+            with stage.conn.transaction():
+                answer = client.open(**WSGI_TRANSPORT.serialize_case(case, headers=credential(stage, name, route)), buffered=True)
+                raise Rollback
+            tally[name, answer.status_code] += 1
+            case.validate_response(answer, checks=CHECKS)
+
+    for project in PROJECTS:
+        send(right(stage, route, project))
+    assert any(status < 400 for _, status in tally), f"{route}: nobody gets what it is for"
+    seed(SEED)(settings(PATIENT, max_examples=examples(route))(given(cases(stage, route))(send)))()
+    return tally
+
+
+def hunt_family(stage: Stage, family: Family, methods: tuple[str, ...], tally: Tally) -> None:
+    """Hunt in all routes of a family that are of these methods, and add to the tally."""
+    stage.furnish(family)
+    for route in routes(family, methods):
+        answers = hunt(stage, route)
+        assert answers.total() >= len(ASKING) * examples(route), f"{route}: only {answers}"
+        tally.update(answers)
+
+
+def judge(tally: Tally, methods: tuple[str, ...]) -> None:
+    """Says what was answered, and fails when too much of it was no more than that there is no such thing."""
+    planned = len(ASKING) * sum(examples(route) for route in ROUTES if route.startswith(methods))
+    if tally.total() < planned:
+        pytest.skip("not all families were asked")
+    said = {name: {status: count for (who, status), count in sorted(tally.items()) if who == name} for name in ASKING}
+    print(f"{tally.total()} requests:", said)
+    of_alice = said["alice"]
+    assert sum(count for status, count in of_alice.items() if status < 400) >= sum(of_alice.values()) / 2, said
+    assert of_alice[404] <= sum(of_alice.values()) / 4, said

@@ -1,0 +1,117 @@
+"""Services that are asked for metrics; reads what they say, and finds Debian's promtool, which checks it."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from prometheus_client.mmap_dict import MmapedDict
+from prometheus_client.parser import text_string_to_metric_families
+
+from commands.metrics import PREFIX
+from tests.conftest import ADMIN_KEY
+from tests.support.service import PATIENCE, Answer, Service, free_port
+from tests.support.world import Caller
+
+TOKEN = "the-token-of-the-operator"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+PROMTOOL = shutil.which("promtool")
+needs_promtool = pytest.mark.skipif(not PROMTOOL, reason="there is no promtool (Debian: in the package prometheus)")
+
+REQUESTS = "flags_http_requests_total"
+
+Series = tuple[str, frozenset[tuple[str, str]]]
+
+
+def read(body: bytes) -> dict[Series, float]:
+    """Every series with its value, by name and labels; AssertionError when one is told twice."""
+    samples = [sample for family in text_string_to_metric_families(body.decode()) for sample in family.samples]
+    found = {(sample.name, frozenset(sample.labels.items())): sample.value for sample in samples}
+    assert len(found) == len(samples)
+    return found
+
+
+def total(found: Mapping[Series, float], name: str, **labels: str) -> float:
+    """The sum of all series of a name that have these labels; 0: there are none."""
+    return sum(value for (its_name, its_labels), value in found.items() if its_name == name and labels.items() <= its_labels)
+
+
+class Scraped:
+    """A service of its own that counts from zero, on a database of its own."""
+
+    def __init__(self, app: Flask) -> None:
+        self.app = app
+        self.admin = Caller(app, ADMIN_KEY)
+        self.stranger = Caller(app)
+
+    @property
+    def text(self) -> bytes:
+        """What /metrics says."""
+        response = self.app.test_client().get("/metrics", headers=BEARER)
+        assert response.status_code == 200
+        return response.data
+
+    def total(self, name: str, **labels: str) -> float:
+        """The sum of the series of that name with these labels."""
+        return total(read(self.text), f"flags_{name}", **labels)
+
+    def log_in(self, password: str) -> int:
+        """The status of a login of the administrator."""
+        return self.stranger.post("/auth/simple/login", json={"username": "admin", "password": password}).status_code
+
+
+class Metered(Service):
+    """A service of two worker processes with both doors."""
+
+    def __init__(self, database: str | None, **settings: object) -> None:
+        self.metrics_port = free_port()
+        settings = {"METRICS_TOKEN": TOKEN, "METRICS_PORT": self.metrics_port, "WEB_CONCURRENCY": 2} | settings
+        super().__init__(database, **settings)
+
+    @property
+    def folder(self) -> Path:
+        """The folder in which the workers count."""
+        (folder,) = Path("/dev/shm").glob(f"{PREFIX}-{os.geteuid()}-{self.process.pid}-*")
+        return folder
+
+    @property
+    def shares(self) -> list[float]:
+        """How many requests for what is not there each slot's workers have answered."""
+        files = [MmapedDict.read_all_values_from_file(file) for file in self.folder.glob("counter_*.db")]
+        mine = '"method": "GET", "route": "none", "status": "404"'
+        return [sum(value for key, value, *_ in values if mine in key) for values in files]
+
+    def ask(self, path: str = "/metrics", method: str = "GET", headers: dict[str, str] | None = None) -> Answer:
+        """What the port of its own answers."""
+        connection = HTTPConnection("127.0.0.1", self.metrics_port, timeout=PATIENCE)
+        try:
+            connection.request(method, path, headers=BEARER if headers is None else headers)
+            response = connection.getresponse()
+            return Answer(response.status, response.headers, response.read())
+        finally:
+            connection.close()
+
+    def scraped(self) -> dict[Series, float]:
+        """Every series, as the port of its own tells it."""
+        answer = self.ask()
+        assert answer.status == 200
+        return read(answer.body)
+
+    def counted(self) -> float:
+        """How many requests for what is not there were answered."""
+        return total(self.scraped(), REQUESTS, route="none", status="404")
+
+    def send(self, number: int) -> None:
+        """Send so many of them."""
+        for _ in range(number):
+            assert self.get("/absent").status == 404
+
+
+def promtool(*arguments: str | Path, text: bytes = b"") -> tuple[int, str]:
+    """How promtool ended, and all that it said."""
+    done = subprocess.run([str(PROMTOOL), *map(str, arguments)], input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.returncode, done.stdout.decode()

@@ -1,0 +1,139 @@
+"""The real nginx for a test, with the configurations of docs/how-to/proxy.md, in front of a service."""
+
+import os
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from http.client import HTTPSConnection
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from tests.support.pooler import changed
+from tests.support.secrecy import VAULT
+from tests.support.service import AS_NOBODY, NOBODY, PATIENCE, ROOT, Answer, encode, wait_until
+
+PROGRAM = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+OPENSSL = shutil.which("openssl")
+PAGE = ROOT / "docs" / "how-to" / "proxy.md"
+AS_ANYBODY = AS_NOBODY if os.geteuid() == 0 else ()
+# What Debian's nginx.conf has around a file of conf.d/, with folders of our own.
+AROUND = """
+worker_processes 1;
+pid nginx.pid;
+events {{ worker_connections 64; }}
+http {{
+    access_log off;
+    client_body_temp_path body;
+    proxy_temp_path proxy;
+    fastcgi_temp_path fastcgi;
+    uwsgi_temp_path uwsgi;
+    scgi_temp_path scgi;
+{site}
+}}
+"""
+
+
+def blocks() -> list[str]:
+    """The configurations of docs/how-to/proxy.md: a name of its own, a path that is passed on, a path that is taken off."""
+    return re.findall(r"^```nginx\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def under_a_path(location: str) -> str:
+    """The first configuration with another location in the place of its first, and its second under the path."""
+    before, _, streams = re.split(r"(    location / {.*?\n    }\n)", blocks()[0], flags=re.DOTALL)
+    return f"{before}{location}{changed(streams, {'= /api/': '= /flags/api/'})}"
+
+
+class Nginx:
+    """nginx with a site of docs/how-to/proxy.md, but for addresses and the certificate; `with` starts it and stops it."""
+
+    def __init__(self, site: str, port: int, plain_port: int, upstream: int) -> None:
+        self.port = port
+        self._folder = tempfile.TemporaryDirectory(prefix="nginx-")
+        self._place = Path(self._folder.name)
+        own = {
+            "server 127.0.0.1:4242;": f"server 127.0.0.1:{upstream};",
+            "listen 80;": f"listen 127.0.0.1:{plain_port};",
+            "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;",
+            "/etc/ssl/flags/fullchain.pem": str(self._place / "certificate"),
+            "/etc/ssl/flags/privkey.pem": str(self._place / "key"),
+        }
+        (self._place / "nginx.conf").write_text(AROUND.format(site=changed(site.replace("flags.example.org", "localhost"), own)))
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._certify()
+            if os.geteuid() == 0:
+                for path in (self._place, *self._place.iterdir()):
+                    os.chown(path, NOBODY, NOBODY)
+            self._start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            self._process.wait(PATIENCE)
+        self._folder.cleanup()
+
+    def _certify(self) -> None:
+        """A certificate for localhost, which nobody else has signed."""
+        assert OPENSSL
+        made = (
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+        )
+        files = ("-addext", "subjectAltName=DNS:localhost", "-keyout", "key", "-out", "certificate")
+        subprocess.run([OPENSSL, *made, *files], cwd=self._place, capture_output=True, check=True)
+        self._trust = ssl.create_default_context(cafile=str(self._place / "certificate"))
+
+    def _start(self) -> None:
+        assert PROGRAM
+        with (self._place / "log").open("ab") as log:
+            command = [*AS_ANYBODY, PROGRAM, "-e", "stderr", "-p", str(self._place), "-c", "nginx.conf", "-g", "daemon off;"]
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        wait_until(self._listens, "nginx listened")
+
+    def _listens(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, (self._place / "log").read_text()
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def connect(self) -> HTTPSConnection:
+        """A connection over TLS, from 127.0.0.2: an address that the proxy alone sees."""
+        return HTTPSConnection("localhost", self.port, timeout=PATIENCE, context=self._trust, source_address=("127.0.0.2", 0))
+
+    def request(self, method: str, address: str, json: Any = None, headers: Mapping[str, str] | None = None, **kwargs: Any) -> Answer:
+        """Send one request on a connection of its own. The address may be one with a host."""
+        headers = dict(headers or {})
+        if json is not None:
+            kwargs["body"] = encode(json)
+            headers["Content-Type"] = "application/json"
+        connection = self.connect()
+        try:
+            parts = urlsplit(address)
+            connection.request(method, parts._replace(scheme="", netloc="").geturl(), headers=headers, **kwargs)
+            response = connection.getresponse()
+            answer = Answer(response.status, response.headers, response.read())
+            VAULT.look(address, json, headers.items(), response.headers.items(), answer.body)
+            return answer
+        finally:
+            connection.close()

@@ -1,0 +1,221 @@
+"""Makes the OpenAPI document from the contracts of the views and the records: python -m tests.support.openapi > docs/openapi.json."""
+
+import configparser
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from apispec import APISpec
+from apispec.ext.marshmallow import MarshmallowPlugin
+from flask import Flask
+from werkzeug.routing import Rule
+
+import blueprints
+from app import create_app
+from blueprints.contract import ALWAYS, CONTRACTS, Operation
+from blueprints.event_stream import LINES
+from tests import records
+from tests.support.openapi_fields import component, name_of, reference, shape
+from tests.support.openapi_words import (
+    ABOUT,
+    CONTENTS,
+    HEADERS,
+    PATH_WORDS,
+    REFUSALS,
+    SECURITY,
+    SPECIAL_REFUSALS,
+)
+from validators import MOST_ITEMS, Body, fields
+from validators.errors import NAMES
+
+SERVER = "http://127.0.0.1:4242"
+
+
+def document() -> dict[str, Any]:
+    """The OpenAPI document of this service."""
+    app = create_app({"DATABASE_URL": "postgresql://127.0.0.1/none"})
+    spec = empty_spec(list(tags(app)))
+    add_components(spec, bodies(CONTRACTS[view] for view in app.view_functions.values()))
+    for endpoint, view in app.view_functions.items():
+        for rule in app.url_map.iter_rules(endpoint):
+            operations = {method.lower(): described(endpoint, view, rule) for method in sorted((rule.methods or set()) - {"HEAD"})}
+            spec.path(path=path_of(rule), operations=operations)
+    made = spec.to_dict()
+    return {"openapi": made.pop("openapi")} | made
+
+
+def empty_spec(its_tags: list[dict[str, str]]) -> APISpec:
+    """The document as it begins, with these tags."""
+    plugin = MarshmallowPlugin()
+    spec = APISpec(
+        title="Feature-flag administration",
+        version=version(),
+        openapi_version="3.1.0",
+        plugins=[plugin],
+        info={"description": ABOUT, "license": {"name": "MIT", "identifier": "MIT"}},
+        servers=[{"url": SERVER}],
+        tags=its_tags,
+    )
+    assert plugin.converter is not None
+    plugin.converter.add_attribute_function(shape)
+    return spec
+
+
+def version() -> str:
+    """The version that setup.cfg declares."""
+    config = configparser.ConfigParser()
+    config.read(Path(__file__).parents[2] / "setup.cfg", encoding="utf-8")
+    return config["metadata"]["version"]
+
+
+def tags(app: Flask) -> Iterator[dict[str, str]]:
+    """One tag a blueprint, in the order of the table of contents, with what its module says of itself."""
+    for blueprint in blueprints.ALL:
+        module = sys.modules[app.blueprints[blueprint.name].import_name]
+        said = inspect.getdoc(module) or ""
+        # The places in the specification are for those who read the code.
+        yield {"name": tag(blueprint.name), "description": re.sub(r" \([a-z]+\.md [^)]*\)", "", said.splitlines()[0])}
+
+
+def tag(blueprint: str) -> str:
+    """signup_tokens as Signup tokens."""
+    return blueprint.replace("_", " ").capitalize()
+
+
+def bodies(contracts: Iterable[Operation]) -> list[type[Body]]:
+    """The bodies of these operations, each once, and right behind it those that are nested in it."""
+    found: dict[type[Body], None] = {}
+    for contract in contracts:
+        if contract.body:
+            found |= dict.fromkeys(with_nested(contract.body))
+    return list(found)
+
+
+def with_nested(body: type[Body]) -> list[type[Body]]:
+    """A body and those that are nested in it."""
+    found = [body]
+    for field in body().fields.values():
+        while isinstance(field, fields.ListOf | fields.ObjectOf):
+            field = field.inner if isinstance(field, fields.ListOf) else field.value_field
+        if isinstance(field, fields.Nested):
+            found += with_nested(field.schema_class)
+    return found
+
+
+def add_components(spec: APISpec, described_bodies: Iterable[type[Body]]) -> None:
+    """What operations refer to: records, bodies, refusals, headers and the two ways to say who one is."""
+    for name, schema in records.SCHEMAS.items():
+        spec.components.schema(f"{name}Schema", pointed({key: value for key, value in schema.items() if key != "$schema"}))
+    # Two with one name are an error of apispec's.
+    for body in described_bodies:
+        spec.components.schema(name_of(body), body.schema, schema=body())
+    for status, (description, message) in REFUSALS.items():
+        spec.components.response(NAMES[status], refusal(status, description, message))
+    for name, description in HEADERS.items():
+        spec.components.header(name, {"description": description, "schema": {"type": "string"}})
+    for name, scheme in SECURITY.items():
+        spec.components.security_scheme(name, scheme)
+
+
+def pointed(schema: Any) -> Any:
+    """A record's schema with its references to other records as the document has them."""
+    if isinstance(schema, list):
+        return [pointed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: component(value) if key == "$ref" else pointed(value) for key, value in schema.items()}
+
+
+def path_of(rule: Rule | str) -> str:
+    """/a/<project_id> as /a/{projectId}."""
+    return re.sub(r"<(?:[a-z_]+:)?([a-z_]+)>", lambda found: f"{{{camel(found[1])}}}", str(rule))
+
+
+def camel(words: str) -> str:
+    """project_id as projectId."""
+    first, *others = words.split("_")
+    return first + "".join(word.title() for word in others)
+
+
+def described(endpoint: str, view: Callable[..., object], rule: Rule) -> dict[str, Any]:
+    """One operation, as its view, its contract and its rule tell."""
+    contract = CONTRACTS[view]
+    summary, _, rest = (inspect.getdoc(view) or "").partition("\n")
+    operation: dict[str, Any] = {
+        "tags": [tag(endpoint.split(".")[0])],
+        "operationId": camel(endpoint.split(".")[1]),
+        "summary": summary.rstrip("."),
+        "description": re.sub(r"(?<!\n)\n(?!\n)", " ", rest.strip()),
+        "parameters": list(parameters(contract, rule)),
+        "responses": responses(endpoint, contract),
+        "security": [] if contract.public else [{name: []} for name in SECURITY],
+    }
+    if contract.body:
+        operation["requestBody"] = {"required": True, "content": {"application/json": request_body(contract)}}
+    if contract.deprecated:
+        operation["deprecated"] = True
+    return operation
+
+
+def request_body(contract: Operation) -> dict[str, Any]:
+    """What an operation that has a body takes as one, with an example."""
+    assert contract.body
+    schema, example = reference(contract.body), contract.body.example
+    if contract.many:
+        return {"schema": {"type": "array", "items": schema, "maxItems": MOST_ITEMS}, "examples": {"usual": {"value": [example]}}}
+    return {"schema": schema, "examples": {"usual": {"value": example}}}
+
+
+def parameters(contract: Operation, rule: Rule) -> Iterator[dict[str, Any]]:
+    """Those of the path in its order, then those of the query."""
+    for name in re.findall(r"<(?:[a-z_]+:)?([a-z_]+)>", rule.rule):
+        word = camel(name)
+        description, example = PATH_WORDS[word]
+        schema = {"type": "string", "minLength": 1, "examples": [example]}
+        yield {"in": "path", "name": word, "required": True, "description": description, "schema": schema}
+    if contract.query:
+        yield {"in": "query", "schema": contract.query()}
+
+
+def responses(endpoint: str, contract: Operation) -> dict[str, Any]:
+    """The answer of every status that the operation can give."""
+    good: dict[str, Any] = {"description": "Done. The body is empty.", "headers": promised(endpoint, contract, contract.status)}
+    if contract.record:
+        good["description"] = records.SCHEMAS[contract.record]["description"]
+        good["content"] = {"application/json": {"schema": {"$ref": component(contract.record)}}}
+        if contract.lines:
+            # OpenAPI 3.1 describes what one line is, and has no words for how many there are.
+            good["content"][LINES] = {"schema": {"$ref": component(contract.lines)}}
+    elif contract.content:
+        good["description"], schema = CONTENTS[contract.content]
+        good["content"] = {contract.content: {"schema": schema}}
+    refusals = {}
+    for status in sorted({*contract.refuses, *ALWAYS}):
+        special = SPECIAL_REFUSALS.get((endpoint, status))
+        refusals[str(status)] = refusal(status, *special) if special else NAMES[status]
+    return {str(contract.status): good} | refusals
+
+
+def refusal(status: int, description: str, message: str, name: str | None = None) -> dict[str, Any]:
+    """The answer of a status from 400 on; its example has this message."""
+    example = {"id": "0f9c1f0e-7f5d-4d6a-9b1e-3c2f5a8e1b47", "name": name or NAMES[status], "message": message}
+    content = {"application/json": {"schema": {"$ref": component("error.json")}, "examples": {"usual": {"value": example}}}}
+    return {"description": description, "headers": promised(None, None, status), "content": content}
+
+
+def promised(endpoint: str | None, contract: Operation | None, status: int) -> dict[str, str]:
+    """The headers of an answer, by their names among the components."""
+    return {name: name for name in records.headers(endpoint, contract, status)}
+
+
+def generate() -> str:
+    """The document as it stands in docs/openapi.json."""
+    return json.dumps(document(), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(generate())

@@ -1,0 +1,126 @@
+"""What fields and bodies of requests take, as JSON Schema: the part of the OpenAPI document that validators/ speaks of."""
+
+from typing import Any
+
+from tests import records
+from tests.support.openapi_words import (
+    BODIES,
+)
+from validators import Body, fields
+from validators.events import TYPES
+from validators.feature_search import BOUNDS, SETS, WORDS, Bound, Members, Status, Words
+from validators.repeated import Repeated
+from validators.strategies import ParameterValue
+from validators.users import EmailOrEmpty, Password, RootRole
+
+# api.md 3, word for word.
+FILTER = r"^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$"
+
+
+def name_of(body: type[Body]) -> str:
+    """The component of a body: CreateRole is createRoleSchema, unless api.md has a name for it; tagInputSchema where tag is a record."""
+    name = f"{body.__name__[0].lower()}{body.__name__[1:]}"
+    return BODIES.get(body) or f"{name}{'Input' if name in records.SCHEMAS else ''}Schema"
+
+
+def component(file: str) -> str:
+    """user.json as the place of that record in the document."""
+    return f"#/components/schemas/{file.removesuffix('.json')}Schema"
+
+
+def shape(_converter: Any, field: fields.fields.Field, **_: Any) -> dict[str, Any]:
+    """What one of the fields of validators/fields.py takes, as JSON Schema, with its description."""
+    if not field.metadata.get("description"):
+        name = f"{type(field.parent).__name__}.{field.name}"
+        raise TypeError(f'{name} has no description: give it one as metadata={{"description": "..."}}')
+    return {"description": field.metadata["description"]} | json_schema(field)
+
+
+def json_schema(field: fields.fields.Field) -> dict[str, Any]:
+    """What a field takes, null included where it may be that."""
+    schema = not_null(field)
+    if not field.allow_none or isinstance(field, fields.Anything):
+        return schema
+    if "$ref" in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
+    more = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return schema | {"type": [schema["type"], "null"]} | more
+
+
+def reference(body: type[Body]) -> dict[str, Any]:
+    """Points to the component of a body."""
+    return {"$ref": f"#/components/schemas/{name_of(body)}"}
+
+
+def not_null(field: fields.fields.Field) -> dict[str, Any]:
+    """The type of a field and its limits."""
+    match field:
+        case fields.OneOf(choices=choices):
+            return {"$ref": component("eventType.json")} if choices is TYPES else {"type": "string", "enum": sorted(choices)}
+        case EmailOrEmpty():
+            return {"type": "string", "maxLength": 254, "pattern": f"^({fields.EMAIL.pattern})?$"}
+        case fields.Email():
+            return {"type": "string", "format": "email", "maxLength": 254, "pattern": f"^{fields.EMAIL.pattern}$"}
+        case RootRole():
+            return {"anyOf": [{"type": "integer", "format": "int64", "minimum": 1}, {"type": "string"}]}
+        case fields.Username():
+            return text(field) | {"pattern": r"^[^@\s]([^@]*[^@\s])?$"}
+        case Repeated(inner=inner):
+            return {"type": "array", "items": json_schema(inner)}
+        case Status():
+            return {"type": "string", "pattern": r"^.+:(enabled|disabled)$"}
+        case Words():
+            return {"type": "string", "pattern": f"^({'|'.join(WORDS)}):[^\\n\\r]*$"}
+        case Members():
+            return {"type": "string", "pattern": f"^({'|'.join(SETS)}):[^\\n\\r]*$"}
+        case Bound():
+            return {"type": "string", "pattern": f"^({'|'.join(BOUNDS)}):\\d{{4}}-\\d{{2}}-\\d{{2}}$"}
+        case ParameterValue():
+            return {"type": ["string", "number", "boolean"], "minimum": -fields.BIGINT_MAX, "maximum": fields.BIGINT_MAX}
+        case Password():
+            return text(field) | {"format": "password"}
+        case fields.Name():
+            return text(field) | {"pattern": r"^(?!\.{1,2}$)[A-Za-z0-9_.~-]+$"}
+        case fields.Trimmed():
+            return {"type": "string", "pattern": trimmed(field.min, field.max)}
+        case fields.Text():
+            return text(field)
+        case fields.Boolean():
+            return {"type": "boolean"}
+        case fields.Integer(min=low, max=high):
+            return {"type": "integer", "minimum": low} | ({"format": "int64"} if high == fields.BIGINT_MAX else {"maximum": high})
+        case fields.DateTime():
+            return {"type": "string", "format": "date-time"}
+        case fields.Day(prefix="IS:"):
+            return {"type": "string", "pattern": r"^(IS):\d{4}-\d{2}-\d{2}$"}
+        case fields.Day(prefix="", empty_is_absent=True):
+            return {"type": "string", "pattern": r"^(\d{4}-\d{2}-\d{2})?$"}
+        case fields.Filter():
+            return {"type": "string", "pattern": FILTER}
+        case fields.ListOf(inner=inner, max=most):
+            return {"type": "array", "items": json_schema(inner)} | ({} if most is None else {"maxItems": most})
+        case fields.Nested(schema_class=body):
+            return reference(body)
+        case fields.ObjectOf(value_field=inner):
+            return {"type": "object", "additionalProperties": json_schema(inner), "maxProperties": fields.MOST_KEYS}
+        case fields.Anything(allow_none=True):
+            return {}
+        case fields.Anything():
+            return {"type": ["boolean", "number", "string", "array", "object"]}
+        case _:
+            raise TypeError(f"{type(field).__name__} has no place in the OpenAPI document: give it one here")
+
+
+def text(field: fields.Text) -> dict[str, Any]:
+    """The limits of a text."""
+    limits = {"minLength": field.min or None, "maxLength": field.max}
+    return {"type": "string"} | {name: limit for name, limit in limits.items() if limit is not None}
+
+
+def trimmed(low: int, high: int | None) -> str:
+    """The pattern of a text of low to high characters, those of white space around it not counted."""
+    # The first character and the last are none of white space; what is between them is free.
+    between = f"{{{max(low - 2, 0)},{'' if high is None else max(high - 2, 0)}}}"
+    behind_first = "" if high == 1 else rf"([\s\S]{between}\S)" + ("?" if low < 2 else "")
+    core = rf"\S{behind_first}"
+    return rf"^\s*({core})?\s*$" if low == 0 else rf"^\s*{core}\s*$"

@@ -1,0 +1,50 @@
+"""Roles in a project: sets them, and reads their rows, their past and their events."""
+
+from typing import Any
+
+from werkzeug.test import TestResponse
+
+from sql import Connection, rows
+from tests.support.world import Caller, World
+
+DAY = "2026-01-0{}T00:00:00Z"
+
+
+def url(project: str = "gemini") -> str:
+    """Where the access to a project is read and changed."""
+    return f"/api/admin/projects/{project}/access"
+
+
+def held(conn: Connection, project: str = "gemini") -> set[tuple[str, int, int]]:
+    """Who holds what in a project: ("user" or "group", id, role)."""
+    statement = """
+        SELECT 'user' AS holder, user_id AS id, role_id FROM project_user_roles WHERE project_id = %(id)s
+     UNION ALL
+        SELECT 'group', group_id, role_id FROM project_group_roles WHERE project_id = %(id)s
+    """
+    return {tuple(row.values()) for row in rows(conn, statement, {"id": project})}
+
+
+def past(conn: Connection) -> list[tuple[Any, ...]]:
+    """Who held what before: user or group, role."""
+    statement = """
+        SELECT 'user' AS holder, user_id AS id, role_id FROM past_project_user_roles
+     UNION ALL
+        SELECT 'group', group_id, role_id FROM past_project_group_roles
+    """
+    return sorted(tuple(row.values()) for row in rows(conn, statement))
+
+
+def logged(world: World, since: int, caller: Caller, project: str = "gemini") -> list[tuple[Any, ...]]:
+    """type, data and pre_data of the events after one; all by the caller, and about that project."""
+    found = world.events(since)
+    for event in found:
+        assert (event["created_by"], event["created_by_user_id"]) == (caller.email, caller.id)
+        assert (event["project"], event["environment"], event["feature_name"], event["tags"]) == (project, None, None, [])
+    return [(event["type"], event["data"], event["pre_data"]) for event in found]
+
+
+def put(caller: Caller, *entries: tuple[int, list[int], list[int]], project: str = "gemini") -> TestResponse:
+    """Replace all access: role, users, groups."""
+    asked = [{"id": role, "users": users, "groups": of_groups} for role, users, of_groups in entries]
+    return caller.put(url(project), json={"roles": asked})

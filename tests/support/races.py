@@ -1,0 +1,69 @@
+"""Starts requests at the same moment, or holds them at a lock, and counts their statuses."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Barrier
+
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from sql import Connection, value
+from tests.support.world import refused
+
+Call = Callable[[], TestResponse]
+
+
+def at_once(*calls: Call) -> list[TestResponse]:
+    """The answers to calls that begin at the same moment, in their order."""
+    start = Barrier(len(calls))
+
+    def run(call: Call) -> TestResponse:
+        start.wait(10)
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return list(threads.map(run, calls))
+
+
+def at_the_gate(conn: Connection, gate: Connection, statement: str, *calls: Call) -> list[TestResponse]:
+    """The answers to calls that have all come as far as a lock, taken by the statement, when it is let go."""
+    with ThreadPoolExecutor(len(calls)) as threads:
+        with gate.transaction():
+            gate.execute(statement)
+            futures = [threads.submit(call) for call in calls]
+            wait_for(conn, futures)
+        return [future.result() for future in futures]
+
+
+def wait_for(conn: Connection, futures: list[Future]) -> None:
+    """Return when each call waits for a lock, or has been answered."""
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    deadline = time.monotonic() + 20
+    while value(conn, waiting) + sum(future.done() for future in futures) < len(futures):
+        assert time.monotonic() < deadline
+        conn.execute("SELECT pg_sleep(0.005)")
+
+
+@contextmanager
+def while_hashing(app: Flask, conn: Connection, call: Call) -> Iterator[Future[TestResponse]]:
+    """The future answer to a call that has come as far as its password, which is hashed after the block."""
+    hasher = app.extensions["passwords"]
+    free = hasher._queue._value
+    with ThreadPoolExecutor(1) as thread, hasher._turn(), hasher._turn():
+        future = thread.submit(call)
+        deadline = time.monotonic() + 20
+        while hasher._queue._value > free - 3:
+            assert time.monotonic() < deadline
+            conn.execute("SELECT pg_sleep(0.005)")
+        yield future
+
+
+def statuses(answers: list[TestResponse]) -> Counter:
+    """How often each status came; all refusals have the error body."""
+    for answer in answers:
+        if answer.status_code >= 400:
+            refused(answer, answer.status_code, answer.json["name"])
+    return Counter(answer.status_code for answer in answers)

@@ -1,0 +1,17 @@
+"""The first schema, and the schema of a database as pg_dump writes it."""
+
+import subprocess
+from pathlib import Path
+
+from sql import embedded
+
+# The schema of 0.1.0. It never changes.
+FIRST_SCHEMA = Path(__file__).parents[1] / "schema" / "0001.sql"
+
+
+def schema_of(url: str) -> str:
+    """What pg_dump says of a database's schema."""
+    command = [embedded.BINARIES / "pg_dump", "--schema-only", "--no-owner", "--dbname", url]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    # Comments tell the version of the server, and a random word keeps psql from what the data say.
+    return "\n".join(line for line in text.splitlines() if line and not line.startswith(("--", "\\restrict", "\\unrestrict")))

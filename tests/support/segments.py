@@ -1,0 +1,48 @@
+"""Segments for tests: creates them, the caller that may, their rows and limits."""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from sql import Connection, roles
+from tests.support import fixtures
+from tests.support.world import Caller, World
+
+PATH = "/api/admin/segments"
+ASKED = {"contextName": "userId", "operator": "IN", "values": ["7", "12"]}
+KEPT = ASKED | {"inverted": False, "caseInsensitive": False}
+
+
+def make(caller: Caller, name: str = "Beta", **fields: Any) -> int:
+    """The id of a segment made over HTTP."""
+    answer = caller.post(PATH, json={"name": name, "constraints": [ASKED]} | fields)
+    assert answer.status_code == 201, answer.text
+    return answer.get_json()["id"]
+
+
+def curator(world: World, *projects: str, name: str = "Carla") -> Caller:
+    """A user who may do nothing but have segments in these projects."""
+    role = roles.insert(world.conn, f"Curator {name}")
+    fixtures.allow(world.conn, role, "UPDATE_PROJECT_SEGMENT")
+    caller = world.user(name)
+    for project in projects:
+        world.member(project, caller, role)
+    return caller
+
+
+def stored(conn: Connection, segment: int) -> dict[str, Any]:
+    """The row of a segment, without its instant; {} when there is none."""
+    row = conn.execute("SELECT * FROM segments WHERE id = %s", [segment]).fetchone() or {}
+    return {column: word for column, word in row.items() if column != "created_at"}
+
+
+def limit(app: Flask, monkeypatch: pytest.MonkeyPatch, **settings: int) -> None:
+    """Set limits while the test lasts."""
+    for name, most in settings.items():
+        monkeypatch.setitem(app.config, name, most)
+
+
+def body(name: str = "Beta", **said: object) -> dict[str, object]:
+    """A body of a change."""
+    return {"name": name, "constraints": [ASKED]} | said

@@ -1,0 +1,256 @@
+"""The real service for a test: gunicorn in a process group of its own, on a free port of the loopback interface, stopped by its pid."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import quote
+
+from tests.support.secrecy import VAULT
+from validators.settings import SETTINGS
+
+ROOT = Path(__file__).parents[2]
+NOBODY = 65534
+AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+GUNICORN = ("-m", "gunicorn", "wsgi:app")
+# What `make run` does.
+SERVE = ("-c", "from commands.start import serve; serve()")
+IMPORT = ("-c", "import wsgi")
+# Far more than anything here takes on a busy machine, in seconds.
+PATIENCE = 30
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server said."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body, parsed."""
+        return json.loads(self.body)
+
+
+def environment(**settings: object) -> dict[str, str]:
+    """This process's environment with these settings and none of its own; cheap ones unless they say otherwise."""
+    ours = {f"{setting.name}{end}" for setting in SETTINGS for end in ("", "_FILE")}
+    kept = {name: text for name, text in os.environ.items() if name not in ours}
+    cheap = {"WEB_CONCURRENCY": "1", "BCRYPT_ROUNDS": "10"}
+    return kept | cheap | {name: str(text) for name, text in settings.items()}
+
+
+def free_port() -> int:
+    """A port on which nobody listens at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until(condition: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
+    """Return as soon as the condition holds; fail after so many seconds."""
+    deadline = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < deadline, f"waited in vain until {what}"
+        time.sleep(0.01)
+
+
+def run(*arguments: str, prefix: Sequence[str] = (), **settings: object) -> subprocess.CompletedProcess[str]:
+    """Python with these arguments and settings in the project's folder, until it ends by itself; text in stdout and stderr."""
+    command = [*prefix, sys.executable, *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment(**settings), capture_output=True, text=True, timeout=PATIENCE)
+
+
+def run_together(commands: Sequence[tuple[Sequence[str], Mapping[str, object]]]) -> list[subprocess.CompletedProcess[str]]:
+    """The same for several (arguments, settings), all at once."""
+    running = [
+        subprocess.Popen(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env=environment(**settings),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for arguments, settings in commands
+    ]
+    said = [process.communicate(timeout=PATIENCE) for process in running]
+    return [subprocess.CompletedProcess(it.args, it.returncode, *texts) for it, texts in zip(running, said, strict=True)]
+
+
+def address_in(data: Path) -> str:
+    """The address of the private PostgreSQL under a data folder."""
+    return f"postgresql://postgres@/postgres?host={quote(str(data / 'socket'), safe='')}"
+
+
+def postmaster_of(data: Path) -> int | None:
+    """The pid of the private PostgreSQL under a data folder; None: it has been stopped."""
+    try:
+        return int((data / "postgres" / "postmaster.pid").read_text().splitlines()[0])
+    except (FileNotFoundError, IndexError):
+        return None
+
+
+def is_alive(pid: int | None) -> bool:
+    """Whether a process runs. A zombie has ended."""
+    if pid is None:
+        return False
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+class Service:
+    """gunicorn with the given settings; `with` starts it, waits until it is ready, and stops it.
+
+    database: its address, None for a private one; folder: where stdout and stderr go, None for one of its own; path: that of BASE_URL;
+    prefix: what its command begins with; command: what Python is given; stdout: another place for that.
+    """
+
+    def __init__(
+        self,
+        database: str | None = None,
+        folder: Path | None = None,
+        *,
+        path: str = "",
+        prefix: Sequence[str] = (),
+        command: Sequence[str] = GUNICORN,
+        stdout: str | None = None,
+        **settings: object,
+    ) -> None:
+        self.port = int(str(settings.get("PORT") or free_port()))
+        self.origin = f"http://127.0.0.1:{self.port}"
+        self.settings = {"BASE_URL": f"{self.origin}{path}", "DATABASE_URL": database or ""} | settings | {"PORT": self.port}
+        self.prefix = prefix
+        self.command = command
+        self._own_folder = None if folder else tempfile.TemporaryDirectory(prefix="service-")
+        folder = folder or Path(self._own_folder.name)
+        self._stdout = Path(stdout or folder / "stdout")
+        self._stderr = folder / "stderr"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            return self.start().wait()
+        except BaseException:
+            self.end()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def start(self) -> Self:
+        """Start it, and do not wait."""
+        with self._stdout.open("ab") as out, self._stderr.open("ab") as err:
+            self._process = subprocess.Popen(
+                [*self.prefix, sys.executable, *self.command],
+                cwd=ROOT,
+                env=environment(**self.settings),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+        return self
+
+    def wait(self) -> Self:
+        """Return when it is ready."""
+        wait_until(self._is_ready, "the service was ready")
+        return self
+
+    def _is_ready(self) -> bool:
+        assert self.process.poll() is None, self.err
+        try:
+            return self.get("/ready").status == 200
+        except (OSError, HTTPException):
+            return False
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """The master."""
+        assert self._process is not None
+        return self._process
+
+    @property
+    def workers(self) -> set[int]:
+        """The pids of its worker processes."""
+        return {int(pid) for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()}
+
+    @property
+    def out(self) -> str:
+        """What it has written to stdout."""
+        return self._stdout.read_text()
+
+    @property
+    def err(self) -> str:
+        """What it has written to stderr."""
+        return self._stderr.read_text()
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """Its log lines."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Send the master a signal, wait until it has ended, and return its exit status."""
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE)
+
+    def end(self) -> None:
+        """Make sure that it does not run, and forget what it said."""
+        if self._process is not None and self._process.poll() is None:
+            self.stop()
+        if self._own_folder:
+            self._own_folder.cleanup()
+
+    def get(self, path: str, **kwargs: Any) -> Answer:
+        """GET, as request()."""
+        return self.request("GET", path, **kwargs)
+
+    def request(
+        self, method: str, path: str, json: Any = None, headers: Mapping[str, str] | None = None, timeout: float = PATIENCE, **kwargs: Any
+    ) -> Answer:
+        """Send one request on a connection of its own; OSError when there is no answer within timeout seconds."""
+        headers = dict(headers or {})
+        if json is not None:
+            kwargs["body"] = encode(json)
+            headers["Content-Type"] = "application/json"
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            connection.request(method, path, headers=headers, **kwargs)
+            response = connection.getresponse()
+            answer = Answer(response.status, response.headers, response.read())
+            VAULT.look(path, json, headers.items(), response.headers.items(), answer.body)
+            return answer
+        finally:
+            connection.close()
+
+    def raw(self, data: bytes, method: str = "GET") -> Answer:
+        """Send these very bytes. method: what the answer's framing depends on."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
+            connection.sendall(data)
+            response = HTTPResponse(connection, method=method)
+            response.begin()
+            answer = Answer(response.status, response.headers, response.read())
+            VAULT.look("", None, [], response.headers.items(), answer.body)
+            response.close()
+            return answer
+
+
+def encode(document: Any) -> bytes:
+    """JSON as bytes."""
+    return json.dumps(document).encode()

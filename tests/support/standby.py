@@ -1,0 +1,19 @@
+"""Makes a standby of a PostgreSQL server."""
+
+import os
+import subprocess
+
+from sql import embedded
+
+
+def copy_of(first: embedded.Server, second: embedded.Server) -> None:
+    """Make the data of a standby, which follows the first under the name second."""
+    second.folder.mkdir()
+    owner = first.cluster.stat()
+    os.chown(second.folder, owner.st_uid, owner.st_gid)
+    account = embedded.account_for(first.folder) if os.geteuid() == 0 else None
+    source = f"host={first.folder / 'socket'} user=postgres application_name=second"
+    command = [embedded.BINARIES / "pg_basebackup", f"--dbname={source}", f"--pgdata={second.cluster}", "--write-recovery-conf"]
+    subprocess.run(
+        [*(account.prefix if account else ()), *command, "--checkpoint=fast", "--wal-method=stream"], check=True, capture_output=True
+    )

@@ -1,0 +1,114 @@
+"""A story: somebody runs a whole instance over HTTP alone. Each step tells exactly which events it recorded, and the ledger keeps them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from unittest.mock import ANY
+
+from flask import Flask
+
+from tests.support.world import Caller
+
+SEARCH = "/api/admin/search/events"
+PASSWORDS = {name: f"{name}'s horse, battery, staple" for name in ("eve", "olga", "max", "victor", "robot")}
+
+Event = dict[str, Any]
+
+
+def event(type: str, **columns: Any) -> Event:
+    """An event by who makes the step; columns that are not given are empty. A function instead of a value is given the step's answer."""
+    return {"type": type, "tags": []} | dict.fromkeys(("project", "environment", "featureName", "data", "preData")) | columns
+
+
+def answered(answer: Any) -> Any:
+    """The data of an event that tells what the step answered."""
+    return answer
+
+
+def of(**fields: Any) -> dict[str, Any]:
+    """A payload of these fields with an id that nobody knows yet."""
+    return {"id": ANY} | fields
+
+
+class Having:
+    """Equal to each dict that has these entries, whatever else it has."""
+
+    def __init__(self, entries: dict[str, Any] | None = None, **fields: Any) -> None:
+        self.entries = (entries or {}) | fields
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, dict) and all(key in other and other[key] == value for key, value in self.entries.items())
+
+    def __repr__(self) -> str:
+        return f"Having({self.entries})"
+
+    __hash__ = None  # pyright: ignore
+
+
+@dataclass
+class Session(Caller):
+    """Somebody who logged in and has a cookie."""
+
+    cookie: str = ""
+
+    def request(self, method: str, path: str, **kwargs: Any) -> Any:
+        return super().request(method, path, headers={"Cookie": f"session={self.cookie}"} | (kwargs.pop("headers", None) or {}), **kwargs)
+
+
+@dataclass
+class Story:
+    """What was done so far: who there is, the ids of what was made, which routes were used, and all events."""
+
+    app: Flask
+    key: Caller
+    people: dict[str, Caller] = field(default_factory=dict[str, Caller])
+    ids: dict[str, Any] = field(default_factory=dict[str, Any])
+    answers: dict[str, Any] = field(default_factory=dict[str, Any])
+    routes: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    ledger: list[Event] = field(default_factory=list[Event])
+    response: Any = None
+
+    def step(self, caller: Caller, method: str, path: str, status: int, body: Any = None, expect: Iterable[Event] = ()) -> Any:
+        """The answer to a request; AssertionError unless it has this status, and recorded exactly these events in this order."""
+        response = caller.request(method, path, **({} if body is None else {"json": body}))
+        self.response = response
+        assert response.status_code == status < 400, f"{method} {path} {body}: {response.status_code} {response.text}"
+        rule, _ = self.app.url_map.bind("").match(path.partition("?")[0], method, return_rule=True)
+        self.routes.add((method, rule.rule))
+        answer = response.get_json(silent=True)
+        author = {"createdBy": caller.email, "createdByUserId": caller.id}
+        expected = [{column: value(answer) if callable(value) else value for column, value in (author | it).items()} for it in expect]
+        recorded = self.since(len(expected) + 3)
+        types = [it["type"] for it in recorded]
+        assert types == [it["type"] for it in expected], f"{method} {path} {body} recorded {types}"
+        for found, wanted in zip(recorded, expected, strict=True):
+            wrong = {column: (found.get(column), value) for column, value in wanted.items() if value != found.get(column)}
+            assert not wrong, f"{method} {path} {body} recorded {found['type']} with (found, expected) {wrong}"
+        self.ledger += recorded
+        return answer
+
+    @classmethod
+    def begin(cls, app: Flask, key: str) -> "Story":
+        """What there is when an instance starts: an administrator and his key."""
+        story = cls(app, Caller(app, key))
+        story.key.email = story.read("/api/admin/api-tokens")["tokens"][0]["tokenName"]
+        story.ledger = story.since()
+        assert [(it["type"], it["createdBy"]) for it in story.ledger] == [("user-created", "system"), ("api-token-created", "system")]
+        return story
+
+    def read(self, path: str, by: str | None = None, **query: Any) -> Any:
+        """What somebody (with a key: who has everything) reads at an address."""
+        response = (self.people[by] if by else self.key).get(path, query_string=query)
+        assert response.status_code == 200, f"{path}: {response.text}"
+        return response.get_json()
+
+    def since(self, limit: int = 1000) -> list[Event]:
+        """The events that are not in the ledger yet, oldest first."""
+        found = self.read(SEARCH, limit=limit)
+        new = found["total"] - len(self.ledger)
+        assert new <= limit, f"{new} events, and fewer were expected: {[it['type'] for it in found['events']]}"
+        return found["events"][:new][::-1]
+
+    def count(self, **columns: Any) -> int:
+        """How many events of the ledger have these values in their columns."""
+        return sum(all(it.get(column) == value for column, value in columns.items()) for it in self.ledger)

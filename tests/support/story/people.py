@@ -1,0 +1,229 @@
+"""Who there is: users of each root role with their tokens, a service account, roles, groups, an invitation, keys for machines."""
+
+from typing import Any
+
+from tests.support.story import PASSWORDS, Having, Session, Story, event, of
+from tests.support.world import Caller
+
+SOON = "2031-05-31T22:00:00.000Z"
+LATER = "2032-01-01T00:00:00.000Z"
+USERS = "/api/admin/user-admin"
+
+
+def log_in(story: Story, name: str, password: str) -> Session:
+    """Somebody's session; he is known by his address or, without one, by his user name."""
+    body = {"username": name, "password": password}
+    user = story.step(Caller(story.app), "POST", "/auth/simple/login", 200, body)
+    story.answers.setdefault("logins", []).append(user)
+    cookie = story.response.headers["Set-Cookie"].split("session=")[1].split(";")[0]
+    return Session(story.app, None, user["id"], user.get("email") or user["username"], cookie)
+
+
+def personal_token(story: Story, session: Session, name: str) -> Caller:
+    """The same user with a personal token that he made himself."""
+    body = {"description": name, "expiresAt": SOON}
+    recorded = event("pat-created", data=of(**body, userId=session.id))
+    made = story.step(session, "POST", "/api/admin/user/tokens", 201, body, [recorded])
+    story.ids[name] = made["id"]
+    return Caller(story.app, made["secret"], session.id, session.email)
+
+
+def tell(story: Story) -> None:
+    """The administrator logs in and lets everybody in."""
+    root = story.people["root"] = log_in(story, "admin", str(story.app.config["INIT_ADMIN_PASSWORD"]))
+    make_roles(story)
+    make_users(story, root)
+    invite_victor(story, root)
+    change_users(story, root)
+    make_groups(story)
+    make_service_account(story)
+    make_api_tokens(story)
+
+
+def make_roles(story: Story) -> None:
+    """A root role of founders, a project role of operators, and one that goes again."""
+
+    def make(name: str, type: str, *permissions: dict[str, Any]) -> int:
+        body = {"name": name, "description": "", "type": type, "permissions": list(permissions)}
+        recorded = event("role-created", data=of(**body, project=None))
+        answer = story.step(story.key, "POST", "/api/admin/roles", 200, body, [recorded])
+        return answer["roles"]["id"]
+
+    story.ids["Founder"] = make("Founder", "root-custom", {"name": "CREATE_PROJECT"})
+    story.ids["Operator"] = make(
+        "Operator",
+        "custom",
+        {"name": "CREATE_FEATURE_STRATEGY", "environment": "production"},
+        {"name": "UPDATE_FEATURE_ENVIRONMENT", "environment": "production"},
+    )
+    role = story.ids["Automaton"] = make("Machine", "root-custom", {"name": "UPDATE_FEATURE_ENVIRONMENT"})
+    before = {"id": role, "name": "Machine", "description": "", "type": "root-custom"}
+    permissions = [{"name": "UPDATE_FEATURE"}, {"name": "UPDATE_FEATURE_ENVIRONMENT"}]
+    after = {"name": "Automaton", "description": "Works without a human", "type": "root-custom", "permissions": permissions}
+    before |= {"project": None, "permissions": permissions[1:]}
+    changed = event("role-updated", data=before | after, preData=before)
+    story.step(story.key, "PUT", f"/api/admin/roles/{role}", 200, after, [changed])
+    role = make("Nobody", "custom")
+    gone = {"id": role, "name": "Nobody", "description": "", "type": "custom", "project": None, "permissions": []}
+    story.step(story.key, "DELETE", f"/api/admin/roles/{role}", 200, None, [event("role-deleted", preData=gone)])
+
+
+def make_users(story: Story, root: Session) -> None:
+    """Eve edits, Olga may found projects, Max views until he is somewhere a member, Nora never logs in."""
+
+    def make(caller: Caller, root_role: int | str, **fields: str) -> int:
+        known = {name: text for name, text in fields.items() if name != "password"}
+        role = {"Viewer": 3, "Editor": 2}.get(str(root_role), root_role)
+        recorded = event("user-created", data=of(**known, rootRole=role))
+        return story.step(caller, "POST", USERS, 201, {"rootRole": root_role} | fields, [recorded])["id"]
+
+    eve = {"name": "Eve", "username": "eve", "email": "eve@example.org"}
+    story.ids["eve"] = make(root, 2, **eve, password=PASSWORDS["eve"])
+    story.ids["olga"] = make(root, story.ids["Founder"], name="Olga", email="olga@example.org", password=PASSWORDS["olga"])
+    max = {"name": "Max", "username": "max", "email": "max@example.org"}
+    story.ids["max"] = make(root, "Viewer", **max)
+    story.ids["nora"] = make(story.key, 3, name="Nora", email="nora@example.org")
+    recorded = {"id": story.ids["max"], "rootRole": 3} | max
+    place = f"{USERS}/{story.ids['max']}/change-password"
+    story.step(root, "POST", place, 200, {"password": PASSWORDS["max"]}, [event("user-updated", data=recorded, preData=recorded)])
+    for name in ("eve", "olga", "max"):
+        session = log_in(story, f"{name}@example.org", PASSWORDS[name])
+        story.people[name] = personal_token(story, session, f"{name}'s token")
+
+
+def invite_victor(story: Story, root: Session) -> None:
+    """Victor follows an invitation, which was disabled for a while."""
+    tokens = "/api/admin/invite-link/tokens"
+    made = {"name": "newcomers", "enabled": True, "expiresAt": SOON}
+    token = story.step(
+        root,
+        "POST",
+        tokens,
+        201,
+        {"name": "newcomers", "expiresAt": SOON},
+        [event("public-signup-token-created", data=of(**made))],
+    )
+    story.ids["newcomers"] = token["secret"]
+    place = f"{tokens}/{token['secret']}"
+    off = made | {"enabled": False}
+    body: dict[str, Any]
+    for caller, body, before, after in (
+        (root, {"enabled": False}, made, off),
+        (story.key, {"enabled": True, "expiresAt": LATER}, off, made | {"expiresAt": LATER}),
+    ):
+        recorded = event("public-signup-token-updated", data=of(**after), preData=of(**before))
+        story.answers["invitation"] = story.step(caller, "PUT", place, 200, body, [recorded])
+        usable = Caller(story.app).get(f"/invite/{token['secret']}/validate").status_code
+        assert usable == (200 if after["enabled"] else 403)
+    victor = {"name": "Victor", "username": "victor", "email": "victor@example.org"}
+
+    def his_id(answer: Any) -> int:
+        return answer["id"]
+
+    author = {"createdBy": "victor@example.org", "createdByUserId": his_id}
+    recorded = [
+        event("user-created", data=lambda answer: {"id": answer["id"], "rootRole": 3} | victor, **author),
+        event("public-signup-token-user-added", data=lambda answer: of(name="newcomers", userId=answer["id"]), **author),
+    ]
+    stranger = Caller(story.app)
+    password = {"password": PASSWORDS["victor"]}
+    signed_up = story.step(stranger, "POST", f"/invite/{token['secret']}/signup", 200, victor | password, recorded)
+    story.ids["victor"] = signed_up["id"]
+    story.answers["signup"] = signed_up
+    session = log_in(story, "victor", PASSWORDS["victor"])
+    story.people["victor"] = personal_token(story, session, "victor's token")
+    spare = {"description": "spare", "expiresAt": SOON, "userId": session.id}
+    personal_token(story, session, "spare")
+    id = story.ids.pop("spare")
+    story.step(session, "DELETE", f"/api/admin/user/tokens/{id}", 200, None, [event("pat-deleted", data={"id": id} | spare)])
+    story.step(session, "POST", "/logout", 302)
+    assert session.get("/api/admin/user").status_code == 401
+    assert story.people["victor"].get("/api/admin/user").status_code == 200
+
+
+def change_users(story: Story, root: Session) -> None:
+    """Nora gets a longer name, Rex goes, and Eve takes another password."""
+    nora = {"id": story.ids["nora"], "name": "Nora", "email": "nora@example.org", "rootRole": 3}
+    recorded = event("user-updated", data=nora | {"name": "Nora N."}, preData=nora)
+    story.step(root, "PUT", f"{USERS}/{nora['id']}", 200, {"name": "Nora N."}, [recorded])
+    rex = {"username": "rex", "rootRole": 1}
+    rex["id"] = story.step(root, "POST", USERS, 201, rex, [event("user-created", data=of(**rex))])["id"]
+    story.step(root, "DELETE", f"{USERS}/{rex['id']}", 200, None, [event("user-deleted", preData=rex)])
+    session = log_in(story, "eve", PASSWORDS["eve"])
+    new = "Eve's other horse, battery, staple"
+    change = {"oldPassword": PASSWORDS["eve"], "password": new, "confirmPassword": new}
+    story.step(session, "POST", "/api/admin/user/change-password", 200, change)
+    assert session.get("/api/admin/user").status_code == 401
+    assert log_in(story, "eve", new).get("/logout").status_code == 302
+
+
+def make_groups(story: Story) -> None:
+    """A crew of Max and Nora, visitors of whom Nora stays, and a group that goes again."""
+
+    def make(name: str, *users: str) -> dict[str, Any]:
+        body = {"name": name, "description": None, "mappingsSSO": [], "rootRole": None}
+        members = [{"user": {"id": story.ids[user]}} for user in users]
+        recorded = of(**body, users=[story.ids[user] for user in users])
+        made = story.step(story.key, "POST", "/api/admin/groups", 201, body | {"users": members}, [event("group-created", data=recorded)])
+        story.ids[name] = made["id"]
+        return recorded | {"id": made["id"]}
+
+    make("crew", "max", "nora")
+    visitors = make("visitors", "nora", "victor")
+    change = {"name": "visitors", "description": "Look around", "mappingsSSO": ["guests"], "rootRole": 3}
+    recorded = event("group-updated", data=visitors | change | {"users": [story.ids["nora"]]}, preData=visitors)
+    members = [{"user": {"id": story.ids["nora"]}}]
+    story.step(story.key, "PUT", f"/api/admin/groups/{visitors['id']}", 200, change | {"users": members}, [recorded])
+    nobody = make("nobody")
+    story.step(story.key, "DELETE", f"/api/admin/groups/{nobody['id']}", 200, None, [event("group-deleted", preData=nobody)])
+
+
+def make_service_account(story: Story) -> None:
+    """A robot that may switch flags everywhere, by a token; and one that goes again."""
+    path = "/api/admin/service-account"
+
+    def make(username: str, root_role: int) -> dict[str, Any]:
+        body = {"username": username, "name": username.title(), "rootRole": root_role}
+        recorded = event("service-account-created", data=of(**body))
+        return body | {"id": story.step(story.key, "POST", path, 201, body, [recorded])["id"]}
+
+    robot = make("robot", 3)
+    change = {"rootRole": story.ids["Automaton"]}
+    recorded = event("service-account-updated", data=robot | change, preData=robot)
+    story.step(story.key, "PUT", f"{path}/{robot['id']}", 200, change, [recorded])
+    story.ids["robot"] = robot["id"]
+    for name in ("work", "spare"):
+        body = {"description": name, "expiresAt": SOON}
+        token = of(**body, userId=robot["id"])
+        made = story.step(story.key, "POST", f"{path}/{robot['id']}/token", 201, body, [event("pat-created", data=token)])
+        if name == "work":
+            story.people["robot"] = Caller(story.app, made["secret"], robot["id"], "robot")
+    place = f"{path}/{robot['id']}/token/{made['id']}"
+    story.step(story.key, "DELETE", place, 200, None, [event("pat-deleted", data=token | {"id": made["id"]})])
+    spare = make("spare", 3)
+    story.step(story.key, "DELETE", f"{path}/{spare['id']}", 200, None, [event("service-account-deleted", preData=spare)])
+
+
+def make_api_tokens(story: Story) -> None:
+    """A key of each kind; that of the browsers is prolonged, that of the administrator revoked."""
+    path = "/api/admin/api-tokens"
+
+    def without_secret(answer: Any) -> Any:
+        return {name: value for name, value in answer.items() if name != "secret"}
+
+    for kind, environment in (("client", "development"), ("frontend", "production"), ("admin", "*")):
+        body = {"type": kind, "tokenName": f"{kind} key", "environment": environment, "projects": ["*"]}
+        recorded = event("api-token-created", project="*", environment=environment, data=without_secret)
+        made = story.step(story.key, "POST", path, 201, body, [recorded])
+        story.answers[kind] = made
+        before = without_secret(made)
+        place = {"project": "*", "environment": environment}
+        if kind == "frontend":
+            recorded = event("api-token-updated", data=before | {"expiresAt": SOON}, preData=before, **place)
+            story.step(story.key, "PUT", f"{path}/{made['secret']}", 200, {"expiresAt": SOON}, [recorded])
+        if kind == "admin":
+            admin = Caller(story.app, made["secret"])
+            assert admin.get(path).status_code == 200
+            seen = Having({name: value for name, value in before.items() if name != "seenAt"})
+            story.step(story.key, "DELETE", f"{path}/{made['secret']}", 200, None, [event("api-token-deleted", preData=seen, **place)])
+            assert admin.get(path).status_code == 401

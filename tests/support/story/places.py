@@ -1,0 +1,123 @@
+"""Where things happen: environments, the private project apollo and the open project hermes, and who may do what there."""
+
+from typing import Any
+
+from tests.support.story import Having, Story, answered, event
+
+ENVIRONMENTS = "/api/admin/environments"
+PROJECTS = "/api/admin/projects"
+
+
+def tell(story: Story) -> None:
+    """Environments first, then the projects in them, then those who work there."""
+    make_environments(story)
+    make_apollo(story)
+    make_hermes(story)
+    let_people_into_apollo(story)
+    let_people_into_hermes(story)
+
+
+def make_environments(story: Story) -> None:
+    """Staging stays; attic is changed, switched off and on, and goes."""
+    root = story.people["root"]
+
+    def updated(environment: str, data: dict[str, Any], before: dict[str, Any]) -> Any:
+        return event("environment-updated", environment=environment, data=Having(data), preData=Having(before))
+
+    for name, type in (("staging", "preproduction"), ("attic", "test")):
+        body = {"name": name, "type": type}
+        recorded = event("environment-created", environment=name, data=Having(body))
+        made = story.step(root, "POST", ENVIRONMENTS, 201, body, [recorded])
+        assert made["enabled"] is True
+    change, before = {"type": "scratch", "sortOrder": 77}, {"type": "test", "sortOrder": made["sortOrder"]}
+    story.step(root, "PUT", f"{ENVIRONMENTS}/update/attic", 200, change, [updated("attic", change, before)])
+    for word, now in (("off", False), ("on", True)):
+        recorded = updated("attic", {"enabled": now}, {"enabled": not now})
+        story.step(story.key, "POST", f"{ENVIRONMENTS}/attic/{word}", 204, None, [recorded])
+        # Once more changes nothing.
+        story.step(story.key, "POST", f"{ENVIRONMENTS}/attic/{word}", 204)
+    found = story.read(ENVIRONMENTS)["environments"]
+    before = {it["name"]: it["sortOrder"] for it in found}
+    order = {"development": before["development"], "production": 20, "staging": 10}
+    recorded = [updated(name, {"sortOrder": order[name]}, {"sortOrder": before[name]}) for name in ("production", "staging")]
+    story.step(story.key, "PUT", f"{ENVIRONMENTS}/sort-order", 200, order, recorded)
+
+
+def make_apollo(story: Story) -> None:
+    """Eve makes a private project, gives it environments and rules, and takes one environment away again."""
+    eve, path = story.people["eve"], f"{PROJECTS}/apollo"
+    first = {"id": "apollo", "name": "Apolo", "mode": "private", "environments": ["development"]}
+    made = story.step(eve, "POST", PROJECTS, 201, first, [event("project-created", project="apollo", data=answered)])
+    assert made == first | {"defaultStickiness": "default", "featureLimit": None, "changeRequestEnvironments": []}
+    change = {"name": "Apollo", "description": "To the moon"}
+    recorded = event("project-updated", project="apollo", data=Having(change), preData=Having(name="Apolo", description=None))
+    story.step(eve, "PUT", path, 200, change, [recorded])
+    settings = {"featureLimit": 20, "featureNaming": {"pattern": "[a-z0-9-]+", "example": "lunar-1", "description": "lower case"}}
+    recorded = event("project-updated", project="apollo", data=Having(settings), preData=Having(featureLimit=None))
+    story.step(eve, "PUT", f"{path}/settings", 200, settings, [recorded])
+    for name in ("production", "staging", "attic"):
+        recorded = event("project-environment-added", project="apollo", environment=name)
+        story.step(eve, "POST", f"{path}/environments", 200, {"environment": name}, [recorded])
+    recorded = event("project-environment-removed", project="apollo", environment="attic")
+    story.step(eve, "DELETE", f"{path}/environments/attic", 200, None, [recorded])
+    story.step(eve, "DELETE", f"{path}/environments/attic", 200)
+    parameters = {"rollout": "25", "stickiness": "userId", "groupId": "apollo"}
+    strategy = {"name": "flexibleRollout", "title": "A quarter", "parameters": parameters}
+    place = {"project": "apollo", "environment": "production"}
+    recorded = event("default-strategy-updated", **place, data=answered)
+    made = story.step(eve, "POST", f"{path}/environments/production/default-strategy", 200, strategy, [recorded])
+    assert made["parameters"] == parameters
+
+
+def make_hermes(story: Story) -> None:
+    """Olga makes an open project with all environments; attic goes, and with it what was there. Victor likes the project."""
+    olga, victor, path = story.people["olga"], story.people["victor"], f"{PROJECTS}/hermes"
+    made = story.step(olga, "POST", PROJECTS, 201, {"name": "Hermes"}, [event("project-created", project="hermes", data=answered)])
+    assert (made["id"], made["environments"]) == ("hermes", ["development", "staging", "production", "attic"])
+    gone = event("environment-deleted", environment="attic", preData=Having(name="attic", type="scratch"))
+    story.step(story.people["root"], "DELETE", f"{ENVIRONMENTS}/attic", 200, None, [gone])
+    for method, type, times in (("POST", "project-favorited", 2), ("DELETE", "project-unfavorited", 2)):
+        for time in range(times):
+            recorded = event(type, project="hermes", data={"project": "hermes"})
+            story.step(victor, method, f"{path}/favorites", 200, None, [recorded] if time == 0 else [])
+    # Recorded less than a minute ago.
+    story.step(victor, "POST", f"{path}/favorites", 200)
+
+
+def let_people_into_apollo(story: Story) -> None:
+    """Eve lets in Max and the crew, makes Olga an Owner, and thinks better of Nora and the visitors."""
+    eve, id, path = story.people["eve"], story.ids, f"{PROJECTS}/apollo/access"
+    given = {"roles": [{"roleId": 5, "userIds": [id["max"]], "groupIds": [id["crew"]]}]}
+    recorded = event("project-access-added", project="apollo", data=given)
+    story.step(eve, "POST", path, 200, {"roles": [5], "users": [id["max"]], "groups": [id["crew"]]}, [recorded])
+
+    def change(kind: str, name: str, before: list[int], after: list[int]) -> None:
+        place, whom = f"{path}/{kind}s/{id[name]}/roles", {f"{kind}Id": id[name]}
+        old = {"roles": before} | whom
+        if after:
+            recorded = event(f"project-access-{kind}-roles-updated", project="apollo", data={"roles": after} | whom, preData=old)
+            story.step(eve, "PUT", place, 200, {"roles": after}, [recorded])
+        else:
+            recorded = event(f"project-access-{kind}-roles-deleted", project="apollo", preData=old)
+            story.step(eve, "DELETE", place, 200, None, [recorded])
+
+    change("user", "olga", [], [4])
+    change("user", "nora", [], [5])
+    change("user", "nora", [5], [])
+    change("group", "crew", [5], [5, id["Operator"]])
+    change("group", "visitors", [], [5])
+    change("group", "visitors", [5], [])
+
+
+def let_people_into_hermes(story: Story) -> None:
+    """Olga says at once who has which role."""
+    olga, id, path = story.people["olga"], story.ids, f"{PROJECTS}/hermes/access"
+    before = [{"id": 4, "users": [id["olga"]], "groups": []}]
+    after = [
+        *before,
+        {"id": 5, "users": [id["max"]], "groups": [id["visitors"]]},
+        {"id": id["Operator"], "users": [], "groups": [id["crew"]]},
+    ]
+    recorded = event("project-access-updated", project="hermes", data={"roles": after}, preData={"roles": before})
+    story.step(olga, "PUT", path, 200, {"roles": after}, [recorded])
+    story.step(olga, "PUT", path, 200, {"roles": after})

@@ -1,0 +1,54 @@
+"""Collects what is wrong with the answers of many routes, and says it at once."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.access import FAMILIES, Stage
+from tests.support.fingerprint import fingerprint
+from tests.support.world import Caller
+
+# What an answer may tell of the request itself.
+OF_THE_REQUEST = {"X-Request-ID", "Content-Length", "Date"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is put into a route: the words of its path, a body, a query, and the names by which things are asked for."""
+
+    words: dict[str, Any]
+    body: Any = None
+    query: str = ""
+    names: list[str] = field(default_factory=list)
+
+    def blank(self, text: str) -> str:
+        """A text without the names."""
+        for name in sorted(self.names, key=len, reverse=True):
+            text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", "NAME", text)
+        return text
+
+
+def answer(stage: Stage, caller: Caller, route: str, asked: Asked, **headers: str) -> tuple[int, tuple[tuple[str, str], ...], str]:
+    """Status, headers and body, but for the error's id, the names asked for, and what is of the request alone."""
+    response = stage.send(caller, route, asked.words, asked.body, asked.query, **headers)
+    body = response.text
+    if response.status_code >= 400:
+        body = json.dumps({name: text for name, text in response.json.items() if name != "id"})
+    kept = sorted((name, asked.blank(text)) for name, text in response.headers if name not in OF_THE_REQUEST)
+    return response.status_code, tuple(kept), asked.blank(body)
+
+
+CLOSED = [pytest.param(family, id=family.name) for family in FAMILIES if family.rows]
+
+
+def verdict(complaints: list[str]) -> None:
+    """Says all complaints at once."""
+    assert not complaints, "\n".join(["", *complaints])
+
+
+def changed(stage: Stage, before: dict[str, str]) -> list[str]:
+    """The tables in which refusals have left a mark."""
+    return [f"{name} has changed" for name, rows in fingerprint(stage.conn).items() if rows != before[name]]

@@ -1,0 +1,122 @@
+"""Builds what a test needs: the cast, projects, flags. By the sql modules of the service, on the test's own connection."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from sql import Connection, api_keys, flags, personal_tokens, strategies, users, value
+from tests import records
+from tests.support import fixtures
+
+FLAG_DATES = ("created_at", "stale_since", "archived_at", "first_in_production_at")
+PASSWORD = "correct horse battery"
+
+
+@dataclass
+class Caller:
+    """Somebody with a client of his own; key None is a stranger."""
+
+    app: Flask
+    key: str | None = None
+    id: int | None = None
+    email: str | None = None
+
+    def request(self, method: str, path: str, **kwargs: Any) -> TestResponse:
+        """Send one request, without cookies, and hold the answer against what its operation documents."""
+        headers = dict(kwargs.pop("headers", None) or {})
+        if self.key is not None:
+            headers.setdefault("Authorization", self.key)
+        response = self.app.test_client(use_cookies=False).open(path, method=method, headers=headers, buffered=True, **kwargs)
+        records.check(self.app, response)
+        return response
+
+    def get(self, path: str, **kwargs: Any) -> TestResponse:
+        return self.request("GET", path, **kwargs)
+
+    def post(self, path: str, **kwargs: Any) -> TestResponse:
+        return self.request("POST", path, **kwargs)
+
+    def put(self, path: str, **kwargs: Any) -> TestResponse:
+        return self.request("PUT", path, **kwargs)
+
+    def delete(self, path: str, **kwargs: Any) -> TestResponse:
+        return self.request("DELETE", path, **kwargs)
+
+
+class World:
+    """What there is in a test's database; every method makes one thing and returns its id, secret or Caller."""
+
+    def __init__(self, app: Flask, conn: Connection) -> None:
+        self.app = app
+        self.conn = conn
+
+    def user(self, name: str, root_role: int = 3, **fields: Any) -> Caller:
+        """A user <name>@example.org with a personal token; root roles: 1 Admin, 2 Editor, 3 Viewer."""
+        email = f"{name.lower()}@example.org"
+        fields = {"name": name, "username": name.lower(), "email": email, "password_hash": None} | fields
+        dates = {name: fields.pop(name) for name in ("created_at", "seen_at") if name in fields}
+        user_id = users.insert(self.conn, root_role=root_role, **fields)
+        fixtures.update(self.conn, "users", user_id, **dates)
+        token = personal_tokens.insert(self.conn, user_id, "test", datetime(2100, 1, 1, tzinfo=UTC))
+        return Caller(self.app, token, user_id, fields["email"])
+
+    def api_key(self, kind: str = "admin", name: str = "a key", **fields: Any) -> Caller:
+        """An API key; client and frontend keys are of environment development unless fields say otherwise."""
+        if kind != "admin":
+            fields = {"environment": "development"} | fields
+        secret = api_keys.generate(environment=fields.get("environment") or "*")
+        dates = {name: fields.pop(name) for name in ("created_at",) if name in fields}
+        fixtures.update(self.conn, "api_keys", api_keys.insert(self.conn, secret, name=name, kind=kind, **fields), **dates)
+        return Caller(self.app, secret)
+
+    def project(self, project_id: str, environments: tuple[str, ...] = ("development", "production"), **fields: Any) -> str:
+        """A project with these environments."""
+        fixtures.insert_project(self.conn, project_id, fields.pop("name", project_id.title()), **fields)
+        for environment in environments:
+            fixtures.add_project_environment(self.conn, project_id, environment)
+        return project_id
+
+    def member(self, project_id: str, user: Caller, role: int = 5, **fields: Any) -> None:
+        """Give a user a role in a project: 4 Owner, 5 Member."""
+        assert user.id is not None
+        fixtures.add_project_user(self.conn, project_id, user.id, role, **fields)
+
+    def flag(self, name: str, project: str = "default", *, enabled_in: tuple[str, ...] = (), **fields: Any) -> int:
+        """A flag in every environment of its project, switched on in some."""
+        dates = {name: fields.pop(name) for name in FLAG_DATES if name in fields}
+        flag_id = flags.insert(self.conn, name, project, **fields)
+        fixtures.update(self.conn, "flags", flag_id, **dates)
+        statement = "SELECT array_agg(environment) FROM project_environments WHERE project_id = %(id)s"
+        for environment in value(self.conn, statement, {"id": project}) or ():
+            fixtures.add_flag_environment(self.conn, flag_id, environment, enabled=environment in enabled_in)
+        return flag_id
+
+    def strategy(self, flag_id: int, environment: str = "development", **fields: Any) -> str:
+        """A strategy of a flag in an environment."""
+        chosen = {column: fields.pop(name) for name, column in (("strategy_id", "id"), ("created_at", "created_at")) if name in fields}
+        strategy_id = strategies.insert(self.conn, flag_id, environment, **fields)
+        fixtures.update(self.conn, "strategies", strategy_id, **chosen)
+        return chosen.get("id", strategy_id)
+
+    def events(self, since: int = 0) -> list[dict[str, Any]]:
+        """The events after the one with this id, oldest first, as rows."""
+        return self.conn.execute("SELECT * FROM events WHERE id > %s ORDER BY id", [since]).fetchall()
+
+    def last_event_id(self) -> int:
+        """The id of the newest event; 0: there is none."""
+        return value(self.conn, "SELECT coalesce(max(id), 0) FROM events")
+
+
+def refused(response: TestResponse, status: int = 400, name: str = "ValidationError") -> str:
+    """The message of a refusal; AssertionError unless it has this status and name, and is the one error body."""
+    assert (response.status_code, response.content_type) == (status, "application/json"), response.text
+    error = response.json
+    assert error.keys() == {"id", "name", "message"}
+    assert error["name"] == name, response.text
+    assert str(UUID(error["id"])) == error["id"]
+    assert error["message"]
+    return error["message"]
