@@ -1,4 +1,7 @@
-"""Who gets what from every route: a module a family with its table, and the stage on which all of them are played."""
+"""The registry of routes: which caller gets which status, and how many round trips to PostgreSQL the first success takes.
+
+Each module describes a family of routes: TABLE, and furnish(), which creates what the paths name. CONTRIBUTING.md explains how to add a route.
+"""
 
 import pkgutil
 import re
@@ -9,17 +12,19 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import quote
 
+from flask import Flask
 from psycopg import Rollback
 from werkzeug.test import TestResponse
 
 from blueprints.access import digest
+from blueprints.contract import CONTRACTS
 from sql import Connection, sessions
 from tests.support.world import Caller, World, refused
 
 # Hermes is open, and of nobody in particular; apollo is private, Olga's and Max's; nowhere is no project.
 PROJECTS = ("default", "hermes", "apollo")
 PLACES = {*PROJECTS, "nowhere"}
-WHO = ("alice", "eve", "victor", "olga", "max", "admin", "client", "frontend", "stranger")
+CALLERS = ("alice", "eve", "victor", "olga", "max", "admin", "client", "frontend", "stranger")
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 NAMES = {401: "AuthenticationRequired", 403: "NoAccessError", 404: "NotFoundError", 409: "ConflictError"}
 
@@ -28,7 +33,7 @@ NAMES = {401: "AuthenticationRequired", 403: "NoAccessError", 404: "NotFoundErro
 class Props:
     """What a family's routes need: the words of their paths by project ("*": in every one), and bodies and queries by route.
 
-    A body is the JSON itself, or a function that makes it for a project.
+    A body is the JSON itself, or a function that makes it for a project. Without one, the example of the route's schema is sent.
     """
 
     words: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -41,26 +46,45 @@ Furnish = Callable[[World, dict[str, Caller]], Props]
 
 @dataclass(frozen=True)
 class Row:
-    """Who gets which status from a route in a project; "-" is in none."""
+    """A row of a table: which caller gets which status from a route in a project ("-": in no project).
+
+    round_trips: how often the route waits for PostgreSQL, in the first row of the route. BEGIN, COMMIT and the look at the credential count.
+    A number that grows needs a reason.
+    """
 
     route: str
     project: str
     statuses: dict[str, int]
+    round_trips: int | None = None
 
     @property
     def method(self) -> str:
         """The method of the route."""
         return self.route.split(" ")[0]
 
+    @property
+    def public(self) -> bool:
+        """Return whether the route needs no credential."""
+        return self.statuses["stranger"] < 400
+
 
 @dataclass(frozen=True)
 class Family:
-    """One module here: its rows, its routes that are open to the world with the status of their success, and what makes its props."""
+    """One module here: its table, and what makes its props."""
 
     name: str
-    rows: list[Row]
-    public: dict[str, int]
+    table: list[Row]
     furnish: Furnish
+
+    @property
+    def rows(self) -> list[Row]:
+        """Return the rows of routes that need a credential."""
+        return [row for row in self.table if not row.public]
+
+    @property
+    def public(self) -> dict[str, int]:
+        """Return the routes that need no credential, with the status of their success."""
+        return {row.route: row.statuses["stranger"] for row in self.table if row.public}
 
     @property
     def firsts(self) -> list[Row]:
@@ -96,9 +120,11 @@ class Stage:
         return words | props.words.get("*", {}) | props.words.get(project, {})
 
     def body(self, route: str, project: str = "default") -> Any:
-        """The body of a route in a project; None: it has none."""
-        body = self.props[ROUTES[route].name].bodies.get(route)
-        return body(project) if callable(body) else body
+        """Return the body of a route in a project, or None if it takes none."""
+        bodies = self.props[ROUTES[route].name].bodies
+        if route not in bodies:
+            return example(self.world.app, route)
+        return bodies[route](project) if callable(bodies[route]) else bodies[route]
 
     def ask(self, caller: Caller, route: str, project: str = "default", environment: str = "development", **headers: str) -> TestResponse:
         """What the caller gets from a route of a family whose props are here. What succeeded is undone."""
@@ -140,6 +166,16 @@ class Stage:
         return f'session="session of {user.id}"'
 
 
+def example(app: Flask, route: str) -> Any:
+    """Return the example of the body that a route takes, or None if it takes none."""
+    method, path = route.split(" ")
+    [endpoint] = {rule.endpoint for rule in app.url_map.iter_rules() if rule.rule == path and method in (rule.methods or ())}
+    contract = CONTRACTS[app.view_functions[endpoint]]
+    if contract.body is None:
+        return None
+    return [contract.body.example] if contract.many else contract.body.example
+
+
 def parameters(route: str) -> list[str]:
     """The names of the words in the path of a route."""
     return PARAMETER.findall(route)
@@ -161,24 +197,29 @@ def nothing(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
 
 
 def rows(table: str) -> list[Row]:
-    """The rows of a table, whose columns are two or more spaces apart; AssertionError when one is not as the heading says."""
-    lines = [re.split(r"  +", line.strip()) for line in table.splitlines() if line.strip()]
-    for number, line in enumerate(lines):
-        assert len(line) == 2 + len(WHO), f"a row has {len(line)} columns: {line}"
-        assert number or tuple(line) == ("route", "project", *WHO), f"the heading is {line}"
-    read = [Row(route, project, dict(zip(WHO, map(int, statuses), strict=True))) for route, project, *statuses in lines[1:]]
-    for row in read:
-        assert all(200 <= status < 400 or status in NAMES for status in row.statuses.values()), f"no such status: {row}"
+    """Return the rows of a table, whose columns are two or more spaces apart. AssertionError if one does not fit the heading."""
+    heading, *lines = [re.split(r"  +", line.strip()) for line in table.splitlines() if line.strip()]
+    assert heading == ["route", "project", *CALLERS, "trips"], f"the heading is {heading}"
+    read: list[Row] = []
+    for line in lines:
+        assert len(line) == len(heading), f"a row has {len(line)} columns: {line}"
+        route, project, *cells, trips = line
+        statuses = dict(zip(CALLERS, map(int, cells), strict=True))
+        assert all(200 <= status < 400 or status in NAMES for status in statuses.values()), f"no such status: {line}"
+        first = route not in {row.route for row in read}
+        assert first == (trips != "-"), f"the first row of a route has its round trips, the others have -: {line}"
+        read.append(Row(route, project, statuses, int(trips) if first else None))
     return read
 
 
 def family(module: ModuleType) -> Family:
-    """What a module of a family says."""
-    name = module.__name__.rpartition(".")[2]
-    return Family(name, rows(getattr(module, "TABLE", "")), dict(getattr(module, "PUBLIC", ())), getattr(module, "furnish", nothing))
+    """Return what a module here describes."""
+    return Family(module.__name__.rpartition(".")[2], rows(module.TABLE), getattr(module, "furnish", nothing))
 
 
 FAMILIES = [family(import_module(f"{__name__}.{module.name}")) for module in pkgutil.iter_modules(__path__)]
-# Each route, those that are open to the world included, and its family.
-ROUTES = {route: it for it in FAMILIES for route in [*(row.route for row in it.rows), *it.public]}
-ROWS = [row for it in FAMILIES for row in it.rows]
+# The family of each route.
+ROUTES = {row.route: family for family in FAMILIES for row in family.table}
+# Of the routes that need a credential.
+ROWS = [row for family in FAMILIES for row in family.rows]
+ROUND_TRIPS = {row.route: row.round_trips for family in FAMILIES for row in family.table if row.round_trips is not None}

@@ -6,12 +6,12 @@ from tests.access import Props
 from tests.support.world import PASSWORD, Caller, World
 
 TABLE = """
-    route                                 project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                                 project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    GET /api/admin/user                   -        200    200  200     200   200  200    403     403       401
-    POST /api/admin/user/change-password  -        403    403  403     403   403  403    403     403       401
-    GET /logout                           -        403    403  403     403   403  403    403     403       401
-    POST /logout                          -        403    403  403     403   403  403    403     403       401
+    GET /api/admin/user                   -        200    200  200     200   200  200    403     403       401       2
+    POST /api/admin/user/change-password  -        403    403  403     403   403  403    403     403       401       14
+    GET /logout                           -        403    403  403     403   403  403    403     403       401       4
+    POST /logout                          -        403    403  403     403   403  403    403     403       401       4
 """
 
 

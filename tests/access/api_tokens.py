@@ -4,13 +4,13 @@ from tests.access import Props
 from tests.support.world import Caller, World
 
 TABLE = """
-    route                                             project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                                             project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    GET /api/admin/api-tokens                         -        200    200  403     403   403  200    403     403       401
-    GET /api/admin/api-tokens/<slashed:api_token>     -        200    200  403     403   403  200    403     403       401
-    POST /api/admin/api-tokens                        -        201    403  403     403   403  201    403     403       401
-    PUT /api/admin/api-tokens/<slashed:api_token>     -        200    403  403     403   403  200    403     403       401
-    DELETE /api/admin/api-tokens/<slashed:api_token>  -        200    403  403     403   403  200    403     403       401
+    GET /api/admin/api-tokens                         -        200    200  403     403   403  200    403     403       401       2
+    GET /api/admin/api-tokens/<slashed:api_token>     -        200    200  403     403   403  200    403     403       401       2
+    POST /api/admin/api-tokens                        -        201    403  403     403   403  201    403     403       401       11
+    PUT /api/admin/api-tokens/<slashed:api_token>     -        200    403  403     403   403  200    403     403       401       8
+    DELETE /api/admin/api-tokens/<slashed:api_token>  -        200    403  403     403   403  200    403     403       401       8
 """
 
 

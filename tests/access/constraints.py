@@ -4,9 +4,9 @@ from tests.access import Props
 from tests.support.world import Caller, World
 
 TABLE = """
-    route                                 project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                                 project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    POST /api/admin/constraints/validate  -        204    204  204     204   204  204    403     403       401
+    POST /api/admin/constraints/validate  -        204    204  204     204   204  204    403     403       401       2
 """
 
 

@@ -5,16 +5,16 @@ from tests.access import Props
 from tests.support.world import Caller, World
 
 TABLE = """
-    route                                             project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                                      project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    GET /api/admin/environments                       -        200    200  200     200   200  200    403     403       401
-    GET /api/admin/environments/<name>                -        200    200  200     200   200  200    403     403       401
-    POST /api/admin/environments                      -        201    403  403     403   403  201    403     403       401
-    PUT /api/admin/environments/update/<name>         -        200    403  403     403   403  200    403     403       401
-    DELETE /api/admin/environments/<name>             -        200    403  403     403   403  200    403     403       401
-    POST /api/admin/environments/<name>/on            -        204    403  403     403   403  204    403     403       401
-    POST /api/admin/environments/<name>/off           -        204    403  403     403   403  204    403     403       401
-    PUT /api/admin/environments/sort-order            -        200    403  403     403   403  200    403     403       401
+    GET /api/admin/environments                -        200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/environments/<name>         -        200    200  200     200   200  200    403     403       401       2
+    POST /api/admin/environments               -        201    403  403     403   403  201    403     403       401       8
+    PUT /api/admin/environments/update/<name>  -        200    403  403     403   403  200    403     403       401       7
+    DELETE /api/admin/environments/<name>      -        200    403  403     403   403  200    403     403       401       8
+    POST /api/admin/environments/<name>/on     -        204    403  403     403   403  204    403     403       401       4
+    POST /api/admin/environments/<name>/off    -        204    403  403     403   403  204    403     403       401       6
+    PUT /api/admin/environments/sort-order     -        200    403  403     403   403  200    403     403       401       6
 """
 
 

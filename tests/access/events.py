@@ -4,12 +4,12 @@ from tests.access import Props
 from tests.support.world import Caller, World
 
 TABLE = """
-    route                          project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                                            project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    GET /api/admin/events/<not_search:feature_name>  -  200  200  200     200   200  200    403     403       401
-    GET /api/admin/event-creators  -        200    200  200     200   200  200    403     403       401
-    GET /api/admin/search/events   -        200    200  200     200   200  200    403     403       401
-    POST /api/admin/events/search  -        200    200  200     200   200  200    403     403       401
+    GET /api/admin/events/<not_search:feature_name>  -        200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/event-creators                    -        200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/search/events                     -        200    200  200     200   200  200    403     403       401       2
+    POST /api/admin/events/search                    -        200    200  200     200   200  200    403     403       401       2
 """
 
 

@@ -1,7 +1,7 @@
 """Who may search for flags: every user, and finds what he may see."""
 
 TABLE = """
-    route                           project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                           project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    GET /api/admin/search/features  -        200    200  200     200   200  200    403     403       401
+    GET /api/admin/search/features  -        200    200  200     200   200  200    403     403       401       2
 """

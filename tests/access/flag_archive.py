@@ -6,16 +6,16 @@ from tests.access import PROJECTS, Props
 from tests.support.world import Caller, World
 
 TABLE = """
-    route                                          project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                                          project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    POST /api/admin/archive/revive/<feature_name>  default  200    200  403     403   403  200    403     403       401
-    POST /api/admin/archive/revive/<feature_name>  hermes   200    403  403     403   403  200    403     403       401
-    POST /api/admin/archive/revive/<feature_name>  apollo   200    403  404     200   200  200    403     403       401
-    POST /api/admin/archive/revive/<feature_name>  nowhere  404    404  404     404   404  404    403     403       401
-    DELETE /api/admin/archive/<feature_name>       default  200    200  403     403   403  200    403     403       401
-    DELETE /api/admin/archive/<feature_name>       hermes   200    403  403     403   403  200    403     403       401
-    DELETE /api/admin/archive/<feature_name>       apollo   200    403  404     200   200  200    403     403       401
-    DELETE /api/admin/archive/<feature_name>       nowhere  404    404  404     404   404  404    403     403       401
+    POST /api/admin/archive/revive/<feature_name>  default  200    200  403     403   403  200    403     403       401       10
+    POST /api/admin/archive/revive/<feature_name>  hermes   200    403  403     403   403  200    403     403       401       -
+    POST /api/admin/archive/revive/<feature_name>  apollo   200    403  404     200   200  200    403     403       401       -
+    POST /api/admin/archive/revive/<feature_name>  nowhere  404    404  404     404   404  404    403     403       401       -
+    DELETE /api/admin/archive/<feature_name>       default  200    200  403     403   403  200    403     403       401       8
+    DELETE /api/admin/archive/<feature_name>       hermes   200    403  403     403   403  200    403     403       401       -
+    DELETE /api/admin/archive/<feature_name>       apollo   200    403  404     200   200  200    403     403       401       -
+    DELETE /api/admin/archive/<feature_name>       nowhere  404    404  404     404   404  404    403     403       401       -
 """
 
 

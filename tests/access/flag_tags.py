@@ -4,20 +4,20 @@ from tests.access import Props
 from tests.support.world import Caller, World
 
 TABLE = """
-    route                                                                   project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                                                                   project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    GET /api/admin/features/<feature_name>/tags                             default  200    200  200     200   200  200    403     403       401
-    GET /api/admin/features/<feature_name>/tags                             hermes   200    200  200     200   200  200    403     403       401
-    GET /api/admin/features/<feature_name>/tags                             apollo   200    200  404     200   200  200    403     403       401
-    GET /api/admin/features/<feature_name>/tags                             nowhere  404    404  404     404   404  404    403     403       401
-    POST /api/admin/features/<feature_name>/tags                            default  201    201  403     403   403  201    403     403       401
-    POST /api/admin/features/<feature_name>/tags                            hermes   201    403  403     403   403  201    403     403       401
-    POST /api/admin/features/<feature_name>/tags                            apollo   201    403  404     201   201  201    403     403       401
-    POST /api/admin/features/<feature_name>/tags                            nowhere  404    404  404     404   404  404    403     403       401
-    DELETE /api/admin/features/<feature_name>/tags/<type>/<anything:value>  default  200    200  403     403   403  200    403     403       401
-    DELETE /api/admin/features/<feature_name>/tags/<type>/<anything:value>  hermes   200    403  403     403   403  200    403     403       401
-    DELETE /api/admin/features/<feature_name>/tags/<type>/<anything:value>  apollo   200    403  404     200   200  200    403     403       401
-    DELETE /api/admin/features/<feature_name>/tags/<type>/<anything:value>  nowhere  404    404  404     404   404  404    403     403       401
+    GET /api/admin/features/<feature_name>/tags                             default  200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/features/<feature_name>/tags                             hermes   200    200  200     200   200  200    403     403       401       -
+    GET /api/admin/features/<feature_name>/tags                             apollo   200    200  404     200   200  200    403     403       401       -
+    GET /api/admin/features/<feature_name>/tags                             nowhere  404    404  404     404   404  404    403     403       401       -
+    POST /api/admin/features/<feature_name>/tags                            default  201    201  403     403   403  201    403     403       401       11
+    POST /api/admin/features/<feature_name>/tags                            hermes   201    403  403     403   403  201    403     403       401       -
+    POST /api/admin/features/<feature_name>/tags                            apollo   201    403  404     201   201  201    403     403       401       -
+    POST /api/admin/features/<feature_name>/tags                            nowhere  404    404  404     404   404  404    403     403       401       -
+    DELETE /api/admin/features/<feature_name>/tags/<type>/<anything:value>  default  200    200  403     403   403  200    403     403       401       7
+    DELETE /api/admin/features/<feature_name>/tags/<type>/<anything:value>  hermes   200    403  403     403   403  200    403     403       401       -
+    DELETE /api/admin/features/<feature_name>/tags/<type>/<anything:value>  apollo   200    403  404     200   200  200    403     403       401       -
+    DELETE /api/admin/features/<feature_name>/tags/<type>/<anything:value>  nowhere  404    404  404     404   404  404    403     403       401       -
 """
 
 

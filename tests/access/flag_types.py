@@ -4,10 +4,10 @@ from tests.access import Props
 from tests.support.world import Caller, World
 
 TABLE = """
-    route                                                    project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                                            project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    GET /api/admin/feature-types                           -         200   200   200   200   200   200   403   403   401
-    PUT /api/admin/feature-types/<type_id>/lifetime        -         200   403   403   403   403   200   403   403   401
+    GET /api/admin/feature-types                     -        200    200  200     200   200  200    403     403       401       2
+    PUT /api/admin/feature-types/<type_id>/lifetime  -        200    403  403     403   403  200    403     403       401       6
 """
 
 

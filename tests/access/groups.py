@@ -5,13 +5,13 @@ from tests.access import Props
 from tests.support.world import Caller, World
 
 TABLE = """
-    route                                project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                                project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    GET /api/admin/groups                -        200    403  403     403   403  200    403     403       401
-    POST /api/admin/groups               -        201    403  403     403   403  201    403     403       401
-    GET /api/admin/groups/<group_id>     -        200    403  403     403   403  200    403     403       401
-    PUT /api/admin/groups/<group_id>     -        200    403  403     403   403  200    403     403       401
-    DELETE /api/admin/groups/<group_id>  -        200    403  403     403   403  200    403     403       401
+    GET /api/admin/groups                -        200    403  403     403   403  200    403     403       401       2
+    POST /api/admin/groups               -        201    403  403     403   403  201    403     403       401       9
+    GET /api/admin/groups/<group_id>     -        200    403  403     403   403  200    403     403       401       2
+    PUT /api/admin/groups/<group_id>     -        200    403  403     403   403  200    403     403       401       11
+    DELETE /api/admin/groups/<group_id>  -        200    403  403     403   403  200    403     403       401       8
 """
 
 

@@ -5,7 +5,11 @@ import bcrypt
 from tests.access import Props
 from tests.support.world import PASSWORD, Caller, World
 
-PUBLIC = (("POST /auth/simple/login", 200),)
+TABLE = """
+    route                    project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
+
+    POST /auth/simple/login  -        200    200  200     200   200  200    200     200       200       14
+"""
 
 
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001

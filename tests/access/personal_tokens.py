@@ -5,11 +5,11 @@ from tests.access import Props
 from tests.support.world import Caller, World
 
 TABLE = """
-    route                                     project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                                     project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    GET /api/admin/user/tokens                -        200    200  200     200   200  403    403     403       401
-    POST /api/admin/user/tokens               -        201    201  201     201   201  403    403     403       401
-    DELETE /api/admin/user/tokens/<token_id>  -        404    404  200     404   404  403    403     403       401
+    GET /api/admin/user/tokens                -        200    200  200     200   200  403    403     403       401       2
+    POST /api/admin/user/tokens               -        201    201  201     201   201  403    403     403       401       8
+    DELETE /api/admin/user/tokens/<token_id>  -        404    404  200     404   404  403    403     403       401       5
 """
 
 

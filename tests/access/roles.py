@@ -5,14 +5,14 @@ from tests.access import Props
 from tests.support.world import Caller, World
 
 TABLE = """
-    route                              project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                              project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    GET /api/admin/permissions         -        200    200  200     200   200  200    403     403       401
-    GET /api/admin/roles               -        200    403  403     403   403  200    403     403       401
-    GET /api/admin/roles/<role_id>     -        200    403  403     403   403  200    403     403       401
-    POST /api/admin/roles              -        200    403  403     403   403  200    403     403       401
-    PUT /api/admin/roles/<role_id>     -        200    403  403     403   403  200    403     403       401
-    DELETE /api/admin/roles/<role_id>  -        200    403  403     403   403  200    403     403       401
+    GET /api/admin/permissions         -        200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/roles               -        200    403  403     403   403  200    403     403       401       2
+    GET /api/admin/roles/<role_id>     -        200    403  403     403   403  200    403     403       401       2
+    POST /api/admin/roles              -        200    403  403     403   403  200    403     403       401       9
+    PUT /api/admin/roles/<role_id>     -        200    403  403     403   403  200    403     403       401       9
+    DELETE /api/admin/roles/<role_id>  -        200    403  403     403   403  200    403     403       401       8
 """
 
 

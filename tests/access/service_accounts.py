@@ -5,15 +5,15 @@ from tests.access import Props
 from tests.support.world import Caller, World
 
 TABLE = """
-    route                                                           project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                                                            project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    GET /api/admin/service-account                                  -        200    403  403     403   403  200    403     403       401
-    POST /api/admin/service-account                                 -        201    403  403     403   403  201    403     403       401
-    PUT /api/admin/service-account/<account_id>                     -        200    403  403     403   403  200    403     403       401
-    DELETE /api/admin/service-account/<account_id>                  -        200    403  403     403   403  200    403     403       401
-    GET /api/admin/service-account/<account_id>/token               -        200    403  403     403   403  200    403     403       401
-    POST /api/admin/service-account/<account_id>/token              -        201    403  403     403   403  201    403     403       401
-    DELETE /api/admin/service-account/<account_id>/token/<token_id>  -        200    403  403     403   403  200    403     403       401
+    GET /api/admin/service-account                                   -        200    403  403     403   403  200    403     403       401       2
+    POST /api/admin/service-account                                  -        201    403  403     403   403  201    403     403       401       7
+    PUT /api/admin/service-account/<account_id>                      -        200    403  403     403   403  200    403     403       401       8
+    DELETE /api/admin/service-account/<account_id>                   -        200    403  403     403   403  200    403     403       401       7
+    GET /api/admin/service-account/<account_id>/token                -        200    403  403     403   403  200    403     403       401       2
+    POST /api/admin/service-account/<account_id>/token               -        201    403  403     403   403  201    403     403       401       9
+    DELETE /api/admin/service-account/<account_id>/token/<token_id>  -        200    403  403     403   403  200    403     403       401       6
 """
 
 

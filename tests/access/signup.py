@@ -6,7 +6,11 @@ from sql import signup_tokens
 from tests.access import Props
 from tests.support.world import PASSWORD, Caller, World
 
-PUBLIC = (("POST /invite/<token>/signup", 200),)
+TABLE = """
+    route                        project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
+
+    POST /invite/<token>/signup  -        200    200  200     200   200  200    200     200       200       12
+"""
 
 
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001

@@ -7,14 +7,14 @@ from tests.access import Props
 from tests.support.world import Caller, World
 
 TABLE = """
-    route                                      project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                                      project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    GET /api/admin/invite-link/tokens          -        200    403  403     403   403  200    403     403       401
-    POST /api/admin/invite-link/tokens         -        201    403  403     403   403  201    403     403       401
-    GET /api/admin/invite-link/tokens/<token>  -        200    403  403     403   403  200    403     403       401
-    PUT /api/admin/invite-link/tokens/<token>  -        200    403  403     403   403  200    403     403       401
+    GET /api/admin/invite-link/tokens          -        200    403  403     403   403  200    403     403       401       2
+    POST /api/admin/invite-link/tokens         -        201    403  403     403   403  201    403     403       401       6
+    GET /api/admin/invite-link/tokens/<token>  -        200    403  403     403   403  200    403     403       401       2
+    PUT /api/admin/invite-link/tokens/<token>  -        200    403  403     403   403  200    403     403       401       6
+    GET /invite/<token>/validate               -        200    200  200     200   200  200    200     200       200       5
 """
-PUBLIC = (("GET /invite/<token>/validate", 200),)
 
 
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001

@@ -4,37 +4,32 @@ from tests.access import Props
 from tests.support.world import Caller, World
 
 TABLE = """
-    route                                                                                                                project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                                                                                                                project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                   default  200    200  200     200   200  200    403     403       401
-    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                   hermes   200    200  200     200   200  200    403     403       401
-    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                   apollo   200    200  404     200   200  200    403     403       401
-    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                   nowhere  404    404  404     404   404  404    403     403       401
-
-    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                  default  200    200  403     403   403  200    403     403       401
-    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                  hermes   200    403  403     403   403  200    403     403       401
-    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                  apollo   200    403  403     200   200  200    403     403       401
-    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                  nowhere  404    403  403     403   403  404    403     403       401
-
-    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     default  200    200  200     200   200  200    403     403       401
-    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     hermes   200    200  200     200   200  200    403     403       401
-    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     apollo   200    200  404     200   200  200    403     403       401
-    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     nowhere  404    404  404     404   404  404    403     403       401
-
-    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     default  200    200  403     403   403  200    403     403       401
-    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     hermes   200    403  403     403   403  200    403     403       401
-    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     apollo   200    403  403     200   200  200    403     403       401
-    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     nowhere  404    403  403     403   403  404    403     403       401
-
-    DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>  default  200    200  403     403   403  200    403     403       401
-    DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>  hermes   200    403  403     403   403  200    403     403       401
-    DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>  apollo   200    403  403     200   200  200    403     403       401
-    DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>  nowhere  404    403  403     403   403  404    403     403       401
-
-    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/set-sort-order   default  200    200  403     403   403  200    403     403       401
-    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/set-sort-order   hermes   200    403  403     403   403  200    403     403       401
-    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/set-sort-order   apollo   200    403  403     200   200  200    403     403       401
-    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/set-sort-order   nowhere  404    403  403     403   403  404    403     403       401
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                   default  200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                   hermes   200    200  200     200   200  200    403     403       401       -
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                   apollo   200    200  404     200   200  200    403     403       401       -
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                   nowhere  404    404  404     404   404  404    403     403       401       -
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                  default  200    200  403     403   403  200    403     403       401       15
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                  hermes   200    403  403     403   403  200    403     403       401       -
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                  apollo   200    403  403     200   200  200    403     403       401       -
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                  nowhere  404    403  403     403   403  404    403     403       401       -
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     default  200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     hermes   200    200  200     200   200  200    403     403       401       -
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     apollo   200    200  404     200   200  200    403     403       401       -
+    GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     nowhere  404    404  404     404   404  404    403     403       401       -
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     default  200    200  403     403   403  200    403     403       401       15
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     hermes   200    403  403     403   403  200    403     403       401       -
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     apollo   200    403  403     200   200  200    403     403       401       -
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     nowhere  404    403  403     403   403  404    403     403       401       -
+    DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>  default  200    200  403     403   403  200    403     403       401       8
+    DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>  hermes   200    403  403     403   403  200    403     403       401       -
+    DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>  apollo   200    403  403     200   200  200    403     403       401       -
+    DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>  nowhere  404    403  403     403   403  404    403     403       401       -
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/set-sort-order   default  200    200  403     403   403  200    403     403       401       7
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/set-sort-order   hermes   200    403  403     403   403  200    403     403       401       -
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/set-sort-order   apollo   200    403  403     200   200  200    403     403       401       -
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/set-sort-order   nowhere  404    403  403     403   403  404    403     403       401       -
 """
 
 STRATEGIES = "/api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies"

@@ -4,15 +4,15 @@ from tests.access import Props
 from tests.support.world import Caller, World
 
 TABLE = """
-    route                                                    project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                                         project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    GET /api/admin/strategies                              -         200   200   200   200   200   200   403   403   401
-    POST /api/admin/strategies                             -         201   201   403   403   403   201   403   403   401
-    GET /api/admin/strategies/<name>                       -         200   200   200   200   200   200   403   403   401
-    PUT /api/admin/strategies/<name>                       -         200   200   403   403   403   200   403   403   401
-    DELETE /api/admin/strategies/<name>                    -         200   200   403   403   403   200   403   403   401
-    POST /api/admin/strategies/<name>/deprecate            -         200   200   403   403   403   200   403   403   401
-    POST /api/admin/strategies/<name>/reactivate           -         200   200   403   403   403   200   403   403   401
+    GET /api/admin/strategies                     -        200    200  200     200   200  200    403     403       401       2
+    POST /api/admin/strategies                    -        201    201  403     403   403  201    403     403       401       5
+    GET /api/admin/strategies/<name>              -        200    200  200     200   200  200    403     403       401       2
+    PUT /api/admin/strategies/<name>              -        200    200  403     403   403  200    403     403       401       5
+    DELETE /api/admin/strategies/<name>           -        200    200  403     403   403  200    403     403       401       7
+    POST /api/admin/strategies/<name>/deprecate   -        200    200  403     403   403  200    403     403       401       6
+    POST /api/admin/strategies/<name>/reactivate  -        200    200  403     403   403  200    403     403       401       4
 """
 
 

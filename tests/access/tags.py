@@ -4,13 +4,13 @@ from tests.access import Props
 from tests.support.world import Caller, World
 
 TABLE = """
-    route                                                    project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                                           project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    GET /api/admin/tags                                    -         200   200   200   200   200   200   403   403   401
-    GET /api/admin/tags/<type>                             -         200   200   200   200   200   200   403   403   401
-    POST /api/admin/tags                                   -         201   201   403   201   201   201   403   403   401
-    GET /api/admin/tags/<type>/<anything:value>            -         200   200   200   200   200   200   403   403   401
-    DELETE /api/admin/tags/<type>/<anything:value>         -         200   200   403   200   200   200   403   403   401
+    GET /api/admin/tags                             -        200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/tags/<type>                      -        200    200  200     200   200  200    403     403       401       2
+    POST /api/admin/tags                            -        201    201  403     201   201  201    403     403       401       7
+    GET /api/admin/tags/<type>/<anything:value>     -        200    200  200     200   200  200    403     403       401       2
+    DELETE /api/admin/tags/<type>/<anything:value>  -        200    200  403     200   200  200    403     403       401       8
 """
 
 

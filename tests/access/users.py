@@ -4,15 +4,15 @@ from tests.access import Props
 from tests.support.world import PASSWORD, Caller, World
 
 TABLE = """
-    route                                                 project  alice  eve  victor  olga  max  admin  client  frontend  stranger
+    route                                                 project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    GET /api/admin/user-admin                             -        200    403  403     403   403  200    403     403       401
-    POST /api/admin/user-admin                            -        201    403  403     403   403  201    403     403       401
-    GET /api/admin/user-admin/search                      -        200    200  200     200   200  200    403     403       401
-    GET /api/admin/user-admin/<user_id>                   -        200    403  403     403   403  200    403     403       401
-    PUT /api/admin/user-admin/<user_id>                   -        200    403  403     403   403  200    403     403       401
-    DELETE /api/admin/user-admin/<user_id>                -        200    403  403     403   403  200    403     403       401
-    POST /api/admin/user-admin/<user_id>/change-password  -        200    403  403     403   403  200    403     403       401
+    GET /api/admin/user-admin                             -        200    403  403     403   403  200    403     403       401       2
+    POST /api/admin/user-admin                            -        201    403  403     403   403  201    403     403       401       8
+    GET /api/admin/user-admin/search                      -        200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/user-admin/<user_id>                   -        200    403  403     403   403  200    403     403       401       2
+    PUT /api/admin/user-admin/<user_id>                   -        200    403  403     403   403  200    403     403       401       9
+    DELETE /api/admin/user-admin/<user_id>                -        200    403  403     403   403  200    403     403       401       8
+    POST /api/admin/user-admin/<user_id>/change-password  -        200    403  403     403   403  200    403     403       401       8
 """
 
 

@@ -9,9 +9,8 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from sql import Connection, database
-from tests.access import FAMILIES, ROUTES, Family, Stage
+from tests.access import FAMILIES, ROUND_TRIPS, ROUTES, Family, Stage
 from tests.conftest import ADMIN_KEY
-from tests.support.round_trips import ROUND_TRIPS
 from tests.support.wire import Wire, watched
 from tests.support.world import Caller
 
@@ -58,11 +57,6 @@ def wire_of(stage: Stage, route: str) -> Wire:
     assert response.status_code < 400, response.text
     stage.conn.execute("DELETE FROM sessions")
     return caller.wire
-
-
-def test_every_route_has_its_number_and_no_other() -> None:
-    assert ROUTES.keys() - ROUND_TRIPS.keys() == set(), "served, and without a number"
-    assert ROUND_TRIPS.keys() - ROUTES.keys() == set(), "with a number, and not served"
 
 
 @pytest.mark.parametrize("family", [pytest.param(family, id=family.name) for family in FAMILIES])

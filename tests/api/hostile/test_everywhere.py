@@ -1,6 +1,5 @@
 """Every route with every field of its body, and every word of its address, as no client should send it: never a 500, never undocumented."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -8,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from psycopg import Rollback
 
-from tests.access import FAMILIES, Family, Row, Stage
+from tests.access import FAMILIES, PARAMETER, ROUTES, Family, Row, Stage, parameters
 
 TEXTS = ["", "a", "\0", "\ud800", "x" * 300, "default", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59"]
 LISTS = [[], [None], [[]], [{}], ["\0"], [1], [2**63], ["default"], [{"id": 1}], [{"name": "a", "weight": 1}]]
@@ -31,22 +30,16 @@ def spoiled(body: Any) -> Iterator[Any]:
 
 def requests(row: Row, stage: Stage) -> Iterator[tuple[str, Any]]:
     """Address and body of each request to a route; ... is no body."""
-    props = stage.props[next(family.name for family in FAMILIES if row in family.rows)]
-    words = {"project_id": "default", "feature_name": "flag-of-default", "environment": "development"}
-    words |= {"strategy_id": stage.strategies["default", "development"]} | props.words.get("*", {})
-    words |= props.words.get(row.project, {}) | props.words.get("default", {})
-    body = props.bodies.get(row.route, ...)
-    body = body("default") if callable(body) else body
-    rule, query = row.route.split(" ")[1], props.queries.get(row.route, "")
-    parameters = re.findall(r"<(?:\w+:)?(\w+)>", rule)
+    words, body = stage.words(row.route), stage.body(row.route)
+    rule, query = row.route.split(" ")[1], stage.props[ROUTES[row.route].name].queries.get(row.route, "")
 
     def address(words: dict[str, Any]) -> str:
-        return re.sub(r"<(?:\w+:)?(\w+)>", lambda word: quote(str(words[word[1]]), safe=""), rule) + query
+        return PARAMETER.sub(lambda word: quote(str(words[word[1]]), safe=""), rule) + query
 
-    for parameter in parameters:
+    for parameter in parameters(row.route):
         for word in WORDS:
-            yield address(words | {parameter: word}), body
-    for worse in spoiled(None if body is ... else body):
+            yield address(words | {parameter: word}), ... if body is None else body
+    for worse in spoiled(body):
         yield address(words), worse
 
 
