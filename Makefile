@@ -66,9 +66,10 @@ format: .venv/installed-dev ## Format the code
 	$(bin)/ruff format .
 
 .PHONY: generate
-generate: .venv/installed-dev ## Regenerate docs/openapi.json
+generate: .venv/installed-dev ## Regenerate docs/openapi.json and docs/reference/operations.md
 	$(bin)/python -m tests.support.openapi > docs/openapi.json.new
 	mv docs/openapi.json.new docs/openapi.json
+	$(bin)/python -m tests.support.operations_page > docs/reference/operations.md
 
 # Pin for all systems and Python 3.11 or newer, with the hashes of all files of a release. No package index is named.
 compile := .pins/bin/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command 'make pins'

@@ -1,23 +1,25 @@
 """The commands of README.md and docs/how-to/curl.md do what the pages show, on the real service with the data of `make demo`."""
 
+import json
 import os
 import re
+import shlex
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import unquote
 
 import pytest
-from flask import Flask
 
 import sql
-from app import create_app
 from tests.conftest import ADMIN_KEY, SETTINGS
+from tests.support import operations_page
+from tests.support.openapi_document import DOCUMENT
 from tests.support.page_examples import README, fits
 from tests.support.service import ROOT, Service, run
 from validators import settings
 
 CURL = ROOT / "docs" / "how-to" / "curl.md"
+OPERATIONS = ROOT / "docs" / "reference" / "operations.md"
 SCALING = ROOT / "docs" / "how-to" / "scale.md"
 
 
@@ -120,29 +122,18 @@ def test_a_pooler_is_told_to_set_what_we_set_ourselves():
         assert f"ALTER ROLE flags IN DATABASE flags SET {setting};\n" in text
 
 
-def operations_of(app: Flask, commands: list[str]) -> Iterator[str]:
-    """The routes that curl commands ask, as METHOD rule. What an earlier command made is at the place that its answer named."""
-    places: dict[str, str] = {}
-    for command in commands:
-        plain = re.sub(r"\$\(sed -n '[^']*' (\S+?)\)", lambda file: places[file[1]], command)
-        plain = re.sub(r"\$\((?:[^()']|'[^']*')*\)|\$(?!BASE)\w+", "1", plain)
-        method = re.search(r"-X ([A-Z]+)", plain)
-        address = re.search(r'"\$BASE(/[^"?]*)', plain)
-        assert address, command
-        kept = re.search(r"-D (\S+)", plain)
-        if kept:
-            places[kept[1]] = address[1].rpartition("/")[2] + "/1"
-        name = method[1] if method else "GET"
-        rule, _ = app.url_map.bind("localhost").match(unquote(address[1]), name, return_rule=True)
-        yield f"{name} {rule.rule}"
+def test_the_page_of_operations_is_freshly_generated():
+    assert OPERATIONS.read_text(encoding="utf-8") == operations_page.page(DOCUMENT), "run make generate"
 
 
-def test_the_curl_page_shows_every_operation():
-    app = create_app(SETTINGS | {"DATABASE_URL": "postgresql://nowhere"})
-    routes = {f"{method} {rule.rule}" for rule in app.url_map.iter_rules() for method in (rule.methods or set()) - {"HEAD"}}
-    # A page for people, which is looked at.
-    routes -= {route for route in routes if route.startswith("GET /docs")}
-    assert routes - set(operations_of(app, [command for command, _ in commands_of(CURL)])) == set()
+def test_the_page_of_operations_has_a_command_for_each_with_its_example():
+    commands = [shlex.split(line) for line in OPERATIONS.read_text(encoding="utf-8").splitlines() if line.startswith("curl ")]
+    shown = [json.loads(command[command.index("-d") + 1]) for command in commands if "-d" in command]
+    operations = [operation for methods in DOCUMENT["paths"].values() for operation in methods.values()]
+    bodies = [operation["requestBody"]["content"]["application/json"] for operation in operations if "requestBody" in operation]
+    examples = [body["examples"]["usual"]["value"] for body in bodies]
+    assert len(commands) == len(operations) > 100
+    assert sorted(map(json.dumps, shown)) == sorted(map(json.dumps, examples))
 
 
 def test_every_choice_in_the_code_can_be_looked_up():
