@@ -1,4 +1,4 @@
-"""The settings: read from the environment and checked, each listed here once. A test compares the README's table with this one."""
+"""The settings: read from the environment and checked, each listed here once. A test compares them with docs/reference/settings.md."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -121,65 +121,77 @@ class Setting:
 
 
 SETTINGS = (
-    Setting("DATABASE_URL", database_url, None, "PostgreSQL 14 or newer; by default, a private one runs in DATA_DIR", secret=True),
-    Setting("DATA_DIR", folder, "./data", "folder for the data of the private PostgreSQL; the default is in the folder of this project"),
+    Setting(
+        "DATABASE_URL", database_url, None, "address of a PostgreSQL server (14 or newer); default: an embedded PostgreSQL", secret=True
+    ),
+    Setting("DATA_DIR", folder, "./data", "data folder of the embedded PostgreSQL; the default is in the folder of this project"),
     Setting("HOST", host, "127.0.0.1", "address to listen on"),
     Setting("PORT", whole_number(1, 65535), "4242", "port to listen on"),
-    Setting("BASE_URL", base_url, None, "address under which users reach the service; default http://HOST:PORT"),
+    Setting("BASE_URL", base_url, None, "address that users see, for links and cookies; default: http://HOST:PORT"),
     Setting("WEB_CONCURRENCY", whole_number(1, 256), "2", "worker processes"),
-    Setting("THREADS", whole_number(1, 512), "64", "requests that each worker process handles at the same time"),
+    Setting("THREADS", whole_number(1, 512), "64", "requests that each worker handles at the same time"),
     Setting("WAIT_SECONDS", whole_number(1, 60), "5", "seconds that a request waits for a database connection before 503 or 429"),
-    Setting("DATABASE_POOL_SIZE", whole_number(1, 512), "8", "database connections of each worker process, at most"),
-    Setting("STATEMENT_TIMEOUT_SECONDS", whole_number(1, 3600), "30", "how long a statement may take before 503; behind a pooler, its own"),
-    Setting("LOCK_TIMEOUT_SECONDS", whole_number(1, 3600), "10", "how long a statement waits for another change before 503; likewise"),
+    Setting("DATABASE_POOL_SIZE", whole_number(1, 512), "8", "maximum database connections of each worker"),
     Setting(
-        "DATABASE_POOLER", pooler, "none", "`transaction` behind PgBouncer in that pool mode; `prepared` if it keeps prepared statements"
+        "STATEMENT_TIMEOUT_SECONDS", whole_number(1, 3600), "30", "seconds that a statement may run before 503; with a pooler, set it there"
     ),
-    Setting("SESSION_TTL_HOURS", whole_number(1, 8760), "48", "how long a session lasts, in hours"),
-    Setting("BCRYPT_ROUNDS", whole_number(10, 20), "12", "cost of a password hash; one more doubles the time"),
-    Setting("PASSWORD_MIN_LENGTH", whole_number(1, PASSWORD_MAX_BYTES), "8", "least length of a new password, in characters"),
-    Setting("MAX_BODY_BYTES", whole_number(1024, 104857600), "1048576", "largest request body, in bytes"),
-    Setting("LOGIN_FREE_FAILURES", whole_number(1, 1000), "5", "failed logins in a row before a name has to wait"),
-    Setting("LOGIN_MAX_WAIT_SECONDS", whole_number(1, 86400), "900", "longest wait of a name, in seconds; it doubles up to here"),
-    Setting("LOGIN_ATTEMPTS_PER_MINUTE", whole_number(1, 100000), "30", "login attempts from one client address in a minute, at most"),
+    Setting(
+        "LOCK_TIMEOUT_SECONDS",
+        whole_number(1, 3600),
+        "10",
+        "seconds that a statement waits for another change before 503; with a pooler, set it there",
+    ),
+    Setting(
+        "DATABASE_POOLER",
+        pooler,
+        "none",
+        "`transaction` behind PgBouncer in transaction mode; `prepared` if PgBouncer keeps prepared statements",
+    ),
+    Setting("SESSION_TTL_HOURS", whole_number(1, 8760), "48", "hours that a session lasts"),
+    Setting("BCRYPT_ROUNDS", whole_number(10, 20), "12", "cost of a password hash; each step doubles the time of a login"),
+    Setting("PASSWORD_MIN_LENGTH", whole_number(1, PASSWORD_MAX_BYTES), "8", "minimum length of a new password, in characters"),
+    Setting("MAX_BODY_BYTES", whole_number(1024, 104857600), "1048576", "maximum size of a request body, in bytes"),
+    Setting("LOGIN_FREE_FAILURES", whole_number(1, 1000), "5", "failed logins in a row before a user name has to wait"),
+    Setting("LOGIN_MAX_WAIT_SECONDS", whole_number(1, 86400), "900", "maximum wait of a user name, in seconds; the wait doubles up to it"),
+    Setting("LOGIN_ATTEMPTS_PER_MINUTE", whole_number(1, 100000), "30", "maximum logins per minute from one client address"),
     Setting(
         "SIGNUP_ATTEMPTS_PER_MINUTE",
         whole_number(1, 100000),
         "30",
-        "signups and checks of signup tokens from one client address in a minute, at most",
+        "maximum signups and checks of signup tokens per minute from one client address",
     ),
     Setting("INIT_ADMIN_USERNAME", username, "admin", "user name of the first administrator"),
     Setting(
         "INIT_ADMIN_PASSWORD",
         password,
         None,
-        "password of the first administrator; by default, one is generated and printed once",
+        "password of the first administrator; default: one is generated and printed once",
         secret=True,
     ),
     Setting(
         "INIT_ADMIN_API_TOKENS",
         api_tokens,
         None,
-        "first admin API tokens, comma separated; by default, one is generated and printed once",
+        "first admin API tokens, separated by commas; default: one is generated and printed once",
         secret=True,
     ),
-    Setting("MAX_FLAGS", whole_number(1, 1000000), "5000", "flags in the instance, archived ones included, at most"),
-    Setting("MAX_PROJECTS", whole_number(1, 100000), "500", "projects that are not archived, at most"),
-    Setting("MAX_ENVIRONMENTS", whole_number(1, 1000), "50", "environments, at most"),
-    Setting("MAX_SEGMENTS", whole_number(1, 100000), "300", "segments, at most"),
-    Setting("MAX_API_TOKENS", whole_number(1, 100000), "2000", "API tokens, at most"),
-    Setting("MAX_PERSONAL_TOKENS", whole_number(1, 1000), "10", "personal access tokens of each user, at most"),
-    Setting("MAX_STRATEGIES", whole_number(1, 1000), "30", "strategies of each flag in each environment, at most"),
-    Setting("MAX_STRATEGY_SEGMENTS", whole_number(0, 1000), "5", "segments of each strategy, at most"),
-    Setting("MAX_CONSTRAINTS", whole_number(0, 1000), "30", "constraints of each strategy and segment, at most"),
-    Setting("MAX_CONSTRAINT_VALUES", whole_number(1, 10000), "250", "values of each constraint, at most"),
-    Setting("MAX_SEGMENT_VALUES", whole_number(1, 100000), "1000", "values of all constraints of a segment together, at most"),
-    Setting("EVENT_RETENTION_DAYS", whole_number(0, 36500), "0", "days for which flask events prune keeps events; 0: for ever"),
-    Setting("METRICS_TOKEN", bearer_token, None, "bearer token that `/metrics` requires; without one, `/metrics` is 404", secret=True),
-    Setting("METRICS_PORT", whole_number(1, 65535), None, "separate port for metrics, which requires METRICS_TOKEN if that is set"),
-    Setting("METRICS_HOST", host, "127.0.0.1", "address of that port"),
-    Setting("SLOW_REQUEST_MS", whole_number(0, 3600000), "1000", "requests that take longer log their slowest statements; 0: none"),
-    Setting("TRUSTED_PROXIES", whole_number(0, 10), "0", "proxies in front of the service whose X-Forwarded-For is trusted"),
+    Setting("MAX_FLAGS", whole_number(1, 1000000), "5000", "maximum flags in the instance, archived flags included"),
+    Setting("MAX_PROJECTS", whole_number(1, 100000), "500", "maximum projects, archived projects excluded"),
+    Setting("MAX_ENVIRONMENTS", whole_number(1, 1000), "50", "maximum environments"),
+    Setting("MAX_SEGMENTS", whole_number(1, 100000), "300", "maximum segments"),
+    Setting("MAX_API_TOKENS", whole_number(1, 100000), "2000", "maximum API tokens"),
+    Setting("MAX_PERSONAL_TOKENS", whole_number(1, 1000), "10", "maximum personal access tokens of each user"),
+    Setting("MAX_STRATEGIES", whole_number(1, 1000), "30", "maximum strategies of each flag in each environment"),
+    Setting("MAX_STRATEGY_SEGMENTS", whole_number(0, 1000), "5", "maximum segments of each strategy"),
+    Setting("MAX_CONSTRAINTS", whole_number(0, 1000), "30", "maximum constraints of each strategy and segment"),
+    Setting("MAX_CONSTRAINT_VALUES", whole_number(1, 10000), "250", "maximum values of each constraint"),
+    Setting("MAX_SEGMENT_VALUES", whole_number(1, 100000), "1000", "maximum values of all constraints of a segment together"),
+    Setting("EVENT_RETENTION_DAYS", whole_number(0, 36500), "0", "days of events that `flask events prune` keeps; 0: it deletes nothing"),
+    Setting("METRICS_TOKEN", bearer_token, None, "bearer token for `/metrics`; default: `/metrics` is 404", secret=True),
+    Setting("METRICS_PORT", whole_number(1, 65535), None, "separate port for metrics; requests need METRICS_TOKEN if it is set"),
+    Setting("METRICS_HOST", host, "127.0.0.1", "address of METRICS_PORT"),
+    Setting("SLOW_REQUEST_MS", whole_number(0, 3600000), "1000", "milliseconds from which on a request is logged as slow; 0: never"),
+    Setting("TRUSTED_PROXIES", whole_number(0, 10), "0", "number of proxies in front of the service, whose X-Forwarded-For is trusted"),
 )
 
 

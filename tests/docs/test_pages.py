@@ -1,16 +1,18 @@
-"""The commands of README.md and docs/how-to/curl.md do what the pages show, on the real service with the data of `make demo`."""
+"""README.md and the pages in docs/ agree with the service: their commands, settings and lists."""
 
 import json
 import os
 import re
 import shlex
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 import sql
+from app import create_app
 from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.support import operations_page
 from tests.support.openapi_document import DOCUMENT
@@ -18,6 +20,9 @@ from tests.support.page_examples import README, fits
 from tests.support.service import ROOT, Service, run
 from validators import settings
 
+TUTORIAL = ROOT / "docs" / "tutorial.md"
+SETTINGS_PAGE = ROOT / "docs" / "reference" / "settings.md"
+COMMANDS_PAGE = ROOT / "docs" / "reference" / "commands.md"
 CURL = ROOT / "docs" / "how-to" / "curl.md"
 OPERATIONS = ROOT / "docs" / "reference" / "operations.md"
 SCALING = ROOT / "docs" / "how-to" / "scale.md"
@@ -46,7 +51,7 @@ def demo(make_database: Callable[..., str]) -> tuple[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("page", "number"), [(README, 9), (CURL, 20)], ids=["README", "curl"])
+@pytest.mark.parametrize(("page", "number"), [(README, 3), (TUTORIAL, 9), (CURL, 20)], ids=["README", "tutorial", "curl"])
 def test_every_command_gets_the_answer_that_the_page_shows(page, number, demo, make_database, tmp_path):
     url, token = demo
     commands = commands_of(page)
@@ -65,8 +70,8 @@ def test_the_comparison_is_no_rubber_stamp():
     assert not fits("200", "404")
 
 
-def test_the_readme_shows_each_of_the_nine_operations():
-    shown = " ".join(command for command, _ in commands_of(README))
+def test_the_tutorial_shows_each_of_the_nine_operations():
+    shown = " ".join(command for command, _ in commands_of(TUTORIAL))
     for part in (
         "-X PUT … /api/admin/invite-link/tokens/",
         "/api/admin/insights",
@@ -81,18 +86,37 @@ def test_the_readme_shows_each_of_the_nine_operations():
         assert re.search(".*".join(map(re.escape, part.split(" … "))), shown), part
 
 
-def test_the_readme_begins_with_what_it_is_and_with_the_demo():
+def test_the_readme_says_what_it_is_and_is_not_and_begins_with_the_demo():
     text = README.read_text(encoding="utf-8")
     titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert titles == ["Start", "Nine operations", "Administration", "Settings", "Upgrading", "Backup"]
-    assert text.split("\n\n")[1] == "A small self-hosted feature-flag server with the Unleash API. One command starts it."
+    assert titles == ["Start", "First request", "Your own instance", "Where next"]
+    what, not_yet = text.split("\n\n")[1:3]
+    assert what.startswith("A small self-hosted feature-flag server")
+    assert not_yet.startswith("**Not yet:** applications cannot ask it for flags")
     assert re.findall(r"```console\n\$ (make \w+)\n", text) == ["make demo", "make run", "make test"]
+    # One screen and a half.
+    assert len(text.splitlines()) <= 120
 
 
-def test_the_readme_lists_every_setting_with_its_default_and_meaning():
-    rows = re.findall(r"^\| `([A-Z_]+)`( \*)? \| (?:`(.*?)`)? *\| (.*) \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
+def test_the_settings_page_lists_every_setting_with_its_default_and_meaning():
+    rows = re.findall(r"^\| `([A-Z_]+)`( \*)? \| (?:`(.*?)`)? *\| (.*) \|$", SETTINGS_PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     expected = [(it.name, " *" if it.secret else "", it.default or "", it.meaning) for it in settings.SETTINGS]
-    assert rows == expected
+    assert sorted(rows) == sorted(expected)
+
+
+def test_the_commands_page_lists_every_command_with_its_options():
+    rows = re.findall(r"^\| `([a-z -]+[a-z])(?: \[?[A-Z]+\]?)?` \| (.*?) ?\| ", COMMANDS_PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    listed = {name: set(re.findall(r"`(--[a-z-]+)`", options)) for name, options in rows}
+    assert listed == dict(commands_in(create_app(SETTINGS | {"DATABASE_URL": "postgresql://nowhere"}).cli))
+
+
+def commands_in(group: click.Group, *names: str) -> Iterator[tuple[str, set[str]]]:
+    """Yield each command below a group: its words, and its options."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands_in(command, *names, name)
+        else:
+            yield " ".join((*names, name)), {option for it in command.params for option in it.opts if option.startswith("--")}
 
 
 def test_what_the_page_about_scaling_sets_is_a_setting():

@@ -1,0 +1,48 @@
+"""docs/reference/compatibility.md lists exactly the routes of the app, and none of them as missing."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from flask import Flask
+
+from app import create_app
+from tests.conftest import SETTINGS
+from tests.support.service import ROOT
+
+PAGE = ROOT / "docs" / "reference" / "compatibility.md"
+SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
+# Additions of this server, which the page names in a sentence.
+OWN = {"GET /openapi.json", "GET /docs"}
+
+
+@pytest.fixture(scope="module")
+def app() -> Flask:
+    return create_app(SETTINGS | {"DATABASE_URL": "postgresql://nowhere"})
+
+
+def listed(section: str) -> Iterator[str]:
+    """The operations in the tables of a section, as METHOD path, with {} for each parameter."""
+    for methods, path in re.findall(r"^\| ([A-Z, ]+) \| `([^`]+)` \|", SECTIONS[section], re.MULTILINE):
+        whole = re.sub(r"{\w+}", "{}", path.replace("…", "/api/admin/projects/{projectId}"))
+        yield from (f"{method} {whole}" for method in methods.split(", "))
+
+
+def served(app: Flask) -> Iterator[str]:
+    """The routes of the app in the same form."""
+    for rule in app.url_map.iter_rules():
+        if not rule.rule.startswith("/docs/"):
+            yield from (f"{method} {re.sub('<[^>]*>', '{}', rule.rule)}" for method in (rule.methods or set()) - {"HEAD"})
+
+
+def test_the_page_lists_exactly_the_operations_of_the_app(app: Flask) -> None:
+    there = list(listed("What is there"))
+    assert sorted(there) == sorted(set(served(app)) - OWN)
+    for operation in OWN:
+        assert f"`{operation}`" in SECTIONS["What is there"]
+
+
+def test_no_operation_of_the_app_is_listed_as_missing(app: Flask) -> None:
+    missing = set(listed("What is missing"))
+    assert len(missing) >= 40
+    assert missing & set(served(app)) == set()
