@@ -14,7 +14,6 @@ ROOT = Path(__file__).parent.parent.parent
 
 # Folders and files that still contain banned words, as paths from the root of the project.
 TO_CLEAN = {
-    "CHANGELOG.md",
     "app.py",
     "blueprints",
     "commands",
