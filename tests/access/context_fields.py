@@ -20,9 +20,4 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """A field that is there, and one to be."""
     return Props(
         words={"*": {"name": "userId"}},
-        bodies={
-            "POST /api/admin/context": {"name": "country"},
-            "POST /api/admin/context/validate": {"name": "country"},
-            "PUT /api/admin/context/<name>": {"description": "new"},
-        },
     )

@@ -25,5 +25,4 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """A tag."""
     return Props(
         words={"*": {"type": "simple", "value": "beta"}},
-        bodies={"POST /api/admin/features/<feature_name>/tags": {"type": "simple", "value": "beta"}},
     )

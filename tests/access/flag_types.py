@@ -13,4 +13,4 @@ TABLE = """
 
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """A type of flags."""
-    return Props(words={"*": {"type_id": "release"}}, bodies={"PUT /api/admin/feature-types/<type_id>/lifetime": {"lifetimeDays": 3}})
+    return Props(words={"*": {"type_id": "release"}})

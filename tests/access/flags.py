@@ -11,7 +11,7 @@ TABLE = """
     GET /api/admin/projects/<project_id>/features                                hermes   200    200  200     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/features                                apollo   200    200  404     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/features                                nowhere  404    404  404     404   404  404    403     403       401       -
-    POST /api/admin/projects/<project_id>/features                               default  201    201  403     403   403  201    403     403       401       11
+    POST /api/admin/projects/<project_id>/features                               default  201    201  403     403   403  201    403     403       401       16
     POST /api/admin/projects/<project_id>/features                               hermes   201    403  403     403   403  201    403     403       401       -
     POST /api/admin/projects/<project_id>/features                               apollo   201    403  403     201   201  201    403     403       401       -
     POST /api/admin/projects/<project_id>/features                               nowhere  404    403  403     403   403  404    403     403       401       -
@@ -58,9 +58,6 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
 
     return Props(
         bodies={
-            f"POST {FLAGS}": {"name": "a-new-flag"},
-            f"PUT {FLAGS}/<feature_name>": {"description": "changed"},
-            f"POST {FLAGS}/<feature_name>/clone": {"name": "a-copy"},
             f"POST {FLAGS}/<feature_name>/changeProject": lambda project: {"newProjectId": project},
             "POST /api/admin/projects/<project_id>/stale": lambda project: named(project) | {"stale": True},
             "POST /api/admin/projects/<project_id>/archive": named,

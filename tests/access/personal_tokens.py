@@ -16,5 +16,4 @@ TABLE = """
 def furnish(world: World, cast: dict[str, Caller]) -> Props:
     """The token of Victor's with which he comes."""
     token = value(world.conn, "SELECT id FROM personal_tokens WHERE user_id = %(id)s", {"id": cast["victor"].id})
-    made = {"description": "another", "expiresAt": "2099-12-31T23:59:59Z"}
-    return Props(words={"*": {"token_id": token}}, bodies={"POST /api/admin/user/tokens": made})
+    return Props(words={"*": {"token_id": token}})

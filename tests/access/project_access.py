@@ -44,7 +44,5 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:
     bodies = {
         f"POST {access}": {"roles": [5], "users": [victor], "groups": [group]},
         f"PUT {access}": {"roles": everybody},
-        f"PUT {access}/users/<user_id>/roles": {"roles": [5]},
-        f"PUT {access}/groups/<group_id>/roles": {"roles": [5]},
     }
     return Props(words={"*": {"user_id": victor, "group_id": group}}, bodies=bodies)

@@ -29,9 +29,4 @@ TABLE = """
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """An environment that no project has yet."""
     environments.insert(world.conn, "staging", "preproduction")
-    links = "/api/admin/projects/<project_id>/environments"
-    bodies = {
-        f"POST {links}": {"environment": "staging"},
-        f"POST {links}/<environment>/default-strategy": {"name": "flexibleRollout"},
-    }
-    return Props(bodies=bodies)
+    return Props()

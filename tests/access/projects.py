@@ -1,13 +1,10 @@
 """Who may see projects, make and change them, favour them, and see who has access to them."""
 
-from tests.access import Props
-from tests.support.world import Caller, World
-
 TABLE = """
     route                                               project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
     GET /api/admin/projects                             -        200    200  200     200   200  200    403     403       401       2
-    POST /api/admin/projects                            -        201    201  403     403   403  201    403     403       401       11
+    POST /api/admin/projects                            -        201    201  403     403   403  201    403     403       401       10
     PUT /api/admin/projects/<project_id>                default  200    200  403     403   403  200    403     403       401       6
     PUT /api/admin/projects/<project_id>                hermes   200    403  403     403   403  200    403     403       401       -
     PUT /api/admin/projects/<project_id>                apollo   200    403  403     200   403  200    403     403       401       -
@@ -37,13 +34,3 @@ TABLE = """
     GET /api/admin/projects/<project_id>/access         apollo   200    403  403     200   403  200    403     403       401       -
     GET /api/admin/projects/<project_id>/access         nowhere  404    403  403     403   403  404    403     403       401       -
 """
-
-
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """Another name, and another mode."""
-    bodies = {
-        "POST /api/admin/projects": {"name": "Athena"},
-        "PUT /api/admin/projects/<project_id>": {"name": "Athena"},
-        "PUT /api/admin/projects/<project_id>/settings": {"mode": "protected"},
-    }
-    return Props(bodies=bodies)

@@ -23,9 +23,4 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     token = value(world.conn, "SELECT id FROM personal_tokens WHERE user_id = %(id)s", {"id": robot})
     return Props(
         words={"*": {"account_id": robot, "token_id": token}},
-        bodies={
-            "POST /api/admin/service-account": {"username": "new", "name": "New", "rootRole": 3},
-            "PUT /api/admin/service-account/<account_id>": {"name": "Another"},
-            "POST /api/admin/service-account/<account_id>/token": {"description": "another", "expiresAt": "2099-12-31T23:59:59Z"},
-        },
     )

@@ -38,7 +38,6 @@ STRATEGIES = "/api/admin/projects/<project_id>/features/<feature_name>/environme
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """A strategy to add, a change, and an order of none."""
     bodies = {
-        f"POST {STRATEGIES}": {"name": "default"},
         f"PUT {STRATEGIES}/<strategy_id>": {"title": "another"},
         f"POST {STRATEGIES}/set-sort-order": [],
     }

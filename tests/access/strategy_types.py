@@ -9,7 +9,7 @@ TABLE = """
     GET /api/admin/strategies                     -        200    200  200     200   200  200    403     403       401       2
     POST /api/admin/strategies                    -        201    201  403     403   403  201    403     403       401       5
     GET /api/admin/strategies/<name>              -        200    200  200     200   200  200    403     403       401       2
-    PUT /api/admin/strategies/<name>              -        200    200  403     403   403  200    403     403       401       5
+    PUT /api/admin/strategies/<name>              -        200    200  403     403   403  200    403     403       401       6
     DELETE /api/admin/strategies/<name>           -        200    200  403     403   403  200    403     403       401       7
     POST /api/admin/strategies/<name>/deprecate   -        200    200  403     403   403  200    403     403       401       6
     POST /api/admin/strategies/<name>/reactivate  -        200    200  403     403   403  200    403     403       401       4
@@ -21,5 +21,7 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     world.conn.execute("INSERT INTO strategy_types (name) VALUES ('byHost')")
     return Props(
         words={"*": {"name": "byHost"}},
-        bodies={"POST /api/admin/strategies": {"name": "byShop", "parameters": []}, "PUT /api/admin/strategies/<name>": {"parameters": []}},
+        bodies={
+            "POST /api/admin/strategies": {"name": "byShop", "parameters": []},
+        },
     )

@@ -19,9 +19,4 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """A type that is there, and one to be."""
     return Props(
         words={"*": {"name": "simple"}},
-        bodies={
-            "POST /api/admin/tag-types": {"name": "team"},
-            "POST /api/admin/tag-types/validate": {"name": "team"},
-            "PUT /api/admin/tag-types/<name>": {"description": "new"},
-        },
     )

@@ -1,7 +1,7 @@
 """Who may manage users: whoever administers. Everybody may search for them."""
 
 from tests.access import Props
-from tests.support.world import PASSWORD, Caller, World
+from tests.support.world import Caller, World
 
 TABLE = """
     route                                                 project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -20,10 +20,5 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """Ida, of whom all this is asked."""
     return Props(
         words={"*": {"user_id": world.user("Ida").id}},
-        bodies={
-            "POST /api/admin/user-admin": {"username": "new", "rootRole": 3},
-            "PUT /api/admin/user-admin/<user_id>": {"name": "Ida Rhodes"},
-            "POST /api/admin/user-admin/<user_id>/change-password": {"password": PASSWORD},
-        },
         queries={"GET /api/admin/user-admin/search": "?q=ida"},
     )

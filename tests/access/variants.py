@@ -31,8 +31,6 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """One variant, in each of the ways that there are."""
     blue = {"name": "blue", "weight": 1000}
     bodies = {
-        f"PUT {FLAG}/environments/<environment>/variants": [blue],
         f"PATCH {FLAG}/environments/<environment>/variants": [{"op": "add", "path": "/-", "value": blue}],
-        f"PUT {FLAG}/variants-batch": {"variants": [blue], "environments": ["development"]},
     }
     return Props(bodies=bodies)
