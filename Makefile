@@ -15,7 +15,7 @@ help: ## Print this help
 
 .PHONY: run
 run: .venv/installed ## Install the packages and start the server on http://127.0.0.1:4242
-	@exec $(bin)/python -c 'from commands.start import serve; serve()'
+	@exec $(bin)/python -c 'from serving.start import serve; serve()'
 
 .PHONY: demo
 demo: .venv/installed ## Start a demo with example data on http://127.0.0.1:4243

@@ -11,12 +11,14 @@ from werkzeug.exceptions import BadRequest, Conflict, HTTPException, RequestEnti
 
 import blueprints
 import commands
-import sql
-from blueprints import browser_rules, caller_limit, event_stream, metrics, request_log, slow_requests
-from blueprints.converters import CONVERTERS
-from blueprints.mount import Mount
 from commands.database import load_settings
-from sql import passwords
+from rules import passwords
+from serving import browser_headers as browser_rules
+from serving import caller_limit, event_stream, request_log, slow_requests
+from serving import metrics_endpoint as metrics
+from serving.mount import Mount
+from serving.path_converters import CONVERTERS
+from sql import database
 from sql.event_stream import OpenTransaction
 from validators.errors import RateLimited, Unavailable, error_body, error_name
 
@@ -31,7 +33,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
     app.url_map.converters |= CONVERTERS
-    sql.init_app(app)
+    database.init_app(app)
     caller_limit.init_app(app)
     passwords.init_app(app)
     # First, so that all that is done for a request counts as the time that it takes.

@@ -8,10 +8,11 @@ import socket
 import sys
 import time
 
-from commands import metrics, start
-from sql.migrate import DatabaseProblem
-from validators.settings import SettingError
-from worker import Worker
+from serving import metrics_server as metrics
+from serving import start
+from serving.settings import SettingError
+from serving.worker import Worker
+from sql.database.migrate import DatabaseProblem
 
 try:
     # SIGHUP runs this file again.

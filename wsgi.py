@@ -4,9 +4,9 @@ import os
 import sys
 
 from app import create_app
-from commands.start import bring_up, revive
-from sql.migrate import DatabaseProblem
-from validators.settings import SettingError
+from serving.settings import SettingError
+from serving.start import bring_up, revive
+from sql.database.migrate import DatabaseProblem
 
 try:
     bring_up(os.environ)

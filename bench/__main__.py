@@ -33,8 +33,8 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import SQL, Identifier
 
 from bench.report import write
-from sql import embedded
-from validators.settings import SETTINGS
+from serving.settings import SETTINGS
+from sql.database import embedded
 
 HERE = Path(__file__).parent.parent
 KEY, TOKEN = "*:*.bench" + "0" * 59, "user:bench" + "0" * 54

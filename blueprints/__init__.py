@@ -1,47 +1,33 @@
 """The table of contents of the API: ALL, one line a family."""
 
-from blueprints import (
-    account,
-    api_tokens,
+from blueprints import account, documentation, events, health, insights, login, signup
+from blueprints.flags import core as flags
+from blueprints.flags import dependencies, strategies, variants
+from blueprints.flags import environments as flag_environments
+from blueprints.flags import export as flag_export
+from blueprints.flags import favorites as flag_favorites
+from blueprints.flags import imports as flag_import
+from blueprints.flags import lifecycle as flag_lifecycle
+from blueprints.flags import moves as flag_moves
+from blueprints.flags import search as feature_search
+from blueprints.flags import tags as flag_tags
+from blueprints.people import groups, permissions, personal_tokens, roles, service_accounts, users
+from blueprints.projects import access as project_access
+from blueprints.projects import core as projects
+from blueprints.projects import environments as project_environments
+from blueprints.projects import favorites as project_favorites
+from blueprints.projects import lifecycle as project_lifecycle
+from blueprints.tokens import api_tokens, signup_tokens
+from blueprints.vocabulary import (
     constraints,
     context_fields,
-    dependencies,
-    documentation,
     environments,
-    events,
-    feature_search,
-    flag_environments,
-    flag_export,
-    flag_favorites,
-    flag_import,
-    flag_lifecycle,
-    flag_moves,
-    flag_tags,
     flag_types,
-    flags,
-    groups,
-    health,
-    insights,
-    login,
-    permissions,
-    personal_tokens,
-    project_access,
-    project_environments,
-    project_favorites,
-    project_lifecycle,
-    projects,
-    roles,
     segment_strategies,
     segments,
-    service_accounts,
-    signup,
-    signup_tokens,
-    strategies,
     strategy_types,
     tag_types,
     tags,
-    users,
-    variants,
 )
 
 ALL = (

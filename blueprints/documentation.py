@@ -6,8 +6,8 @@ from pathlib import Path
 
 from flask import Blueprint, Response, current_app, send_from_directory
 
-from blueprints.contract import operation
-from blueprints.respond import json_response
+from serving.contract import operation
+from serving.responses import json_response
 
 DOCS = Path(__file__).parent.parent / "docs"
 # What the page is made of; its README tells where the viewer comes from.

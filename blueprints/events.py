@@ -2,11 +2,12 @@
 
 from flask import Blueprint, Response, current_app, request
 
-from blueprints.access import require
-from blueprints.contract import operation
-from blueprints.event_stream import lines_response, wants_lines
-from blueprints.respond import bounded, json_response
-from sql import connection, event_search
+from rules.access import require
+from serving.contract import operation
+from serving.event_stream import lines_response, wants_lines
+from serving.responses import bounded, json_response
+from sql import event_search
+from sql.database import connection
 from validators import load, load_query
 from validators.events import DeprecatedEventSearch, EventLines, EventSearch
 

@@ -2,9 +2,9 @@
 
 from flask import Blueprint, Response
 
-from blueprints.contract import operation
-from blueprints.respond import json_response
-from sql import connection, migrate
+from serving.contract import operation
+from serving.responses import json_response
+from sql.database import connection, migrate
 from validators.errors import Unavailable
 
 bp = Blueprint("health", __name__)

@@ -2,10 +2,11 @@
 
 from flask import Blueprint, Response
 
-from blueprints.access import require
-from blueprints.contract import operation
-from blueprints.respond import json_response
-from sql import connection, insights
+from rules.access import require
+from serving.contract import operation
+from serving.responses import json_response
+from sql import insights
+from sql.database import connection
 from validators import load_query
 from validators.insights import InsightsRange
 

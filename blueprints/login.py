@@ -7,13 +7,15 @@ from flask import Blueprint, Response, current_app, request
 from psycopg.rows import DictRow
 from werkzeug.exceptions import Unauthorized
 
-from blueprints.access import SESSION_COOKIE, digest
-from blueprints.client import client_address
-from blueprints.contract import operation
-from blueprints.respond import json_response
-from sql import Connection, connection, login_throttle, sessions, transaction, users
+from rules.access import SESSION_COOKIE, digest
+from rules.passwords import passwords
+from serving.client_address import client_address
+from serving.contract import operation
+from serving.responses import json_response
+from sql import login_throttle, sessions
 from sql.access import mark_user_seen
-from sql.passwords import passwords
+from sql.database import Connection, connection, transaction
+from sql.people import users
 from validators import load
 from validators.errors import RateLimited
 from validators.login import Login

@@ -3,15 +3,18 @@
 from flask import Blueprint, Response, abort, current_app
 from psycopg.rows import DictRow
 
-from blueprints.access import Actor
-from blueprints.client import client_address
-from blueprints.contract import operation
-from blueprints.respond import empty_response, json_response, unique
-from sql import connection, events, login_throttle, signup_tokens, transaction, users
-from sql.passwords import passwords
+from rules.access import Actor
+from rules.passwords import passwords
+from serving.client_address import client_address
+from serving.contract import operation
+from serving.responses import empty_response, json_response, unique
+from sql import events, login_throttle
+from sql.database import connection, transaction
+from sql.people import users
+from sql.tokens import signup_tokens
 from validators import load
 from validators.errors import RateLimited
-from validators.users import InvitedUser
+from validators.people.users import InvitedUser
 
 bp = Blueprint("signup", __name__)
 

@@ -1,6 +1,7 @@
 """The command line, on flask's own: ALL, one line a command or group."""
 
-from commands import api_keys, backup, demo, doctor, events, migrate, schema_diff, signup_tokens, users
+from commands import api_tokens as api_keys
+from commands import backup, demo, doctor, events, migrate, schema_diff, signup_tokens, users
 
 ALL = (
     migrate.migrate,

@@ -14,9 +14,9 @@ from flask import current_app
 
 from commands.database import Command, found_database
 from commands.migrate import bring_schema_up
-from sql import Connection, migrate
-from sql import backup as backups
-from sql.migrate import DatabaseProblem
+from sql.database import Connection, migrate
+from sql.database import backup as backups
+from sql.database.migrate import DatabaseProblem
 
 
 @click.command(cls=Command)

@@ -14,11 +14,10 @@ from flask import current_app
 from flask.cli import ScriptInfo
 from werkzeug.exceptions import HTTPException
 
-from commands import start
 from commands.output import cell
-from sql import database, embedded, migrate
-from validators import settings
-from validators.settings import SettingError
+from serving import settings, start
+from serving.settings import SettingError
+from sql.database import database, embedded, migrate
 
 
 class Command(click.Command):

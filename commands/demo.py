@@ -10,12 +10,13 @@ from pathlib import Path
 
 import click
 
-from commands import start
 from commands.database import one_line
 from commands.output import say
-from sql import Connection, api_keys, bootstrap, embedded, migrate, value
-from validators import settings
-from validators.settings import PROJECT, SETTINGS
+from rules import bootstrap
+from serving import settings, start
+from serving.settings import PROJECT, SETTINGS
+from sql.database import Connection, embedded, migrate, value
+from sql.tokens import api_tokens as api_keys
 
 SQL = Path(__file__).with_name("demo.sql")
 STEP = "-- Step: "
@@ -75,7 +76,7 @@ def demo(data_dir: Path, port: int, use_database_url: bool) -> None:
         say(line)
     sys.stdout.flush()
     os.chdir(PROJECT)
-    os.execve(sys.executable, [sys.executable, "-c", "from commands.start import serve; serve()"], environment(data_dir.absolute(), port))
+    os.execve(sys.executable, [sys.executable, "-c", "from serving.start import serve; serve()"], environment(data_dir.absolute(), port))
 
 
 def environment(data_dir: Path, port: int) -> dict[str, str]:

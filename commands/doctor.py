@@ -15,8 +15,10 @@ from psycopg.rows import DictRow
 
 from commands.database import found_database, sift
 from commands.output import say
-from sql import Connection, event_retention, migrate, server, users
-from sql.migrate import DatabaseProblem
+from sql import event_retention
+from sql.database import Connection, migrate, server
+from sql.database.migrate import DatabaseProblem
+from sql.people import users
 
 OK, WARN, FAIL = "ok", "warn", "FAIL"
 # Grade, subject, sentence.

@@ -13,7 +13,8 @@ from flask import current_app
 
 from commands.database import DatabaseCommand
 from commands.output import say
-from sql import connection, event_retention, migrate, transaction
+from sql import event_retention
+from sql.database import connection, migrate, transaction
 from sql.event_stream import OpenTransaction, Stream, newest
 from validators import checked
 from validators.commands import EventExport

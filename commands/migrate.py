@@ -6,8 +6,8 @@ from flask import current_app
 
 from commands.database import Command, found_database
 from commands.output import say
-from sql import bootstrap
-from sql import migrate as schema
+from rules import bootstrap
+from sql.database import migrate as schema
 
 
 @click.command(cls=Command)

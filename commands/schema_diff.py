@@ -5,8 +5,8 @@ import click
 from commands.backup import direct
 from commands.database import Command, found_database
 from commands.output import say
-from sql import migrate
-from sql import schema_diff as diffs
+from sql.database import migrate
+from sql.database import schema_diff as diffs
 
 
 @click.command(cls=Command)

@@ -8,8 +8,10 @@ from flask import current_app
 
 from commands.database import DatabaseCommand
 from commands.output import json_option, show
-from sql import connection, events, signup_tokens, transaction
-from sql.bootstrap import System
+from rules.bootstrap import System
+from sql import events
+from sql.database import connection, transaction
+from sql.tokens import signup_tokens
 from validators import checked
 from validators.commands import NewSignupToken
 

@@ -10,15 +10,17 @@ from flask import current_app
 from psycopg.rows import DictRow
 
 from blueprints.login import name_digest
-from blueprints.respond import unique
 from commands.database import DatabaseCommand
 from commands.output import json_option, show
-from sql import Connection, connection, events, login_throttle, past_passwords, root_roles, sessions, transaction, users
-from sql.bootstrap import System
-from sql.passwords import passwords
+from rules.bootstrap import System
+from rules.passwords import passwords
+from serving.responses import unique
+from sql import events, login_throttle, sessions
+from sql.database import Connection, connection, transaction
+from sql.people import past_passwords, root_roles, users
 from validators import checked
 from validators.commands import KnownUser, NewPassword, NewUser
-from validators.users import PASSWORD_MAX_BYTES
+from validators.people.users import PASSWORD_MAX_BYTES
 
 # No password that we accept fills a file of this size.
 MOST_OF_A_FILE = 1000

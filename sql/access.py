@@ -6,7 +6,7 @@ from typing import Any
 
 from psycopg.rows import DictRow
 
-from sql import Connection, one, rows, run
+from sql.database import Connection, one, rows, run
 
 
 def digest(secret: str | bytes) -> bytes:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from sql import Connection, one, run, value
+from sql.database import Connection, one, run, value
 
 # A fraction of a second.
 MOST_AT_ONCE = 10_000

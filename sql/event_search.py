@@ -7,7 +7,8 @@ is counted on the indexes of events.
 from collections.abc import Mapping
 from typing import Any, LiteralString
 
-from sql import Connection, event_weeks, value
+from sql import event_weeks
+from sql.database import Connection, value
 from sql.events import ACCESS_TYPES, FILTERS, READABLE, RECORD, VISIBLE, Visible
 from sql.limits import PAGE_BYTES
 

@@ -7,7 +7,7 @@ from typing import Any, LiteralString, cast
 
 from psycopg.rows import DictRow
 
-from sql import Connection, one, timing, value
+from sql.database import Connection, one, timing, value
 from sql.events import FILTERS, READABLE, RECORD, VISIBLE, Visible
 
 # Ids that one statement looks at, and lines that it returns, at most. Without an index, a word is searched in so many payloads in a second.

@@ -5,7 +5,7 @@ from typing import LiteralString
 
 import psycopg
 
-from sql import Connection, Params, one, run
+from sql.database import Connection, Params, one, run
 
 
 def body(conn: Connection, statement: LiteralString, params: Params, *, prepare: bool | None = None) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, LiteralString, Protocol
 
-from sql import Connection, as_json, note_events, run, timing, value
+from sql.database import Connection, as_json, note_events, run, timing, value
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ behind the last; running sums of these changes are what was true at the end of e
 
 from typing import LiteralString
 
-from sql import projects
+from sql.projects import core as projects
 
 # Our choice: a flag counts in the project in which it is now, and with the lifetime that its type has now. A flag that is marked stale is
 # not potentially stale, however old it is.

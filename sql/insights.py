@@ -3,8 +3,10 @@
 from datetime import date
 from typing import LiteralString
 
-from sql import Connection, event_weeks, projects
+from sql import event_weeks
+from sql.database import Connection
 from sql.flag_trends import FLAGS, PROJECT_FLAGS
+from sql.projects import core as projects
 
 # Our choice: weeks from Monday to Sunday in UTC, and none that has not begun.
 # Every week that overlaps the days asked for and has begun. until: its last instant, for the running week now.

@@ -2,7 +2,7 @@
 
 from typing import LiteralString
 
-from sql import Connection, run, value
+from sql.database import Connection, run, value
 
 # The most that the contents of one response may take. The text of it is there several times while it is built and sent.
 PAGE_BYTES = 64 << 20

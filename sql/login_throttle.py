@@ -5,7 +5,7 @@ A name is given as the digest under which it is kept.
 
 from dataclasses import dataclass
 
-from sql import Connection, run, value
+from sql.database import Connection, run, value
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Sessions: what a login creates. Only the SHA-256 of a session id is kept."""
 
-from sql import Connection, run
+from sql.database import Connection, run
 
 # Some that have expired go meanwhile: a few at a time, and none that another login is clearing away, so nobody waits for anybody. ARRAY:
 # what stands behind IN may be run once for each session, and passes over a hundred others each time.

@@ -12,7 +12,8 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from sql import Connection, bootstrap, connect, database, embedded
+from rules import bootstrap
+from sql.database import Connection, connect, database, embedded
 from tests.access import Stage, staged
 from tests.support.command_line import CommandLine
 from tests.support.secrecy import VAULT, Watched

@@ -7,7 +7,7 @@ from marshmallow import ValidationError, fields, validates_schema
 from validators import Body
 from validators.events import QUERY_MAX
 from validators.fields import DateTime, Day, Email, Integer, Text, Username
-from validators.users import InvitedUser
+from validators.people.users import InvitedUser
 
 
 class NewUser(Body):

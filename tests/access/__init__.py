@@ -16,9 +16,10 @@ from flask import Flask
 from psycopg import Rollback
 from werkzeug.test import TestResponse
 
-from blueprints.access import digest
-from blueprints.contract import CONTRACTS
-from sql import Connection, sessions
+from rules.access import digest
+from serving.contract import CONTRACTS
+from sql import sessions
+from sql.database import Connection
 from tests.support.world import Caller, World, refused
 
 # Hermes is open, and of nobody in particular; apollo is private, Olga's and Max's; nowhere is no project.

@@ -1,6 +1,6 @@
 """Who may see environments: everybody; who may change them: whoever administers."""
 
-from sql import environments
+from sql.vocabulary import environments
 from tests.access import Props
 from tests.support.world import Caller, World
 

@@ -1,6 +1,6 @@
 """Who may read and change groups: whoever administers."""
 
-from sql import groups
+from sql.people import groups
 from tests.access import Props
 from tests.support.world import Caller, World
 

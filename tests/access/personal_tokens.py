@@ -1,6 +1,6 @@
 """Who may have personal tokens: every user, and no key. Somebody else's are not there."""
 
-from sql import value
+from sql.database import value
 from tests.access import Props
 from tests.support.world import Caller, World
 

@@ -1,6 +1,6 @@
 """Who may give roles in a project: who may change the project."""
 
-from sql import groups
+from sql.people import groups
 from tests.access import Props
 from tests.support.world import Caller, World
 

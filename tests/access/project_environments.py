@@ -1,6 +1,6 @@
 """Who may see the environments of a project: who sees the project; who may change them: who may change it."""
 
-from sql import environments
+from sql.vocabulary import environments
 from tests.access import Props
 from tests.support.world import Caller, World
 

@@ -1,6 +1,6 @@
 """Who may read and change roles, and read what they can allow."""
 
-from sql import roles
+from sql.people import roles
 from tests.access import Props
 from tests.support.world import Caller, World
 

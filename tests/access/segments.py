@@ -1,6 +1,6 @@
 """Who may read segments, make and change them, and give them to strategies."""
 
-from sql import segments
+from sql.vocabulary import segments
 from tests.access import Props
 from tests.support.world import Caller, World
 

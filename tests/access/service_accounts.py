@@ -1,6 +1,6 @@
 """Who may manage service accounts: whoever administers."""
 
-from sql import value
+from sql.database import value
 from tests.access import Props
 from tests.support.world import Caller, World
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from sql import signup_tokens
+from sql.tokens import signup_tokens
 from tests.access import Props
 from tests.support.world import Caller, World
 

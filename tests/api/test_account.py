@@ -2,7 +2,9 @@
 
 import pytest
 
-from sql import api_keys, groups, roles, users, value
+from sql.database import value
+from sql.people import groups, roles, users
+from sql.tokens import api_tokens as api_keys
 from tests.support import fixtures
 from tests.support.world import Caller, World, refused
 

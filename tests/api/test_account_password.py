@@ -6,9 +6,10 @@ from typing import Any
 import bcrypt
 import pytest
 
-from blueprints.access import digest
 from blueprints.login import name_digest
-from sql import Connection, login_throttle, rows, sessions, value
+from rules.access import digest
+from sql import login_throttle, sessions
+from sql.database import Connection, rows, value
 from tests.support.login import HASH, ada, log_in
 from tests.support.sessions import ANY_PAGE, NEW, PATH, change, with_session
 from tests.support.world import PASSWORD, Caller, World, refused

@@ -11,10 +11,9 @@ from uuid import UUID
 import pytest
 from werkzeug.test import TestResponse
 
-import sql
 from app import create_app
-from sql import embedded
-from sql.bootstrap import bring_up
+from rules.bootstrap import bring_up
+from sql.database import database, embedded
 from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.support.secrecy import Watched
 from tests.support.service import wait_until
@@ -126,7 +125,7 @@ def outage() -> Iterator[Outage]:
         outage = Outage(Path(name) / "data")
         yield outage
         with outage.app.app_context():
-            sql.database().close()
+            database.database().close()
         outage.server.release()
 
 
@@ -161,7 +160,7 @@ def test_a_database_that_restarts_between_two_requests_is_not_noticed(outage):
 
 def test_with_all_connections_in_use_one_more_request_is_told_to_come_back(outage, monkeypatch):
     monkeypatch.setattr(outage.app.extensions["database"], "wait", 0.2)
-    with outage.app.app_context(), sql.connection(), sql.connection():
+    with outage.app.app_context(), database.connection(), database.connection():
         refused(outage.admin.get("/api/admin/insights"), 503, "UnavailableError")
     assert outage.admin.get("/api/admin/insights").status_code == 200
 
@@ -170,7 +169,7 @@ def test_what_can_only_be_read_is_read_and_a_change_is_told_so_until_it_can_be_w
     url = make_database()
 
     def alter(word: str) -> None:
-        with sql.connect(url) as conn:
+        with database.connect(url) as conn:
             conn.execute(f'BEGIN READ WRITE; ALTER DATABASE "{conn.info.dbname}" SET default_transaction_read_only = {word}; COMMIT')  # pyright: ignore
 
     alter("on")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sql import connect, migrate, run
+from sql.database import connect, migrate, run
 from tests.support.service import free_port
 from tests.support.world import Caller, refused
 

@@ -5,7 +5,8 @@ from datetime import timedelta
 import bcrypt
 import pytest
 
-from sql import one, rows, users, value
+from sql.database import one, rows, value
+from sql.people import users
 from tests.support.login import HASH, ada, log_in
 from tests.support.world import PASSWORD, World, refused
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sql import rows, value
+from sql.database import rows, value
 from tests.conftest import pinned_to
 from tests.support.login import ada, log_in
 from tests.support.login_throttle import blocked, fail, from_address, known_of, retry_after

@@ -5,7 +5,8 @@ import time
 from contextlib import ExitStack
 
 from blueprints.login import name_digest
-from sql import connect, login_throttle, one, rows, value
+from sql import login_throttle
+from sql.database import connect, one, rows, value
 from tests.support.login import HASH, ada, log_in
 from tests.support.login_throttle import WRONG, blocked, fail, from_address, hold_waits, known_of, retry_after
 from tests.support.planner import plan_by_loops

@@ -2,8 +2,9 @@
 
 import pytest
 
-from blueprints.access import digest
-from sql import rows, sessions
+from rules.access import digest
+from sql import sessions
+from sql.database import rows
 from tests.support.login import ada, log_in
 from tests.support.sessions import ANY_PAGE, cookie_of, with_session
 from tests.support.world import Caller, refused

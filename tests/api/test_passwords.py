@@ -10,7 +10,8 @@ from statistics import median
 import bcrypt
 import pytest
 
-from sql import passwords, rows, value
+from rules import passwords
+from sql.database import rows, value
 from tests.conftest import pinned_to
 from tests.support.login import HASH, ada, log_in
 from tests.support.signup import counts, guest, invitation, sign_up

@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from blueprints.contract import CONTRACTS
+from serving.contract import CONTRACTS
 from tests import records
 from tests.support.world import Caller, World
 from validators.errors import NAMES, NameExists

@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from sql import Connection, database
+from sql.database import Connection, database
 from tests.access import FAMILIES, ROUND_TRIPS, ROUTES, Family, Stage
 from tests.conftest import ADMIN_KEY
 from tests.support.wire import Wire, watched

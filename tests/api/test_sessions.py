@@ -8,8 +8,10 @@ from email.utils import parsedate_to_datetime
 
 import pytest
 
-from blueprints.access import digest
-from sql import api_keys, rows, sessions, value
+from rules.access import digest
+from sql import sessions
+from sql.database import rows, value
+from sql.tokens import api_tokens as api_keys
 from tests.support.login import ada, log_in
 from tests.support.planner import plan_by_loops
 from tests.support.sessions import ANY_PAGE, cookie_of, with_session

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from sql import one, rows, value
+from sql.database import one, rows, value
 from tests.support.login import log_in
 from tests.support.signup import counts, invitation, sign_up
 from tests.support.world import Caller, refused

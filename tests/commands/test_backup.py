@@ -12,8 +12,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from sql import backup, connect, embedded, migrate, rows, value
-from sql.migrate import DatabaseProblem
+from sql.database import backup, connect, embedded, migrate, rows, value
+from sql.database.migrate import DatabaseProblem
 from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.support import nine
 from tests.support.command_line import CommandLine, flask, only_line

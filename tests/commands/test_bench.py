@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sql import connect, rows
+from sql.database import connect, rows
 from tests.support.service import ROOT
 
 

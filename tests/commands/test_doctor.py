@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from commands import doctor
-from sql import connect, embedded, groups, migrate, users
+from sql.database import connect, embedded, migrate
+from sql.people import groups, users
 from tests.support import fixtures
 from tests.support.command_line import CommandLine, flask
 from tests.support.doctor import SUBJECTS, Maker, about, examine, parsed, with_settings

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from sql import connect, embedded, value
+from sql.database import connect, embedded, value
 from tests.support.command_line import CommandLine, flask
 from tests.support.doctor import about, parsed
 from tests.support.service import wait_until

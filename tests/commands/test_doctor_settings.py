@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sql import connect
+from sql.database import connect
 from tests.support.command_line import CommandLine, flask
 from tests.support.doctor import SUBJECTS, about, examine, parsed, with_settings
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from sql import connect, embedded, event_retention, events, value
-from sql.bootstrap import System
+from rules.bootstrap import System
+from sql import event_retention, events
+from sql.database import connect, embedded, value
 from tests.conftest import ADMIN_KEY, address_of
 from tests.support import fixtures
 from tests.support.command_line import FLASK, PATIENCE, ROOT, CommandLine, clean, flask, flask_at_terminal, only_line

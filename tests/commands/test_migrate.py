@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from sql import connect, embedded, migrate
-from sql.migrate import DatabaseProblem
+from sql.database import connect, embedded, migrate
+from sql.database.migrate import DatabaseProblem
 from tests.support.command_line import CommandLine, event, flask, flask_at_terminal, only_line
 from tests.support.world import Caller
 

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from sql import backup, connect, embedded, migrate, rows, value
+from sql.database import backup, connect, embedded, migrate, rows, value
 from tests.conftest import address_of
 from tests.support.command_line import CommandLine, only_line
 from tests.support.dumps import contents, make_url

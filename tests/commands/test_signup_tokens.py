@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sql import connect
+from sql.database import connect
 from tests.support import fixtures
 from tests.support.command_line import CommandLine, event, flask, only_line
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from blueprints.login import name_digest
-from sql import connect, roles
-from sql.passwords import Passwords
+from rules.passwords import Passwords
+from sql.database import connect
+from sql.people import roles
 from tests.support.command_line import CommandLine, event, flask, flask_at_terminal, only_line
 
 PASSWORD = "correct horse battery"

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from sql import connect, rows
+from sql.database import connect, rows
 from tests.support.deployment import PAGE, PSQL, ROLE_NAMES, Deployment, dropped
 from tests.support.service import PATIENCE, ROOT, Service, environment, free_port
 

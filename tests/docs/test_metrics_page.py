@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprints import meters
+from serving import metrics as meters
 from tests.support.metrics import TOKEN, Scraped, needs_promtool, promtool, read
 from tests.support.service import ROOT
 

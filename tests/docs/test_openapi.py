@@ -10,8 +10,8 @@ import pytest
 from flask import Flask
 from openapi_spec_validator import validate
 
-from blueprints.contract import ALWAYS
-from blueprints.event_stream import LINES
+from serving.contract import ALWAYS
+from serving.event_stream import LINES
 from tests import records
 from tests.support import openapi
 from tests.support.openapi_document import ALL_BODIES, DOCUMENT, OPERATIONS, WRITTEN, component, fits, routes

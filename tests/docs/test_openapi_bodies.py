@@ -10,13 +10,13 @@ from marshmallow.fields import Field
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
-from blueprints.contract import Operation
+from serving.contract import Operation
 from tests import records
 from tests.support import openapi, openapi_fields
 from tests.support.openapi_document import ALL_BODIES, OPERATIONS, REGISTRY, component, fits, routes
 from tests.support.world import Caller
 from validators import Body, Query, fields, read
-from validators.users import InvitedUser
+from validators.people.users import InvitedUser
 
 # --- What parameters and bodies may be ------------------------------------------------------------------------------------------------
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from serving.settings import SETTINGS
 from tests.support.page_examples import fits
 from tests.support.service import PATIENCE, ROOT, Service
-from validators.settings import SETTINGS
 
 PAGES = ("run", "back-up", "upgrade", "replace-a-token", "recover-an-administrator", "read-the-log", "monitor", "events")
 TEXT = "\n".join((ROOT / "docs" / "how-to" / f"{page}.md").read_text(encoding="utf-8") for page in PAGES)

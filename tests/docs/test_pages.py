@@ -13,12 +13,12 @@ import pytest
 
 import sql
 from app import create_app
+from serving import settings
 from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.support import operations_page
 from tests.support.openapi_document import DOCUMENT
 from tests.support.page_examples import README, fits
 from tests.support.service import ROOT, Service, run
-from validators import settings
 
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 SETTINGS_PAGE = ROOT / "docs" / "reference" / "settings.md"

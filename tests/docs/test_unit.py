@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sql.embedded import START_TIMEOUT
+from serving.settings import SETTINGS
+from sql.database.embedded import START_TIMEOUT
 from tests.support.deployment import PAGE
 from tests.support.service import ROOT
-from validators.settings import SETTINGS
 
 FOLDER = ROOT / "deploy"
 UNITS = ("flag-administration.service", "flag-administration-prune.service", "flag-administration-prune.timer")

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from flask import Flask
 
-from sql import Connection, connect
+from sql.database import Connection, connect
 from tests.support.world import Caller, World
 
 

@@ -7,7 +7,8 @@ from uuid import uuid4
 import pytest
 from flask import Flask
 
-from sql import Connection, connect, rows, tag_types, value
+from sql.database import Connection, connect, rows, value
+from sql.vocabulary import tag_types
 from tests.support.races import at_once, at_the_gate, statuses, wait_for
 from tests.support.world import Caller, World
 

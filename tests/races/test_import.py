@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from flask import Flask
 
-from sql import Connection, connect, value
+from sql.database import Connection, connect, value
 from tests.conftest import ADMIN_KEY
 from tests.support.documents import IMPORT, body, document, happened, strategy
 from tests.support.races import at_once, wait_for

@@ -12,9 +12,9 @@ import bcrypt
 import pytest
 from werkzeug.test import TestResponse
 
-from blueprints.access import digest
 from blueprints.login import name_digest
-from sql import one, value
+from rules.access import digest
+from sql.database import one, value
 from tests.support.login import HASH, log_in
 from tests.support.races import at_once, at_the_gate, statuses, wait_for, while_hashing
 from tests.support.world import PASSWORD, Caller, refused

@@ -6,7 +6,9 @@ from uuid import uuid4
 import pytest
 from flask import Flask
 
-from sql import Connection, connect, environments, groups, rows, value
+from sql.database import Connection, connect, rows, value
+from sql.people import groups
+from sql.vocabulary import environments
 from tests.support import fixtures
 from tests.support.races import at_the_gate, statuses
 from tests.support.world import Caller, World

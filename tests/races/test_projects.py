@@ -9,7 +9,11 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from sql import Connection, api_keys, connect, flags, groups, project_favorites, rows, value
+from sql.database import Connection, connect, rows, value
+from sql.flags import core as flags
+from sql.people import groups
+from sql.projects import favorites as project_favorites
+from sql.tokens import api_tokens as api_keys
 from tests.support import fixtures
 from tests.support.races import Call, at_once, at_the_gate, statuses, wait_for
 from tests.support.world import Caller, World

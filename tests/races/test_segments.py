@@ -6,7 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from flask import Flask
 
-from sql import Connection, connect, segments, targeting, value
+from sql.database import Connection, connect, value
+from sql.vocabulary import constraints as targeting
+from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.races import at_once, at_the_gate, wait_for
 from tests.support.segments import PATH, body, curator, make, stored

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import value
+from sql.database import value
 from tests.support.races import at_once, at_the_gate, statuses, while_hashing
 from tests.support.signup import invitation, sign_up
 from tests.support.signup_tokens import put, stored

@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from sql import Connection, connect, rows, value
+from sql.database import Connection, connect, rows, value
 from tests.support.races import at_once, at_the_gate, statuses
 from tests.support.world import Caller, World
 

@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from flask import Flask
 
-from blueprints.access import digest
-from sql import Connection, access, connect, sessions, value
+from rules.access import digest
+from sql import access, sessions
+from sql.database import Connection, connect, value
 from tests.support.login import HASH, log_in
 from tests.support.races import Call, at_once, at_the_gate, statuses, wait_for, while_hashing
 from tests.support.sessions import change

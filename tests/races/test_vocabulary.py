@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from flask import Flask
 
-from sql import Connection, connect, value
+from sql.database import Connection, connect, value
 from tests.support import fixtures
 from tests.support.races import at_once, at_the_gate, statuses, wait_for
 from tests.support.world import Caller, World

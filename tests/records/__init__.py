@@ -13,9 +13,9 @@ from referencing import Registry, Resource
 from werkzeug.exceptions import HTTPException
 from werkzeug.test import TestResponse
 
-from blueprints import browser_rules
-from blueprints.contract import ALWAYS, CONTRACTS, Operation
-from blueprints.event_stream import LINES
+from serving import browser_headers as browser_rules
+from serving.contract import ALWAYS, CONTRACTS, Operation
+from serving.event_stream import LINES
 
 SCHEMAS: dict[str, dict[str, Any]] = {
     path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(__file__).parent.glob("*.json"))

@@ -11,9 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from sql import Connection, connect, migrate, rows, value
-from sql.bootstrap import bring_up
-from sql.migrate import DatabaseProblem
+from rules.bootstrap import bring_up
+from sql.database import Connection, connect, migrate, rows, value
+from sql.database.migrate import DatabaseProblem
 from tests.conftest import SETTINGS
 from tests.support.schema_versions import FIRST_SCHEMA, schema_of
 from tests.support.service import run, run_together, wait_until
@@ -87,7 +87,7 @@ def test_steps_that_fail_leave_nothing_behind(old, folder):
 
 def test_six_processes_at_once_take_each_step_once(old, folder):
     program = (
-        "import sys; from pathlib import Path; from sql import connect, migrate\n"
+        "import sys; from pathlib import Path; from sql.database import connect, migrate\n"
         "with connect(sys.argv[1]) as conn, conn.transaction(): print(migrate.migrate(conn, Path(sys.argv[2])))"
     )
     done = run_together([(("-c", program, old, str(folder)), {})] * 6)
@@ -130,7 +130,7 @@ def test_steps_are_numbered_without_a_gap(folder, name):
 
 def test_a_start_may_take_longer_than_a_request_and_says_what_it_waits_for(make_database, monkeypatch, capfd):
     url = make_database()
-    monkeypatch.setattr("sql.OPTIONS", "-c statement_timeout=50ms -c jit=off")
+    monkeypatch.setattr("sql.database.OPTIONS", "-c statement_timeout=50ms -c jit=off")
     finished: list[object] = []
     starting = threading.Thread(target=lambda: finished.append(bring_up(url, SETTINGS)))
     with psycopg.connect(url) as other:
@@ -219,5 +219,5 @@ def test_options_in_the_address_hold_beside_ours(shared_url):
 
 
 def test_no_time_zone_of_the_environment_is_ours(shared_url):
-    script = "import sys; from sql import connect, value; print(value(connect(sys.argv[1]), 'SHOW TimeZone'))"
+    script = "import sys; from sql.database import connect, value; print(value(connect(sys.argv[1]), 'SHOW TimeZone'))"
     assert run("-c", script, shared_url, PGTZ="Asia/Tokyo", TZ="Asia/Tokyo").stdout == "UTC\n"

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
-from sql import Connection, access, connect, event_search, insights, project_access, project_overview, rows, unindented, value
+from sql import access, event_search, insights
+from sql.database import Connection, connect, rows, unindented, value
+from sql.projects.core import access as project_access
+from sql.projects.core import overview as project_overview
 
 
 def asking(**caller: Any) -> Callable[[Connection, str | None], object]:

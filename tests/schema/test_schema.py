@@ -7,7 +7,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from sql import Connection, connect, groups, migrate, roles, rows, value
+from sql.database import Connection, connect, migrate, rows, value
+from sql.people import groups, roles
 from tests.support import fixtures
 
 ROOT = """

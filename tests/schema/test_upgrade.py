@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from sql import Connection, connect, migrate, rows, value
+from sql.database import Connection, connect, migrate, rows, value
 from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.support import nine
 from tests.support.dumps import contents, fill_the_rest

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 import pytest
 from flask import Flask
 
-from blueprints import browser_rules
+from serving import browser_headers as browser_rules
 from tests.conftest import ADMIN_KEY
 from tests.support.login import ada, log_in
 from tests.support.service import Service

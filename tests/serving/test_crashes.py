@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from sql import connect
+from sql.database import connect
 from tests.support.changes import Load, assert_nothing_lost, replayed
 from tests.support.service import SERVE, Service, address_in, is_alive, postmaster_of, wait_until
 

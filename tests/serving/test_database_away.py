@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from sql import api_keys, connect, embedded, signup_tokens
+from sql.database import connect, embedded
+from sql.tokens import api_tokens as api_keys
+from sql.tokens import signup_tokens
 from tests.support.outage import ABSENT, AUTHORIZED, FROZEN, KEY, LIMITS, MARGIN, TOKEN, Callers, assert_told, assert_unavailable
 from tests.support.service import Service, is_alive, postmaster_of, wait_until
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from sql import embedded
-from sql.embedded import Server
-from sql.migrate import DatabaseProblem
+from sql.database import embedded
+from sql.database.embedded import Server
+from sql.database.migrate import DatabaseProblem
 from tests.support.service import AS_NOBODY, IMPORT, NOBODY, Service, address_in, is_alive, postmaster_of, run, wait_until
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from sql import connect, embedded, value
+from sql.database import connect, embedded, value
 from tests.support.outage import ABSENT, AUTHORIZED, KEY, MARGIN, PROMISE, Callers, assert_told
 from tests.support.service import Service, wait_until
 from tests.support.silent_proxy import Proxy

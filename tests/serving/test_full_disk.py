@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from sql import connect
+from sql.database import connect
 from tests.support.changes import Load, assert_nothing_lost
 from tests.support.service import Answer, Service, address_in, postmaster_of, wait_until
 

@@ -6,8 +6,8 @@ import psycopg
 import pytest
 from flask import Flask
 
-import sql
-from sql import connect, events, transaction
+from sql import events
+from sql.database import connect, database, transaction
 from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.support.metrics import BEARER, TOKEN, Scraped, read, total
 from tests.support.service import free_port, run, wait_until
@@ -148,7 +148,7 @@ def test_connections_are_counted_while_they_are_held_or_waited_for(make_app, url
     assert it.total("database_connections_max") == 1
     answers: list[int] = []
     waiting = threading.Thread(target=lambda: answers.append(it.stranger.get("/ready").status_code))
-    with it.app.app_context(), sql.connection():
+    with it.app.app_context(), database.connection():
         assert (it.total("database_connections_in_use"), it.total("database_requests_waiting")) == (1, 0)
         waiting.start()
         wait_until(lambda: it.total("database_requests_waiting") == 1, "the request waited")
@@ -158,7 +158,7 @@ def test_connections_are_counted_while_they_are_held_or_waited_for(make_app, url
     assert (it.total("database_connections_in_use"), it.total("database_requests_waiting")) == (0, 0)
     assert it.total("database_requests_refused_total") == 0
     monkeypatch.setattr(it.app.extensions["database"], "wait", 0.05)
-    with it.app.app_context(), sql.connection():
+    with it.app.app_context(), database.connection():
         assert it.stranger.get("/ready").status_code == 503
     assert (it.total("database_connections_in_use"), it.total("database_requests_waiting")) == (0, 0)
     assert it.total("database_requests_refused_total") == 1
@@ -174,7 +174,7 @@ def test_who_gets_no_connection_because_the_database_is_away_is_counted_too(make
 
 
 def test_a_connection_that_fails_is_not_held_any_more(it):
-    with it.app.app_context(), pytest.raises(psycopg.OperationalError), sql.connection() as conn:
+    with it.app.app_context(), pytest.raises(psycopg.OperationalError), database.connection() as conn:
         conn.execute("SELECT pg_terminate_backend(pg_backend_pid())")
     assert it.total("database_connections_in_use") == 0
 
@@ -247,17 +247,20 @@ def test_events_are_not_counted_before_the_commit(it):
 
 def test_nobody_remembers_a_transaction_that_has_ended(it):
     assert it.admin.post(FEATURES, json={"name": "remembered"}).status_code == 201
-    assert sql._recorded == {}
+    assert database._recorded == {}
 
 
 def test_it_tells_the_version_and_since_when_it_runs(it):
     found = read(it.text)
     ((labels, value),) = [(dict(labels), value) for (name, labels), value in found.items() if name == "flags_build_info"]
-    assert (labels, value) == ({"version": it.stranger.get("/openapi.json").json["info"]["version"], "schema": str(sql.migrate.VERSION)}, 1)
+    assert (labels, value) == (
+        {"version": it.stranger.get("/openapi.json").json["info"]["version"], "schema": str(database.migrate.VERSION)},
+        1,
+    )
     assert abs(total(found, "process_start_time_seconds") - now(it)) < 3600
 
 
 def now(it: Scraped) -> float:
     """The present instant of the database, which is on this machine."""
     with connect(it.app.config["DATABASE_URL"]) as conn:
-        return float(sql.value(conn, "SELECT extract(epoch FROM clock_timestamp())"))
+        return float(database.value(conn, "SELECT extract(epoch FROM clock_timestamp())"))

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from sql import database
+from sql.database import database
 from tests.support.metrics import TOKEN, Scraped, needs_promtool, promtool, read
 from validators.events import TYPES
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from commands.metrics import PREFIX
-from sql import connect
+from serving.metrics_server import PREFIX
+from sql.database import connect
 from tests.support.metrics import BEARER, TOKEN, Metered, read, total
 from tests.support.service import GUNICORN, PATIENCE, ROOT, Service, environment, free_port, is_alive, run_together, wait_until
 

@@ -9,7 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from sql import api_keys, connect, value
+from sql.database import connect, value
+from sql.tokens import api_tokens as api_keys
 from tests.conftest import ADMIN_KEY
 from tests.support.service import Answer, Service
 

@@ -14,8 +14,8 @@ import psycopg
 import pytest
 from psycopg_pool import PoolTimeout
 
-from sql import connect, connect_options, embedded, run, value, whole
-from sql.pool import Database, DatabaseUnavailable
+from sql.database import connect, connect_options, embedded, run, value, whole
+from sql.database.pool import Database, DatabaseUnavailable
 from tests.support.service import free_port, wait_until
 from tests.support.silent_proxy import Proxy
 

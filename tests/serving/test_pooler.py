@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from sql import connect, value
+from sql.database import connect, value
 from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.support.pooler import PROGRAM, VERSION, Pooler, block
 from tests.support.service import IMPORT, Answer, Service, run, wait_until

@@ -12,7 +12,7 @@ import pytest
 from psycopg.errors import UniqueViolation
 from werkzeug.test import TestResponse
 
-from sql import connect, run, value
+from sql.database import connect, run, value
 from tests.support import fixtures
 from tests.support.request_log import KEYS, line_of
 from tests.support.service import Service
@@ -161,7 +161,7 @@ REFUSED = {
 @pytest.mark.parametrize("reason", REFUSED)
 def test_each_5xx_is_found_by_its_id_with_the_place_that_it_came_from(app, alice, capsys, monkeypatch, reason):
     path, headers, place = REFUSED[reason]
-    monkeypatch.setattr("sql.migrate.VERSION", 0)
+    monkeypatch.setattr("sql.database.migrate.VERSION", 0)
     monkeypatch.setitem(app.extensions, "streams", BoundedSemaphore(1))
     with app.extensions["streams"]:
         response = alice.get(path, headers=headers)

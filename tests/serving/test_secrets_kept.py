@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from blueprints.login import name_digest
-from sql.embedded import BINARIES
+from sql.database.embedded import BINARIES
 from tests.support.service import Answer, Service, address_in, run, wait_until
 
 pytestmark = pytest.mark.slow

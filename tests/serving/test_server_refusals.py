@@ -12,12 +12,12 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from commands.start import bring_up
-from sql import embedded
-from sql.migrate import DatabaseProblem
+from serving.settings import SettingError
+from serving.start import bring_up
+from sql.database import embedded
+from sql.database.migrate import DatabaseProblem
 from tests.conftest import address_of
 from tests.support.service import GUNICORN, IMPORT, address_in, free_port, run_together
-from validators.settings import SettingError
 
 # They start many real processes.
 pytestmark = pytest.mark.slow

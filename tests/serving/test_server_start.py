@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from sql import connect, value
+from sql.database import connect, value
 from tests.support.service import IMPORT, PATIENCE, ROOT, SERVE, Service, address_in, free_port, is_alive, postmaster_of, run, run_together
 from tests.support.world import Caller
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from sql import Connection, connect, signup_tokens
+from sql.database import Connection, connect
+from sql.tokens import signup_tokens
 from tests.support.service import PATIENCE, Answer, Service, address_in, is_alive, postmaster_of, wait_until
 
 pytestmark = pytest.mark.slow

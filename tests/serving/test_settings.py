@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from serving.settings import PROJECT, SETTINGS, SettingError, load
 from tests.support.service import GUNICORN, IMPORT, run_together
-from validators.settings import PROJECT, SETTINGS, SettingError, load
 
 SECRETS = [setting.name for setting in SETTINGS if setting.secret]
 

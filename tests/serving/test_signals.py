@@ -10,7 +10,7 @@ from threading import Event
 
 import pytest
 
-from sql import connect, value
+from sql.database import connect, value
 from tests.conftest import ADMIN_KEY
 from tests.support.service import PATIENCE, Service, encode, wait_until
 

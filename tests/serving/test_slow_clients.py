@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from sql import connect
+from sql.database import connect
 from tests.conftest import ADMIN_KEY
 from tests.support.service import Service, wait_until
 

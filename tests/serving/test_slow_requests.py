@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from blueprints import slow_requests
-from sql import timing
+from serving import slow_requests
+from sql.database import timing
 from tests.conftest import ADMIN_KEY
 from tests.support.request_log import KEYS, line_of
 from tests.support.world import Caller

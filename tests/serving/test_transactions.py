@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from flask import Flask
 
-from sql import connect, connection, migrate, run, transaction, value
-from sql.pool import discard_if_closed
+from sql.database import connect, connection, migrate, run, transaction, value
+from sql.database.pool import discard_if_closed
 from tests.conftest import ADMIN_KEY
 from tests.support.world import Caller
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from sql import Connection, roles, rows, value
+from sql.database import Connection, rows, value
+from sql.people import roles
 from tests.support import fixtures
 from tests.support.world import Caller, World
 

@@ -7,7 +7,7 @@ from http.client import HTTPException
 from itertools import count
 from typing import Any, Self
 
-from sql import Connection, rows
+from sql.database import Connection, rows
 from tests.support.service import Answer, Service, wait_until
 
 ADMIN = "/api/admin"

@@ -15,7 +15,7 @@ from click.testing import Result
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from sql import Connection
+from sql.database import Connection
 
 FLASK = Path(sys.executable).with_name("flask")
 ROOT = Path(__file__).parents[2]

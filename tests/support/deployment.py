@@ -12,8 +12,8 @@ from uuid import uuid4
 import psycopg
 
 from app import create_app
-from sql import bootstrap
-from sql.embedded import BINARIES
+from rules import bootstrap
+from sql.database.embedded import BINARIES
 from tests.conftest import SETTINGS
 from tests.support.service import PATIENCE, ROOT
 

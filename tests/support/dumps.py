@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from sql import Connection, rows
+from sql.database import Connection, rows
 from tests.conftest import ADMIN_KEY
 from tests.support.event_rows import fill_weeks
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sql import Connection, one, rows
+from sql.database import Connection, one, rows
 from tests.support.world import Caller, World
 
 URL = "/api/admin/environments"

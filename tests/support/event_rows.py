@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sql import Connection, rows, value
+from sql.database import Connection, rows, value
 
 ADD = """
     INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data)

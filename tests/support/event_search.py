@@ -6,7 +6,7 @@ from typing import Any
 
 from werkzeug.test import TestResponse
 
-from sql import Connection, value
+from sql.database import Connection, value
 from tests.support import fixtures
 
 PATH = "/api/admin/search/events"

@@ -1,6 +1,6 @@
 """A fingerprint of the database, to show that a refused request has changed nothing."""
 
-from sql import Connection
+from sql.database import Connection
 
 # A refusal may leave these marks: when somebody was seen, and what he tried at the login.
 FREE_COLUMNS = ["seen_at", "login_attempts"]

@@ -5,7 +5,9 @@ from typing import Any
 
 from psycopg.sql import SQL, Identifier, Placeholder
 
-from sql import Connection, as_json, events, signup_tokens
+from sql import events
+from sql.database import Connection, as_json
+from sql.tokens import signup_tokens
 
 
 def insert(conn: Connection, table: str, **columns: Any) -> None:

@@ -11,7 +11,7 @@ from uuid import UUID
 import bcrypt
 from psycopg import Rollback
 
-from sql import Connection
+from sql.database import Connection
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.world import PASSWORD, Caller, World

@@ -6,7 +6,8 @@ sql/insights.py must say the same; see tests/api/insights/test_by_week.py.
 from datetime import date
 from typing import LiteralString
 
-from sql import Connection, projects, value
+from sql.database import Connection, value
+from sql.projects.core import core as projects
 
 # weeks from Monday to Sunday in UTC, and none that has not begun.
 # Every week that overlaps the days asked for and has begun. until: its last instant, for the running week now.

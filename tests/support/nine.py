@@ -7,7 +7,7 @@ from typing import Any
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from sql import Connection, rows, value
+from sql.database import Connection, rows, value
 
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 # From when on an instant is the present one: which it is tells nothing of what was kept.

@@ -16,8 +16,8 @@ from werkzeug.routing import Rule
 
 import blueprints
 from app import create_app
-from blueprints.contract import ALWAYS, CONTRACTS, Operation
-from blueprints.event_stream import LINES
+from serving.contract import ALWAYS, CONTRACTS, Operation
+from serving.event_stream import LINES
 from tests import records
 from tests.support.openapi_fields import component, name_of, reference, shape
 from tests.support.openapi_words import (

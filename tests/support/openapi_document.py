@@ -8,8 +8,8 @@ from flask import Flask
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
-from blueprints.contract import CONTRACTS, Operation
 from blueprints.documentation import DOCS
+from serving.contract import CONTRACTS, Operation
 from tests import records
 from tests.support import openapi
 

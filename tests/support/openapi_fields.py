@@ -8,10 +8,10 @@ from tests.support.openapi_words import (
 )
 from validators import Body, fields
 from validators.events import TYPES
-from validators.feature_search import BOUNDS, SETS, WORDS, Bound, Members, Status, Words
+from validators.flags.search import BOUNDS, SETS, WORDS, Bound, Members, Status, Words
+from validators.flags.strategies import ParameterValue
+from validators.people.users import EmailOrEmpty, Password, RootRole
 from validators.repeated import Repeated
-from validators.strategies import ParameterValue
-from validators.users import EmailOrEmpty, Password, RootRole
 
 # api.md 3, word for word.
 FILTER = r"^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$"

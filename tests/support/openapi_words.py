@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from blueprints.access import SESSION_COOKIE
+from rules.access import SESSION_COOKIE
 from validators import Body
-from validators.constraints import Constraint
 from validators.events import DeprecatedEventSearch
+from validators.flags.variants import Variant
 from validators.login import Login
-from validators.signup_tokens import SignupTokenUpdate
-from validators.users import InvitedUser
-from validators.variants import Variant
+from validators.people.users import InvitedUser
+from validators.tokens.signup_tokens import SignupTokenUpdate
+from validators.vocabulary.constraints import Constraint
 
 ABOUT = """Administration of feature flags, compatible with the Unleash admin API.
 

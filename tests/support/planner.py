@@ -1,6 +1,6 @@
 """What a test may ask of PostgreSQL's planner."""
 
-from sql import Connection
+from sql.database import Connection
 
 OTHERS = ("hashjoin", "mergejoin", "hashagg", "sort", "material", "indexscan")
 

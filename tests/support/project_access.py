@@ -4,7 +4,7 @@ from typing import Any
 
 from werkzeug.test import TestResponse
 
-from sql import Connection, rows
+from sql.database import Connection, rows
 from tests.support.world import Caller, World
 
 DAY = "2026-01-0{}T00:00:00Z"

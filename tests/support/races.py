@@ -10,7 +10,7 @@ from threading import Barrier
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from sql import Connection, value
+from sql.database import Connection, value
 from tests.support.world import refused
 
 Call = Callable[[], TestResponse]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sql import Connection, rows
+from sql.database import Connection, rows
 from tests.support.world import Caller
 
 PATH = "/api/admin/roles"

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from sql import embedded
+from sql.database import embedded
 
 # The schema of 0.1.0. It never changes.
 FIRST_SCHEMA = Path(__file__).parents[1] / "schema" / "0001.sql"

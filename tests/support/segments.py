@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from sql import Connection, roles
+from sql.database import Connection
+from sql.people import roles
 from tests.support import fixtures
 from tests.support.world import Caller, World
 

@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
 
+from serving.settings import SETTINGS
 from tests.support.secrecy import VAULT
-from validators.settings import SETTINGS
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
 AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
 GUNICORN = ("-m", "gunicorn", "wsgi:app")
 # What `make run` does.
-SERVE = ("-c", "from commands.start import serve; serve()")
+SERVE = ("-c", "from serving.start import serve; serve()")
 IMPORT = ("-c", "import wsgi")
 # Far more than anything here takes on a busy machine, in seconds.
 PATIENCE = 30

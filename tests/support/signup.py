@@ -5,7 +5,7 @@ from typing import Any
 
 from werkzeug.test import TestResponse
 
-from sql import one, value
+from sql.database import one, value
 from tests.support import fixtures
 from tests.support.world import Caller, World
 

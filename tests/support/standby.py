@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from sql import embedded
+from sql.database import embedded
 
 
 def copy_of(first: embedded.Server, second: embedded.Server) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from werkzeug.test import TestResponse
 
-from sql import Connection, rows, value
+from sql.database import Connection, rows, value
 from tests.support.world import Caller, World
 
 NO_STRATEGY = "00000000-0000-4000-8000-000000000000"

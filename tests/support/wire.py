@@ -8,7 +8,7 @@ from tempfile import TemporaryFile
 
 from psycopg.pq import Trace
 
-from sql import Connection
+from sql.database import Connection
 
 
 @dataclass

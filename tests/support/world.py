@@ -8,7 +8,11 @@ from uuid import UUID
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from sql import Connection, api_keys, flags, personal_tokens, strategies, users, value
+from sql.database import Connection, value
+from sql.flags import core as flags
+from sql.flags import strategies
+from sql.people import personal_tokens, users
+from sql.tokens import api_tokens as api_keys
 from tests import records
 from tests.support import fixtures
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from marshmallow import ValidationError
 
-from validators.constraints import OPERATORS, Constraint
-from validators.strategies import StrategyChange, StrategyInput, with_defaults
-from validators.variants import Payload, StrategyVariant, Variant, balanced
+from validators.flags.strategies import StrategyChange, StrategyInput, with_defaults
+from validators.flags.variants import Payload, StrategyVariant, Variant, balanced
+from validators.vocabulary.constraints import OPERATORS, Constraint
 
 # --- Constraints ----------------------------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from validators.fields import (
     Trimmed,
     Username,
 )
-from validators.users import Password
+from validators.people.users import Password
 
 NO_TEXT = [None, True, False, 0, 5, 5.0, float("nan"), float("inf"), 10**400, [], ["a"], {}, {"a": "b"}, b"a"]
 ODD_TEXT += ["\\u0000", "🎉"]

@@ -6,7 +6,7 @@ import pytest
 from marshmallow import ValidationError
 
 from validators import read
-from validators.json_patch import MOST_COPIED, MOST_STEPS, PatchOperation, patched
+from validators.flags.json_patch import MOST_COPIED, MOST_STEPS, PatchOperation, patched
 
 ABC: Any = ["a", "b", "c"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sql import roles
+from sql.people import roles
 from tests.access import ROWS, Family, Stage
 from tests.support import fixtures
 from tests.support.verdicts import CLOSED, verdict

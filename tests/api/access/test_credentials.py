@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from blueprints.access import digest
+from rules.access import digest
 from sql import sessions
 from tests.access import ROWS, Stage, parameters
 from tests.conftest import ADMIN_KEY

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from sql import personal_tokens, value
+from sql.database import value
+from sql.people import personal_tokens
 from tests.access import FAMILIES, ROUTES, Family, Stage, parameters
 from tests.support.fingerprint import fingerprint
 from tests.support.openapi_document import DOCUMENT

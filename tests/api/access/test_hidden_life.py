@@ -10,7 +10,8 @@ import pytest
 from psycopg.errors import UniqueViolation
 from werkzeug.test import TestResponse
 
-from sql import access, segments
+from sql import access
+from sql.vocabulary import segments
 from tests.access import ROUTES, ROWS, Family, Stage, parameters
 from tests.support import fixtures
 from tests.support.verdicts import verdict

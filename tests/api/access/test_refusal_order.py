@@ -6,8 +6,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from werkzeug.test import TestResponse
 
-from blueprints.access import digest
-from sql import Connection, sessions, signup_tokens
+from rules.access import digest
+from sql import sessions
+from sql.database import Connection
+from sql.tokens import signup_tokens
 from tests.support.fingerprint import fingerprint
 from tests.support.world import Caller, World, refused
 

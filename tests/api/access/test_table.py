@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from flask import Flask
 
-from sql import personal_tokens
+from sql.people import personal_tokens
 from tests.access import FAMILIES, PLACES, ROUTES, ROWS, Family, Row, Stage
 from tests.support.fingerprint import fingerprint
 from tests.support.verdicts import CLOSED, changed, verdict

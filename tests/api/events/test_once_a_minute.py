@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from sql import Connection, connect, rows, value
+from sql.database import Connection, connect, rows, value
 from tests.support.races import at_once, statuses
 from tests.support.world import Caller, World
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sql import Connection
+from sql.database import Connection
 from tests.support.event_search import NO_NUMBERS, NOON, PATH, Author, Log, found, page
 from tests.support.world import Caller, refused
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from sql import Connection, event_search, value
+from sql import event_search
+from sql.database import Connection, value
 from tests.support.event_rows import add
 from tests.support.event_search import PATH, page
 from tests.support.world import Caller, World

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sql import Connection
+from sql.database import Connection
 from tests.support.deprecated_event_search import PATH, found, page
 from tests.support.event_search import NOON, Author, Log
 from tests.support.event_search import PATH as SUCCESSOR

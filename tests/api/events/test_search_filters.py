@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sql import Connection
+from sql.database import Connection
 from tests.support.event_search import NOON, PATH, Author, Log, found
 from tests.support.world import Caller, refused
 

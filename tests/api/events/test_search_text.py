@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sql import Connection
+from sql.database import Connection
 from tests.support.deprecated_event_search import PATH as DEPRECATED
 from tests.support.deprecated_event_search import found as found_deprecated
 from tests.support.event_search import PATH, Author, Log, found

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import Connection, event_stream
+from sql import event_stream
+from sql.database import Connection
 from tests.support.event_search import NO_NUMBERS, NOON, PATH, Author, Log
 from tests.support.world import Caller, World, refused
 

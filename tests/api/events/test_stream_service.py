@@ -11,7 +11,8 @@ from threading import Event, Thread
 
 import pytest
 
-from sql import api_keys, connect, value
+from sql.database import connect, value
+from sql.tokens import api_tokens as api_keys
 from tests.conftest import ADMIN_KEY
 from tests.support.command_line import FLASK, ROOT, clean
 from tests.support.event_search import PATH

@@ -13,8 +13,10 @@ from flask.testing import FlaskClient
 from psycopg import Rollback
 from werkzeug.test import TestResponse
 
-from sql import Connection, api_keys, connect, event_stream, events
-from sql.bootstrap import System
+from rules.bootstrap import System
+from sql import event_stream, events
+from sql.database import Connection, connect
+from sql.tokens import api_tokens as api_keys
 from tests.conftest import ADMIN_KEY
 from tests.support.event_search import PATH
 from tests.support.service import wait_until

@@ -6,11 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from blueprints.access import digest
-from sql import Connection, api_keys, groups, personal_tokens, roles, rows, sessions
+from rules.access import digest
+from sql import sessions
 from sql.access import authenticate
+from sql.database import Connection, rows
 from sql.event_stream import Stream
 from sql.events import Visible
+from sql.people import groups, personal_tokens, roles
+from sql.tokens import api_tokens as api_keys
 from tests import records
 from tests.support import fixtures
 from tests.support.deprecated_event_search import PATH as DEPRECATED

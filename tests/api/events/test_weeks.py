@@ -10,8 +10,10 @@ from typing import Any, LiteralString
 import psycopg
 import pytest
 
-from blueprints.access import Actor
-from sql import Connection, connect, environments, event_search, events, insights, rows, value
+from rules.access import Actor
+from sql import event_search, events, insights
+from sql.database import Connection, connect, rows, value
+from sql.vocabulary import environments
 from tests.support import insights_by_week
 from tests.support.event_rows import add
 from tests.support.service import wait_until

@@ -2,12 +2,14 @@
 
 import pytest
 
-from sql import flags, rows, tag_types, value
+from sql.database import rows, value
+from sql.flags import core as flags
+from sql.vocabulary import tag_types
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.flags import FLAGS, core, event, told
 from tests.support.world import refused
-from validators.flags import TYPES
+from validators.flags.core import TYPES
 
 # --- Creation -------------------------------------------------------------------------------------------------------------------------
 

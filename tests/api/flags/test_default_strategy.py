@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from psycopg.types.json import Json
 
-from sql import Connection, segments, value
+from sql.database import Connection, value
+from sql.vocabulary import segments
 from tests.support.flag_environments import strategies_of, switch, switched_on, tagged_flag, told
 from tests.support.world import refused
 

@@ -2,7 +2,10 @@
 
 import pytest
 
-from sql import flag_lifecycle, flags, rows, segments, value
+from sql.database import rows, value
+from sql.flags import core as flags
+from sql.flags import lifecycle as flag_lifecycle
+from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.flags import ARCHIVE, BETA, FLAGS, PROJECT, core, depend, event, told

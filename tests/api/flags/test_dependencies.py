@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import Connection, rows
+from sql.database import Connection, rows
 from tests.support import fixtures
 from tests.support.world import Caller, World, refused
 

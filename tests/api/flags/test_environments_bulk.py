@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import roles, value
+from sql.database import value
+from sql.people import roles
 from tests.support import fixtures
 from tests.support.flag_environments import switched_on
 from tests.support.world import Caller, refused

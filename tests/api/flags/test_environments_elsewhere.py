@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sql import rows, value
+from sql.database import rows, value
 from tests.support import fixtures
 from tests.support.flag_environments import path
 from tests.support.world import refused

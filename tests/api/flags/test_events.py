@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from sql import Connection
+from sql.database import Connection
 from tests.support import fixtures
 from tests.support.event_search import NOON, Author, Log
 from tests.support.planner import plan_by_loops

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sql import segments, tag_types
+from sql.vocabulary import segments, tag_types
 from tests.support import fixtures
 from tests.support.world import Caller, World, refused
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import flags, rows, value
+from sql.database import rows, value
+from sql.flags import core as flags
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.flags import FLAGS, event, told

@@ -1,6 +1,6 @@
 """Import: what becomes of the flags of a document, and the events that tell of it (neighbours.md 3.17)."""
 
-from sql import rows, value
+from sql.database import rows, value
 from tests.support import fixtures
 from tests.support.documents import ROLLOUT, bring_in, document, flag, happened, place, state, strategy
 

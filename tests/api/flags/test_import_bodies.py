@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sql import value
+from sql.database import value
 from tests.support import fixtures
 from tests.support.documents import IMPORT, body, bring_in, document, flag, place, state, strategy
 from tests.support.world import refused

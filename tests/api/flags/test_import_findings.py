@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sql import segments
+from sql.vocabulary import segments
 from tests.support.documents import IMPORT, ROLLOUT, body, bring_in, document, links, state, strategy, told
 from tests.support.fingerprint import fingerprint
 from tests.support.world import World, refused

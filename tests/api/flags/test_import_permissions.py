@@ -2,7 +2,7 @@
 
 import pytest
 
-from sql import tag_types
+from sql.vocabulary import tag_types
 from tests.support.documents import IMPORT, ROLLOUT, body, bring_in, document, links, state, strategy, told
 from tests.support.fingerprint import fingerprint
 from tests.support.world import refused

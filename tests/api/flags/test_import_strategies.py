@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from sql import segments, value
+from sql.database import value
+from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.documents import IMPORT, ROLLOUT, body, bring_in, document, flag, happened, place, state, strategy
 from tests.support.world import refused

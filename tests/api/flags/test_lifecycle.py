@@ -5,7 +5,7 @@ from time import process_time
 
 import pytest
 
-from sql import rows, value
+from sql.database import rows, value
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.flags import ARCHIVE, BETA, FLAGS, PROJECT, depend, event, told

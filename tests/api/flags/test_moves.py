@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import rows, segments, value
+from sql.database import rows, value
+from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.flags import FLAGS, core, depend, event, told

@@ -2,8 +2,11 @@
 
 import json
 
-from blueprints.access import Actor
-from sql import events, flag_records, flags, value
+from rules.access import Actor
+from sql import events
+from sql.database import value
+from sql.flags import core as flags
+from sql.flags import records as flag_records
 from tests.support import fixtures
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 from flask import Flask
 
-from sql import connect, segments
+from sql.database import connect
+from sql.vocabulary import segments
 from tests.conftest import ADMIN_KEY
 from tests.support.documents import IMPORT, VALIDATE, body, document, state, strategy
 from tests.support.world import Caller

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import Connection, roles, segments, value
+from sql.database import Connection, value
+from sql.people import roles
+from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.flag_environments import path, told
 from tests.support.strategies import CONSTRAINT, VARIANTS, tagged_flag

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import Connection, segments, value
+from sql.database import Connection, value
+from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.flag_environments import path, switched_on, told
 from tests.support.strategies import CONSTRAINT, VARIANTS, tagged_flag

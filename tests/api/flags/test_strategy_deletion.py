@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import rows, segments, value
+from sql.database import rows, value
+from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.strategy_deletion import delete, deleted, is_there, switched_on
 from tests.support.world import refused

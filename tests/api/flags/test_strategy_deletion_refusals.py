@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import roles, rows, value
+from sql.database import rows, value
+from sql.people import roles
 from tests.support import fixtures
 from tests.support.strategy_deletion import NO_STRATEGY, delete, deleted, is_there, switched_on, two_projects
 from tests.support.world import refused

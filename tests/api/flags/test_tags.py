@@ -2,7 +2,9 @@
 
 import pytest
 
-from sql import roles, rows, tag_types, value
+from sql.database import rows, value
+from sql.people import roles
+from sql.vocabulary import tag_types
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.flags import event, told

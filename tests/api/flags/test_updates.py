@@ -2,7 +2,7 @@
 
 import pytest
 
-from sql import value
+from sql.database import value
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.flags import FLAGS, core, event, told

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import Connection, roles, rows, value
+from sql.database import Connection, rows, value
+from sql.people import roles
 from tests.support import fixtures
 from tests.support.flag_environments import path, told
 from tests.support.strategies import tagged_flag

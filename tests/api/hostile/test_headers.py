@@ -3,8 +3,9 @@
 import pytest
 from flask import Flask
 
-from blueprints.access import digest
-from sql import Connection, sessions
+from rules.access import digest
+from sql import sessions
+from sql.database import Connection
 from tests.support.fingerprint import fingerprint
 from tests.support.hostile import BODIES, OPERATIONS, PUBLIC, Probe, prepared, some
 from tests.support.world import Caller, World

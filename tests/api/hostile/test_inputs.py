@@ -6,7 +6,7 @@ from urllib.parse import unquote_to_bytes
 import pytest
 from flask import Flask
 
-from sql import Connection
+from sql.database import Connection
 from tests.support.hostile import DISGUISES, HOSTILE_QUERIES, HOSTILE_WORDS, NAMES, OPERATIONS, PUBLIC, WORDS, Probe, prepared, some
 from tests.support.world import Caller, World
 

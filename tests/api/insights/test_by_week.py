@@ -5,7 +5,8 @@ from datetime import date, timedelta
 
 import pytest
 
-from sql import Connection, insights, value
+from sql import insights
+from sql.database import Connection, value
 from tests.support import insights_by_week
 from tests.support.world import World
 

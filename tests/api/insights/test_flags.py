@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from sql import value
+from sql.database import value
 
 # Three weeks: 2024-02-26 to 2024-03-03, to 2024-03-10, to 2024-03-17.
 from tests.support import fixtures

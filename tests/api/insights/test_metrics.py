@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from sql import environments, value
+from sql.database import value
+from sql.vocabulary import environments
 from tests.support import fixtures
 from tests.support.world import World
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sql import groups
+from sql.people import groups
 from tests.support import fixtures
 from tests.support.world import World
 

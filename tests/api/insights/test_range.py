@@ -4,7 +4,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
-from sql import value
+from sql.database import value
 from tests.support import fixtures
 from tests.support.world import World, refused
 

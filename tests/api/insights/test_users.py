@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from sql import value
-from sql.passwords import passwords
+from rules.passwords import passwords
+from sql.database import value
 from tests.support.world import PASSWORD
 
 # Three weeks: 2024-02-26 to 2024-03-03, to 2024-03-10, to 2024-03-17.

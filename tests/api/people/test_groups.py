@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import roles, value
+from sql.database import value
+from sql.people import roles
 from tests.support import fixtures
 from tests.support.event_log import event, events
 from tests.support.fingerprint import fingerprint

@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from flask import Flask
 
-from sql import Connection, connect, groups, roles, rows, value
+from sql.database import Connection, connect, rows, value
+from sql.people import groups, roles
 from tests.support import fixtures
 from tests.support.event_log import event, events
 from tests.support.groups import LONG_AGO, PATH, ids, make, members

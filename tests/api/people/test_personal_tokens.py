@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from blueprints.access import digest
-from sql import personal_tokens, rows, sessions, value
+from rules.access import digest
+from sql import sessions
+from sql.database import rows, value
+from sql.people import personal_tokens
 from tests.support.sessions import ANY_PAGE, with_session
 from tests.support.world import Caller, World, refused
 

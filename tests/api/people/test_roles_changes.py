@@ -7,7 +7,9 @@ import pytest
 from flask import Flask
 from psycopg.errors import ForeignKeyViolation
 
-from sql import Connection, connect, groups, roles, signup_tokens, users, value
+from sql.database import Connection, connect, value
+from sql.people import groups, roles, users
+from sql.tokens import signup_tokens
 from tests.support import fixtures
 from tests.support.event_log import event, events
 from tests.support.fingerprint import fingerprint

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from sql import one, roles, rows, value
+from sql.database import one, rows, value
+from sql.people import roles
 from tests.support.login import HASH, log_in
 from tests.support.sessions import ANY_PAGE
 from tests.support.world import Caller, World, refused

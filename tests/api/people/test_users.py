@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import roles, rows, value
+from sql.database import rows, value
+from sql.people import roles
 from tests.support.world import Caller, World, refused
 
 PATH = "/api/admin/user-admin"

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from sql import Connection, one, roles, rows, value
+from sql.database import Connection, one, rows, value
+from sql.people import roles
 from tests.support.login import log_in
 from tests.support.world import PASSWORD, Caller, refused
 

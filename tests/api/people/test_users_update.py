@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from blueprints.access import digest
-from sql import Connection, groups, one, roles, rows, sessions, value
+from rules.access import digest
+from sql import sessions
+from sql.database import Connection, one, rows, value
+from sql.people import groups, roles
 from tests.support import fixtures
 from tests.support.login import HASH, log_in
 from tests.support.sessions import ANY_PAGE, with_session

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from sql import groups, roles, value
+from sql.database import value
+from sql.people import groups, roles
 from tests.support import fixtures
 from tests.support.login import HASH
 from tests.support.world import Caller, refused

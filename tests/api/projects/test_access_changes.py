@@ -4,7 +4,8 @@ from time import process_time
 
 import pytest
 
-from sql import Connection, groups, roles
+from sql.database import Connection
+from sql.people import groups, roles
 from tests.support import fixtures
 from tests.support.project_access import DAY, held, logged, past, put, url
 from tests.support.world import World, refused

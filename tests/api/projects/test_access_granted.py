@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import Connection, groups, roles
+from sql.database import Connection
+from sql.people import groups, roles
 from tests.support import fixtures
 from tests.support.project_access import held, put, url
 from tests.support.world import Caller, World, refused

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from sql import Connection, groups, roles
+from sql.database import Connection
+from sql.people import groups, roles
 from tests.support import fixtures
 from tests.support.project_access import DAY, held, logged, past, url
 from tests.support.world import Caller, World, refused

@@ -6,12 +6,14 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from blueprints.access import digest
-from sql import Connection, environments, rows, sessions, value
+from rules.access import digest
+from sql import sessions
+from sql.database import Connection, rows, value
+from sql.vocabulary import environments
 from tests.support.fingerprint import fingerprint
 from tests.support.projects import stored
 from tests.support.world import Caller, World, refused
-from validators.projects import slug
+from validators.projects.core import slug
 
 PATH = "/api/admin/projects"
 

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import Connection, environments, roles, segments, value
+from sql.database import Connection, value
+from sql.people import roles
+from sql.vocabulary import environments, segments
 from tests.support import fixtures
 from tests.support.project_environments import STRATEGY, logged, read
 from tests.support.world import Caller, refused

@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from sql import Connection, api_keys, flags, groups, project_favorites, roles, rows, segments, strategies, value
+from sql.database import Connection, rows, value
+from sql.flags import core as flags
+from sql.flags import strategies
+from sql.people import groups, roles
+from sql.projects import favorites as project_favorites
+from sql.tokens import api_tokens as api_keys
+from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.projects import plain, told
 from tests.support.world import Caller, World

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import Connection, environments, rows, value
+from sql.database import Connection, rows, value
+from sql.vocabulary import environments
 from tests.support import fixtures
 from tests.support.project_environments import STRATEGY, logged, read
 from tests.support.world import refused

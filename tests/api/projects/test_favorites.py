@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sql import Connection, rows
+from sql.database import Connection, rows
 from tests.support.fingerprint import fingerprint
 from tests.support.world import Caller, World, refused
 

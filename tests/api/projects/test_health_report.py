@@ -2,7 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from sql import Connection, flags
+from sql.database import Connection
+from sql.flags import core as flags
 from tests.support import fixtures
 from tests.support.world import Caller, World
 

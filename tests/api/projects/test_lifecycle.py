@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from flask import Flask
 
-from sql import Connection, value
+from sql.database import Connection, value
 from tests.support.fingerprint import fingerprint
 from tests.support.projects import plain, stored, told
 from tests.support.world import Caller, World, refused

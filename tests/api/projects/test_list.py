@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from sql import Connection, groups, project_favorites, rows
-from sql.project_list import LIST
+from sql.database import Connection, rows
+from sql.people import groups
+from sql.projects import favorites as project_favorites
+from sql.projects.list import LIST
 from tests.support import fixtures
 from tests.support.world import Caller, World
 

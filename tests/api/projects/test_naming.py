@@ -8,7 +8,7 @@ import pytest
 import re2
 
 from tests.support.documents import VALIDATE, body, document
-from validators.naming import PatternError, compiled, mismatches
+from validators.projects.naming import PatternError, compiled, mismatches
 
 MATCHES = [
     ("", "", "a"),

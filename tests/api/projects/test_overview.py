@@ -4,7 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from sql import environments, groups, roles, value
+from sql.database import value
+from sql.people import groups, roles
+from sql.vocabulary import environments
 from tests.support import fixtures
 from tests.support.world import World
 

@@ -1,6 +1,6 @@
 """Project overview (api.md 5): the activity of a project is exact, however busy it is."""
 
-from sql import value
+from sql.database import value
 
 # All over three months, and around every instant at which something begins or ends: a window, a day, and this very moment.
 FILL = """

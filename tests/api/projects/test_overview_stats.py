@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from sql import groups, value
+from sql.database import value
+from sql.people import groups
 from tests.support import fixtures
 from tests.support.world import World
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sql import groups, roles
+from sql.people import groups, roles
 from tests.support import fixtures
 from tests.support.world import World, refused
 

@@ -3,7 +3,7 @@
 import pytest
 from werkzeug.test import TestResponse
 
-from sql import Connection, connect, migrate, rows
+from sql.database import Connection, connect, migrate, rows
 from tests.support.schema_versions import FIRST_SCHEMA
 from tests.support.world import Caller, World, refused
 

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from sql import Connection, projects, roles, value
+from sql.database import Connection, value
+from sql.people import roles
+from sql.projects import core as projects
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.projects import stored

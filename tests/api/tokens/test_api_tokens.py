@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from sql import api_keys, value
+from sql.database import value
+from sql.tokens import api_tokens as api_keys
 from tests.support.api_tokens import CLIENT, EXPIRY, PATH, described, holder, stored
 from tests.support.event_log import event, events
 from tests.support.fingerprint import fingerprint

@@ -6,7 +6,8 @@ from urllib.parse import quote
 import pytest
 from flask import Flask
 
-from sql import Connection, api_keys, connect, rows, value
+from sql.database import Connection, connect, rows, value
+from sql.tokens import api_tokens as api_keys
 from tests.support.api_tokens import CLIENT, EXPIRY, PATH, described, holder, stored
 from tests.support.event_log import event, events
 from tests.support.fingerprint import fingerprint

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from psycopg.errors import UniqueViolation
 
-from sql import rows, signup_tokens, value
+from sql.database import rows, value
+from sql.tokens import signup_tokens
 from tests.support import fixtures
 from tests.support.event_log import events
 from tests.support.fingerprint import fingerprint

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sql import value
+from sql.database import value
 from tests.support.signup import sign_up
 from tests.support.signup_tokens import EXPIRY, make_token, put, stored
 from tests.support.world import World, refused

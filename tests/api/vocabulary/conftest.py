@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import Connection, environments
+from sql.database import Connection
+from sql.vocabulary import environments
 
 
 @pytest.fixture

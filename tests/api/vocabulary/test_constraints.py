@@ -2,8 +2,8 @@
 
 import pytest
 
-from blueprints.targeting import illegal
-from sql import context_fields
+from rules.constraints import illegal
+from sql.vocabulary import context_fields
 from tests.support.fingerprint import fingerprint
 from tests.support.world import refused
 

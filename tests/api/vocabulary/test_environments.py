@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import environments, rows
+from sql.database import rows
+from sql.vocabulary import environments
 from tests.support.environments import STAGING, URL, logged, names, stored
 from tests.support.races import at_once, statuses
 from tests.support.world import World, refused

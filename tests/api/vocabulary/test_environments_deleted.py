@@ -7,7 +7,9 @@ from uuid import uuid4
 import pytest
 from flask import Flask
 
-from sql import Connection, connect, environments, roles, rows, value
+from sql.database import Connection, connect, rows, value
+from sql.people import roles
+from sql.vocabulary import environments
 from tests.support import fixtures
 from tests.support.environments import STAGING, URL, logged, names, stored
 from tests.support.races import at_the_gate, statuses, wait_for

@@ -4,8 +4,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from blueprints.access import Actor
-from sql import Connection, environments, value
+from rules.access import Actor
+from sql.database import Connection, value
+from sql.vocabulary import environments
 from tests.support import fixtures
 from tests.support.environments import URL
 from tests.support.world import Caller, World

@@ -5,7 +5,9 @@ from urllib.parse import urljoin
 
 import pytest
 
-from sql import Connection, roles, rows, segments
+from sql.database import Connection, rows
+from sql.people import roles
+from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.event_log import event, events
 from tests.support.fingerprint import fingerprint

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql import context_fields, segments, value
+from sql.database import value
+from sql.vocabulary import context_fields, segments
 from tests.support.event_log import event, events
 from tests.support.fingerprint import fingerprint
 from tests.support.segments import ASKED, KEPT, PATH, curator, limit, make, stored

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sql import context_fields, segments
+from sql.vocabulary import context_fields, segments
 from tests.support import fixtures
 from tests.support.event_log import event, events
 from tests.support.fingerprint import fingerprint

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sql import value
+from sql.database import value
 from tests.support import fixtures
 from tests.support.event_log import event, events
 from tests.support.world import Caller, World, refused

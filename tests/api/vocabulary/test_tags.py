@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from sql import groups, roles, value
+from sql.database import value
+from sql.people import groups, roles
 from tests.support import fixtures
 from tests.support.event_log import event, events
 from tests.support.world import Caller, World, refused

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sql import Connection, connect
+from sql.database import Connection, connect
 from tests.support.deployment import Deployment, deployment
 
 

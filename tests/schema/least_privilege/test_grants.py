@@ -2,8 +2,8 @@
 
 import pytest
 
-from sql import Connection, connect, migrate, rows
-from sql.migrate import DatabaseProblem
+from sql.database import Connection, connect, migrate, rows
+from sql.database.migrate import DatabaseProblem
 from tests.support.deployment import GRANTS
 
 RIGHTS = """

@@ -5,7 +5,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import InsufficientPrivilege
 
-from sql import connect
+from sql.database import connect
 
 FORBIDDEN = {
     "make tables": "CREATE TABLE mine ()",

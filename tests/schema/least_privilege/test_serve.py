@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sql import bootstrap
+from rules import bootstrap
 from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.support.command_line import CommandLine, flask
 from tests.support.deployment import GRANTS, Deployment

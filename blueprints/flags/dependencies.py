@@ -1,0 +1,128 @@
+"""Dependencies of flags on other flags."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Blueprint, Response, abort
+
+from rules.access import Actor, require
+from rules.flags import NO_FLAG, hold, record
+from serving.contract import operation
+from serving.responses import empty_response, json_response
+from sql import events
+from sql.database import Connection, connection, transaction
+from sql.flags import dependencies
+from validators import load
+from validators.flags.dependencies import Dependency
+
+bp = Blueprint("dependencies", __name__)
+
+FLAG = "/api/admin/projects/<project_id>/features/<feature_name>"
+PERMISSION = "UPDATE_FEATURE_DEPENDENCY"
+
+
+@bp.post(f"{FLAG}/dependencies")
+@operation(record=None, body=Dependency, refuses=(400, 401, 403, 404, 409, 415))
+def add_dependency(project_id: str, feature_name: str) -> Response:
+    """Let a flag depend on another.
+
+    It is on only where the other is: on or off, or giving one of some variants. What it asked of the same flag before is replaced.
+    """
+    with transaction() as conn:
+        actor = require(conn, PERMISSION, project=project_id)
+        asked = load(Dependency())
+        ids = dependencies.lock(conn, project_id, feature_name, asked["feature"])
+        child = ids.get(feature_name) or abort(404, NO_FLAG)
+        refuse_impossible(conn, child, ids.get(asked["feature"]))
+        depend(conn, actor, project_id, ids, feature_name, asked)
+    return empty_response()
+
+
+def refuse_impossible(conn: Connection, child: int, parent: int | None) -> None:
+    """409 unless the one can depend on the other. parent None: it is no live flag of the project."""
+    if parent is None:
+        abort(409, "feature: no flag of that name is live in this project")
+    if parent == child:
+        abort(409, "feature: a flag cannot depend on itself")
+    if dependencies.has_parents(conn, parent):
+        abort(409, "feature: a flag that itself depends on another cannot be depended on")
+    if dependencies.has_children(conn, child):
+        abort(409, "This flag cannot depend on another, because others depend on it.")
+
+
+def depend(conn: Connection, actor: Actor, project: str, ids: Mapping[str, int], flag: str, asked: Mapping[str, Any]) -> None:
+    """Save the dependency, and tell the log when it is a new one or another than before."""
+    variants = list(dict.fromkeys(asked["variants"]))
+    if dependencies.save(conn, ids[flag], ids[asked["feature"]], enabled=asked["enabled"], variants=variants):
+        data = {"feature": asked["feature"], "enabled": asked["enabled"]} | ({"variants": variants} if variants else {})
+        tags = dependencies.tags(conn, ids[flag])
+        events.record(conn, "feature-dependency-added", actor, project=project, feature=flag, data=data, tags=tags)
+
+
+@bp.delete(f"{FLAG}/dependencies/<parent>")
+@operation(record=None, refuses=(401, 403, 404))
+def remove_dependency(project_id: str, feature_name: str, parent: str) -> Response:
+    """Let a flag no longer depend on another.
+
+    When it does not, nothing happens.
+    """
+    with transaction() as conn:
+        actor = require(conn, PERMISSION, project=project_id)
+        flag = hold(conn, project_id, feature_name)
+        for gone in dependencies.delete(conn, flag["id"], parent):
+            record(conn, "feature-dependency-removed", actor, flag, data={"feature": gone})
+    return empty_response()
+
+
+@bp.delete(f"{FLAG}/dependencies")
+@operation(record=None, refuses=(401, 403, 404))
+def remove_dependencies(project_id: str, feature_name: str) -> Response:
+    """Let a flag depend on no other.
+
+    When it does not, nothing happens.
+    """
+    with transaction() as conn:
+        actor = require(conn, PERMISSION, project=project_id)
+        flag = hold(conn, project_id, feature_name)
+        if dependencies.delete(conn, flag["id"]):
+            record(conn, "feature-dependencies-removed", actor, flag)
+    return empty_response()
+
+
+@bp.get(f"{FLAG}/parents")
+@operation(record="parentFeatureOptions", refuses=(401, 403, 404))
+def list_possible_parents(project_id: str, feature_name: str) -> Response:
+    """List the flags that a flag could depend on.
+
+    Live ones of the project that depend on none themselves.
+    """
+    with connection() as conn:
+        require(conn, project=project_id)
+        body = dependencies.list_parents(conn, project_id, feature_name) or abort(404, NO_FLAG)
+    return json_response(body)
+
+
+@bp.get(f"{FLAG}/parent-variants")
+@operation(record="parentVariantOptions", refuses=(401, 403, 404))
+def list_parent_variants(project_id: str, feature_name: str) -> Response:
+    """List the variants of a flag that others can depend on.
+
+    Those of all its environments and strategies.
+    """
+    with connection() as conn:
+        require(conn, project=project_id)
+        body = dependencies.list_variants(conn, project_id, feature_name) or abort(404, NO_FLAG)
+    return json_response(body)
+
+
+@bp.get("/api/admin/projects/<project_id>/dependencies")
+@operation(record="hasDependencies", refuses=(401, 403, 404))
+def has_dependencies(project_id: str) -> Response:
+    """Say whether a project has flags that depend on others.
+
+    Live ones.
+    """
+    with connection() as conn:
+        require(conn, project=project_id)
+        body = dependencies.are_there(conn, project_id)
+    return json_response(body)

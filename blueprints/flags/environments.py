@@ -1,0 +1,95 @@
+"""Flags in environments: to see them there, and to switch them on and off."""
+
+from flask import Blueprint, Response, abort
+
+from rules.access import require
+from rules.strategies import NOT_THERE, hold, hold_many, switch_off, switch_on
+from serving.contract import operation
+from serving.responses import empty_response, json_response
+from sql.database import connection, transaction
+from sql.flags import environments as flag_environments
+from sql.flags import records as flag_records
+from validators import load, load_query
+from validators.flags.environments import FlagsToSwitch, SwitchingOn
+
+bp = Blueprint("flag_environments", __name__)
+
+BASE = "/api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>"
+BULK = "/api/admin/projects/<project_id>/bulk_features/environments/<environment>"
+PERMISSION = "UPDATE_FEATURE_ENVIRONMENT"
+
+
+@bp.get(BASE)
+@operation(record="flagEnvironment", refuses=(401, 403, 404))
+def get_flag_environment(project_id: str, feature_name: str, environment: str) -> Response:
+    """Get a flag in an environment.
+
+    With its strategies and variants there, and its usage of the last hour. The name is that of the flag.
+    """
+    with connection() as conn:
+        require(conn, project=project_id)
+        body = flag_environments.get(conn, project_id, feature_name, environment) or abort(404, NOT_THERE)
+    return json_response(body)
+
+
+@bp.post(f"{BASE}/on")
+@operation(record="flag", query=SwitchingOn, refuses=(400, 401, 403, 404, 409))
+def switch_flag_on(project_id: str, feature_name: str, environment: str) -> Response:
+    """Switch a flag on in an environment.
+
+    A flag without an enabled strategy there gets the default strategy of the project's environment, or one that is on for everybody; for
+    that the caller needs CREATE_FEATURE_STRATEGY too. A flag that is on stays as it is.
+    """
+    with transaction() as conn:
+        actor = require(conn, PERMISSION, project=project_id, environment=environment)
+        asked = load_query(SwitchingOn)
+        place = hold(conn, project_id, feature_name, environment)
+        switch_on(conn, actor, place, activate=asked["shouldActivateDisabledStrategies"] == "true")
+        # Our choice: the whole flag is the answer, because clients read the body.
+        body = flag_records.get(conn, project_id, feature_name, actor.user_id)
+    return json_response(body)
+
+
+@bp.post(f"{BASE}/off")
+@operation(record="flag", refuses=(401, 403, 404))
+def switch_flag_off(project_id: str, feature_name: str, environment: str) -> Response:
+    """Switch a flag off in an environment.
+
+    Its strategies stay. A flag that is off stays as it is.
+    """
+    with transaction() as conn:
+        actor = require(conn, PERMISSION, project=project_id, environment=environment)
+        place = hold(conn, project_id, feature_name, environment)
+        switch_off(conn, actor, place)
+        body = flag_records.get(conn, project_id, feature_name, actor.user_id)
+    return json_response(body)
+
+
+@bp.post(f"{BULK}/on")
+@operation(record=None, body=FlagsToSwitch, query=SwitchingOn, refuses=(400, 401, 403, 404, 409, 415))
+def switch_flags_on(project_id: str, environment: str) -> Response:
+    """Switch several flags on in an environment.
+
+    All of them or, when one cannot be, none; each as if it were the only one.
+    """
+    with transaction() as conn:
+        actor = require(conn, PERMISSION, project=project_id, environment=environment)
+        asked = load_query(SwitchingOn) | load(FlagsToSwitch())
+        for place in hold_many(conn, project_id, asked["features"], environment):
+            switch_on(conn, actor, place, activate=asked["shouldActivateDisabledStrategies"] == "true")
+    return empty_response()
+
+
+@bp.post(f"{BULK}/off")
+@operation(record=None, body=FlagsToSwitch, refuses=(400, 401, 403, 404, 415))
+def switch_flags_off(project_id: str, environment: str) -> Response:
+    """Switch several flags off in an environment.
+
+    All of them or, when one is not there, none.
+    """
+    with transaction() as conn:
+        actor = require(conn, PERMISSION, project=project_id, environment=environment)
+        asked = load(FlagsToSwitch())
+        for place in hold_many(conn, project_id, asked["features"], environment):
+            switch_off(conn, actor, place)
+    return empty_response()

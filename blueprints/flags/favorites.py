@@ -1,0 +1,51 @@
+"""Flags that a user has among his favourites (neighbours.md 3.12)."""
+
+from flask import Blueprint, Response
+from psycopg.rows import DictRow
+
+from rules.access import Actor, require_user
+from rules.flags import hold, record
+from serving.contract import operation
+from serving.responses import empty_response
+from sql import events
+from sql.database import Connection, transaction
+from sql.flags import core as flags
+
+bp = Blueprint("flag_favorites", __name__)
+
+
+@bp.post("/api/admin/projects/<project_id>/features/<feature_name>/favorites")
+@operation(record=None, refuses=(401, 403, 404))
+def add_favorite_flag(project_id: str, feature_name: str) -> Response:
+    """Make a flag a favourite.
+
+    Of the user who asks. One that is a favourite already stays one.
+    """
+    with transaction() as conn:
+        actor, user_id = require_user(conn, project=project_id)
+        flag = hold(conn, project_id, feature_name)
+        if flags.add_favorite(conn, user_id, flag["id"]):
+            record_unless_lately(conn, "feature-favorited", actor, flag)
+    return empty_response()
+
+
+@bp.delete("/api/admin/projects/<project_id>/features/<feature_name>/favorites")
+@operation(record=None, refuses=(401, 403, 404))
+def remove_favorite_flag(project_id: str, feature_name: str) -> Response:
+    """Make a flag a favourite no more.
+
+    Of the user who asks. One that is no favourite stays none.
+    """
+    with transaction() as conn:
+        actor, user_id = require_user(conn, project=project_id)
+        flag = hold(conn, project_id, feature_name)
+        if flags.remove_favorite(conn, user_id, flag["id"]):
+            record_unless_lately(conn, "feature-unfavorited", actor, flag)
+    return empty_response()
+
+
+# Our choice: favourites that go on and off do not fill the log.
+def record_unless_lately(conn: Connection, type: str, actor: Actor, flag: DictRow) -> None:
+    """Record the event, unless the log holds the same one of the last minute."""
+    if not events.recorded_lately(conn, type, actor, project=flag["project_id"], feature=flag["name"]):
+        record(conn, type, actor, flag, data={"feature": flag["name"]})

@@ -1,0 +1,147 @@
+"""How flags end, and how they come back: stale, archived, revived, deleted (neighbours.md 3.12)."""
+
+from collections.abc import Sequence
+
+from flask import Blueprint, Response, abort
+from psycopg.rows import DictRow
+from werkzeug.exceptions import Conflict
+
+from rules.access import Actor, require
+from rules.flag_projects import hold_home, make_room
+from rules.flags import NO_FLAG_ANYWHERE, entry, hold, hold_anywhere, hold_many, listed, record, record_each, refuse_unknown
+from serving.contract import operation
+from serving.responses import empty_response
+from sql import events
+from sql.database import Connection, transaction
+from sql.flags import core as flags
+from sql.flags import lifecycle as flag_lifecycle
+from validators import load
+from validators.flags.core import FlagNames, StaleFlags
+
+bp = Blueprint("flag_lifecycle", __name__)
+
+
+@bp.delete("/api/admin/projects/<project_id>/features/<feature_name>")
+@operation(record=None, status=202, refuses=(401, 403, 404, 409))
+def archive_flag(project_id: str, feature_name: str) -> Response:
+    """Archive a flag.
+
+    It is switched off in every environment and depends on no other any more. A flag on which live ones depend stays.
+    """
+    with transaction() as conn:
+        actor = require(conn, "DELETE_FEATURE", project=project_id)
+        flag = hold(conn, project_id, feature_name)
+        archive(conn, actor, [flag])
+    return empty_response(202)
+
+
+@bp.post("/api/admin/projects/<project_id>/archive")
+@operation(record=None, body=FlagNames, status=202, refuses=(401, 403, 404, 409, 415))
+def archive_flags(project_id: str) -> Response:
+    """Archive flags.
+
+    All of them or none. A flag on which live ones depend is archived together with these, or not at all.
+    """
+    with transaction() as conn:
+        actor = require(conn, "DELETE_FEATURE", project=project_id)
+        found = hold_many(conn, actor, project_id, load(FlagNames())["features"])
+        archive(conn, actor, [flag for flag in found if flag["archived_at"] is None])
+    return empty_response(202)
+
+
+def archive(conn: Connection, actor: Actor, live: Sequence[DictRow]) -> None:
+    """Archive live flags that are held, with their events; 409 when other live ones depend on them."""
+    ids = [flag["id"] for flag in live]
+    needed = flag_lifecycle.needed_by_others(conn, ids)
+    if needed:
+        raise Conflict(f"Other flags, which are not archived, depend on {listed(needed)}.")
+    freed = flag_lifecycle.archive(conn, ids)
+    told = [
+        entry(type, actor, flag)
+        for flag in live
+        for type in ("feature-archived", "feature-dependencies-removed")
+        if type == "feature-archived" or flag["id"] in freed
+    ]
+    events.record_many(conn, told)
+
+
+@bp.post("/api/admin/projects/<project_id>/revive")
+@operation(record=None, body=FlagNames, refuses=(401, 403, 404, 409, 415))
+def revive_flags(project_id: str) -> Response:
+    """Revive flags.
+
+    All of them or none. They are off in every environment; those that are not archived stay as they are.
+    """
+    with transaction() as conn:
+        actor = require(conn, "UPDATE_FEATURE", project=project_id)
+        revive(conn, actor, project_id, load(FlagNames())["features"])
+    return empty_response()
+
+
+@bp.post("/api/admin/archive/revive/<feature_name>")
+@operation(record=None, refuses=(401, 403, 404, 409))
+def revive_flag(feature_name: str) -> Response:
+    """Revive a flag.
+
+    It is off in every environment. A flag that is not archived stays as it is.
+    """
+    with transaction() as conn:
+        caller = require(conn)
+        project_id = flags.project_of(conn, feature_name, caller.viewer)
+        if project_id is None:
+            abort(404, NO_FLAG_ANYWHERE)
+        actor = require(conn, "UPDATE_FEATURE", project=project_id)
+        revive(conn, actor, project_id, [feature_name])
+    return empty_response()
+
+
+def revive(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]) -> None:
+    """Revive those flags of a project that are archived, with their events; 404 when the project is, or when one is unknown."""
+    # The project before its flags, as in every change that needs both.
+    home = hold_home(conn, project_id)
+    archived = [flag for flag in hold_many(conn, actor, project_id, names) if flag["archived_at"] is not None]
+    make_room(conn, home, len(archived))
+    flag_lifecycle.revive(conn, [flag["id"] for flag in archived])
+    record_each(conn, "feature-revived", actor, archived)
+
+
+@bp.delete("/api/admin/archive/<feature_name>")
+@operation(record=None, refuses=(401, 403, 404, 409))
+def delete_flag(feature_name: str) -> Response:
+    """Delete an archived flag.
+
+    What belongs to it goes, and its name is free again. What the past tells of it stays: events, usage, insights.
+    """
+    with transaction() as conn:
+        actor, flag = hold_anywhere(conn, feature_name, "DELETE_FEATURE")
+        if flag["archived_at"] is None:
+            abort(409, "The flag must be archived before it can be deleted.")
+        flag_lifecycle.delete(conn, [flag["id"]])
+        record(conn, "feature-deleted", actor, flag, pre_data=flag["record"])
+    return empty_response()
+
+
+@bp.post("/api/admin/projects/<project_id>/stale")
+@operation(record=None, body=StaleFlags, status=202, refuses=(401, 403, 404, 409, 415))
+def set_flags_stale(project_id: str) -> Response:
+    """Mark flags stale, or take the mark away.
+
+    All of them or none.
+    """
+    with transaction() as conn:
+        actor = require(conn, "UPDATE_FEATURE", project=project_id)
+        mark(conn, actor, project_id, **load(StaleFlags()))
+    return empty_response(202)
+
+
+def mark(conn: Connection, actor: Actor, project_id: str, *, features: Sequence[str], stale: bool) -> None:
+    """Mark live flags stale or not, with their events; 404 when one is unknown, 409 when one is in another project."""
+    # Our choice: an archived flag is unknown here, as it is below its own address.
+    found = [flag for flag in flags.lock_many(conn, features, actor.viewer) if flag["archived_at"] is None]
+    refuse_unknown(features, [flag["name"] for flag in found], "features: there is no live flag")
+    strays = [flag["name"] for flag in found if flag["project_id"] != project_id]
+    if strays:
+        raise Conflict(f"These flags are in another project: {listed(strays)}.")
+    changing = [flag for flag in found if flag["record"]["stale"] != stale]
+    flag_lifecycle.set_stale(conn, [flag["id"] for flag in changing], stale=stale)
+    record_each(conn, "feature-stale-on" if stale else "feature-stale-off", actor, changing)

@@ -1,0 +1,89 @@
+"""Copies of flags, and flags from one project into another (neighbours.md 3.12)."""
+
+from flask import Blueprint, Response
+from psycopg.rows import DictRow
+from werkzeug.exceptions import Conflict
+
+from rules.access import Actor, require
+from rules.flag_projects import hold_home, make, make_room
+from rules.flags import hold, listed, record
+from serving.contract import operation
+from serving.responses import created, empty_response
+from sql.database import Connection, transaction
+from sql.flags import copies as flag_copies
+from sql.flags import core as flags
+from sql.flags import moves as flag_moves
+from validators import load
+from validators.flags.core import CloneFlag, MoveFlag
+
+bp = Blueprint("flag_moves", __name__)
+
+
+@bp.post("/api/admin/projects/<project_id>/features/<feature_name>/clone")
+@operation(record="flagCore", body=CloneFlag, status=201, refuses=(401, 403, 404, 409, 415))
+def clone_flag(project_id: str, feature_name: str) -> Response:
+    """Clone a flag.
+
+    The copy has the strategies, variants, segments and dependencies of the flag, and is off in every environment.
+    """
+    with transaction() as conn:
+        actor = require(conn, "CREATE_FEATURE", project=project_id)
+        asked = load(CloneFlag())
+        home = hold_home(conn, project_id)
+        # While this one is held, nobody archives those on which it depends: they cannot go without it.
+        source = hold(conn, project_id, feature_name)
+        # Our choice: tags and the stale mark are of the flag that has them, and do not go over to its copy.
+        said = source["record"]
+        details = {"type": said["type"], "description": said["description"], "impression_data": said["impressionData"]}
+        copy = make(conn, actor, home, name=asked["name"], **details)
+        flag_copies.copy(conn, source["id"], copy["id"], group_id=copy["name"] if asked["replaceGroupId"] else None)
+        record_copy(conn, actor, copy)
+        body = flags.get_core(conn, copy["id"])
+    return created(body, "../{}", copy["name"])
+
+
+def record_copy(conn: Connection, actor: Actor, copy: DictRow) -> None:
+    """Write into the log what a new flag has got from another one."""
+    for strategy in flag_copies.strategies_of(conn, copy["id"]):
+        record(conn, "feature-strategy-add", actor, copy, environment=strategy["environment"], data=strategy["record"])
+    for place in flag_copies.variants_of(conn, copy["id"]):
+        change = {"data": {"variants": place["variants"]}, "pre_data": {"variants": []}}
+        record(conn, "feature-environment-variants-updated", actor, copy, environment=place["environment"], **change)
+    for dependency in flag_copies.dependencies_of(conn, copy["id"]):
+        record(conn, "feature-dependency-added", actor, copy, data=dependency["record"])
+
+
+@bp.post("/api/admin/projects/<project_id>/features/<feature_name>/changeProject")
+@operation(record=None, body=MoveFlag, refuses=(401, 403, 404, 409, 415))
+def move_flag(project_id: str, feature_name: str) -> Response:
+    """Move a flag into another project.
+
+    That project must have every environment of the flag. The flag must depend on no other and have none that depends on it, and use no
+    segment of the project that it leaves. Its past usage stays with that project.
+    """
+    with transaction() as conn:
+        actor = require(conn, "MOVE_FEATURE_TOGGLE", project=project_id)
+        target = load(MoveFlag())["newProjectId"]
+        require(conn, "MOVE_FEATURE_TOGGLE", project=target)
+        home = hold_home(conn, target)
+        flag = hold(conn, project_id, feature_name)
+        if target != project_id:
+            move(conn, actor, flag, home)
+    return empty_response()
+
+
+def move(conn: Connection, actor: Actor, flag: DictRow, home: DictRow) -> None:
+    """Move a flag that is held into a project that is held, with its event; 409 when something keeps it where it is."""
+    # Our choice: the naming pattern of a project is for new names; one that a flag has already is taken as it is.
+    obstacles = flag_moves.obstacles(conn, flag["id"], home["id"])
+    if obstacles["environments"]:
+        raise Conflict(f"The other project lacks environments of the flag: {listed(obstacles['environments'])}.")
+    if obstacles["has_dependencies"]:
+        raise Conflict("The flag depends on another one, or another one depends on it.")
+    if obstacles["segments"]:
+        raise Conflict(f"The flag uses segments of the project that it is to leave: {listed(obstacles['segments'])}.")
+    make_room(conn, home, 1)
+    flag_moves.move(conn, flag["id"], home["id"])
+    flags.link_environments(conn, flag["id"])
+    change = {"oldProject": flag["project_id"], "newProject": home["id"]}
+    record(conn, "feature-project-change", actor, flag, project=home["id"], data=change)

@@ -1,0 +1,27 @@
+"""The feature search (neighbours.md 3.15)."""
+
+from flask import Blueprint, Response
+
+from rules.access import require
+from serving.contract import operation
+from serving.responses import bounded, json_response
+from sql.database import connection
+from sql.flags import search as feature_search
+from validators import load_query
+from validators.flags.search import FeatureSearch
+
+bp = Blueprint("feature_search", __name__)
+
+
+@bp.get("/api/admin/search/features")
+@operation(record="featureSearch", query=FeatureSearch, refuses=(400, 401, 403))
+def search_features() -> Response:
+    """Search for flags.
+
+    Live flags of the projects that the caller may see. Filters combine with AND. The total counts every match, whatever the page.
+    """
+    with connection() as conn:
+        actor = require(conn)
+        asked = load_query(FeatureSearch)
+        body = feature_search.search(conn, viewer=actor.viewer, user_id=actor.user_id, **asked)
+    return json_response(bounded(body, "Ask for fewer flags: set a smaller limit."))

@@ -1,0 +1,84 @@
+"""Variants of a flag in an environment."""
+
+from flask import Blueprint, Response, abort
+
+from rules.access import require
+from rules.strategies import NOT_THERE, hold, hold_everywhere, replace_variants
+from serving.contract import operation
+from serving.responses import json_response
+from sql.database import connection, transaction
+from sql.flags import variants
+from validators import load, load_many, or_400
+from validators.flags.environments import VariantsOfEnvironments, patched_variants
+from validators.flags.json_patch import PatchOperation
+from validators.flags.variants import Variant, balanced
+
+bp = Blueprint("variants", __name__)
+
+FLAG = "/api/admin/projects/<project_id>/features/<feature_name>"
+BASE = f"{FLAG}/environments/<environment>/variants"
+PERMISSION = "UPDATE_FEATURE_ENVIRONMENT_VARIANTS"
+
+
+@bp.get(BASE)
+@operation(record="flagVariants", refuses=(401, 403, 404))
+def get_variants(project_id: str, feature_name: str, environment: str) -> Response:
+    """Get the variants of a flag in an environment.
+
+    Its own, not those of its strategies.
+    """
+    with connection() as conn:
+        require(conn, project=project_id)
+        body = variants.get(conn, project_id, feature_name, environment) or abort(404, NOT_THERE)
+    return json_response(body)
+
+
+@bp.put(BASE)
+@operation(record="flagVariants", body=Variant, many=True, refuses=(400, 401, 403, 404, 415))
+def set_variants(project_id: str, feature_name: str, environment: str) -> Response:
+    """Set the variants of a flag in an environment.
+
+    They replace the old ones; none at all clears them. The weights of variable ones are worked out, so that all make 1000.
+    """
+    with transaction() as conn:
+        actor = require(conn, PERMISSION, project=project_id, environment=environment)
+        asked = or_400(balanced, load_many(Variant()))
+        place = hold(conn, project_id, feature_name, environment)
+        replace_variants(conn, actor, place, asked)
+        body = variants.get(conn, project_id, feature_name, environment)
+    return json_response(body)
+
+
+@bp.patch(BASE)
+@operation(record="flagVariants", body=PatchOperation, many=True, refuses=(400, 401, 403, 404, 415))
+def patch_variants(project_id: str, feature_name: str, environment: str) -> Response:
+    """Change the variants of a flag in an environment.
+
+    By a JSON patch (RFC 6902) of the list of variants. What it makes of the list must be what PUT takes.
+    """
+    with transaction() as conn:
+        actor = require(conn, PERMISSION, project=project_id, environment=environment)
+        operations = load_many(PatchOperation())
+        place = hold(conn, project_id, feature_name, environment)
+        before = variants.read(conn, place["flag_id"], environment)
+        asked = or_400(lambda listed: patched_variants(listed, operations), before)
+        replace_variants(conn, actor, place, asked)
+        body = variants.get(conn, project_id, feature_name, environment)
+    return json_response(body)
+
+
+@bp.put(f"{FLAG}/variants-batch")
+@operation(record="flagVariants", body=VariantsOfEnvironments, refuses=(400, 401, 403, 404, 415))
+def set_variants_of_environments(project_id: str, feature_name: str) -> Response:
+    """Set the variants of a flag in several environments.
+
+    In all of them or, when one cannot be changed, in none. The caller needs the permission in each.
+    """
+    with transaction() as conn:
+        require(conn)
+        asked = load(VariantsOfEnvironments())
+        actors = [require(conn, PERMISSION, project=project_id, environment=environment) for environment in asked["environments"]]
+        for place in hold_everywhere(conn, project_id, feature_name, asked["environments"]):
+            replace_variants(conn, actors[0], place, asked["variants"])
+        body = variants.get(conn, project_id, feature_name, asked["environments"][0])
+    return json_response(body)

@@ -1,0 +1,1 @@
+"""Views of users, groups, roles and their tokens."""

@@ -1,0 +1,139 @@
+"""Service accounts: users that are programs, without a password (neighbours.md 3.3)."""
+
+from flask import Blueprint, Response, abort
+from psycopg.rows import DictRow
+
+from blueprints.people import personal_tokens
+from blueprints.people.users import hold_role
+from rules.access import id_in_path, require
+from serving.contract import operation
+from serving.responses import created, empty_response, json_response, unique
+from sql import events
+from sql.database import Connection, connection, transaction
+from sql.people import past_users, service_accounts, users
+from validators import load
+from validators.people.personal_tokens import CreatePersonalToken
+from validators.people.service_accounts import CreateServiceAccount, UpdateServiceAccount
+
+bp = Blueprint("service_accounts", __name__)
+
+
+@bp.get("/api/admin/service-account")
+@operation(record="serviceAccounts", refuses=(401, 403))
+def list_accounts() -> Response:
+    """List all service accounts and root roles.
+
+    Each account comes with its tokens, without their secrets.
+    """
+    with connection() as conn:
+        require(conn, "ADMIN")
+        body = service_accounts.list_all(conn)
+    return json_response(body)
+
+
+@bp.post("/api/admin/service-account")
+@operation(record="serviceAccount", body=CreateServiceAccount, status=201, refuses=(401, 403, 409, 415))
+def create_account() -> Response:
+    """Create a service account.
+
+    It cannot log in; it acts with tokens of its own.
+    """
+    with transaction() as conn, unique(users.TAKEN):
+        actor = require(conn, "ADMIN")
+        asked = load(CreateServiceAccount())
+        role = hold_role(conn, asked["rootRole"])["id"]
+        said = {"name": asked["name"], "username": asked["username"], "email": None, "root_role": role}
+        account_id = users.insert(conn, **said, password_hash=None, account_type=KIND)
+        events.record(conn, "service-account-created", actor, data=users.event_data(account_id, **said))
+        body = service_accounts.get(conn, account_id)
+    return created(body, "service-account/{}", account_id)
+
+
+@bp.put("/api/admin/service-account/<account_id>")
+@operation(record="serviceAccount", body=UpdateServiceAccount, refuses=(401, 403, 404, 415))
+def update_account(account_id: str) -> Response:
+    """Change a service account.
+
+    Its name, its root role, or both.
+    """
+    with transaction() as conn:
+        actor = require(conn, "ADMIN")
+        asked = load(UpdateServiceAccount())
+        before = lock(conn, account_id)
+        role = hold_role(conn, asked.get("rootRole", before["root_role"]))["id"]
+        after = users.update(conn, before["user_id"], name=asked.get("name"), root_role=role)
+        if after != before:
+            events.record(conn, "service-account-updated", actor, data=users.event_data(**after), pre_data=users.event_data(**before))
+        body = service_accounts.get(conn, before["user_id"])
+    return json_response(body)
+
+
+@bp.delete("/api/admin/service-account/<account_id>")
+@operation(refuses=(401, 403, 404))
+def delete_account(account_id: str) -> Response:
+    """Delete a service account.
+
+    Its tokens stop working at once.
+    """
+    with transaction() as conn:
+        actor = require(conn, "ADMIN")
+        before = lock(conn, account_id)
+        past_users.delete(conn, before["user_id"])
+        events.record(conn, "service-account-deleted", actor, pre_data=users.event_data(**before))
+    return empty_response()
+
+
+@bp.get("/api/admin/service-account/<account_id>/token")
+@operation(record="personalTokens", refuses=(401, 403, 404))
+def list_account_tokens(account_id: str) -> Response:
+    """List the tokens of a service account.
+
+    Without their secrets, which nobody can see again.
+    """
+    with connection() as conn:
+        require(conn, "ADMIN")
+        body = service_accounts.list_tokens(conn, id_in_path(account_id))
+    return json_response(body)
+
+
+@bp.post("/api/admin/service-account/<account_id>/token")
+@operation(record="personalToken", body=CreatePersonalToken, status=201, refuses=(401, 403, 404, 409, 415))
+def create_account_token(account_id: str) -> Response:
+    """Make a token of a service account.
+
+    Its secret is in this answer and never again.
+    """
+    with transaction() as conn:
+        actor = require(conn, "ADMIN")
+        asked = load(CreatePersonalToken())
+        account = lock(conn, account_id)
+        token_id, body = personal_tokens.issue(conn, actor, account["user_id"], asked)
+    return created(body, "token/{}", token_id)
+
+
+@bp.delete("/api/admin/service-account/<account_id>/token/<token_id>")
+@operation(refuses=(401, 403, 404))
+def delete_account_token(account_id: str, token_id: str) -> Response:
+    """Delete a token of a service account.
+
+    It stops working at once.
+    """
+    with transaction() as conn:
+        actor = require(conn, "ADMIN")
+        # The account is not locked: a request with this very token holds the token's row, and may wait for the account's.
+        if service_accounts.get(conn, id_in_path(account_id)) is None:
+            abort(404, UNKNOWN)
+        personal_tokens.revoke(conn, actor, int(account_id), id_in_path(token_id))
+    return empty_response()
+
+
+KIND = "Service Account"
+UNKNOWN = "No service account has that id."
+
+
+def lock(conn: Connection, account_id: str) -> DictRow:
+    """What the log says of the service account with this id; 404 when there is none."""
+    account = users.lock_account(conn, id_in_path(account_id), KIND)
+    if account is None:
+        abort(404, UNKNOWN)
+    return account

@@ -1,0 +1,161 @@
+"""Users, as administrators manage them (neighbours.md 3.2)."""
+
+from typing import Any
+
+from flask import Blueprint, Response, abort, current_app
+from psycopg.rows import DictRow
+
+from rules.access import id_in_path, require
+from rules.passwords import passwords
+from serving.contract import operation
+from serving.responses import created, empty_response, json_response, unique
+from sql import events, sessions
+from sql.database import Connection, connection, transaction
+from sql.people import past_passwords, past_users, root_roles, user_records, users
+from validators import load, load_query
+from validators.people.users import CreateUser, SetPassword, UpdateUser, UserSearch, refuse_own_name
+
+bp = Blueprint("users", __name__)
+
+
+@bp.get("/api/admin/user-admin")
+@operation(record="managedUsers", refuses=(401, 403))
+def list_users() -> Response:
+    """List all users and root roles.
+
+    Service accounts are not among them.
+    """
+    with connection() as conn:
+        require(conn, "ADMIN")
+        body = user_records.list_all(conn)
+    return json_response(body)
+
+
+@bp.post("/api/admin/user-admin")
+@operation(record="managedUser", body=CreateUser, status=201, refuses=(401, 403, 409, 415))
+def create_user() -> Response:
+    """Create a user.
+
+    He logs in with his user name or e-mail address and the password; without one, not before an administrator gives him one.
+    """
+    with connection() as conn:
+        require(conn, "ADMIN")
+    asked = load(CreateUser(current_app.config["PASSWORD_MIN_LENGTH"]))
+    password_hash = passwords().hash(asked["password"]) if "password" in asked else None
+    person: dict[str, Any] = {field: asked.get(field) for field in ("name", "username", "email")}
+    with transaction() as conn, unique(users.TAKEN):
+        actor = require(conn, "ADMIN")
+        role = hold_role(conn, asked["rootRole"])["id"]
+        user_id = users.insert(conn, **person, password_hash=password_hash, root_role=role)
+        events.record(conn, "user-created", actor, data=users.event_data(user_id, **person, root_role=role))
+        body = user_records.get_created(conn, user_id)
+    return created(body, "user-admin/{}", user_id)
+
+
+@bp.get("/api/admin/user-admin/search")
+@operation(record="userHits", query=UserSearch, refuses=(401, 403))
+def search_users() -> Response:
+    """Search for users.
+
+    By a text of two characters or more in their names, user names or e-mail addresses, in any case of letters.
+    """
+    with connection() as conn:
+        require(conn)
+        text = load_query(UserSearch)["q"]
+        body = user_records.search(conn, text) if len(text) >= 2 else "[]"
+    return json_response(body)
+
+
+@bp.get("/api/admin/user-admin/<user_id>")
+@operation(record="managedUser", refuses=(401, 403, 404))
+def get_user(user_id: str) -> Response:
+    """Get a user.
+
+    A service account is none.
+    """
+    with connection() as conn:
+        require(conn, "ADMIN")
+        body = user_records.get(conn, id_in_path(user_id))
+    return json_response(body)
+
+
+@bp.put("/api/admin/user-admin/<user_id>")
+@operation(record="managedUser", body=UpdateUser, refuses=(401, 403, 404, 409, 415))
+def update_user(user_id: str) -> Response:
+    """Change a user.
+
+    His name, e-mail address, root role, or several of them. The last administrator stays one.
+    """
+    with transaction() as conn, unique(users.TAKEN):
+        actor = require(conn, "ADMIN")
+        asked = load(UpdateUser())
+        administrators = root_roles.lock_administrators(conn, id_in_path(user_id))
+        before = known(users.lock_account(conn, int(user_id)))
+        role = hold_role(conn, asked.pop("rootRole", before["root_role"]))
+        if not role["is_admin"]:
+            refuse_last_administrator(administrators, before)
+        after = users.update(conn, before["user_id"], root_role=role["id"], **asked)
+        if after != before:
+            events.record(conn, "user-updated", actor, data=users.event_data(**after), pre_data=users.event_data(**before))
+        body = user_records.get(conn, before["user_id"])
+    return json_response(body)
+
+
+@bp.delete("/api/admin/user-admin/<user_id>")
+@operation(refuses=(401, 403, 404, 409))
+def delete_user(user_id: str) -> Response:
+    """Delete a user.
+
+    His sessions, personal access tokens, roles, memberships and favorites go with him; events keep his name. The last administrator stays.
+    """
+    with transaction() as conn:
+        actor = require(conn, "ADMIN")
+        administrators = root_roles.lock_administrators(conn, id_in_path(user_id))
+        before = known(users.lock_account(conn, int(user_id)))
+        refuse_last_administrator(administrators, before)
+        past_users.delete(conn, before["user_id"])
+        events.record(conn, "user-deleted", actor, pre_data=users.event_data(**before))
+    return empty_response()
+
+
+@bp.post("/api/admin/user-admin/<user_id>/change-password")
+@operation(body=SetPassword, refuses=(401, 403, 404, 415))
+def set_password(user_id: str) -> Response:
+    """Give a user another password.
+
+    All of his sessions end.
+    """
+    with connection() as conn:
+        require(conn, "ADMIN")
+    asked = load(SetPassword(current_app.config["PASSWORD_MIN_LENGTH"]))
+    password_hash = passwords().hash(asked["password"])
+    with transaction() as conn:
+        actor = require(conn, "ADMIN")
+        user = known(users.lock_account(conn, id_in_path(user_id)))
+        refuse_own_name(asked["password"], user)
+        past_passwords.replace(conn, user["user_id"], password_hash)
+        sessions.delete_of_user(conn, user["user_id"])
+        data = users.event_data(**user)
+        events.record(conn, "user-updated", actor, data=data, pre_data=data)
+    return empty_response()
+
+
+def known(user: DictRow | None) -> DictRow:
+    """The user that was found; 404 when there is none."""
+    if user is None:
+        abort(404, "No user has that id.")
+    return user
+
+
+def hold_role(conn: Connection, asked: int | str) -> DictRow:
+    """id and is_admin of the root role with this id or name, which stays as it is until the end; 400 when there is none."""
+    role = root_roles.hold(conn, asked)
+    if role is None:
+        abort(400, "rootRole: must be the id or the name of a root role")
+    return role
+
+
+def refuse_last_administrator(administrators: set[int], user: DictRow) -> None:
+    """409 when this user is the only one who administers."""
+    if administrators == {user["user_id"]}:
+        abort(409, "This user is the last administrator: make another user one first.")

@@ -1,0 +1,85 @@
+"""Environments of a project (neighbours.md 3.9)."""
+
+from flask import Blueprint, Response, abort
+
+from rules.access import require
+from rules.constraints import check_strategy
+from serving.contract import operation
+from serving.responses import empty_response, json_response, unique
+from sql import events
+from sql.database import connection, transaction
+from sql.projects import environments as project_environments
+from sql.vocabulary import environments
+from validators import load
+from validators.vocabulary.environments import LinkEnvironment, SetDefaultStrategy
+
+bp = Blueprint("project_environments", __name__)
+
+
+@bp.get("/api/admin/environments/project/<project_id>")
+@operation(record="projectEnvironmentList", refuses=(401, 403, 404))
+def list_project_environments(project_id: str) -> Response:
+    """List a project's environments.
+
+    Only those that it has, by their positions.
+    """
+    with connection() as conn:
+        require(conn, project=project_id)
+        body = project_environments.read(conn, project_id)
+    return json_response(body)
+
+
+@bp.post("/api/admin/projects/<project_id>/environments")
+@operation(body=LinkEnvironment, refuses=(401, 403, 404, 409, 415))
+def add_project_environment(project_id: str) -> Response:
+    """Add an environment to a project.
+
+    Every flag of the project has it from then on, switched off.
+    """
+    with transaction() as conn, unique(project_environments.TAKEN):
+        actor = require(conn, "UPDATE_PROJECT", project=project_id)
+        environment = load(LinkEnvironment())["environment"]
+        project = project_environments.lock(conn, project_id)
+        if project is None or project["is_archived"]:
+            abort(404, "No live project has that id.")
+        if environments.hold(conn, environment) is None:
+            abort(404, "environment: there is no environment of that name")
+        project_environments.add(conn, project_id, environment)
+        events.record(conn, "project-environment-added", actor, project=project_id, environment=environment)
+    return empty_response()
+
+
+@bp.delete("/api/admin/projects/<project_id>/environments/<environment>")
+@operation(refuses=(401, 403, 404))
+def remove_project_environment(project_id: str, environment: str) -> Response:
+    """Remove an environment from a project.
+
+    The states and strategies that the project's flags have there go with it. The last one can be removed too.
+    """
+    with transaction() as conn:
+        actor = require(conn, "UPDATE_PROJECT", project=project_id)
+        project_environments.lock(conn, project_id)
+        if project_environments.lock_link(conn, project_id, environment) is not None:
+            project_environments.remove(conn, project_id, environment)
+            events.record(conn, "project-environment-removed", actor, project=project_id, environment=environment)
+    return empty_response()
+
+
+@bp.post("/api/admin/projects/<project_id>/environments/<environment>/default-strategy")
+@operation(record="defaultStrategy", body=SetDefaultStrategy, refuses=(401, 403, 404, 415))
+def set_default_strategy(project_id: str, environment: str) -> Response:
+    """Set the default strategy of a project's environment.
+
+    Flags get it there when they are switched on without one. It must be a gradual rollout.
+    """
+    with transaction() as conn:
+        actor = require(conn, "UPDATE_PROJECT", "PROJECT_DEFAULT_STRATEGY_WRITE", project=project_id)
+        asked = load(SetDefaultStrategy())
+        link = project_environments.lock_link(conn, project_id, environment) or abort(404, "The project has no such environment.")
+        before = link["default_strategy"]
+        check_strategy(conn, asked, project_id, {"constraints": (), "segments": ()} | (before or {}))
+        body = project_environments.set_default_strategy(conn, project_id, environment, asked)
+        if asked != before:
+            said = {"project": project_id, "environment": environment, "data": asked, "pre_data": before}
+            events.record(conn, "default-strategy-updated", actor, **said)
+    return json_response(body)

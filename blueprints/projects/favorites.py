@@ -1,0 +1,49 @@
+"""The projects that a user has made his favourites (neighbours.md 3.8)."""
+
+from flask import Blueprint, Response
+
+from rules.access import Actor, require_user
+from serving.contract import operation
+from serving.responses import empty_response
+from sql import events
+from sql.database import Connection, transaction
+from sql.projects import favorites as project_favorites
+
+bp = Blueprint("project_favorites", __name__)
+
+PATH = "/api/admin/projects/<project_id>/favorites"
+
+
+@bp.post(PATH)
+@operation(refuses=(401, 403, 404))
+def favor_project(project_id: str) -> Response:
+    """Make a project a favourite.
+
+    For users; an API key has none.
+    """
+    with transaction() as conn:
+        actor, user_id = require_user(conn, project=project_id)
+        if project_favorites.add(conn, user_id, project_id):
+            record_unless_lately(conn, "project-favorited", actor, project_id)
+    return empty_response()
+
+
+@bp.delete(PATH)
+@operation(refuses=(401, 403, 404))
+def disfavor_project(project_id: str) -> Response:
+    """Let a project be no favourite any more.
+
+    For users; an API key has none.
+    """
+    with transaction() as conn:
+        actor, user_id = require_user(conn, project=project_id)
+        if project_favorites.remove(conn, user_id, project_id):
+            record_unless_lately(conn, "project-unfavorited", actor, project_id)
+    return empty_response()
+
+
+# Our choice: favourites that go on and off do not fill the log.
+def record_unless_lately(conn: Connection, type: str, actor: Actor, project_id: str) -> None:
+    """Record the event, unless the log holds the same one of the last minute."""
+    if not events.recorded_lately(conn, type, actor, project=project_id):
+        events.record(conn, type, actor, project=project_id, data={"project": project_id})

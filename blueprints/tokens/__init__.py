@@ -1,0 +1,1 @@
+"""Views of API tokens and signup tokens."""

@@ -1,0 +1,80 @@
+"""Public signup tokens (api.md 1, neighbours.md 3.5)."""
+
+from flask import Blueprint, Response, abort, current_app
+
+from rules.access import require
+from serving.contract import operation
+from serving.responses import created, json_response
+from sql import events
+from sql.database import connection, transaction
+from sql.tokens import signup_tokens
+from validators import load
+from validators.tokens.signup_tokens import PublicSignupTokenCreate, SignupTokenUpdate
+
+bp = Blueprint("signup_tokens", __name__)
+
+
+@bp.get("/api/admin/invite-link/tokens")
+@operation(record="publicSignupTokens", refuses=(401, 403))
+def get_signup_tokens() -> Response:
+    """List public signup tokens.
+
+    Newest first, disabled and expired ones too.
+    """
+    with connection() as conn:
+        require(conn, "ADMIN")
+        body = signup_tokens.read(conn, current_app.config["BASE_URL"])
+    return json_response(body)
+
+
+@bp.get("/api/admin/invite-link/tokens/<token>")
+@operation(record="publicSignupToken", refuses=(401, 403, 404))
+def get_signup_token(token: str) -> Response:
+    """Get a public signup token.
+
+    With the users who signed up with it, oldest first.
+    """
+    with connection() as conn:
+        require(conn, "ADMIN")
+        body = signup_tokens.get(conn, token, current_app.config["BASE_URL"]) or abort(404, "No signup token has that secret.")
+    return json_response(body)
+
+
+@bp.post("/api/admin/invite-link/tokens")
+@operation(record="publicSignupToken", body=PublicSignupTokenCreate, status=201, refuses=(400, 401, 403, 415))
+def create_signup_token() -> Response:
+    """Create a public signup token.
+
+    Who has its link can make an account of his own, with the root role Viewer, until the instant of its expiry.
+    """
+    with transaction() as conn:
+        actor = require(conn, "ADMIN")
+        asked = load(PublicSignupTokenCreate())
+        token = signup_tokens.insert(conn, name=asked["name"], expires_at=asked["expiresAt"], created_by=actor.name)
+        secret = token.pop("secret")
+        events.record(conn, "public-signup-token-created", actor, data=token)
+        body = signup_tokens.get(conn, secret, current_app.config["BASE_URL"])
+    return created(body, "tokens/{}", secret)
+
+
+@bp.put("/api/admin/invite-link/tokens/<token>")
+@operation(record="publicSignupToken", body=SignupTokenUpdate, refuses=(400, 401, 403, 404, 415))
+def update_signup_token(token: str) -> Response:
+    """Update a public signup token.
+
+    Changes its expiry, its enabled flag, or both. A token works until the instant of its expiry.
+    """
+    with transaction() as conn:
+        actor = require(conn, "ADMIN")
+        asked = load(SignupTokenUpdate())
+        before = signup_tokens.lock(conn, token)
+        if before is None:
+            abort(404, "No signup token has that secret.")
+        after, body = signup_tokens.update(
+            conn, before["id"], current_app.config["BASE_URL"], enabled=asked.get("enabled"), expires_at=asked.get("expiresAt")
+        )
+        # Our choice: a request that changes nothing is no change, and the log tells what is stored: an expired token that nobody has
+        # disabled stands there as enabled.
+        if after != before:
+            events.record(conn, "public-signup-token-updated", actor, data=after, pre_data=before)
+    return json_response(body)

@@ -1,0 +1,1 @@
+"""Views of what flags refer to: context fields, segments, tags, types, environments."""

@@ -1,0 +1,44 @@
+"""Types of flags and their lifetimes (neighbours.md 3.14)."""
+
+from flask import Blueprint, Response, abort
+
+from rules.access import require
+from serving.contract import operation
+from serving.responses import json_response
+from sql import events
+from sql.database import as_json, connection, transaction
+from sql.vocabulary import flag_types
+from validators import load
+from validators.vocabulary.flag_types import UpdateLifetime
+
+bp = Blueprint("flag_types", __name__)
+
+
+@bp.get("/api/admin/feature-types")
+@operation(record="flagTypes", refuses=(401, 403))
+def get_flag_types() -> Response:
+    """List types of flags.
+
+    With how long flags of each are expected to live; older ones are potentially stale.
+    """
+    with connection() as conn:
+        require(conn)
+        body = flag_types.read(conn)
+    return json_response(body)
+
+
+@bp.put("/api/admin/feature-types/<type_id>/lifetime")
+@operation(record="flagType", body=UpdateLifetime, refuses=(400, 401, 403, 404, 415))
+def update_lifetime(type_id: str) -> Response:
+    """Change how long flags of a type are expected to live.
+
+    Counts at once, for the past too: health and insights take a type's lifetime as it is now.
+    """
+    with transaction() as conn:
+        actor = require(conn, "ADMIN")
+        asked = load(UpdateLifetime())
+        before = flag_types.lock(conn, type_id) or abort(404, "No flag type has that id.")
+        after = flag_types.set_lifetime(conn, type_id, asked["lifetimeDays"])
+        if after != before:
+            events.record(conn, "feature-type-updated", actor, data=after, pre_data=before)
+    return json_response(as_json(after))

@@ -1,0 +1,67 @@
+"""What a body asks for that only the database can judge: that what constraints and strategies refer to is there, and the limits."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from flask import current_app
+from werkzeug.exceptions import BadRequest
+
+from sql.database import Connection
+from sql.vocabulary import constraints as targeting
+
+Constraints = Sequence[Mapping[str, Any]]
+
+
+def check_constraints(conn: Connection, constraints: Constraints, before: Constraints = ()) -> None:
+    """400 unless each asks about a context field that exists, for its legal values, and there are no more than the settings allow.
+
+    before: the constraints that these replace. What they had too many, these may have too.
+    """
+    legal = targeting.legal_values(conn, [constraint["contextName"] for constraint in constraints])
+    problems = [*too_many(constraints, before), *illegal(constraints, legal)]
+    if problems:
+        raise BadRequest("; ".join(problems))
+
+
+def too_many(constraints: Constraints, before: Constraints) -> Iterator[str]:
+    """What is above the limits."""
+    most = max(current_app.config["MAX_CONSTRAINTS"], len(before))
+    if len(constraints) > most:
+        yield f"constraints: must be at most {most}"
+    most = max(current_app.config["MAX_CONSTRAINT_VALUES"], *(len(constraint.get("values", ())) for constraint in before), 0)
+    for place, constraint in enumerate(constraints):
+        if len(constraint["values"]) > most:
+            yield f"constraints.{place}.values: must be at most {most}"
+
+
+def illegal(constraints: Constraints, legal: Mapping[str, set[str]]) -> Iterator[str]:
+    """Yield what is wrong with constraints on unknown context fields, or with values that are not legal."""
+    for place, constraint in enumerate(constraints):
+        name = constraint["contextName"]
+        if name not in legal:
+            yield f"constraints.{place}.contextName: must be a context field that exists"
+        elif legal[name]:
+            given = [*constraint["values"], *([constraint["value"]] if "value" in constraint else ())]
+            if not legal[name].issuperset(given):
+                yield f"constraints.{place}: must ask for legal values of the context field {name} only"
+
+
+def check_segments(conn: Connection, segments: Sequence[int], project: str, before: Sequence[int] = (), *, field: str = "segments") -> None:
+    """400 unless each is a segment of all projects or of this one, and there are no more than the setting allows, or than before.
+
+    field: what the body calls them.
+    """
+    most = max(current_app.config["MAX_STRATEGY_SEGMENTS"], len(before))
+    if len(segments) > most:
+        raise BadRequest(f"{field}: must be at most {most}")
+    if set(segments) - targeting.usable_segments(conn, segments, project):
+        raise BadRequest(f"{field}: must be ids of segments that exist, of all projects or of this one")
+
+
+def check_strategy(conn: Connection, strategy: Mapping[str, Any], project: str, before: Mapping[str, Any] | None = None) -> None:
+    """400 unless the type of strategy exists, and its constraints and segments are as they should be. before: what it replaces."""
+    known = before or {"constraints": (), "segments": ()}
+    if not targeting.is_strategy_type(conn, strategy["name"]):
+        raise BadRequest("name: must be a type of strategy that exists")
+    check_constraints(conn, strategy["constraints"], known["constraints"])
+    check_segments(conn, strategy["segments"], project, known["segments"])

@@ -1,0 +1,82 @@
+"""A response of one event per line, read in batches. No database connection is held while the client reads."""
+
+import errno
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from functools import lru_cache
+from threading import BoundedSemaphore
+from typing import Any
+
+from flask import Flask, Response, current_app, g, request, stream_with_context
+from werkzeug.exceptions import HTTPException
+
+from rules.access import require
+from serving import request_log
+from sql.database import connection
+from sql.event_stream import Stream, newest
+from validators.errors import RateLimited, Unavailable
+
+LINES = "application/x-ndjson"
+
+
+def init_app(app: Flask) -> None:
+    """Limit the streams of each process to a quarter of its THREADS, at least one, and those of one caller to half of that."""
+    most = max(1, app.config["THREADS"] // 4)
+    app.extensions["streams"] = BoundedSemaphore(most)
+    app.extensions["streams_of"] = lru_cache(10_000)(lambda _caller: BoundedSemaphore(max(1, most // 2)))
+
+
+def wants_lines() -> bool:
+    """Return whether the client prefers lines to one document. A client without a preference gets the document."""
+    return request.accept_mimetypes.best_match(["application/json", LINES]) == LINES
+
+
+def lines_response(filters: Mapping[str, Any], after: int, limit: int | None) -> Response:
+    """Return a response with all events that match. Raise RateLimited if the caller has too many streams, or Unavailable if all callers
+    together have, or if an open transaction does not end."""
+    if request.method == "HEAD":
+        return Response(mimetype=LINES)
+    # Our choice: each stream keeps a thread and queries the database for as long as its client reads, so their number is limited.
+    own: BoundedSemaphore = current_app.extensions["streams_of"](g.get("sharer"))
+    free: BoundedSemaphore = current_app.extensions["streams"]
+    with ExitStack() as slot:
+        if not own.acquire(blocking=False):
+            raise RateLimited("Too many of your event streams are running. Wait until one of them has ended.", 1)
+        slot.callback(own.release)
+        if not free.acquire(blocking=False):
+            raise Unavailable("Too many event streams are running. Try again later.")
+        slot.callback(free.release)
+        until = newest(connection, after, current_app.config["WAIT_SECONDS"])
+        stream = Stream(filters, after=after, until=until, limit=limit)
+        # The first batch comes before the response begins, so that an error still has its status.
+        response = Response(stream_with_context(sent(stream, read(stream))), mimetype=LINES)
+        # nginx passes the lines on at once. All other responses it buffers, so that a slow client holds no thread of ours.
+        response.headers["X-Accel-Buffering"] = "no"
+        response.call_on_close(slot.pop_all().close)
+    request_log.wait_for_close()
+    return response
+
+
+def read(stream: Stream) -> bytes:
+    """Return the next batch."""
+    with connection() as conn:
+        # Our choice: each batch holds what the caller can see at that moment. A caller without access any more gets no further batch.
+        actor = require(conn, listing=True)
+        return stream.read(conn, actor.visible)
+
+
+def sent(stream: Stream, text: bytes) -> Iterator[bytes]:
+    """Yield the batches of a stream. An error cuts the connection, so that no client mistakes a part for the whole."""
+    try:
+        yield text
+        while not stream.is_over:
+            yield read(stream)
+    except GeneratorExit:
+        request_log.note(cut="client")
+        raise
+    except Exception as error:
+        request_log.note(**({"cut": "refused"} if isinstance(error, HTTPException) else {"cut": "failed", "error": error}))
+        # gunicorn takes this for a client that has gone: it closes the connection without the last chunk, and logs nothing.
+        raise ConnectionResetError(errno.ECONNRESET, "the stream was cut") from None
+    finally:
+        request_log.note(events=stream.lines)

@@ -1,0 +1,161 @@
+"""The metrics for Prometheus. Each label has a fixed list of values, so no client can add one."""
+
+import os
+import re
+import time
+from collections import Counter as Tally
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import prometheus_client
+import psycopg
+from flask import Response, g, request
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from sql.database import Connection, migrate
+from validators.events import TYPES
+
+# Environment variables that the master sets for its workers: the folder in which they count, and the start time.
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+SINCE = "FLAGS_METRICS_SINCE"
+
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+# The label values for an unknown route, and for an unknown method or event type.
+NONE, OTHER = "none", "other"
+# In seconds. Most responses take 1 to 20 ms, a login 250 ms, and the longest wait for a database connection is 5 s by default.
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
+LOGIN = "login.log_in"
+OUTCOMES = {200: "succeeded", 401: "refused", 429: "throttled"}
+
+prometheus_client.disable_created_metrics()
+
+
+class Meters:
+    """The metrics of one process. Under gunicorn, text() adds up those of all workers."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._shared = shared_registry(config)
+        own = self._own = CollectorRegistry()
+        own.register(About(config))
+        # The help texts are short because the file of each process repeats them in each series.
+        self.requests = Counter("flags_http_requests_total", "Requests that were answered.", ("method", "route", "status"), registry=own)
+        self.duration = Histogram(
+            "flags_http_request_duration_seconds",
+            "Time until the answer began.",
+            ("method", "route"),
+            buckets=BUCKETS,
+            registry=own,
+        )
+        self._series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        self.logins = Counter("flags_logins_total", "Attempts to log in by their outcome.", ("outcome",), registry=own)
+        for outcome in (*OUTCOMES.values(), "invalid", "unavailable"):
+            self.logins.labels(outcome)
+        self.events = Counter("flags_events_recorded_total", "Events in the log, counted after their commit.", ("type",), registry=own)
+        mode = "livesum"
+        self.in_use = Gauge("flags_database_connections_in_use", "Connections in use by requests.", registry=own, multiprocess_mode=mode)
+        self.waiting = Gauge("flags_database_requests_waiting", "Requests waiting for a connection.", registry=own, multiprocess_mode=mode)
+        self.most = Gauge("flags_database_connections_max", "Maximum number of connections.", registry=own, multiprocess_mode=mode)
+        self.most.set(config["DATABASE_POOL_SIZE"])
+        self.refused = Counter("flags_database_requests_refused_total", "Requests that got no connection.", registry=own)
+        self.workers = Gauge("flags_workers", "Running worker processes.", registry=own, multiprocess_mode=mode)
+        self.workers.set(1)
+
+    def begin(self) -> None:
+        """Note when the current request began."""
+        g.metered_since = time.perf_counter()
+
+    def end(self, response: Response) -> Response:
+        """Count the current request, with the time until its response begins. A stream lasts longer."""
+        rule, status = request.url_rule, response.status_code
+        route = rule.rule if rule else NONE
+        method = request.method if request.method in METHODS else OTHER
+        requests, duration = self._series.get((method, route, status)) or self._find(method, route, status)
+        requests.inc()
+        duration.observe(time.perf_counter() - g.metered_since)
+        if request.endpoint == LOGIN:
+            self.logins.labels(OUTCOMES.get(status, "invalid" if status < 500 else "unavailable")).inc()
+        return response
+
+    def _find(self, method: str, route: str, status: int) -> tuple[Counter, Histogram]:
+        """Return the counter and the histogram of such a request, and keep them: labels() costs more than counting. HEAD counts as GET."""
+        duration = self.duration.labels("GET" if method == "HEAD" else method, route)
+        found = self._series[method, route, status] = self.requests.labels(method, route, str(status)), duration
+        return found
+
+    def count_events(self, types: Iterable[str]) -> None:
+        """Count the events of a transaction that has committed."""
+        for type, number in Tally(types).items():
+            self.events.labels(type if type in TYPES else OTHER).inc(number)
+
+    def watch(self, lent: AbstractContextManager[Connection]) -> AbstractContextManager[Connection]:
+        """Return a context manager that lends the same connection, and counts the wait for it and its use."""
+        return Watched(self, lent)
+
+    def text(self) -> bytes:
+        """Return the metrics of all workers in the text format of Prometheus."""
+        return generate_latest(self._own if FOLDER not in os.environ else self._shared)
+
+
+class Watched:
+    """A context manager that lends a connection and counts it; see Meters.watch()."""
+
+    __slots__ = ("_lent", "_meters")
+
+    def __init__(self, meters: Meters, lent: AbstractContextManager[Connection]) -> None:
+        self._meters = meters
+        self._lent = lent
+
+    def __enter__(self) -> Connection:
+        self._meters.waiting.inc()
+        try:
+            conn = self._lent.__enter__()
+        except psycopg.OperationalError:
+            self._meters.refused.inc()
+            raise
+        finally:
+            self._meters.waiting.dec()
+        self._meters.in_use.inc()
+        return conn
+
+    def __exit__(self, *how: Any) -> bool | None:
+        try:
+            return self._lent.__exit__(*how)
+        finally:
+            self._meters.in_use.dec()
+
+
+def shared_registry(config: Mapping[str, Any]) -> CollectorRegistry:
+    """Return a registry of the metrics that all workers count in FOLDER, and of those of About."""
+    registry = CollectorRegistry()
+    registry.register(About(config))
+    if FOLDER in os.environ:
+        MultiProcessCollector(registry)
+    return registry
+
+
+class About(Collector):
+    """The metrics that are the same in every process: version, start time and number of configured workers."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._wanted = config["WEB_CONCURRENCY"]
+        self._since = float(os.environ.get(SINCE) or time.time())
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the three metrics."""
+        versions = {"version": version(), "schema": str(migrate.VERSION)}
+        yield InfoMetricFamily("flags_build", "Version of the service, and of the schema that it needs.", value=versions)
+        yield GaugeMetricFamily("flags_workers_wanted", "Configured worker processes.", self._wanted)
+        yield GaugeMetricFamily("process_start_time_seconds", "When the service was started, in seconds since 1970.", self._since)
+
+
+def version() -> str:
+    """Return the version in setup.cfg."""
+    text = (Path(__file__).parent.parent / "setup.cfg").read_text(encoding="utf-8")
+    found = re.search(r"^version = (\S+)$", text, re.MULTILINE)
+    assert found
+    return found[1]

@@ -1,0 +1,57 @@
+"""Metrics for Prometheus at /metrics, for requests with METRICS_TOKEN. By default, nothing is counted (docs/reference/metrics.md)."""
+
+from collections.abc import Mapping
+from hmac import compare_digest
+from typing import Any
+
+from flask import Blueprint, Flask, Response, current_app, request
+from werkzeug.exceptions import Unauthorized
+
+from sql.access import digest
+from sql.database import Database
+
+# What every version of Prometheus reads.
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+bp = Blueprint("metrics", __name__)
+
+
+def init_app(app: Flask) -> None:
+    """Count the requests of this app if a setting turns metrics on, and serve /metrics if METRICS_TOKEN is set."""
+    config = app.config
+    if not are_wanted(config):
+        return
+    # Not at the top: without metrics, the library is not loaded.
+    from serving.metrics import Meters
+
+    meters = Meters(config)
+    app.extensions["metrics"] = meters
+    app.before_request(meters.begin)
+    app.after_request(meters.end)
+    database: Database = app.extensions["database"]
+    database.meter = meters
+    # Our choice: without a token, /metrics is 404 like any unknown address.
+    if config["METRICS_TOKEN"]:
+        app.register_blueprint(bp)
+
+
+def are_wanted(config: Mapping[str, Any]) -> bool:
+    """Return whether a setting turns metrics on."""
+    return config["METRICS_TOKEN"] is not None or config["METRICS_PORT"] is not None
+
+
+@bp.get("/metrics")
+def get_metrics() -> Response:
+    """Get the metrics of all worker processes, in the text format of Prometheus."""
+    if not knows_token(request.headers.get("Authorization", ""), current_app.config["METRICS_TOKEN"]):
+        raise Unauthorized("The header Authorization: Bearer <METRICS_TOKEN> is required.")
+    response = Response(current_app.extensions["metrics"].text(), content_type=CONTENT_TYPE)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def knows_token(header: str, token: str) -> bool:
+    """Return whether a header Authorization holds the token."""
+    scheme, _, given = header.partition(" ")
+    # Digests have the same length, so the time of the comparison reveals nothing.
+    return compare_digest(digest(given.strip(" \t").encode("latin-1", "replace")), digest(token)) and scheme.lower() == "bearer"

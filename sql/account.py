@@ -1,0 +1,58 @@
+"""What a caller is told of himself: his account and all that he may do."""
+
+from typing import LiteralString
+
+from sql.database import Connection, value
+from sql.people import user_records
+
+# Without a project or environment, a right holds in all of them.
+GET: LiteralString = f"""
+    WITH rights AS (
+        SELECT DISTINCT
+               role_permissions.permission,
+               coalesce(user_roles.project_id, role_permissions.project_id) AS project,
+               role_permissions.environment
+          FROM user_roles
+          JOIN role_permissions ON role_permissions.role_id = user_roles.role_id
+         WHERE user_roles.user_id = %(user_id)s
+           AND (user_roles.project_id IS NULL
+                OR role_permissions.project_id IS NULL
+                OR role_permissions.project_id = user_roles.project_id)
+    )
+    SELECT json_build_object(
+               'user', ({user_records.RECORD}) - 'rootRole',
+               'permissions', (
+                   SELECT coalesce(json_agg(jsonb_strip_nulls(to_jsonb(rights)) ORDER BY permission, project, environment), '[]')
+                     FROM rights
+                    WHERE permission = 'ADMIN'
+                       OR NOT EXISTS (SELECT FROM rights WHERE permission = 'ADMIN')),
+               'feedback', json_build_array(),
+               'splash', json_build_object())::text
+      FROM users
+     WHERE id = %(user_id)s
+"""
+
+# Our choice: of a key, what it has in common with a user.
+GET_KEY = """
+    SELECT json_build_object(
+               'user', json_build_object(
+                   'id', -42,
+                   'isAPI', true,
+                   'username', name,
+                   'loginAttempts', 0,
+                   'seenAt', iso(seen_at),
+                   'createdAt', iso(created_at),
+                   'scimId', NULL),
+               'permissions', json_build_array(json_build_object('permission', 'ADMIN')),
+               'feedback', json_build_array(),
+               'splash', json_build_object())::text
+      FROM api_keys
+     WHERE digest = %(key)s
+"""
+
+
+def get(conn: Connection, user_id: int | None, key: bytes | None) -> str | None:
+    """The Me record of a user, or else of the admin key with this SHA-256, as JSON text."""
+    if user_id is None:
+        return value(conn, GET_KEY, {"key": key})
+    return value(conn, GET, {"user_id": user_id})

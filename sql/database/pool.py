@@ -1,0 +1,275 @@
+"""The database connections of one process, and the circuit breaker that refuses requests while the database is unavailable."""
+
+import logging
+import select
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from threading import Lock, Thread
+from typing import Any, Protocol, TypeVar
+
+import psycopg
+from psycopg import generators
+from psycopg.abc import PQGen
+from psycopg.errors import AdminShutdown, ConnectionTimeout, ReadOnlySqlTransaction
+from psycopg.rows import DictRow
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+Connection = psycopg.Connection[DictRow]
+Result = TypeVar("Result")
+
+# All in seconds. After a SILENCE without any answer, the database is asked whether it is there before a request gets an idle connection.
+SILENCE = 1.0
+# Pause between two attempts to connect while the database is unavailable.
+RETRY = 0.5
+# Pause after a failed attempt to start a PostgreSQL of our own. Each attempt costs the machine something, and writes into a log.
+REVIVE_PAUSE = 5.0
+# Pause between two drains of the pool. Where no host can be written, every change would cause one.
+DRAIN_PAUSE = 1.0
+
+log = logging.getLogger(__name__)
+# It repeats each second why it cannot connect. Database says it once.
+logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
+
+
+class DatabaseUnavailable(psycopg.OperationalError):
+    """No connection can be made, or the database does not answer."""
+
+
+class DeadlineConnection(psycopg.Connection[DictRow]):
+    """A connection that is closed when the server has not answered within the deadline.
+
+    PostgreSQL ends long statements by itself, but not while it is frozen. The kernel goes on acknowledging then, so no TCP timeout helps.
+    """
+
+    database: "Database"
+
+    def wait(self, gen: PQGen[Result], interval: float = 0.1, timeout: float | None = None) -> Result:
+        """Wait for an answer. Every statement, commit and rollback passes here. timeout: in seconds, instead of the deadline."""
+        try:
+            result = super().wait(gen, interval, self.database.deadline if timeout is None else timeout)
+        except psycopg.errors._WaitTimeout:  # pyright: ignore[reportPrivateUsage]
+            self.close()
+            raise DatabaseUnavailable("The database did not answer in time.") from None
+        self.database.answered_at = time.monotonic()
+        return result
+
+
+def send(conn: Connection, command: bytes, timeout: float | None = None) -> None:
+    """Send a command without psycopg's knowledge, and wait for its end."""
+    conn.pgconn.send_query(command)
+    conn.wait(generators.execute(conn.pgconn), timeout=timeout)
+
+
+def discard_if_closed(conn: Connection) -> None:
+    """Close an idle connection if the server has hung up. Costs no round trip: only a server that hangs up sends something unasked."""
+    # select() takes no descriptor from 1024 on.
+    poll = select.poll()
+    poll.register(conn.fileno(), select.POLLIN)
+    if poll.poll(0):
+        conn.close()
+
+
+class Meter(Protocol):
+    """Counts what the database is used for."""
+
+    def watch(self, lent: AbstractContextManager[Connection]) -> AbstractContextManager[Connection]: ...
+    def count_events(self, types: Iterable[str]) -> None: ...
+
+
+class Database:
+    """psycopg's pool behind a circuit breaker. It is opened at first use, because a pool must not cross a fork.
+
+    The breaker opens when no new connection can be made and none is left. Then a thread tries to connect until it succeeds.
+
+    connect_options: how to connect, beside the URL. wait: for a connection; deadline: of each statement; both in seconds.
+    """
+
+    def __init__(
+        self, url: str, size: int, pooler: str, connect_options: Callable[[], dict[str, Any]], *, wait: float = 5.0, deadline: float = 35.0
+    ) -> None:
+        self.url = url
+        self.size = size
+        self.pooler = pooler
+        self.connect_options = connect_options
+        self.wait = wait
+        self.deadline = deadline
+        self.meter: Meter | None = None
+        # What to hold beside a connection: serving/caller_limit.py.
+        self.share: Callable[[], AbstractContextManager[None]] = nullcontext
+        # Starts a PostgreSQL of our own if it has ended, or raises an error that says why it cannot.
+        self.revive: Callable[[], None] | None = None
+        # When the database last answered on any connection of the pool.
+        self.answered_at = 0.0
+        self._revive_at = self._drain_at = 0.0
+        self._lock = Lock()
+        self._pool: ConnectionPool[DeadlineConnection] | None = None
+        self._lent: set[DeadlineConnection] = set()
+        self._pinned: Connection | None = None
+        # Why the database is unavailable: then the breaker is open.
+        self._problem: str | None = None
+        self._probing = Lock()
+        self._is_closed = False
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """Lend a connection in autocommit mode. PoolTimeout: all are in use. DatabaseUnavailable: at once if the breaker is open."""
+        if self._pinned is not None:
+            yield self._pinned
+            return
+        lent = self._lend()
+        with self.share(), lent if self.meter is None else self.meter.watch(lent) as conn:
+            yield conn
+
+    @contextmanager
+    def pinned(self, conn: Connection) -> Iterator[None]:
+        """Lend this one connection while the block lasts, so that a caller's own transaction holds all that happens."""
+        self._pinned = conn
+        try:
+            yield
+        finally:
+            self._pinned = None
+
+    def close(self) -> None:
+        """Close all connections, for good."""
+        self._is_closed = True
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
+
+    @contextmanager
+    def _lend(self) -> Iterator[Connection]:
+        pool = self._opened()
+        conn = self._borrow(pool)
+        try:
+            yield conn
+        except (ReadOnlySqlTransaction, AdminShutdown):
+            # Another host of the URL may be the primary by now.
+            if time.monotonic() > self._drain_at:
+                self._drain_at = time.monotonic() + DRAIN_PAUSE
+                pool.drain()
+            raise
+        finally:
+            self._give_back(pool, conn)
+
+    def _opened(self) -> ConnectionPool[DeadlineConnection]:
+        with self._lock:
+            if self._problem is not None:
+                raise DatabaseUnavailable(self._problem)
+            if self._pool is None:
+                self.answered_at = time.monotonic()
+                self._pool = ConnectionPool(
+                    self.url,
+                    connection_class=DeadlineConnection,
+                    kwargs=self.connect_options,
+                    configure=self._configure,
+                    min_size=1,
+                    max_size=self.size,
+                    max_idle=300,
+                    reconnect_timeout=1,
+                    reconnect_failed=self._probe,
+                    open=True,
+                )
+            return self._pool
+
+    def _configure(self, conn: DeadlineConnection) -> None:
+        conn.database = self
+        self.answered_at = time.monotonic()
+
+    def _borrow(self, pool: ConnectionPool[DeadlineConnection]) -> DeadlineConnection:
+        began = time.monotonic()
+        until = began + self.wait
+        # Not with the pool's own check: it pauses for seconds after the second connection that it finds closed.
+        while True:
+            is_silent = time.monotonic() > self.answered_at + SILENCE
+            if is_silent and not pool.get_stats()["pool_available"]:
+                self._probe(pool)
+            try:
+                conn = pool.getconn(until - time.monotonic())
+            except psycopg.OperationalError as error:
+                # _lent alone does not show a busy pool: it is empty for a moment whenever the last connection changes hands.
+                if isinstance(error, PoolTimeout) and (self._lent or self.answered_at > began):
+                    raise
+                raise DatabaseUnavailable(self._problem or "No connection could be made in time.") from None
+            self._lent.add(conn)
+            try:
+                discard_if_closed(conn)
+                # A pooler lets even the shortest statement wait for those of others.
+                if is_silent and not conn.closed and self.pooler == "none":
+                    send(conn, b"SELECT 1", max(until - time.monotonic(), 0.1))
+            except DatabaseUnavailable:
+                self._give_back(pool, conn)
+                self._probe(pool)
+                raise
+            except psycopg.OperationalError:
+                conn.close()
+            if not conn.closed:
+                return conn
+            self._give_back(pool, conn)
+
+    def _give_back(self, pool: ConnectionPool[DeadlineConnection], conn: DeadlineConnection) -> None:
+        """Give a connection back. The pool replaces one that is closed."""
+        self._lent.discard(conn)
+        pool.putconn(conn)
+
+    def _probe(self, pool: ConnectionPool[Any]) -> None:
+        """Find out in a thread of its own whether the database accepts connections; one thread at a time."""
+        if pool is self._pool and self._probing.acquire(blocking=False):
+            try:
+                Thread(target=self._connect_until_it_works, args=(pool,), name="database-probe", daemon=True).start()
+            except RuntimeError:
+                # The machine has no more threads. The next request tries again.
+                self._probing.release()
+
+    def _connect_until_it_works(self, pool: ConnectionPool[Any]) -> None:
+        try:
+            while not self._is_closed:
+                began = time.monotonic()
+                try:
+                    psycopg.Connection.connect(self.url, **self.connect_options()).close()
+                except psycopg.Error as error:
+                    if self._problem is None and self._is_merely_busy(pool, error, began):
+                        return
+                    self._open_breaker(str(error).partition("\n")[0])
+                    if not isinstance(error, ConnectionTimeout):
+                        self._revive_server()
+                    time.sleep(RETRY)
+                else:
+                    self._close_breaker(pool)
+                    return
+        finally:
+            self._probing.release()
+
+    def _is_merely_busy(self, pool: ConnectionPool[Any], error: psycopg.Error, began: float) -> bool:
+        """Whether the database works although a new connection failed: it may have no more of them for us."""
+        if isinstance(error, ConnectionTimeout):
+            return self.answered_at > began
+        pool.check()
+        return pool.get_stats()["pool_available"] > 0 or any(not conn.closed for conn in self._lent.copy())
+
+    def _open_breaker(self, problem: str) -> None:
+        with self._lock:
+            pool, self._pool = self._pool, None
+            was_open, self._problem = self._problem is not None, problem
+        if pool is not None:
+            # This refuses all who wait for a connection.
+            pool.close(timeout=0)
+        if not was_open:
+            log.warning("The database is unavailable: %s", problem)
+
+    def _revive_server(self) -> None:
+        if self.revive is not None and time.monotonic() > self._revive_at:
+            try:
+                self.revive()
+            except Exception as problem:
+                self._revive_at = time.monotonic() + REVIVE_PAUSE
+                log.warning("%s", problem)
+
+    def _close_breaker(self, pool: ConnectionPool[Any]) -> None:
+        if self._problem is not None:
+            self._problem = None
+            log.warning("The database is available again.")
+        else:
+            # The pool may have given up a moment too soon. This makes it connect again for those who wait.
+            pool.check()

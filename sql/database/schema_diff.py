@@ -1,0 +1,42 @@
+"""Compares the schema of a database with the one that schema.sql creates on the same server."""
+
+import secrets
+from difflib import unified_diff
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from psycopg.conninfo import make_conninfo
+from psycopg.sql import SQL, Identifier
+
+from sql.database import Connection, backup, connect, migrate, value
+
+CREATE = "CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"
+DROP = "DROP DATABASE {name} WITH (FORCE)"
+CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS {schema}"
+
+
+def schema_diff(conn: Connection, url: str) -> list[str]:
+    """Return the lines of a diff from schema.sql to this database; none if they are the same."""
+    name = f"flags_schema_{secrets.token_hex(8)}"
+    fresh_url = make_conninfo(url, dbname=name)
+    conn.execute(SQL(CREATE).format(name=Identifier(name)))
+    try:
+        with connect(fresh_url) as fresh:
+            fresh.execute(SQL(CREATE_SCHEMA).format(schema=Identifier(value(conn, backup.SCHEMA))))
+            with fresh.transaction():
+                migrate.migrate(fresh)
+            if migrate.has_word_indexes(conn):
+                migrate.index_words(fresh)
+            wanted = schema_of(fresh, fresh_url)
+    finally:
+        conn.execute(SQL(DROP).format(name=Identifier(name)))
+    return list(unified_diff(wanted, schema_of(conn, url), "schema.sql", "this database", lineterm=""))
+
+
+def schema_of(conn: Connection, url: str) -> list[str]:
+    """Return the lines that pg_dump writes about a schema, without comments."""
+    with NamedTemporaryFile() as file:
+        backup.pg_dump(conn, url, "--schema-only", "--no-owner", f"--file={file.name}")
+        lines = Path(file.name).read_text(encoding="utf-8").splitlines()
+    # A line with a backslash holds a random word.
+    return [line for line in lines if line and not line.startswith(("--", "\\"))]

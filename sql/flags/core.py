@@ -1,0 +1,219 @@
+"""Feature flags, their environments, and what is put on them."""
+
+from collections.abc import Sequence
+from typing import Any, LiteralString
+
+from psycopg.rows import DictRow
+
+from sql.database import Connection, one, rows, run, value
+from sql.flags import records as flag_records
+from sql.limits import PAGE_BYTES
+from sql.projects import core as projects
+
+# What a change must know of a flag, and what the log says of it.
+STATE: LiteralString = f"""
+    SELECT flags.id,
+           flags.name,
+           flags.project_id,
+           flags.type,
+           flags.archived_at,
+           {flag_records.TAGS} AS tags,
+           {flag_records.CORE} AS record
+      FROM flags
+"""
+
+# NO KEY, here and wherever flags are held: what refers to a flag can be made by who holds another one, and so nobody waits in a circle.
+LOCK = """
+    SELECT id
+      FROM flags
+     WHERE name = %(name)s
+       AND project_id = %(project)s
+       AND archived_at IS NULL
+       FOR NO KEY UPDATE
+"""
+
+# A statement of its own, begun when the lock is held: a subquery beside the lock would see the tags as they were before the wait for it.
+READ: LiteralString = f"{STATE} WHERE flags.id = %(id)s"
+
+
+def lock(conn: Connection, project: str, name: str) -> DictRow | None:
+    """id, name, project_id, type, archived_at, tags, record (FlagCore) of a live flag, locked. None: not of this project, or archived."""
+    flag_id = value(conn, LOCK, {"project": project, "name": name})
+    return None if flag_id is None else one(conn, READ, {"id": flag_id})
+
+
+def read(conn: Connection, flag_id: int) -> DictRow:
+    """The same of a flag that is held already, as it is by now."""
+    found = one(conn, READ, {"id": flag_id})
+    assert found is not None
+    return found
+
+
+LOCK_ANYWHERE = """
+    SELECT id
+      FROM flags
+     WHERE name = %(name)s
+       AND deleted_at IS NULL
+       FOR NO KEY UPDATE
+"""
+
+SEEN: LiteralString = f" AND EXISTS (SELECT FROM projects WHERE projects.id = flags.project_id AND {projects.VISIBLE})"
+
+READ_SEEN: LiteralString = f"{READ}{SEEN}"
+
+
+def lock_anywhere(conn: Connection, name: str, viewer: int | None) -> DictRow | None:
+    """The same of a flag of any project, live or archived, for addresses that name the flag alone. None: unknown or hidden."""
+    flag_id = value(conn, LOCK_ANYWHERE, {"name": name})
+    return None if flag_id is None else one(conn, READ_SEEN, {"id": flag_id, "viewer": viewer})
+
+
+PROJECT_OF: LiteralString = f"SELECT project_id FROM flags WHERE name = %(name)s AND deleted_at IS NULL{SEEN}"
+
+
+def project_of(conn: Connection, name: str, viewer: int | None) -> str | None:
+    """The project of a flag, live or archived. None: unknown, or hidden from this viewer."""
+    return value(conn, PROJECT_OF, {"name": name, "viewer": viewer})
+
+
+LOCK_MANY = """
+    SELECT id
+      FROM flags
+     WHERE name = ANY(%(names)s::text[])
+       AND deleted_at IS NULL
+     ORDER BY name
+       FOR NO KEY UPDATE
+"""
+
+READ_MANY: LiteralString = f"{STATE} WHERE flags.id = ANY(%(ids)s){SEEN}"
+
+
+def lock_many(conn: Connection, names: Sequence[str], viewer: int | None) -> list[DictRow]:
+    """The same of several, in the order of their names here, live or archived; unknown and hidden ones are left out.
+
+    They are locked in the order of the alphabet, so that two requests never wait for each other.
+    """
+    ids = [row["id"] for row in rows(conn, LOCK_MANY, {"names": list(names)})]
+    found = {row["name"]: row for row in rows(conn, READ_MANY, {"ids": ids, "viewer": viewer})}
+    # A list may be as long as there are flags, so nothing is looked for in it.
+    return [found[name] for name in dict.fromkeys(names) if name in found]
+
+
+GET_CORE: LiteralString = f"SELECT ({flag_records.CORE})::text FROM flags WHERE id = %(id)s"
+
+
+def get_core(conn: Connection, flag_id: int) -> str:
+    """The FlagCore record as JSON text."""
+    return value(conn, GET_CORE, {"id": flag_id})
+
+
+LIST: LiteralString = f"""
+    WITH listed AS MATERIALIZED (
+        SELECT *
+          FROM flags
+         WHERE project_id = %(project)s
+           AND archived_at IS NULL
+           AND starts_with(name, %(prefix)s)
+           AND (%(types)s::text[] IS NULL
+                OR EXISTS (
+                    SELECT FROM flag_tags
+                      JOIN unnest(%(types)s::text[], %(values)s::text[]) AS asked (type, value) USING (type, value)
+                     WHERE flag_id = flags.id))
+    ),
+    {flag_records.IS_SMALL}
+    SELECT json_build_object('version', 2, 'features', coalesce(json_agg({flag_records.ITEM} ORDER BY flags.name), '[]'))::text
+      FROM listed AS flags
+    HAVING (SELECT is_small FROM size)
+"""
+
+
+def get_list(conn: Connection, project: str, user_id: int | None, *, prefix: str, tags: Sequence[tuple[str, str]] | None) -> str | None:
+    """Return the FlagList record as JSON text: live flags by name, with the favorites of this user (None: an API token).
+
+    Only flags whose names begin with prefix and, unless tags is None, that have one of the tags (type and value). None if their texts
+    exceed PAGE_BYTES.
+    """
+    params: dict[str, Any] = {"project": project, "user_id": user_id, "prefix": prefix, "types": None, "values": None}
+    if tags is not None:
+        params |= {"types": [type for type, _ in tags], "values": [text for _, text in tags]}
+    return value(conn, LIST, params | {"most_bytes": PAGE_BYTES})
+
+
+INSERT = """
+    INSERT INTO flags (name, project_id, type, description, impression_data, created_by_user_id)
+    VALUES (%(name)s, %(project)s, %(type)s, %(description)s, %(impression_data)s, %(created_by_user_id)s)
+    RETURNING id
+"""
+
+
+def insert(
+    conn: Connection,
+    name: str,
+    project: str,
+    *,
+    type: str = "release",
+    description: str | None = None,
+    impression_data: bool = False,
+    created_by_user_id: int | None = None,
+) -> int:
+    """The id of the new flag, in no environment yet. UniqueViolation of flags_name_key when the name is taken, also by an archived flag."""
+    params: dict[str, Any] = {
+        "name": name,
+        "project": project,
+        "type": type,
+        "description": description,
+        "impression_data": impression_data,
+        "created_by_user_id": created_by_user_id,
+    }
+    return value(conn, INSERT, params)
+
+
+UPDATE = """
+    UPDATE flags
+       SET type = %(type)s,
+           description = %(description)s,
+           impression_data = %(impression_data)s,
+           stale_since = CASE WHEN %(stale)s THEN coalesce(stale_since, now()) END
+     WHERE id = %(id)s
+"""
+
+
+def update(conn: Connection, flag_id: int, *, type: str, description: str | None, impression_data: bool, stale: bool) -> None:
+    """Change what a flag says of itself. One that is stale already stays so since when it was."""
+    params = {"id": flag_id, "type": type, "description": description, "impression_data": impression_data, "stale": stale}
+    run(conn, UPDATE, params)
+
+
+LINK_ENVIRONMENTS = """
+    INSERT INTO flag_environments (flag_id, environment)
+    SELECT flags.id, project_environments.environment
+      FROM flags
+      JOIN project_environments USING (project_id)
+     WHERE flags.id = %(id)s
+    ON CONFLICT DO NOTHING
+"""
+
+
+def link_environments(conn: Connection, flag_id: int) -> None:
+    """Let a flag have a state in every environment of its project: off where it had none."""
+    run(conn, LINK_ENVIRONMENTS, {"id": flag_id})
+
+
+ADD_FAVORITE = """
+    INSERT INTO flag_favorites (user_id, flag_id)
+    VALUES (%(user_id)s, %(flag_id)s)
+    ON CONFLICT DO NOTHING
+"""
+
+
+def add_favorite(conn: Connection, user_id: int, flag_id: int) -> bool:
+    """Make a flag one of a user's favourites; whether it was none before."""
+    return run(conn, ADD_FAVORITE, {"user_id": user_id, "flag_id": flag_id}) == 1
+
+
+REMOVE_FAVORITE = "DELETE FROM flag_favorites WHERE user_id = %(user_id)s AND flag_id = %(flag_id)s"
+
+
+def remove_favorite(conn: Connection, user_id: int, flag_id: int) -> bool:
+    """Make a flag one of a user's favourites no more; whether it was one before."""
+    return run(conn, REMOVE_FAVORITE, {"user_id": user_id, "flag_id": flag_id}) == 1

@@ -1,0 +1,177 @@
+"""The export document of neighbours.md, 1.7: live flags with all that they need to be made again in one environment of another instance."""
+
+from typing import Any, LiteralString
+
+from psycopg.rows import DictRow
+
+from sql.database import Connection, one, run
+from sql.flags import records as flag_records
+from sql.flags import strategies
+from sql.limits import PAGE_BYTES
+from sql.projects import core as projects
+from sql.vocabulary import tag_types
+
+SELECTORS: dict[str, LiteralString] = {
+    "features": "flags.name = ANY(%(features)s::text[])",
+    "tag": "EXISTS (SELECT FROM flag_tags WHERE flag_id = flags.id AND value = %(tag)s)",
+    "project": "flags.project_id = %(project)s",
+}
+
+# Whatever the collation of a database, what is exported stands in one order: imported elsewhere and exported again, it is the same text.
+CHOSEN: LiteralString = f"""
+    WITH chosen AS MATERIALIZED (
+        SELECT flags.*,
+               EXISTS (
+                   SELECT FROM project_environments
+                    WHERE project_id = flags.project_id
+                      AND environment = %(environment)s) AS is_placed
+          FROM flags
+          JOIN projects ON projects.id = flags.project_id
+         WHERE flags.archived_at IS NULL
+           AND {projects.VISIBLE} AND """
+
+# Our choice: in an environment that is not linked to its project a flag is off, and has no strategies and no variants.
+# Our choice: segments are told by their names, and strategies stand in the order in which they are evaluated.
+# Our choice: a context field is used by what names it: a constraint, an override, or a stickiness.
+DOCUMENT: LiteralString = f"""
+    ),
+    placed_strategies AS MATERIALIZED (
+        SELECT strategies.*, chosen.name AS flag
+          FROM chosen
+          JOIN strategies ON strategies.flag_id = chosen.id
+         WHERE chosen.is_placed
+           AND strategies.environment = %(environment)s
+    ),
+    placed_variants AS MATERIALIZED (
+        SELECT variants.*
+          FROM chosen
+          JOIN variants ON variants.flag_id = chosen.id
+         WHERE chosen.is_placed
+           AND variants.environment = %(environment)s
+    ),
+    used_fields AS (
+        SELECT condition ->> 'contextName' AS name
+          FROM placed_strategies, json_array_elements(constraints) AS condition
+     UNION
+        SELECT parameters ->> 'stickiness' FROM placed_strategies
+     UNION
+        SELECT stickiness FROM placed_variants
+     UNION
+        SELECT override ->> 'contextName' FROM placed_variants, json_array_elements(overrides) AS override
+    ),
+    size AS (
+        SELECT (SELECT coalesce(sum(octet_length(description)), 0)
+                  FROM chosen)
+               + (SELECT coalesce(sum(octet_length(type) + octet_length(value)), 0)
+                    FROM flag_tags
+                   WHERE flag_id IN (SELECT id FROM chosen))
+               + (SELECT coalesce(sum(octet_length(parameters::text) + octet_length(constraints::text)), 0)
+                    FROM placed_strategies)
+               + (SELECT coalesce(sum(coalesce(octet_length(payload_value), 0) + octet_length(overrides::text)), 0)
+                    FROM placed_variants)
+               + (SELECT coalesce(sum(octet_length(legal_values::text)), 0)
+                    FROM context_fields
+                   WHERE name IN (SELECT name FROM used_fields)) <= %(most_bytes)s AS is_small
+    )
+    SELECT CASE WHEN (SELECT is_small FROM size) THEN json_build_object(
+        'features', (
+            SELECT coalesce(json_agg(json_build_object(
+                       'name', name,
+                       'type', type,
+                       'description', description,
+                       'project', project_id,
+                       'stale', stale_since IS NOT NULL,
+                       'impressionData', impression_data,
+                       'archived', false) ORDER BY name COLLATE "C"), '[]')
+              FROM chosen),
+        'featureStrategies', (
+            SELECT coalesce(json_agg(json_build_object(
+                       'id', id,
+                       'featureName', flag,
+                       'name', name,
+                       'title', title,
+                       'disabled', disabled,
+                       'sortOrder', sort_order,
+                       'parameters', parameters,
+                       'constraints', constraints,
+                       'variants', ({strategies.VARIANTS} WHERE strategy_id = placed_strategies.id),
+                       'segments', (
+                           SELECT coalesce(json_agg(segment_id ORDER BY segments.name COLLATE "C"), '[]')
+                             FROM strategy_segments
+                             JOIN segments ON segments.id = segment_id
+                            WHERE strategy_id = placed_strategies.id)
+                   ) ORDER BY flag COLLATE "C", sort_order, created_at, id COLLATE "C"), '[]')
+              FROM placed_strategies),
+        'featureEnvironments', (
+            SELECT coalesce(json_agg(json_build_object(
+                       'name', name,
+                       'featureName', name,
+                       'environment', environments.name,
+                       'enabled', is_placed AND EXISTS (
+                           SELECT FROM flag_environments
+                            WHERE flag_id = chosen.id
+                              AND environment = environments.name
+                              AND enabled),
+                       'variants', (
+                           SELECT coalesce(json_agg({flag_records.VARIANT} ORDER BY variants.name COLLATE "C"), '[]')
+                             FROM placed_variants AS variants
+                            WHERE flag_id = chosen.id
+                              AND strategy_id IS NULL)
+                   ) ORDER BY name COLLATE "C"), '[]')
+              FROM chosen),
+        'contextFields', (
+            SELECT coalesce(json_agg(json_build_object(
+                       'name', name,
+                       'description', description,
+                       'stickiness', stickiness,
+                       'sortOrder', sort_order,
+                       'legalValues', legal_values) ORDER BY name COLLATE "C"), '[]')
+              FROM context_fields
+             WHERE name IN (SELECT name FROM used_fields)),
+        'segments', (
+            SELECT coalesce(json_agg(json_build_object('id', id, 'name', name) ORDER BY name COLLATE "C"), '[]')
+              FROM segments
+             WHERE id IN (
+                    SELECT segment_id
+                      FROM strategy_segments
+                      JOIN placed_strategies ON placed_strategies.id = strategy_id)),
+        'tagTypes', (
+            SELECT coalesce(json_agg({tag_types.RECORD} ORDER BY name COLLATE "C"), '[]')
+              FROM tag_types
+             WHERE name IN (SELECT flag_tags.type FROM flag_tags JOIN chosen ON chosen.id = flag_id)),
+        'featureTags', (
+            SELECT coalesce(json_agg(json_build_object('featureName', name, 'tagType', flag_tags.type, 'tagValue', value)
+                                     ORDER BY name COLLATE "C", flag_tags.type COLLATE "C", value COLLATE "C"), '[]')
+              FROM flag_tags
+              JOIN chosen ON chosen.id = flag_id),
+        'dependencies', (
+            SELECT coalesce(json_agg(json_build_object('feature', name, 'dependencies', list) ORDER BY name COLLATE "C"), '[]')
+              FROM chosen
+              JOIN (SELECT child_id,
+                           json_agg(json_build_object('feature', parents.name, 'enabled', enabled, 'variants', variants)
+                                    ORDER BY parents.name COLLATE "C") AS list
+                      FROM flag_dependencies
+                      JOIN flags AS parents ON parents.id = parent_id
+                     GROUP BY child_id) AS parents ON child_id = chosen.id))::text END AS body,
+           (SELECT coalesce(json_agg(name ORDER BY name COLLATE "C"), '[]') FROM chosen) AS names
+      FROM environments
+     WHERE environments.name = %(environment)s
+"""
+
+
+def export(conn: Connection, environment: str, selector: str, chosen: Any, viewer: int | None) -> DictRow | None:
+    """Return body (ExportDocument as JSON text) and names of the live flags that a selector chooses among those that a viewer can see.
+
+    Return None if the environment does not exist; body is None if the texts of the flags exceed PAGE_BYTES. selector: a key of SELECTORS,
+    and chosen its value.
+    """
+    params = {"environment": environment, "viewer": viewer, selector: chosen, "most_bytes": PAGE_BYTES}
+    return one(conn, CHOSEN + SELECTORS[selector] + DOCUMENT, params)
+
+
+HOLD = "SELECT pg_advisory_xact_lock(hashtext('export'), hashtext(%(author)s))"
+
+
+def hold(conn: Connection, author: str) -> None:
+    """Let no other export of this author be recorded until the transaction ends."""
+    run(conn, HOLD, {"author": author})

@@ -1,0 +1,126 @@
+"""How flags end, and how they come back: stale, archived, revived, deleted. Ids are those of flags that are locked."""
+
+from collections.abc import Sequence
+from typing import LiteralString
+
+from psycopg.rows import DictRow
+
+from sql.database import Connection, rows, run
+from sql.flags import records as flag_records
+
+SET_STALE = "UPDATE flags SET stale_since = CASE WHEN %(stale)s THEN now() END WHERE id = ANY(%(ids)s)"
+
+
+def set_stale(conn: Connection, ids: Sequence[int], *, stale: bool) -> None:
+    """Mark flags stale since now, or take the mark away."""
+    run(conn, SET_STALE, {"ids": list(ids), "stale": stale})
+
+
+NEEDED = """
+    SELECT DISTINCT parents.name
+      FROM flag_dependencies
+      JOIN flags AS parents ON parents.id = parent_id
+      JOIN flags AS children ON children.id = child_id
+     WHERE parent_id = ANY(%(ids)s)
+       AND child_id <> ALL(%(ids)s)
+       AND children.archived_at IS NULL
+     ORDER BY parents.name
+"""
+
+
+def needed_by_others(conn: Connection, ids: Sequence[int]) -> list[str]:
+    """The names of those flags on which live flags depend that are not among them."""
+    return [row["name"] for row in rows(conn, NEEDED, {"ids": list(ids)})]
+
+
+ARCHIVE = """
+    WITH archived AS (
+        UPDATE flags SET archived_at = now() WHERE id = ANY(%(ids)s) AND archived_at IS NULL
+    ),
+    switched_off AS (
+        UPDATE flag_environments SET enabled = false WHERE flag_id = ANY(%(ids)s) AND enabled
+    ),
+    freed AS (
+        DELETE FROM flag_dependencies WHERE child_id = ANY(%(ids)s) RETURNING child_id
+    )
+    SELECT DISTINCT child_id AS id FROM freed
+"""
+
+
+def archive(conn: Connection, ids: Sequence[int]) -> set[int]:
+    """Archive flags: off in every environment, and dependent on no other. The ids of those that were dependent."""
+    return {row["id"] for row in rows(conn, ARCHIVE, {"ids": list(ids)})}
+
+
+REVIVE = """
+    WITH switched_off AS (
+        UPDATE flag_environments SET enabled = false WHERE flag_id = ANY(%(ids)s) AND enabled
+    )
+    UPDATE flags SET archived_at = NULL WHERE id = ANY(%(ids)s) AND archived_at IS NOT NULL
+"""
+
+
+def revive(conn: Connection, ids: Sequence[int]) -> None:
+    """Bring archived flags back, off in every environment."""
+    run(conn, REVIVE, {"ids": list(ids)})
+
+
+# What hangs on the flags goes, strategies, variants and links to segments with their environments. The last SELECT sees all as it was.
+DELETE: LiteralString = f"""
+    , gone AS (
+        UPDATE flags SET deleted_at = now() FROM doomed WHERE flags.id = doomed.id RETURNING flags.id
+    ),
+    places AS (
+        DELETE FROM flag_environments WHERE flag_id IN (SELECT id FROM gone)
+    ),
+    untagged AS (
+        DELETE FROM flag_tags WHERE flag_id IN (SELECT id FROM gone)
+    ),
+    favorites AS (
+        DELETE FROM flag_favorites WHERE flag_id IN (SELECT id FROM gone)
+    ),
+    freed AS (
+        DELETE FROM flag_dependencies
+         WHERE child_id IN (SELECT id FROM gone)
+            OR parent_id IN (SELECT id FROM gone)
+    )
+    SELECT flags.name,
+           {flag_records.CORE} AS record,
+           {flag_records.TAGS} AS tags
+      FROM gone
+      JOIN flags ON flags.id = gone.id
+     ORDER BY flags.name
+"""
+
+DELETE_SOME: LiteralString = f"""
+    WITH doomed AS MATERIALIZED (
+        SELECT id
+          FROM flags
+         WHERE id = ANY(%(ids)s)
+           AND archived_at IS NOT NULL
+           AND deleted_at IS NULL
+    )
+{DELETE}"""
+
+
+def delete(conn: Connection, ids: Sequence[int]) -> list[DictRow]:
+    """Delete archived flags. name, record (FlagCore) and tags of each as it was, by name; past insights still count them."""
+    return rows(conn, DELETE_SOME, {"ids": list(ids)})
+
+
+DELETE_ARCHIVED: LiteralString = f"""
+    WITH doomed AS MATERIALIZED (
+        SELECT id
+          FROM flags
+         WHERE project_id = %(project)s
+           AND archived_at IS NOT NULL
+           AND deleted_at IS NULL
+         ORDER BY name
+           FOR NO KEY UPDATE
+    )
+{DELETE}"""
+
+
+def delete_archived(conn: Connection, project: str) -> list[DictRow]:
+    """Delete all archived flags of a project. The same of each."""
+    return rows(conn, DELETE_ARCHIVED, {"project": project})

@@ -1,0 +1,228 @@
+"""The records of a flag: FlagCore, FlagItem, FlagEnvironment and Flag of neighbours.md, 1.4. JSON, made of rows of the table flags."""
+
+from typing import LiteralString
+
+from sql.database import Connection, value
+from sql.flags import strategies
+
+TAGS: LiteralString = """
+    (SELECT coalesce(json_agg(json_build_object('type', type, 'value', value) ORDER BY type, value), '[]')
+       FROM flag_tags
+      WHERE flag_id = flags.id)
+"""
+
+# Our choice: usage from before the hour in which the flag was created is that of an earlier flag of its name.
+# One look into the index an environment; a flag can have a hundred thousand hours.
+LAST_SEEN: LiteralString = """
+    (SELECT max(hour)
+       FROM environments AS places
+      CROSS JOIN LATERAL (
+        SELECT max(hour) AS hour
+          FROM usage_metrics
+         WHERE flag_name = flags.name
+           AND environment = places.name
+           AND hour >= date_trunc('hour', flags.created_at)
+      ) AS newest)
+"""
+
+# What FlagCore and FlagItem share, as arguments of json_build_object.
+CORE_FIELDS: LiteralString = f"""
+        'name', flags.name,
+        'type', flags.type,
+        'description', flags.description,
+        'project', flags.project_id,
+        'stale', flags.stale_since IS NOT NULL,
+        'impressionData', flags.impression_data,
+        'archived', flags.archived_at IS NOT NULL,
+        'createdAt', iso(flags.created_at),
+        'lastSeenAt', iso({LAST_SEEN})
+"""
+
+CORE: LiteralString = f"json_build_object({CORE_FIELDS}, 'archivedAt', iso(flags.archived_at))"
+
+FAVORITE: LiteralString = """
+    EXISTS (SELECT FROM flag_favorites WHERE flag_id = flags.id AND user_id = %(user_id)s::integer)
+"""
+
+# The environments that are linked to the flag's project, with the flag's own row where it has one.
+PLACES: LiteralString = """
+      FROM project_environments
+      JOIN environments ON environments.name = project_environments.environment
+      LEFT JOIN flag_environments ON flag_environments.flag_id = flags.id AND flag_environments.environment = environments.name
+     WHERE project_environments.project_id = flags.project_id
+"""
+
+# What every FlagEnvironment says, as arguments of json_build_object, of rows of PLACES.
+ENVIRONMENT_FIELDS: LiteralString = """
+        'environment', environments.name,
+        'type', environments.type,
+        'enabled', coalesce(flag_environments.enabled, false),
+        'sortOrder', environments.sort_order,
+        'variantCount', (
+            SELECT count(*)
+              FROM variants
+             WHERE flag_id = flags.id
+               AND environment = environments.name
+               AND strategy_id IS NULL),
+        'hasStrategies', EXISTS (
+            SELECT FROM strategies WHERE flag_id = flags.id AND environment = environments.name),
+        'hasEnabledStrategies', EXISTS (
+            SELECT FROM strategies WHERE flag_id = flags.id AND environment = environments.name AND NOT disabled),
+        'lastSeenAt', iso((
+            SELECT max(hour)
+              FROM usage_metrics
+             WHERE flag_name = flags.name
+               AND environment = environments.name
+               AND hour >= date_trunc('hour', flags.created_at)))
+"""
+
+# Variants of the flag itself, of rows of the table variants; payload only where there is one.
+VARIANT: LiteralString = """
+    CASE WHEN payload_type IS NULL
+         THEN json_build_object('name', variants.name, 'weight', weight, 'weightType', weight_type, 'stickiness', stickiness,
+                                'overrides', overrides)
+         ELSE json_build_object('name', variants.name, 'weight', weight, 'weightType', weight_type, 'stickiness', stickiness,
+                                'payload', json_build_object('type', payload_type, 'value', payload_value),
+                                'overrides', overrides)
+    END
+"""
+
+# Our choice: the last hour is that of the clock, which is how usage is reported.
+USAGE: LiteralString = """
+          FROM usage_metrics
+         WHERE flag_name = flags.name
+           AND environment = environments.name
+           AND hour > now() - interval '1 hour'
+           AND hour >= date_trunc('hour', flags.created_at)
+"""
+
+# What a FlagEnvironment has in the single read alone.
+DETAIL_FIELDS: LiteralString = f"""
+        'strategies', (
+            SELECT coalesce(json_agg({strategies.RECORD} ORDER BY strategies.sort_order, strategies.created_at, strategies.id), '[]')
+              FROM strategies
+             WHERE strategies.flag_id = flags.id
+               AND strategies.environment = environments.name),
+        'variants', (
+            SELECT coalesce(json_agg({VARIANT} ORDER BY variants.name), '[]')
+              FROM variants
+             WHERE flag_id = flags.id
+               AND environment = environments.name
+               AND strategy_id IS NULL),
+        'yes', (SELECT coalesce(sum(yes), 0){USAGE}),
+        'no', (SELECT coalesce(sum(no), 0){USAGE})
+"""
+
+# One environment of the single read, of rows of PLACES.
+FLAG_ENVIRONMENT: LiteralString = f"json_build_object('name', environments.name, {ENVIRONMENT_FIELDS}, {DETAIL_FIELDS})"
+
+# Whether the texts of the flags of a list are small enough for one response, of a table `listed`. What else it holds has a maximum.
+IS_SMALL: LiteralString = """
+    size AS (
+        SELECT coalesce(sum(octet_length(description)), 0)
+               + (SELECT coalesce(sum(octet_length(type) + octet_length(value)), 0)
+                    FROM flag_tags
+                   WHERE flag_id IN (SELECT id FROM listed)) <= %(most_bytes)s AS is_small
+          FROM listed
+    )
+"""
+
+ITEM: LiteralString = f"""json_build_object({CORE_FIELDS},
+        'favorite', {FAVORITE},
+        'tags', {TAGS},
+        'environments', (
+            SELECT coalesce(json_agg(json_build_object('name', environments.name, {ENVIRONMENT_FIELDS})
+                    ORDER BY environments.sort_order, environments.name), '[]'){PLACES}))
+"""
+
+# UserRef, of rows of the table users.
+PERSON: LiteralString = """
+    json_build_object('id', users.id, 'name', coalesce(users.name, users.username, users.email), 'imageUrl', coalesce(users.image_url, ''))
+"""
+
+# Our choice: a flag is live while it is on in a production-type environment from which usage came since it was made or revived; a stage is
+# entered at the first hour of that usage, but not before the flag was made or revived.
+LIFECYCLE: LiteralString = """
+    (SELECT CASE WHEN flags.archived_at IS NOT NULL
+                     THEN json_build_object('stage', 'archived', 'enteredStageAt', iso(flags.archived_at))
+                 WHEN used.live_hour IS NOT NULL
+                     THEN json_build_object('stage', 'live', 'enteredStageAt', iso(greatest(used.live_hour, life.begun_at)))
+                 WHEN used.first_hour IS NOT NULL
+                     THEN json_build_object('stage', 'pre-live', 'enteredStageAt', iso(greatest(used.first_hour, life.begun_at)))
+                 ELSE json_build_object('stage', 'initial', 'enteredStageAt', iso(life.begun_at))
+            END
+       FROM (SELECT greatest(flags.created_at, max(ended_at)) AS begun_at
+               FROM past_flag_states
+              WHERE flag_id = flags.id
+                AND state = 'archived') AS life
+      CROSS JOIN LATERAL (
+        SELECT min(hour) AS first_hour,
+               min(hour) FILTER (WHERE places.type = 'production' AND flag_environments.enabled) AS live_hour
+          FROM environments AS places
+          LEFT JOIN flag_environments ON flag_environments.flag_id = flags.id AND flag_environments.environment = places.name
+         CROSS JOIN LATERAL (
+            SELECT min(hour) AS hour
+              FROM usage_metrics
+             WHERE flag_name = flags.name
+               AND environment = places.name
+               AND hour >= date_trunc('hour', life.begun_at)
+         ) AS oldest
+      ) AS used)
+"""
+
+# Our choice: a favourite is no change, and what was done to an earlier flag of the same name is not done to this one.
+COLLABORATORS: LiteralString = f"""
+    (SELECT json_build_object('users', coalesce(json_agg({PERSON} ORDER BY users.id), '[]'))
+       FROM users
+      WHERE id IN (
+            SELECT created_by_user_id
+              FROM events
+             WHERE feature_name = flags.name
+               AND created_at >= date_trunc('milliseconds', flags.created_at)
+               AND type NOT IN ('feature-favorited', 'feature-unfavorited')))
+"""
+
+FLAG: LiteralString = f"""{CORE}::jsonb
+    || jsonb_build_object(
+        'environments', (
+            SELECT coalesce(json_agg({FLAG_ENVIRONMENT} ORDER BY environments.sort_order, environments.name), '[]'){PLACES}),
+        'favorite', {FAVORITE},
+        'tags', {TAGS},
+        'children', (
+            SELECT coalesce(json_agg(children.name ORDER BY children.name), '[]')
+              FROM flag_dependencies
+              JOIN flags AS children ON children.id = child_id
+             WHERE parent_id = flags.id),
+        'dependencies', (
+            SELECT coalesce(json_agg(json_build_object('feature', parents.name, 'enabled', enabled, 'variants', variants)
+                                     ORDER BY parents.name), '[]')
+              FROM flag_dependencies
+              JOIN flags AS parents ON parents.id = parent_id
+             WHERE child_id = flags.id),
+        'variants', (
+            SELECT coalesce(json_agg({VARIANT} ORDER BY variants.name), '[]')
+              FROM (SELECT DISTINCT ON (variants.name) variants.*
+                      FROM variants
+                      JOIN environments ON environments.name = variants.environment
+                     WHERE flag_id = flags.id
+                       AND strategy_id IS NULL
+                     ORDER BY variants.name, environments.sort_order, environments.name) AS variants),
+        'lifecycle', {LIFECYCLE},
+        'collaborators', {COLLABORATORS})
+    || coalesce((
+        SELECT jsonb_build_object('createdBy', {PERSON})
+          FROM users
+         WHERE id = flags.created_by_user_id), '{{}}')
+"""
+
+GET: LiteralString = f"""SELECT ({FLAG})::text
+      FROM flags
+     WHERE name = %(name)s
+       AND project_id = %(project)s
+       AND archived_at IS NULL
+"""
+
+
+def get(conn: Connection, project: str, name: str, user_id: int | None) -> str | None:
+    """The Flag record of a live flag as JSON text, favorite as this user (None: a key) has it. None: not of this project, or archived."""
+    return value(conn, GET, {"project": project, "name": name, "user_id": user_id})

@@ -1,0 +1,142 @@
+"""The feature search: live flags of visible projects, filtered, ordered and paged in one statement (neighbours.md 3.15)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, LiteralString
+
+from sql.database import Connection, value
+from sql.flags import records as flag_records
+from sql.limits import PAGE_BYTES
+from sql.projects import core as projects
+
+# A flag's tags as type:value, and the names of the segments that its strategies use.
+TAGS: LiteralString = "(SELECT coalesce(array_agg(type || ':' || value), '{}') FROM flag_tags WHERE flag_id = flags.id)"
+SEGMENTS: LiteralString = """(
+    SELECT coalesce(array_agg(segments.name), '{}')
+      FROM strategies
+      JOIN strategy_segments ON strategy_segments.strategy_id = strategies.id
+      JOIN segments ON segments.id = strategy_segments.segment_id
+     WHERE strategies.flag_id = flags.id)"""
+
+# FlagHit: FlagItem, with the usage of the last hour, and more beside it.
+HIT: LiteralString = f"""json_build_object({flag_records.CORE_FIELDS},
+        'archivedAt', iso(flags.archived_at),
+        'favorite', {flag_records.FAVORITE},
+        'tags', {flag_records.TAGS},
+        'environments', (
+            SELECT coalesce(json_agg(json_build_object('name', environments.name, {flag_records.ENVIRONMENT_FIELDS},
+                       'yes', (SELECT coalesce(sum(yes), 0){flag_records.USAGE}),
+                       'no', (SELECT coalesce(sum(no), 0){flag_records.USAGE}))
+                        ORDER BY environments.sort_order, environments.name), '[]'){flag_records.PLACES}),
+        'dependencyType', CASE
+            WHEN EXISTS (SELECT FROM flag_dependencies WHERE child_id = flags.id) THEN 'child'
+            WHEN EXISTS (SELECT FROM flag_dependencies WHERE parent_id = flags.id) THEN 'parent'
+        END,
+        'segments', (
+            SELECT coalesce(json_agg(DISTINCT segments.name ORDER BY segments.name), '[]')
+              FROM strategies
+              JOIN strategy_segments ON strategy_segments.strategy_id = strategies.id
+              JOIN segments ON segments.id = strategy_segments.segment_id
+             WHERE strategies.flag_id = flags.id),
+        'lifecycle', {flag_records.LIFECYCLE})::jsonb
+    || coalesce((SELECT jsonb_build_object('createdBy', {flag_records.PERSON}) FROM users WHERE id = flags.created_by_user_id), '{{}}')
+"""
+
+# && means: have one in common; @> means: holds all of them.
+FILTERS: dict[str, LiteralString] = {
+    # Our choice: upper() first, because some lower-case letters differ only by their place in a word, such as the Greek sigma.
+    # OFFSET 0 keeps PostgreSQL from folding name and description again for each text.
+    "texts": """EXISTS (
+        SELECT FROM (SELECT lower(upper(flags.name)), lower(upper(flags.description)) OFFSET 0) AS folded (name, description),
+               unnest(ARRAY(SELECT lower(upper(text)) FROM unnest(%(texts)s::text[]) AS text)) AS text
+         WHERE strpos(folded.name, text) > 0 OR strpos(folded.description, text) > 0)""",
+    "project": "flags.project_id = ANY(%(project)s)",
+    "not_project": "flags.project_id <> ALL(%(project)s)",
+    "type": "flags.type = ANY(%(type)s)",
+    "not_type": "flags.type <> ALL(%(type)s)",
+    "state": "(flags.stale_since IS NOT NULL) = ANY(%(state)s)",
+    "not_state": "(flags.stale_since IS NOT NULL) <> ALL(%(state)s)",
+    "createdBy": "flags.created_by_user_id = ANY(%(createdBy)s::bigint[])",
+    "not_createdBy": "(flags.created_by_user_id IS NULL OR flags.created_by_user_id <> ALL(%(createdBy)s::bigint[]))",
+    "tag_any": TAGS + " && %(tag)s::text[]",
+    "tag_all": TAGS + " @> %(tag)s::text[]",
+    "not_tag_any": "NOT " + TAGS + " && %(tag)s::text[]",
+    "not_tag_all": "NOT " + TAGS + " @> %(tag)s::text[]",
+    "segment_any": SEGMENTS + " && %(segment)s::text[]",
+    "segment_all": SEGMENTS + " @> %(segment)s::text[]",
+    "not_segment_any": "NOT " + SEGMENTS + " && %(segment)s::text[]",
+    "not_segment_all": "NOT " + SEGMENTS + " @> %(segment)s::text[]",
+    "status": """EXISTS (
+        SELECT FROM flag_environments
+          JOIN unnest(%(status_environments)s::text[], %(status_states)s::boolean[]) AS asked (environment, enabled)
+         USING (environment, enabled)
+         WHERE flag_id = flags.id)""",
+    "before": "flags.created_at < %(day)s::date::timestamp AT TIME ZONE 'UTC'",
+    "on_or_after": "flags.created_at >= %(day)s::date::timestamp AT TIME ZONE 'UTC'",
+}
+
+# Our choice: flags without the value to sort by come last in both directions.
+SORTS: dict[str, LiteralString] = {
+    "createdAt": "flags.created_at",
+    "name": "flags.name",
+    "type": "flags.type",
+    "project": "flags.project_id",
+    "stale": "flags.stale_since IS NOT NULL",
+    "lastSeenAt": flag_records.LAST_SEEN,
+    "environment": "(SELECT enabled FROM flag_environments WHERE flag_id = flags.id AND environment = %(sort_environment)s)",
+}
+
+SEARCH: LiteralString = """
+    WITH matching AS (
+        SELECT flags.id,
+               row_number() OVER (ORDER BY {order}) AS place
+          FROM flags
+          JOIN projects ON projects.id = flags.project_id
+         WHERE flags.archived_at IS NULL
+           AND {conditions}
+    ),
+    page AS (
+        SELECT id, place
+          FROM matching
+         ORDER BY place
+         LIMIT %(limit)s
+        OFFSET %(offset)s
+    ),
+    listed AS (
+        SELECT flags.*, place FROM page JOIN flags USING (id)
+    ),
+    {is_small}
+    SELECT json_build_object(
+               'features', coalesce(json_agg({hit} ORDER BY place), '[]'),
+               'total', (SELECT count(*) FROM matching))::text
+      FROM listed AS flags
+    HAVING (SELECT is_small FROM size)
+"""
+
+
+def search(
+    conn: Connection,
+    filters: Sequence[str],
+    values: Mapping[str, Any],
+    *,
+    viewer: int | None,
+    user_id: int | None,
+    sort: str,
+    descending: bool,
+    favorites_first: bool,
+    limit: int,
+    offset: int,
+) -> str | None:
+    """Return {"features": FlagHit[], "total": n} as JSON text, or None if the texts of the flags exceed PAGE_BYTES.
+
+    filters: keys of FILTERS, with their values; sort: a key of SORTS.
+    """
+    conditions: LiteralString = projects.VISIBLE
+    for key, fragment in FILTERS.items():
+        if key in filters:
+            conditions += " AND " + fragment
+    order: LiteralString = SORTS[sort] + (" DESC NULLS LAST" if descending else " ASC NULLS LAST") + ", flags.created_at, flags.name"
+    if favorites_first:
+        order = flag_records.FAVORITE + " DESC, " + order
+    statement = SEARCH.format(order=order, conditions=conditions, hit=HIT, is_small=flag_records.IS_SMALL)
+    params = {"viewer": viewer, "user_id": user_id, "limit": limit, "offset": offset, "most_bytes": PAGE_BYTES}
+    return value(conn, statement, {**values, **params})

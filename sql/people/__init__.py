@@ -1,0 +1,1 @@
+"""Statements about users, groups, roles and their tokens."""

@@ -1,0 +1,162 @@
+"""Groups of users, and the Group record of neighbours.md 1.2."""
+
+from collections.abc import Sequence
+from typing import Any, LiteralString
+
+from sql.database import Connection, rows, run, value
+from sql.people import users
+
+# Of a row of the table groups.
+RECORD: LiteralString = f"""
+    jsonb_build_object(
+        'id', groups.id,
+        'name', groups.name,
+        'description', groups.description,
+        'rootRole', groups.root_role_id,
+        'mappingsSSO', groups.mappings_sso,
+        'scimId', groups.scim_id,
+        'createdBy', groups.created_by,
+        'createdAt', iso(groups.created_at),
+        'projects', (
+            SELECT coalesce(jsonb_agg(DISTINCT project_id ORDER BY project_id), '[]')
+              FROM project_group_roles
+             WHERE project_group_roles.group_id = groups.id))
+    || (SELECT jsonb_build_object(
+                   'userCount', count(*),
+                   'users', coalesce(jsonb_agg(jsonb_build_object(
+                       'joinedAt', iso(group_users.created_at),
+                       'createdBy', group_users.created_by,
+                       'user', {users.RECORD}) ORDER BY group_users.created_at, users.id), '[]'))
+          FROM group_users
+          JOIN users ON users.id = group_users.user_id
+         WHERE group_users.group_id = groups.id
+           AND users.deleted_at IS NULL)
+"""
+
+# What the service says when a unique index refuses a group.
+TAKEN = {"groups_name_key": "name: a group with this name exists already"}
+
+READ: LiteralString = f"SELECT json_build_object('groups', coalesce(json_agg({RECORD} ORDER BY groups.name), '[]'))::text FROM groups"
+
+
+def read(conn: Connection) -> str:
+    """{"groups": [...]} as JSON text: every group, by name."""
+    return value(conn, READ)
+
+
+GET: LiteralString = f"SELECT ({RECORD})::text FROM groups WHERE groups.id = %(id)s"
+
+
+def get(conn: Connection, group_id: int) -> str | None:
+    """The record as JSON text; None: unknown."""
+    return value(conn, GET, {"id": group_id})
+
+
+LOCK = "SELECT id FROM groups WHERE id = %(id)s FOR UPDATE"
+
+
+def lock(conn: Connection, group_id: int) -> int | None:
+    """The id of a group that nobody else changes until the transaction ends; None: unknown."""
+    return value(conn, LOCK, {"id": group_id})
+
+
+EVENT_DATA = """
+    SELECT jsonb_build_object(
+               'id', id,
+               'name', name,
+               'description', description,
+               'mappingsSSO', mappings_sso,
+               'rootRole', root_role_id,
+               'users', (
+                    SELECT coalesce(jsonb_agg(user_id ORDER BY user_id), '[]')
+                      FROM group_users
+                     WHERE group_id = groups.id)) AS data
+      FROM groups
+     WHERE id = %(id)s
+"""
+
+
+def event_data(conn: Connection, group_id: int) -> dict[str, Any]:
+    """What the log says of a group. Read it after lock(): it is then what no other transaction is changing."""
+    return value(conn, EVENT_DATA, {"id": group_id})
+
+
+INSERT = """
+    INSERT INTO groups (name, description, root_role_id, mappings_sso, created_by)
+    VALUES (%(name)s, %(description)s, %(root_role)s, %(mappings_sso)s, %(created_by)s)
+    RETURNING id
+"""
+
+
+def insert(
+    conn: Connection,
+    name: str,
+    *,
+    description: str | None = None,
+    root_role: int | None = None,
+    mappings_sso: Sequence[str] = (),
+    created_by: str | None = None,
+) -> int:
+    """The id of the new group, which is empty. UniqueViolation of groups_name_key when the name is taken."""
+    params = {
+        "name": name,
+        "description": description,
+        "root_role": root_role,
+        "mappings_sso": list(mappings_sso),
+        "created_by": created_by,
+    }
+    return value(conn, INSERT, params)
+
+
+UPDATE = """
+    UPDATE groups
+       SET name = %(name)s,
+           description = %(description)s,
+           root_role_id = %(root_role)s,
+           mappings_sso = %(mappings_sso)s
+     WHERE id = %(id)s
+"""
+
+
+def update(
+    conn: Connection, group_id: int, name: str, *, description: str | None, root_role: int | None, mappings_sso: Sequence[str]
+) -> None:
+    """All that a group is, but for its members. UniqueViolation of groups_name_key when the name is taken."""
+    params = {"id": group_id, "name": name, "description": description, "root_role": root_role, "mappings_sso": list(mappings_sso)}
+    run(conn, UPDATE, params)
+
+
+# As before the deletion of a user (sql/people/past_users.py).
+HOLD_PROJECTS = """
+    SELECT
+      FROM projects
+     WHERE id IN (SELECT project_id FROM project_group_roles WHERE group_id = %(id)s)
+     ORDER BY id
+       FOR KEY SHARE
+"""
+
+DELETE = "DELETE FROM groups WHERE id = %(id)s"
+
+
+def delete(conn: Connection, group_id: int) -> None:
+    """End a group, its memberships and its roles in projects; that they were there is kept."""
+    rows(conn, HOLD_PROJECTS, {"id": group_id})
+    run(conn, DELETE, {"id": group_id})
+
+
+SET_USERS = """
+    WITH ended AS (
+        DELETE FROM group_users
+         WHERE group_id = %(id)s
+           AND user_id <> ALL(%(users)s::integer[])
+    )
+    INSERT INTO group_users (group_id, user_id, created_by)
+    SELECT %(id)s, joined.user_id, %(created_by)s
+      FROM unnest(%(users)s::integer[]) AS joined (user_id)
+    ON CONFLICT DO NOTHING
+"""
+
+
+def set_users(conn: Connection, group_id: int, user_ids: Sequence[int], *, created_by: str) -> None:
+    """Make these users the members of a group. Who was one before has joined when he had; that others were is kept."""
+    run(conn, SET_USERS, {"id": group_id, "users": list(user_ids), "created_by": created_by})

@@ -1,0 +1,63 @@
+"""The passwords that a user had before: what he may not take again, and how one more is added."""
+
+from psycopg.rows import DictRow
+
+from sql.database import Connection, one, run
+
+# How many a user may not take again, the present one included (neighbours.md 3.1).
+REMEMBERED = 5
+
+FIND = """
+    SELECT id, name, username, email, password_hash,
+           array_remove(ARRAY[password_hash] || ARRAY(
+               SELECT password_hash
+                 FROM past_passwords
+                WHERE user_id = users.id
+                ORDER BY replaced_at DESC
+                LIMIT %(past)s), NULL) AS last_hashes
+      FROM users
+     WHERE id = %(user_id)s
+       AND deleted_at IS NULL
+"""
+
+
+def find(conn: Connection, user_id: int) -> DictRow | None:
+    """id, name, username, email and password_hash of a user; and last_hashes, the present one and those that he may not take again."""
+    return one(conn, FIND, {"user_id": user_id, "past": REMEMBERED - 1})
+
+
+# clock_timestamp(): several changes in one transaction have an order, too. What nobody asks for any more is not kept.
+REPLACE = """
+    WITH present AS (
+        SELECT id, password_hash
+          FROM users
+         WHERE id = %(user_id)s
+           FOR NO KEY UPDATE
+    ),
+    kept AS (
+        INSERT INTO past_passwords (user_id, password_hash, replaced_at)
+        SELECT id, password_hash, clock_timestamp()
+          FROM present
+         WHERE password_hash IS NOT NULL
+    ),
+    forgotten AS (
+        DELETE FROM past_passwords
+         WHERE user_id = %(user_id)s
+           AND replaced_at < (
+                SELECT replaced_at
+                  FROM past_passwords
+                 WHERE user_id = %(user_id)s
+                 ORDER BY replaced_at DESC
+                OFFSET %(past)s - 2
+                 LIMIT 1)
+    )
+    UPDATE users
+       SET password_hash = %(password_hash)s
+      FROM present
+     WHERE users.id = present.id
+"""
+
+
+def replace(conn: Connection, user_id: int, password_hash: str) -> None:
+    """Another password for this user; the one that he had is remembered for a while."""
+    run(conn, REPLACE, {"user_id": user_id, "password_hash": password_hash, "past": REMEMBERED - 1})

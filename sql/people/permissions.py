@@ -1,0 +1,62 @@
+"""Permissions: what roles can allow."""
+
+from collections.abc import Sequence
+from typing import LiteralString
+
+from psycopg.rows import DictRow
+
+from sql.database import Connection, rows, value
+
+# The Permission record of neighbours.md 1.2, of a row of the table permissions, without an environment.
+RECORD: LiteralString = """
+    jsonb_build_object(
+        'id', permissions.id, 'name', permissions.name, 'displayName', permissions.display_name, 'type', permissions.type)
+"""
+
+TREE: LiteralString = f"""
+    WITH by_type AS (
+        SELECT type, json_agg({RECORD} ORDER BY id) AS list
+          FROM permissions
+         GROUP BY type
+    ),
+    by_environment AS (
+        SELECT coalesce(json_agg(json_build_object('name', environments.name, 'permissions', entries.list)
+                                 ORDER BY environments.sort_order, environments.name), '[]') AS list
+          FROM environments
+         CROSS JOIN LATERAL (
+            SELECT json_agg({RECORD} || jsonb_build_object('environment', environments.name) ORDER BY permissions.id) AS list
+              FROM permissions
+             WHERE type = 'environment') AS entries
+    )
+    SELECT json_build_object('version', 1, 'permissions', json_build_object(
+               'root', (SELECT list FROM by_type WHERE type = 'root'),
+               'project', (SELECT list FROM by_type WHERE type = 'project'),
+               'environments', (SELECT list FROM by_environment)))::text
+"""
+
+
+def tree(conn: Connection) -> str:
+    """Every permission as JSON text: those of the instance, of projects, and of each environment."""
+    return value(conn, TREE)
+
+
+# Held, so that they are there still when a role is given something in them.
+RESOLVE = """
+    WITH held AS (
+        SELECT name FROM environments WHERE name = ANY(%(environments)s::text[]) ORDER BY name FOR KEY SHARE
+    )
+    SELECT permissions.name,
+           permissions.type,
+           asked.environment,
+           asked.environment IS NULL OR asked.environment IN (SELECT held.name FROM held) AS has_environment
+      FROM unnest(%(ids)s::integer[], %(names)s::text[], %(environments)s::text[])
+           WITH ORDINALITY AS asked (id, name, environment, place)
+      LEFT JOIN permissions ON permissions.id = coalesce(asked.id, permissions.id)
+                           AND permissions.name = coalesce(asked.name, permissions.name)
+     ORDER BY asked.place
+"""
+
+
+def resolve(conn: Connection, ids: Sequence[int | None], names: Sequence[str | None], environments: Sequence[str | None]) -> list[DictRow]:
+    """For each permission that is asked for by id, name or both: its name and type, None: there is none; environment; has_environment."""
+    return rows(conn, RESOLVE, {"ids": list(ids), "names": list(names), "environments": list(environments)})

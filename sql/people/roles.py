@@ -1,0 +1,163 @@
+"""Roles and what they allow."""
+
+from collections.abc import Sequence
+from typing import Any, LiteralString
+
+from psycopg.rows import DictRow
+
+from sql.database import Connection, one, run, value
+from sql.people import permissions
+
+# The Role record of api.md, of a row of the table roles.
+RECORD: LiteralString = """
+    jsonb_build_object(
+        'id', roles.id, 'type', roles.type, 'name', roles.name, 'description', roles.description, 'project', NULL)
+"""
+
+# What the service says when a unique index refuses a role.
+TAKEN = {"roles_name_key": "name: a role with this name exists already"}
+
+READ: LiteralString = (
+    f"SELECT json_build_object('version', 1, 'roles', coalesce(json_agg({RECORD} ORDER BY roles.id), '[]'))::text FROM roles"
+)
+
+
+def read(conn: Connection) -> str:
+    """{"version": 1, "roles": [...]} as JSON text: every role, by id."""
+    return value(conn, READ)
+
+
+# Our choice: what a role allows in one project alone, as Editor does in project default, is not told: a permission has no place for it,
+# and who copied the list would allow it everywhere.
+GET: LiteralString = f"""SELECT ({RECORD} || jsonb_build_object('permissions', (
+               SELECT coalesce(jsonb_agg({permissions.RECORD}
+                    || jsonb_strip_nulls(jsonb_build_object('environment', role_permissions.environment))
+                          ORDER BY permissions.id, role_permissions.environment NULLS FIRST), '[]')
+                 FROM role_permissions
+                 JOIN permissions ON permissions.name = role_permissions.permission
+                WHERE role_permissions.role_id = roles.id
+                  AND role_permissions.project_id IS NULL)))::text
+      FROM roles
+     WHERE roles.id = %(id)s
+"""
+
+
+def get(conn: Connection, role_id: int) -> str | None:
+    """The role and its permissions as JSON text; None: unknown."""
+    return value(conn, GET, {"id": role_id})
+
+
+ANSWER: LiteralString = f"SELECT json_build_object('version', 1, 'roles', {RECORD})::text FROM roles WHERE id = %(id)s"
+
+
+def answer(conn: Connection, role_id: int) -> str:
+    """{"version": 1, "roles": {...}} as JSON text: one role, which old clients look for under that name."""
+    return value(conn, ANSWER, {"id": role_id})
+
+
+LOCK = "SELECT id, type FROM roles WHERE id = %(id)s FOR UPDATE"
+
+
+def lock(conn: Connection, role_id: int) -> DictRow | None:
+    """id and type of a role, which nobody else changes, removes or gives to anybody until the transaction ends; None: unknown."""
+    return one(conn, LOCK, {"id": role_id})
+
+
+EVENT_DATA: LiteralString = f"""SELECT {RECORD} || jsonb_build_object('permissions', (
+               SELECT coalesce(jsonb_agg(
+                          jsonb_build_object('name', permissions.name)
+                          || jsonb_strip_nulls(jsonb_build_object('environment', role_permissions.environment))
+                          ORDER BY permissions.id, role_permissions.environment NULLS FIRST), '[]')
+                 FROM role_permissions
+                 JOIN permissions ON permissions.name = role_permissions.permission
+                WHERE role_permissions.role_id = roles.id)) AS data
+      FROM roles
+     WHERE roles.id = %(id)s
+"""
+
+
+def event_data(conn: Connection, role_id: int) -> dict[str, Any]:
+    """What the log says of a role and its permissions. Read it after lock(): it is then what no other transaction is changing."""
+    return value(conn, EVENT_DATA, {"id": role_id})
+
+
+INSERT = """
+    INSERT INTO roles (name, type, description)
+    VALUES (%(name)s, %(type)s, %(description)s)
+    RETURNING id
+"""
+
+
+def insert(conn: Connection, name: str, *, type: str = "custom", description: str = "") -> int:
+    """The id of the new role, which allows nothing yet. type: root-custom, or custom for a role in projects."""
+    return value(conn, INSERT, {"name": name, "type": type, "description": description})
+
+
+UPDATE = """
+    UPDATE roles
+       SET name = %(name)s,
+           description = coalesce(%(description)s, description)
+     WHERE id = %(id)s
+"""
+
+
+def update(conn: Connection, role_id: int, *, name: str, description: str | None) -> None:
+    """Another name and description; None leaves that as it is. UniqueViolation of roles_name_key: the name is taken."""
+    run(conn, UPDATE, {"id": role_id, "name": name, "description": description})
+
+
+SET_PERMISSIONS = """
+    WITH asked AS (
+        SELECT DISTINCT permission, environment
+          FROM unnest(%(permissions)s::text[], %(environments)s::text[]) AS asked (permission, environment)
+    ),
+    ended AS (
+        DELETE FROM role_permissions
+         WHERE role_id = %(id)s
+           AND NOT EXISTS (
+                SELECT FROM asked
+                 WHERE asked.permission = role_permissions.permission
+                   AND asked.environment IS NOT DISTINCT FROM role_permissions.environment)
+    )
+    INSERT INTO role_permissions (role_id, permission, environment)
+    SELECT %(id)s, permission, environment
+      FROM asked
+    ON CONFLICT DO NOTHING
+"""
+
+
+def set_permissions(conn: Connection, role_id: int, allowed: Sequence[tuple[str, str | None]]) -> None:
+    """Let a role hold these permissions and no others; each with its environment, or None: in all of them."""
+    params = {"id": role_id, "permissions": [name for name, _ in allowed], "environments": [place for _, place in allowed]}
+    run(conn, SET_PERMISSIONS, params)
+
+
+HOLDERS = """
+    SELECT (SELECT count(*) FROM users WHERE root_role_id = %(id)s AND deleted_at IS NULL)
+               + (SELECT count(DISTINCT user_id) FROM project_user_roles WHERE role_id = %(id)s) AS user,
+           (SELECT count(*) FROM groups WHERE root_role_id = %(id)s)
+               + (SELECT count(DISTINCT group_id) FROM project_group_roles WHERE role_id = %(id)s) AS group,
+           (SELECT count(*) FROM signup_tokens WHERE root_role_id = %(id)s) AS "signup token"
+"""
+
+
+def holders(conn: Connection, role_id: int) -> dict[str, int]:
+    """How many users, groups and signup tokens hold a role, as such or in projects. Read it after lock(): no more can come."""
+    return one(conn, HOLDERS, {"id": role_id}) or {}
+
+
+# The rows of deleted users stay, and name a role.
+DELETE = """
+    WITH freed AS (
+        UPDATE users
+           SET root_role_id = 3
+         WHERE root_role_id = %(id)s
+           AND deleted_at IS NOT NULL
+    )
+    DELETE FROM roles WHERE id = %(id)s
+"""
+
+
+def delete(conn: Connection, role_id: int) -> None:
+    """End a role that nobody holds."""
+    run(conn, DELETE, {"id": role_id})

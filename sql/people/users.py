@@ -1,0 +1,227 @@
+"""Users: rows for decisions, and the User record of api.md."""
+
+from collections.abc import Collection
+from typing import Any, LiteralString
+
+from psycopg.rows import DictRow
+
+from sql.database import Connection, one, rows, run, value
+
+# Our choice: what is said of a user, and that no image service is asked about anybody's address.
+# The User record, of a row of the table users: what is nullable is null, what is optional is left out.
+RECORD: LiteralString = """
+    jsonb_build_object(
+        'id', users.id,
+        'isAPI', false,
+        'name', users.name,
+        'username', users.username,
+        'rootRole', users.root_role_id,
+        'accountType', users.account_type,
+        'loginAttempts', users.login_attempts,
+        'emailSent', false,
+        'seenAt', iso(users.seen_at),
+        'createdAt', iso(users.created_at),
+        'scimId', users.scim_id)
+    || jsonb_strip_nulls(jsonb_build_object(
+        'email', users.email,
+        'imageUrl', users.image_url))
+"""
+
+# What the service says when a unique index refuses a user.
+TAKEN = {
+    "users_email_key": "email: a user with this e-mail address exists already",
+    "users_username_key": "username: a user with this user name exists already",
+}
+
+GET: LiteralString = f"SELECT ({RECORD})::text FROM users WHERE id = %(id)s AND deleted_at IS NULL"
+
+
+def get(conn: Connection, user_id: int) -> str | None:
+    """The User record as JSON text; None for an unknown or deleted user."""
+    return value(conn, GET, {"id": user_id})
+
+
+FIND_FOR_LOGIN = """
+    SELECT id, username, email, password_hash
+      FROM users
+     WHERE deleted_at IS NULL
+       AND account_type = 'User'
+       AND (username = %(login)s::text OR email = %(email)s::text)
+"""
+
+
+def find_for_login(conn: Connection, login: str) -> DictRow | None:
+    """id, username, email and password_hash of the user with this user name (case-sensitive) or e-mail address (not)."""
+    return one(conn, FIND_FOR_LOGIN, {"login": login, "email": login.lower()})
+
+
+INSERT = """
+    INSERT INTO users (name, username, email, password_hash, root_role_id, account_type)
+    VALUES (%(name)s, %(username)s, %(email)s, %(password_hash)s, %(root_role)s, %(account_type)s)
+    RETURNING id
+"""
+
+
+def insert(
+    conn: Connection,
+    *,
+    name: str | None,
+    username: str | None,
+    email: str | None,
+    password_hash: str | None,
+    root_role: int,
+    account_type: str = "User",
+) -> int:
+    """The id of the new user. UniqueViolation of users_email_key or users_username_key when the address or the name is taken."""
+    params = {
+        "name": name,
+        "username": username,
+        "email": email,
+        "password_hash": password_hash,
+        "root_role": root_role,
+        "account_type": account_type,
+    }
+    return value(conn, INSERT, params)
+
+
+def event_data(user_id: int, *, name: str | None, username: str | None, email: str | None, root_role: int) -> dict[str, Any]:
+    """What user-created and its like say of a user; what is not set is left out."""
+    said = {"id": user_id, "name": name, "username": username, "email": email, "rootRole": root_role}
+    return {key: word for key, word in said.items() if word is not None}
+
+
+# The hash must be the one that was compared: when it was changed meanwhile, the password that was given is no longer the right one.
+LOG_IN: LiteralString = f"""
+    UPDATE users
+       SET login_attempts = 0,
+           seen_at = now(),
+           password_hash = coalesce(%(new_hash)s, users.password_hash)
+      FROM (SELECT id, seen_at FROM users WHERE id = %(id)s FOR UPDATE) AS before
+     WHERE users.id = before.id
+       AND users.deleted_at IS NULL
+       AND users.password_hash = %(compared_hash)s
+    RETURNING ({RECORD} || jsonb_build_object('seenAt', iso(before.seen_at)))::text
+"""
+
+
+def log_in(conn: Connection, user_id: int, compared_hash: str, new_hash: str | None) -> str | None:
+    """A login succeeded: the User record as JSON text with the previous login as seenAt. None: he or his password has changed since.
+
+    new_hash replaces the kept one, unless it is None.
+    """
+    return value(conn, LOG_IN, {"id": user_id, "compared_hash": compared_hash, "new_hash": new_hash})
+
+
+COUNT_FAILURE = "UPDATE users SET login_attempts = login_attempts + 1 WHERE id = %(id)s"
+
+
+def count_failed_login(conn: Connection, user_id: int) -> None:
+    """One more failure since the last success."""
+    run(conn, COUNT_FAILURE, {"id": user_id})
+
+
+LIST = """
+    SELECT users.id,
+           username,
+           email,
+           users.name,
+           roles.name AS role,
+           iso(seen_at) AS "seenAt",
+           login_attempts AS "loginAttempts",
+           iso(users.created_at) AS "createdAt"
+      FROM users
+      JOIN roles ON roles.id = users.root_role_id
+     WHERE deleted_at IS NULL
+       AND account_type = 'User'
+     ORDER BY users.id
+"""
+
+
+def list_all(conn: Connection) -> list[DictRow]:
+    """Every user, without service accounts, oldest first, for the command line."""
+    return rows(conn, LIST)
+
+
+LOCK = """
+    SELECT id, name, username, email, root_role_id AS root_role
+      FROM users
+     WHERE deleted_at IS NULL
+       AND account_type = 'User'
+       AND (username = %(login)s::text OR email = %(email)s::text)
+       FOR UPDATE
+"""
+
+
+def lock(conn: Connection, login: str) -> DictRow | None:
+    """What event_data() says of the user with this user name (case-sensitive) or e-mail address (not). None: unknown."""
+    return one(conn, LOCK, {"login": login, "email": login.lower()})
+
+
+LOCK_ACCOUNT = """
+    SELECT id AS user_id, name, username, email, root_role_id AS root_role
+      FROM users
+     WHERE id = %(id)s
+       AND deleted_at IS NULL
+       AND account_type = %(account_type)s
+       FOR NO KEY UPDATE
+"""
+
+
+def lock_account(conn: Connection, user_id: int, account_type: str = "User") -> DictRow | None:
+    """What event_data() says of the user, or of the service account, with this id. None: there is none, or it is of the other kind."""
+    return one(conn, LOCK_ACCOUNT, {"id": user_id, "account_type": account_type})
+
+
+# FOR SHARE, in one order: a user who is being deleted gets no membership and no role meanwhile.
+HOLD = "SELECT id FROM users WHERE id = ANY(%(ids)s::bigint[]) AND deleted_at IS NULL ORDER BY id FOR SHARE"
+
+
+def hold(conn: Connection, ids: Collection[int]) -> set[int]:
+    """Those of these users and service accounts that exist, which are not deleted until the transaction ends."""
+    return {row["id"] for row in rows(conn, HOLD, {"ids": list(ids)})}
+
+
+UPDATE = """
+    UPDATE users
+       SET name = coalesce(%(name)s::text, name),
+           email = coalesce(%(email)s::text, email),
+           root_role_id = coalesce(%(root_role)s::integer, root_role_id)
+     WHERE id = %(id)s
+    RETURNING id AS user_id, name, username, email, root_role_id AS root_role
+"""
+
+
+def update(
+    conn: Connection, user_id: int, *, name: str | None = None, email: str | None = None, root_role: int | None = None
+) -> dict[str, Any]:
+    """What event_data() says of the changed user. None leaves a field as it is. UniqueViolation of users_email_key."""
+    changed = one(conn, UPDATE, {"id": user_id, "name": name, "email": email, "root_role": root_role})
+    assert changed is not None
+    return changed
+
+
+FORGET_FAILURES = "UPDATE users SET login_attempts = 0 WHERE id = %(id)s"
+
+
+def forget_failed_logins(conn: Connection, user_id: int) -> None:
+    """No failures since the last success."""
+    run(conn, FORGET_FAILURES, {"id": user_id})
+
+
+COUNT_ADMINS = """
+    SELECT count(*)
+      FROM users
+     WHERE deleted_at IS NULL
+       AND account_type = 'User'
+       AND password_hash IS NOT NULL
+       AND id IN (
+            SELECT user_id
+              FROM user_roles
+              JOIN role_permissions ON role_permissions.role_id = user_roles.role_id
+             WHERE permission = 'ADMIN')
+"""
+
+
+def count_admins(conn: Connection) -> int:
+    """How many users hold ADMIN, by their own root role or that of a group, and can log in with a password."""
+    return value(conn, COUNT_ADMINS)

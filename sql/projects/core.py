@@ -1,0 +1,201 @@
+"""Projects: who may see them, and their rows."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, LiteralString
+
+from psycopg.rows import DictRow
+
+from sql.database import Connection, as_json, one, run, value
+
+# Our choice: a private project is hidden from all but its members and those who see all.
+# Which projects a viewer may see, of rows of the table projects. A null viewer sees all; authenticate() has decided that.
+VISIBLE: LiteralString = """
+    (%(viewer)s::integer IS NULL
+     OR projects.mode <> 'private'
+     OR EXISTS (
+            SELECT FROM project_user_roles
+             WHERE project_user_roles.project_id = projects.id
+               AND project_user_roles.user_id = %(viewer)s::integer)
+     OR EXISTS (
+            SELECT FROM project_group_roles
+              JOIN group_users USING (group_id)
+             WHERE project_group_roles.project_id = projects.id
+               AND group_users.user_id = %(viewer)s::integer))
+"""
+
+# Of how many flags how many are active, as a whole number; a project without flags is healthy (decisions.md, 2).
+HEALTH: LiteralString = "CASE WHEN total = 0 THEN 100 ELSE round(100.0 * active / total)::integer END"
+
+# Whether a flag is active (decisions.md, 2), of rows of flags joined with flag_types.
+ACTIVE: LiteralString = "stale_since IS NULL AND coalesce(now() - flags.created_at <= make_interval(days => lifetime_days), true)"
+
+# Our choice: also in the insights, where 0 means that there is none.
+# A mean number of days with one decimal, never below 0.1 when there is one; 0: there is none.
+MEAN_DAYS: LiteralString = "CASE WHEN days IS NULL THEN 0 ELSE trim_scale(greatest(0.1, round(days, 1))) END"
+
+# What the log says of a project before and after a change.
+WHOLE: LiteralString = """
+    json_build_object(
+        'id', id,
+        'name', name,
+        'description', description,
+        'mode', mode,
+        'defaultStickiness', default_stickiness,
+        'featureLimit', feature_limit,
+        'featureNaming', CASE WHEN naming_pattern IS NOT NULL THEN json_build_object(
+            'pattern', naming_pattern,
+            'example', naming_example,
+            'description', naming_description) END)
+"""
+
+# NO KEY: who refers to the project alone, as a segment or a favourite does, need not wait, and so is waited for by nobody in a circle.
+LOCK: LiteralString = f"SELECT {WHOLE} AS whole, archived_at FROM projects WHERE id = %(id)s FOR NO KEY UPDATE"
+
+
+def lock(conn: Connection, project_id: str) -> DictRow | None:
+    """whole (what the log says of it) and archived_at of a project, locked; None: unknown.
+
+    Who makes a flag in a project, or brings one there or back, holds the project FOR SHARE.
+    """
+    return one(conn, LOCK, {"id": project_id})
+
+
+UPDATE = """
+    UPDATE projects
+       SET name = %(name)s,
+           description = %(description)s,
+           mode = %(mode)s,
+           default_stickiness = %(defaultStickiness)s,
+           feature_limit = %(featureLimit)s,
+           naming_pattern = %(naming)s::json ->> 'pattern',
+           naming_example = %(naming)s::json ->> 'example',
+           naming_description = %(naming)s::json ->> 'description',
+           updated_at = now()
+     WHERE id = %(id)s
+"""
+
+
+def update(conn: Connection, whole: Mapping[str, Any]) -> None:
+    """Make a project what the log will say of it."""
+    run(conn, UPDATE, {**whole, "naming": as_json(whole["featureNaming"])})
+
+
+ARCHIVE = "UPDATE projects SET archived_at = now(), updated_at = now() WHERE id = %(id)s"
+
+REVIVE = "UPDATE projects SET archived_at = NULL, updated_at = now() WHERE id = %(id)s"
+
+
+def archive(conn: Connection, project_id: str) -> None:
+    """Put a project away; it can still be read."""
+    run(conn, ARCHIVE, {"id": project_id})
+
+
+def revive(conn: Connection, project_id: str) -> None:
+    """Bring an archived project back."""
+    run(conn, REVIVE, {"id": project_id})
+
+
+CREATE = """
+    INSERT INTO projects (id, name, description, mode, default_stickiness, feature_limit)
+    VALUES (%(id)s, %(name)s, %(description)s, %(mode)s, %(defaultStickiness)s, %(featureLimit)s)
+"""
+
+
+def create(conn: Connection, asked: Mapping[str, Any]) -> None:
+    """Make a project as a request asks for it, without environments. UniqueViolation of projects_pkey when the id is taken."""
+    run(conn, CREATE, asked)
+
+
+WAS_PRIVATE = "SELECT EXISTS (SELECT FROM past_private_projects WHERE project_id = %(id)s)"
+
+
+def was_private(conn: Connection, project_id: str) -> bool:
+    """Return whether a project with this id was private before it was opened or deleted."""
+    return value(conn, WAS_PRIVATE, {"id": project_id})
+
+
+# Of the ids that are made of a name, the first that is free.
+FREE_ID = """
+    SELECT id
+      FROM (SELECT number, CASE WHEN number = 0 THEN %(slug)s ELSE %(slug)s || '-' || number END AS id
+              FROM generate_series(0, (SELECT count(*) FROM projects)
+                                      + (SELECT count(*) FROM past_private_projects)
+                                      + cardinality(%(reserved)s::text[])) AS number) AS candidates
+     WHERE id <> ALL(%(reserved)s::text[])
+       AND NOT EXISTS (SELECT FROM projects WHERE projects.id = candidates.id)
+       AND NOT EXISTS (SELECT FROM past_private_projects WHERE project_id = candidates.id)
+     ORDER BY number
+     LIMIT 1
+"""
+
+
+def free_id(conn: Connection, slug: str, reserved: Collection[str]) -> str:
+    """Return the slug, or the slug with the lowest number that makes it an id not in use, not reserved, and of no past private project."""
+    return value(conn, FREE_ID, {"slug": slug, "reserved": list(reserved)})
+
+
+ADD_OWNER = """
+    INSERT INTO project_user_roles (project_id, user_id, role_id)
+    SELECT %(id)s, %(user_id)s, 4
+     WHERE %(user_id)s::integer IS NOT NULL
+"""
+
+
+def add_owner(conn: Connection, project_id: str, user_id: int | None) -> None:
+    """Let a user own the new project that he made. None: a key made it, and nobody owns it."""
+    run(conn, ADD_OWNER, {"id": project_id, "user_id": user_id})
+
+
+# FOR KEY SHARE: an environment that is being deleted meanwhile is unknown.
+ADD_ENVIRONMENTS = """
+    WITH chosen AS (
+        SELECT name
+          FROM environments
+         WHERE CASE WHEN %(names)s::text[] IS NULL THEN enabled ELSE name = ANY(%(names)s) END
+         ORDER BY name
+           FOR KEY SHARE
+    ),
+    linked AS (
+        INSERT INTO project_environments (project_id, environment)
+        SELECT %(id)s, name FROM chosen
+        RETURNING environment
+    )
+    SELECT coalesce(array_agg(DISTINCT asked), '{}')
+      FROM unnest(%(names)s::text[]) AS asked
+     WHERE asked NOT IN (SELECT environment FROM linked)
+"""
+
+
+def add_environments(conn: Connection, project_id: str, names: Sequence[str] | None) -> list[str]:
+    """Link environments to a new project, None being all that are enabled; those that do not exist come back."""
+    return value(conn, ADD_ENVIRONMENTS, {"id": project_id, "names": None if names is None else list(names)})
+
+
+# ProjectCreated of neighbours.md, 1.3. The description is left out when there is none, because a tool that builds on this falls over null.
+CREATED = """
+    WITH created AS (
+        SELECT jsonb_build_object(
+                   'id', id,
+                   'name', name,
+                   'mode', mode,
+                   'defaultStickiness', default_stickiness,
+                   'featureLimit', feature_limit,
+                   'environments', (
+                       SELECT coalesce(jsonb_agg(environment ORDER BY sort_order, environment), '[]')
+                         FROM project_environments
+                         JOIN environments ON environments.name = environment
+                        WHERE project_id = projects.id),
+                   'changeRequestEnvironments', '[]'::jsonb)
+               || jsonb_strip_nulls(jsonb_build_object('description', description)) AS record
+          FROM projects
+         WHERE id = %(id)s
+    )
+    SELECT record, record::text AS text FROM created
+"""
+
+
+def created(conn: Connection, project_id: str) -> DictRow:
+    """What is said of a project when it was made: record for the log, and the same as JSON text."""
+    found = one(conn, CREATED, {"id": project_id})
+    assert found is not None
+    return found

@@ -1,0 +1,38 @@
+"""The health report of a project: HealthReport of neighbours.md, 1.3."""
+
+from typing import LiteralString
+
+from sql.database import Connection, value
+from sql.flags.records import ITEM
+from sql.projects.core import ACTIVE
+from sql.projects.overview import OVERVIEW
+
+REPORT: LiteralString = f"""{OVERVIEW},
+    staleness AS (
+        SELECT count(*) FILTER (WHERE stale_since IS NULL) AS fresh,
+               count(*) FILTER (WHERE stale_since IS NOT NULL) AS stale,
+               count(*) FILTER (WHERE stale_since IS NULL AND NOT ({ACTIVE})) AS potentially_stale
+          FROM flags
+          JOIN flag_types ON flag_types.id = flags.type
+         WHERE project_id = (SELECT id FROM asked)
+           AND archived_at IS NULL
+    ),
+    items AS (
+        SELECT coalesce(json_agg({ITEM} ORDER BY flags.name), '[]') AS list
+          FROM flags
+         WHERE project_id = (SELECT id FROM asked)
+           AND archived_at IS NULL
+    )
+    SELECT (record - 'onboardingStatus' - 'featureTypeCounts'
+            || jsonb_build_object(
+                'features', items.list,
+                'activeCount', staleness.fresh,
+                'staleCount', staleness.stale,
+                'potentiallyStaleCount', staleness.potentially_stale))::text
+      FROM overview, staleness, items
+"""
+
+
+def get(conn: Connection, project_id: str, user_id: int | None) -> str | None:
+    """The health report as JSON text, favorite as this user (None: a key) has it. None: no such project."""
+    return value(conn, REPORT, {"id": project_id, "user_id": user_id})

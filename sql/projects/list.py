@@ -1,0 +1,92 @@
+"""The list of projects: ProjectList of neighbours.md, 1.3."""
+
+from typing import LiteralString
+
+from sql.database import Connection, value
+from sql.projects.core import ACTIVE, HEALTH, VISIBLE
+
+# The newest event and the newest usage of a project are one look into an index each, however long the log is.
+# Our choice: usage is that which was reported of flags while they were in the project.
+LIST: LiteralString = f"""
+    WITH seen AS (
+        SELECT *
+          FROM projects
+         WHERE (archived_at IS NOT NULL) = %(archived)s
+           AND {VISIBLE}
+    ),
+    flag_counts AS (
+        SELECT project_id, count(*) AS total, count(*) FILTER (WHERE {ACTIVE}) AS active
+          FROM flags
+          JOIN flag_types ON flag_types.id = flags.type
+         WHERE archived_at IS NULL
+         GROUP BY project_id
+    ),
+    members AS (
+        SELECT project_id, count(DISTINCT user_id) AS number
+          FROM (SELECT project_id, user_id FROM project_user_roles
+             UNION ALL
+                SELECT project_id, user_id FROM project_group_roles JOIN group_users USING (group_id)) AS roles
+         GROUP BY project_id
+    ),
+    owners AS (
+        SELECT project_id, json_agg(owner ORDER BY since, owner_type DESC, id) AS list
+          FROM (SELECT project_id,
+                       project_user_roles.created_at AS since,
+                       'user' AS owner_type,
+                       users.id,
+                       json_build_object('ownerType', 'user', 'name', coalesce(users.name, username, email),
+                                         'email', email, 'imageUrl', image_url) AS owner
+                  FROM project_user_roles
+                  JOIN users ON users.id = user_id
+                 WHERE role_id = 4
+             UNION ALL
+                SELECT project_id, project_group_roles.created_at, 'group', groups.id,
+                       json_build_object('ownerType', 'group', 'name', groups.name)
+                  FROM project_group_roles
+                  JOIN groups ON groups.id = group_id
+                 WHERE role_id = 4) AS each_owner
+         GROUP BY project_id
+    ),
+    items AS (
+        SELECT name,
+               id,
+               jsonb_build_object(
+                   'id', id,
+                   'name', name,
+                   'mode', mode,
+                   'health', (SELECT {HEALTH} FROM (SELECT coalesce(flag_counts.total, 0) AS total, flag_counts.active) AS counted),
+                   'featureCount', coalesce(flag_counts.total, 0),
+                   'memberCount', coalesce(members.number, 0),
+                   'createdAt', iso(created_at),
+                   'archivedAt', iso(archived_at),
+                   'lastUpdatedAt', iso(newest_event.at),
+                   'lastReportedFlagUsage', iso(newest_usage.hour),
+                   'favorite', EXISTS (SELECT FROM project_favorites WHERE project_id = seen.id AND user_id = %(user_id)s::integer),
+                   'owners', coalesce(owners.list, '[{{"ownerType": "system"}}]'))
+               -- Left out when there is none, because a tool that builds on this falls over null.
+               || jsonb_strip_nulls(jsonb_build_object('description', description)) AS item
+          FROM seen
+          LEFT JOIN flag_counts ON flag_counts.project_id = seen.id
+          LEFT JOIN members ON members.project_id = seen.id
+          LEFT JOIN owners ON owners.project_id = seen.id
+          LEFT JOIN LATERAL (
+            SELECT events.created_at AS at
+              FROM events
+             WHERE project = seen.id
+             ORDER BY events.created_at DESC, events.id DESC
+             LIMIT 1) AS newest_event ON true
+          LEFT JOIN LATERAL (
+            SELECT hour
+              FROM usage_metrics
+             WHERE project_id = seen.id
+             ORDER BY hour DESC
+             LIMIT 1) AS newest_usage ON true
+    )
+    SELECT json_build_object('version', 1, 'projects', coalesce(json_agg(item ORDER BY name, id), '[]'))::text
+      FROM items
+"""
+
+
+def read(conn: Connection, *, archived: bool, viewer: int | None, user_id: int | None) -> str:
+    """ProjectList as JSON text: the archived projects or the live ones that the viewer may see, favorite as the user has it."""
+    return value(conn, LIST, {"archived": archived, "viewer": viewer, "user_id": user_id})

@@ -1,0 +1,1 @@
+"""Statements about API tokens and signup tokens."""

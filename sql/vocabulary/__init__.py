@@ -1,0 +1,1 @@
+"""Statements about what flags refer to: context fields, segments, tags, types, environments."""

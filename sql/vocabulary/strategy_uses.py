@@ -1,0 +1,20 @@
+"""Which strategies use something: the StrategyUse records of neighbours.md 1.6."""
+
+from typing import LiteralString
+
+from sql.projects import core as projects
+
+# Of live flags in projects that the viewer may see; closed by what is to be true of a row of strategies, and a parenthesis.
+RECORDS: LiteralString = f"""
+    (SELECT coalesce(json_agg(json_build_object(
+                'id', strategies.id,
+                'projectId', flags.project_id,
+                'featureName', flags.name,
+                'strategyName', strategies.name,
+                'environment', strategies.environment)
+                ORDER BY flags.name, strategies.environment, strategies.sort_order, strategies.id), '[]')
+       FROM strategies
+       JOIN flags ON flags.id = strategies.flag_id
+       JOIN projects ON projects.id = flags.project_id
+      WHERE flags.archived_at IS NULL
+        AND {projects.VISIBLE} AND """

@@ -1,0 +1,183 @@
+"""The feature search (neighbours.md 3.15)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from marshmallow import ValidationError, post_load
+
+from validators import Query
+from validators.events import QUERY_MAX
+from validators.fields import BIGINT_MAX, DAY, INTEGER, Day, OneOf, Text, WholeNumber
+from validators.repeated import Repeated
+
+# By operator: whether what has one of the values is wanted. IS with several values means the same as IS_ANY_OF.
+WORDS = {"IS": True, "IS_ANY_OF": True, "IS_NOT": False, "IS_NONE_OF": False}
+# By operator: which of the values, and whether they are wanted.
+SETS = {
+    "INCLUDE": ("any", True),
+    "INCLUDE_ANY_OF": ("any", True),
+    "INCLUDE_ALL_OF": ("all", True),
+    "DO_NOT_INCLUDE": ("any", False),
+    "EXCLUDE_IF_ANY_OF": ("any", False),
+    "EXCLUDE_ALL": ("all", False),
+}
+BOUNDS = ("IS_BEFORE", "IS_ON_OR_AFTER")
+SORT_KEYS = frozenset({"createdAt", "name", "type", "project", "stale", "lastSeenAt"})
+ENVIRONMENT_PREFIX = "environment:"
+# Our choice: PostgreSQL compares each text with the name and the description of each flag.
+MOST_TEXTS = 20
+
+
+def split(text: str, operators: Sequence[str], example: str) -> tuple[str, str]:
+    """The operator and what stands behind the colon; ValidationError for another operator."""
+    operator, colon, rest = text.partition(":")
+    if not colon or operator not in operators or re.search(r"[\n\r]", rest):
+        raise ValidationError(f"must look like {example}")
+    return operator, rest
+
+
+class Words(Text):
+    """IS:a, IS_NOT:a, IS_ANY_OF:a,b or IS_NONE_OF:a,b as (whether they are wanted, the values)."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        operator, rest = split(text, list(WORDS), "IS:one or IS_NONE_OF:one,two")
+        return WORDS[operator], self.read(rest.split(","))
+
+    def read(self, values: list[str]) -> list[Any]:
+        """The values as they are compared."""
+        return values
+
+
+class Ids(Words):
+    """The same of user ids. A value that is none is refused; no value at all matches nothing."""
+
+    def read(self, values: list[str]) -> list[Any]:
+        if values == [""]:
+            return []
+        if not all(INTEGER.fullmatch(word) and len(word) <= 40 and abs(int(word)) <= BIGINT_MAX for word in values):
+            raise ValidationError("must name user ids, which are integers")
+        return [int(word) for word in values]
+
+
+class States(Words):
+    """The same of the states active and stale, as whether a flag is stale."""
+
+    def read(self, values: list[str]) -> list[Any]:
+        if not set(values) <= {"active", "stale"}:
+            raise ValidationError("must name the states active and stale")
+        return [word == "stale" for word in values]
+
+
+class Members(Text):
+    """INCLUDE:a, EXCLUDE_ALL:a,b and their like as (any or all, whether they are wanted, the values)."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        operator, rest = split(text, list(SETS), "INCLUDE:one or EXCLUDE_IF_ANY_OF:one,two")
+        return *SETS[operator], self.read(rest.split(","))
+
+    def read(self, values: list[str]) -> list[str]:
+        """The values as they are compared."""
+        return values
+
+
+class Tags(Members):
+    """The same of tags, each type:value; the value may hold colons."""
+
+    def read(self, values: list[str]) -> list[str]:
+        if not all(0 < word.find(":") < len(word) - 1 for word in values):
+            raise ValidationError("must name tags, each as type:value")
+        return values
+
+
+class Bound(Text):
+    """IS_BEFORE:yyyy-MM-dd or IS_ON_OR_AFTER:yyyy-MM-dd as (operator, day)."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        operator, rest = split(text, BOUNDS, "IS_BEFORE:2024-05-31 or IS_ON_OR_AFTER:2024-05-31")
+        if not DAY.fullmatch(rest):
+            raise ValidationError("must look like IS_BEFORE:2024-05-31 or IS_ON_OR_AFTER:2024-05-31")
+        return operator, Day().deserialize(rest)
+
+
+class Status(Text):
+    """environment:enabled or environment:disabled as (environment, whether it is on)."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+        environment, colon, word = super()._deserialize(value, attr, data, **kwargs).rpartition(":")
+        if not colon or not environment or word not in ("enabled", "disabled"):
+            raise ValidationError("must look like production:enabled or production:disabled")
+        return environment, word == "enabled"
+
+
+class FeatureSearch(Query):
+    """The query parameters of GET /api/admin/search/features, as the filters of sql/flags/search.py, with order, limit and offset."""
+
+    unsaid: ClassVar[str] = "that exists|must name|must hold at most|NUL|surrogates"
+
+    query = Text(
+        max=QUERY_MAX,
+        metadata={"description": f"At most {MOST_TEXTS} texts, separated by commas. Name or description contains one, in any case."},
+    )
+    project = Words(metadata={"description": "Ids of projects, such as IS:default or IS_NONE_OF:default,shop."})
+    type = Words(metadata={"description": "Types of flags, such as IS_ANY_OF:release,experiment."})
+    state = States(metadata={"description": "IS:active or IS:stale."})
+    createdBy = Ids(metadata={"description": "Ids of the users who made the flags, such as IS:1 or IS_ANY_OF:1,2."})
+    tag = Tags(metadata={"description": "Tags, such as INCLUDE:simple:beta or EXCLUDE_IF_ANY_OF:simple:a,simple:b."})
+    segment = Members(metadata={"description": "Names of segments that strategies use, such as INCLUDE:Beta testers."})
+    status = Repeated(Status(), metadata={"description": "State in an environment, such as production:enabled; any of several."})
+    statuses = Repeated(Status(), data_key="status[]", metadata={"description": "The same as status."})
+    createdAt = Bound(metadata={"description": "Day of creation in UTC, such as IS_ON_OR_AFTER:2026-01-01."})
+    sortBy = Text(
+        load_default="createdAt",
+        metadata={"description": "createdAt, name, type, project, stale, lastSeenAt or environment:<name>."},
+    )
+    sortOrder = OneOf(frozenset({"asc", "desc"}), "asc or desc", load_default="asc", metadata={"description": "Direction of the order."})
+    favoritesFirst = OneOf(
+        frozenset({"true", "false"}), "true or false", load_default="false", metadata={"description": "Whether favourites come first."}
+    )
+    offset = WholeNumber(min=0, load_default=0, metadata={"description": "How many flags to skip."})
+    limit = WholeNumber(min=1, max=100, load_default=50, metadata={"description": "How many flags to give, at most."})
+
+    @post_load
+    def as_filters(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """filters and their values as sql/flags/search.py names them; sort, descending, favorites_first, limit, offset."""
+        values: dict[str, Any] = {}
+        wanted: list[str] = []
+        texts = [text.strip() for text in asked.get("query", "").split(",") if text.strip()]
+        if len(texts) > MOST_TEXTS:
+            raise ValidationError(f"must hold at most {MOST_TEXTS} texts", "query")
+        if texts:
+            wanted.append("texts")
+            values["texts"] = texts
+        for name in ("project", "type", "state", "createdBy"):
+            if name in asked:
+                is_wanted, values[name] = asked[name]
+                wanted.append(name if is_wanted else f"not_{name}")
+        for name in ("tag", "segment"):
+            if name in asked:
+                which, is_wanted, values[name] = asked[name]
+                wanted.append(f"{name}_{which}" if is_wanted else f"not_{name}_{which}")
+        statuses = [*asked.get("status", ()), *asked.get("statuses", ())]
+        if statuses:
+            wanted.append("status")
+            values["status_environments"], values["status_states"] = zip(*statuses, strict=True)
+        if "createdAt" in asked:
+            operator, values["day"] = asked["createdAt"]
+            wanted.append("before" if operator == "IS_BEFORE" else "on_or_after")
+        # Our choice: what cannot be sorted by is no reason to refuse; the order is then the usual one.
+        sort = asked["sortBy"] if asked["sortBy"] in SORT_KEYS else "createdAt"
+        if asked["sortBy"].startswith(ENVIRONMENT_PREFIX):
+            sort, values["sort_environment"] = "environment", asked["sortBy"].removeprefix(ENVIRONMENT_PREFIX)
+        return {
+            "filters": wanted,
+            "values": {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()},
+            "sort": sort,
+            "descending": asked["sortOrder"] == "desc",
+            "favorites_first": asked["favoritesFirst"] == "true",
+            "limit": asked["limit"],
+            "offset": asked["offset"],
+        }

@@ -1,0 +1,1 @@
+"""Requests about users, groups, roles and their tokens."""

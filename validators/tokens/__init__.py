@@ -1,0 +1,1 @@
+"""Requests about API tokens and signup tokens."""

@@ -1,0 +1,1 @@
+"""Requests about what flags refer to: context fields, segments, tags, types, environments."""
