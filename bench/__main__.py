@@ -8,7 +8,6 @@ OUT                  the folder for the page and the plots
 """
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -32,6 +31,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import SQL, Identifier
 
+from bench.pgbench import PAGE, WRITE, floor
 from bench.report import write
 from serving.settings import SETTINGS
 from sql.database import embedded
@@ -233,32 +233,6 @@ def repeat(requests: Requests, checkout: Checkout, credential: str, deadline: fl
 
 Values = Sequence[float | None]
 
-# For pgbench, PostgreSQL without the server: the page and the count of one project, and one event.
-PAGE = """
-SELECT * FROM events WHERE project = 'p1' ORDER BY created_at DESC, id DESC LIMIT 50;
-SELECT count(*) FROM events WHERE project = 'p1';
-"""
-WRITE = """
-INSERT INTO events (type, created_by, project, feature_name, environment, data)
-VALUES ('feature-environment-enabled', 'bench', 'p1', 'p1.f1', 'production',
-        '{"name":"flexibleRollout","parameters":{"rollout":"50"}}');
-"""
-
-
-def floor(checkout: Checkout, script: str, clients: int, seconds: float) -> float:
-    """Return rounds a second of a script in pgbench, or 0 without pgbench."""
-    program = shutil.which("pgbench", path=f"{embedded.BINARIES}:{os.environ.get('PATH', '')}")
-    if program is None:
-        return 0
-    with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
-        file.write(script)
-        file.flush()
-        options = ["-n", "-M", "prepared", "-j", "2", "-c", str(clients), "-T", str(max(1, round(seconds)))]
-        done = subprocess.run(
-            [program, *options, "-f", file.name, checkout.url], capture_output=True, text=True, check=True
-        )
-    return float(next(line.split()[2] for line in done.stdout.splitlines() if line.startswith("tps")))
-
 
 def measure(checkouts: list[Checkout], events: int, scale: Scale) -> Iterator[tuple[str, Values, Values]]:
     """Yield every figure: its name, the milliseconds at one client and the requests a second, each per checkout."""
@@ -269,8 +243,8 @@ def measure(checkouts: list[Checkout], events: int, scale: Scale) -> Iterator[tu
             client.ask("GET", SEARCH)
         with psycopg.connect(checkout.url, autocommit=True) as conn:
             conn.execute("VACUUM ANALYZE")
-    alone = [floor(checkout, PAGE, 1, scale.seconds) for checkout in checkouts]
-    together = [floor(checkout, PAGE, scale.clients, scale.seconds) for checkout in checkouts]
+    alone = [floor(checkout.url, PAGE, 1, scale.seconds) for checkout in checkouts]
+    together = [floor(checkout.url, PAGE, scale.clients, scale.seconds) for checkout in checkouts]
     yield "pgbench: page and count of one project", [1000 / rate if rate else None for rate in alone], together
     for name, (path, credential) in reads(events).items():
         spent = latencies(checkouts, path, credential, scale)
@@ -286,7 +260,7 @@ def measure(checkouts: list[Checkout], events: int, scale: Scale) -> Iterator[tu
     ]
     no_times = [None] * len(checkouts)
     yield "changes, each with its event", no_times, rates(checkouts, switches, KEY, scale)
-    writes = [floor(checkout, WRITE, scale.clients, scale.seconds) for checkout in checkouts]
+    writes = [floor(checkout.url, WRITE, scale.clients, scale.seconds) for checkout in checkouts]
     yield "pgbench: one event", no_times, writes
 
 

@@ -4,16 +4,16 @@ from flask import Blueprint, Response, abort, current_app, request
 from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest, Unauthorized
 
-from blueprints.login import count_failure, name_digest, refuse_for
 from rules.access import SESSION_COOKIE, credentials, require, require_user
+from rules.login import count_failure, name_digest, refuse_for
 from rules.passwords import passwords
 from serving.contract import operation
+from serving.request_data import load
 from serving.responses import empty_response, json_response
 from sql import account as accounts
 from sql import login_throttle, sessions
 from sql.database import connection, transaction
 from sql.people import past_passwords, users
-from validators import load
 from validators.people.users import ChangePassword, refuse_own_name
 
 bp = Blueprint("account", __name__)

@@ -5,10 +5,10 @@ from flask import Blueprint, Response, current_app, request
 from rules.access import require
 from serving.contract import operation
 from serving.event_stream import lines_response, wants_lines
+from serving.request_data import load, load_query
 from serving.responses import bounded, json_response
 from sql import event_search
 from sql.database import connection
-from validators import load, load_query
 from validators.events import DeprecatedEventSearch, EventLines, EventSearch
 
 bp = Blueprint("events", __name__)

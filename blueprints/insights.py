@@ -4,10 +4,10 @@ from flask import Blueprint, Response
 
 from rules.access import require
 from serving.contract import operation
+from serving.request_data import load_query
 from serving.responses import json_response
 from sql import insights
 from sql.database import connection
-from validators import load_query
 from validators.insights import InsightsRange
 
 bp = Blueprint("insights", __name__)

@@ -2,22 +2,21 @@
 
 import secrets
 
-import bcrypt
 from flask import Blueprint, Response, current_app, request
 from psycopg.rows import DictRow
 from werkzeug.exceptions import Unauthorized
 
 from rules.access import SESSION_COOKIE, digest
+from rules.login import count_failure, name_digest, refuse_for
 from rules.passwords import passwords
 from serving.client_address import client_address
 from serving.contract import operation
+from serving.request_data import load
 from serving.responses import json_response
 from sql import login_throttle, sessions
 from sql.access import mark_user_seen
 from sql.database import Connection, connection, transaction
 from sql.people import users
-from validators import load
-from validators.errors import RateLimited
 from validators.login import Login
 
 bp = Blueprint("login", __name__)
@@ -89,31 +88,3 @@ def begin_session(conn: Connection, user: DictRow, names: list[bytes], new_hash:
         login_throttle.forget(conn, *names)
         mark_user_seen(conn, user["id"])
     return body
-
-
-def count_failure(conn: Connection, user: DictRow | None, name: bytes) -> int:
-    """0 and one more failure counts against the name, and against its user if it has one; or the seconds for which the name must wait."""
-    wait = login_throttle.fail(conn, name, limits())
-    if not wait:
-        # Nobody has the id 0: a name that nobody has costs the same round trips.
-        users.count_failed_login(conn, user["id"] if user else 0)
-    return wait
-
-
-def refuse_for(seconds: int) -> None:
-    """429 when there are seconds to wait. Raised outside a transaction: one who is refused clears away what is old, too."""
-    if seconds:
-        raise RateLimited("There were too many attempts to log in. Try again later.", seconds)
-
-
-def limits() -> login_throttle.Limits:
-    """The limits that the settings give."""
-    config = current_app.config
-    return login_throttle.Limits(config["LOGIN_FREE_FAILURES"], config["LOGIN_MAX_WAIT_SECONDS"])
-
-
-def name_digest(name: str) -> bytes:
-    """What the throttle knows a user name (case-sensitive) or an e-mail address (not) by."""
-    # Our choice: people type passwords into the field for the name. With bcrypt's 4 ms, whoever reads the table cannot try many words.
-    # The salt is the same everywhere, because all processes have to find the name.
-    return bcrypt.kdf(digest(name.lower() if "@" in name else name), b"login throttle", 32, 1, ignore_few_rounds=True)

@@ -4,15 +4,16 @@ from flask import Blueprint, Response, abort, current_app
 from psycopg.rows import DictRow
 
 from rules.access import Actor
+from rules.limits import unique
 from rules.passwords import passwords
 from serving.client_address import client_address
 from serving.contract import operation
-from serving.responses import empty_response, json_response, unique
+from serving.request_data import load
+from serving.responses import empty_response, json_response
 from sql import events, login_throttle
 from sql.database import connection, transaction
 from sql.people import users
 from sql.tokens import signup_tokens
-from validators import load
 from validators.errors import RateLimited
 from validators.people.users import InvitedUser
 

@@ -1,7 +1,6 @@
 """The command line, on flask's own: ALL, one line a command or group."""
 
-from commands import api_tokens as api_keys
-from commands import backup, demo, doctor, events, migrate, schema_diff, signup_tokens, users
+from commands import api_tokens, backup, demo, doctor, events, migrate, schema_diff, signup_tokens, users
 
 ALL = (
     migrate.migrate,
@@ -11,7 +10,7 @@ ALL = (
     backup.restore,
     demo.demo,
     users.user,
-    api_keys.api_key,
+    api_tokens.api_key,
     signup_tokens.signup_token,
     events.events,
 )

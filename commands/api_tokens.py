@@ -7,7 +7,7 @@ from commands.output import json_option, show
 from rules.bootstrap import System
 from sql import events
 from sql.database import Connection, connection, transaction
-from sql.tokens import api_tokens as api_keys
+from sql.tokens import api_tokens
 from validators import checked
 from validators.commands import NewApiKey
 
@@ -34,9 +34,9 @@ def create(name: str, kind: str, environment: str | None, projects: tuple[str, .
     asked = checked(NewApiKey(), {option: value for option, value in options.items() if value is not None})
     with transaction() as conn:
         key = scope(conn, asked)
-        secret = api_keys.generate(api_keys.project_part(key["projects"]), key["environment"] or "*")
-        key_id = api_keys.insert(conn, secret, **key, expires_at=asked.get("expires"))
-        data = api_keys.lock(conn, key_id) or {}
+        secret = api_tokens.generate(api_tokens.project_part(key["projects"]), key["environment"] or "*")
+        key_id = api_tokens.insert(conn, secret, **key, expires_at=asked.get("expires"))
+        data = api_tokens.lock(conn, key_id) or {}
         events.record(conn, "api-token-created", System(), project=data["project"], environment=data["environment"], data=data)
     click.echo(f"Made {kind} key {key_id}. It is shown only now:", err=True)
     click.echo(secret)
@@ -47,7 +47,7 @@ def create(name: str, kind: str, environment: str | None, projects: tuple[str, .
 def list_keys(as_json: bool) -> None:
     """List the keys, without their secrets."""
     with connection() as conn:
-        found = api_keys.list_all(conn)
+        found = api_tokens.list_all(conn)
     show(found, COLUMNS, as_json=as_json)
 
 
@@ -67,10 +67,10 @@ COLUMNS = {
 def revoke(key_id: int) -> None:
     """Delete the key with this ID, which stops working at once."""
     with transaction() as conn:
-        data = api_keys.lock(conn, key_id)
+        data = api_tokens.lock(conn, key_id)
         if data is None:
             raise click.ClickException(f"No API key has the id {key_id}.")
-        api_keys.delete(conn, key_id)
+        api_tokens.delete(conn, key_id)
         events.record(conn, "api-token-deleted", System(), project=data["project"], environment=data["environment"], pre_data=data)
     click.echo(f"Revoked {data['type']} key {key_id}.")
 
@@ -82,7 +82,7 @@ def scope(conn: Connection, asked: dict) -> dict:
     if asked["type"] == "admin":
         return {"name": asked["name"], "kind": "admin", "environment": None, "projects": []}
     environment = asked.get("environment", "development")
-    found = api_keys.hold_scope(conn, [environment], projects)
+    found = api_tokens.hold_scope(conn, [environment], projects)
     if found["environment"] is None:
         raise click.ClickException(f"environment: no environment is called {environment}.")
     if found["unknown_projects"]:

@@ -16,7 +16,7 @@ from rules import bootstrap
 from serving import settings, start
 from serving.settings import PROJECT, SETTINGS
 from sql.database import Connection, embedded, migrate, value
-from sql.tokens import api_tokens as api_keys
+from sql.tokens import api_tokens
 
 SQL = Path(__file__).with_name("demo.sql")
 STEP = "-- Step: "
@@ -93,7 +93,7 @@ def read_login(data_dir: Path, url: str) -> dict[str, str]:
         with migrate.open_database(url, "none") as conn:
             if migrate.version(conn):
                 raise migrate.DatabaseProblem(f"{data_dir} holds an instance that is not a demo. Choose another --data-dir.")
-        login = {"PASSWORD": secrets.token_urlsafe(15), "API_TOKENS": api_keys.generate()}
+        login = {"PASSWORD": secrets.token_urlsafe(15), "API_TOKENS": api_tokens.generate()}
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as output:
             json.dump(login, output)
     return json.loads(file.read_text())

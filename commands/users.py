@@ -9,12 +9,12 @@ import click
 from flask import current_app
 from psycopg.rows import DictRow
 
-from blueprints.login import name_digest
 from commands.database import DatabaseCommand
 from commands.output import json_option, show
 from rules.bootstrap import System
+from rules.limits import unique
+from rules.login import name_digest
 from rules.passwords import passwords
-from serving.responses import unique
 from sql import events, login_throttle, sessions
 from sql.database import Connection, connection, transaction
 from sql.people import past_passwords, root_roles, users

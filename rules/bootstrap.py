@@ -12,7 +12,7 @@ from rules.passwords import Passwords
 from sql import events
 from sql.database import Connection, migrate, value
 from sql.people import users
-from sql.tokens import api_tokens as api_keys
+from sql.tokens import api_tokens
 
 HAS_USERS = "SELECT EXISTS (SELECT FROM users)"
 
@@ -64,9 +64,9 @@ def bootstrap(conn: Connection, config: Mapping[str, Any]) -> Made:
     password_hash = Passwords(config["BCRYPT_ROUNDS"], queue=1).hash(password)
     user_id = users.insert(conn, **person, password_hash=password_hash, root_role=1)
     events.record(conn, "user-created", System(), data=users.event_data(user_id, **person, root_role=1))
-    keys = config["INIT_ADMIN_API_TOKENS"] or (api_keys.generate(),)
+    keys = config["INIT_ADMIN_API_TOKENS"] or (api_tokens.generate(),)
     for number, secret in enumerate(keys, start=1):
-        key = api_keys.lock(conn, api_keys.insert(conn, secret, name=f"init-{number}"))
+        key = api_tokens.lock(conn, api_tokens.insert(conn, secret, name=f"init-{number}"))
         events.record(conn, "api-token-created", System(), project="*", environment="*", data=key)
     return Made(
         config["INIT_ADMIN_USERNAME"],

@@ -7,7 +7,9 @@ from flask import current_app
 from werkzeug.exceptions import BadRequest
 
 from sql.database import Connection
-from sql.vocabulary import constraints as targeting
+from sql.vocabulary.context_fields import legal_values
+from sql.vocabulary.segments import usable_segments
+from sql.vocabulary.strategy_types import is_strategy_type
 
 Constraints = Sequence[Mapping[str, Any]]
 
@@ -17,7 +19,7 @@ def check_constraints(conn: Connection, constraints: Constraints, before: Constr
 
     before: the constraints that these replace. What they had too many, these may have too.
     """
-    legal = targeting.legal_values(conn, [constraint["contextName"] for constraint in constraints])
+    legal = legal_values(conn, [constraint["contextName"] for constraint in constraints])
     problems = [*too_many(constraints, before), *illegal(constraints, legal)]
     if problems:
         raise BadRequest("; ".join(problems))
@@ -54,14 +56,14 @@ def check_segments(conn: Connection, segments: Sequence[int], project: str, befo
     most = max(current_app.config["MAX_STRATEGY_SEGMENTS"], len(before))
     if len(segments) > most:
         raise BadRequest(f"{field}: must be at most {most}")
-    if set(segments) - targeting.usable_segments(conn, segments, project):
+    if set(segments) - usable_segments(conn, segments, project):
         raise BadRequest(f"{field}: must be ids of segments that exist, of all projects or of this one")
 
 
 def check_strategy(conn: Connection, strategy: Mapping[str, Any], project: str, before: Mapping[str, Any] | None = None) -> None:
     """400 unless the type of strategy exists, and its constraints and segments are as they should be. before: what it replaces."""
     known = before or {"constraints": (), "segments": ()}
-    if not targeting.is_strategy_type(conn, strategy["name"]):
+    if not is_strategy_type(conn, strategy["name"]):
         raise BadRequest("name: must be a type of strategy that exists")
     check_constraints(conn, strategy["constraints"], known["constraints"])
     check_segments(conn, strategy["segments"], project, known["segments"])

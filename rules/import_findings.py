@@ -13,7 +13,7 @@ from rules.flags import listed
 from rules.import_plan import Plan
 from sql import limits
 from sql.database import Connection
-from sql.flags import projects as flag_homes
+from sql.projects import core as projects
 from validators.flags.core import MOST_TAGS
 from validators.projects import naming
 
@@ -88,7 +88,7 @@ def of_flags(conn: Connection, plan: Plan) -> Iterator[Finding]:
     # In the order in which all who make flags count them.
     if new and limits.count(conn, "MAX_FLAGS") + len(new) > most:
         yield f"With these flags there would be more than {most} in this instance.", new
-    if new and limit is not None and flag_homes.count(conn, home["project"]) + len(new) > limit:
+    if new and limit is not None and projects.count_flags(conn, home["project"]) + len(new) > limit:
         yield f"With these flags there would be more than {limit} in the project.", new
     types = plan.tag_types | {type["name"] for type in plan.document["tagTypes"]}
     yield "There are no such types of tags.", {tag["tagType"] for tag in plan.document.get("featureTags", ())} - types

@@ -12,7 +12,8 @@ from psycopg.rows import DictRow
 from sql.database import Connection
 from sql.flags import imports as flag_import
 from sql.flags import tags as flag_tags
-from sql.vocabulary import constraints as targeting
+from sql.vocabulary.context_fields import legal_values
+from sql.vocabulary.segments import usable_segments
 from validators.flags.strategies import with_defaults
 
 Json = dict[str, Any]
@@ -112,7 +113,7 @@ def draw_up(conn: Connection, home: DictRow, document: Json) -> Plan:
     default = EVERYONE | (home["default_strategy"] or {})
     known_types = flag_import.strategy_types(conn, {default["name"]} | {strategy["name"] for strategy in strategies})
     segments = flag_import.segments(conn, {segment["name"] for segment in document["segments"]}, home["project"])
-    usable = targeting.usable_segments(conn, default["segments"], home["project"])
+    usable = usable_segments(conn, default["segments"], home["project"])
     wishes = list(wished(document, home, here, segments, default))
     return Plan(
         document=document,
@@ -120,7 +121,7 @@ def draw_up(conn: Connection, home: DictRow, document: Json) -> Plan:
         here=here,
         strategy_types=known_types,
         tag_types=flag_tags.hold_types(conn, types),
-        legal_values=targeting.legal_values(conn, list(constrained | fields)),
+        legal_values=legal_values(conn, list(constrained | fields)),
         segments=segments,
         has_default=default["name"] in known_types and set(default["segments"]) <= usable,
         wishes=wishes,

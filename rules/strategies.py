@@ -14,7 +14,8 @@ from sql import events
 from sql.database import Connection
 from sql.flags import environments as flag_environments
 from sql.flags import strategies, strategy_order, variants
-from sql.vocabulary import constraints as targeting
+from sql.vocabulary.segments import usable_segments
+from sql.vocabulary.strategy_types import is_strategy_type
 from validators.flags.strategies import with_defaults
 
 NOT_THERE = "No such flag is live in this project, or the environment is not linked to the project."
@@ -86,8 +87,8 @@ def default_strategy(conn: Connection, place: DictRow) -> dict[str, Any]:
     # Our choice: flags that share a default strategy do not share a group.
     if said["name"] == "flexibleRollout" or "groupId" in said["parameters"]:
         said["parameters"]["groupId"] = place["flag"]
-    usable = targeting.usable_segments(conn, said["segments"], place["project"])
-    if not targeting.is_strategy_type(conn, said["name"]) or set(said["segments"]) - usable:
+    usable = usable_segments(conn, said["segments"], place["project"])
+    if not is_strategy_type(conn, said["name"]) or set(said["segments"]) - usable:
         abort(409, "The default strategy of this environment refers to a type of strategy or a segment that is no longer there.")
     return said
 

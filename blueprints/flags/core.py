@@ -8,14 +8,14 @@ from psycopg.rows import DictRow
 
 from blueprints.flags.tags import add_tags
 from rules.access import Actor, require
-from rules.flag_projects import hold_home, make
 from rules.flags import NO_FLAG, hold, record
+from rules.projects import add_flag, share_project
 from serving.contract import operation
+from serving.request_data import load, load_query
 from serving.responses import bounded, created, json_response
 from sql.database import Connection, connection, transaction
 from sql.flags import core as flags
 from sql.flags import records as flag_records
-from validators import load, load_query
 from validators.flags.core import CreateFlag, FlagFilters, UpdateFlag
 
 bp = Blueprint("flags", __name__)
@@ -45,9 +45,9 @@ def create_flag(project_id: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "CREATE_FEATURE", project=project_id)
         asked = load(CreateFlag())
-        home = hold_home(conn, project_id)
+        home = share_project(conn, project_id)
         details = {"type": asked["type"], "description": asked["description"], "impression_data": asked["impressionData"]}
-        flag = make(conn, actor, home, name=asked["name"], **details)
+        flag = add_flag(conn, actor, home, name=asked["name"], **details)
         add_tags(conn, actor, flag, asked["tags"], "tags")
         body = flags.get_core(conn, flag["id"])
     return created(body, "features/{}", flag["name"])

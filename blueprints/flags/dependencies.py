@@ -8,11 +8,11 @@ from flask import Blueprint, Response, abort
 from rules.access import Actor, require
 from rules.flags import NO_FLAG, hold, record
 from serving.contract import operation
+from serving.request_data import load
 from serving.responses import empty_response, json_response
 from sql import events
 from sql.database import Connection, connection, transaction
 from sql.flags import dependencies
-from validators import load
 from validators.flags.dependencies import Dependency
 
 bp = Blueprint("dependencies", __name__)

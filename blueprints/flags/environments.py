@@ -5,11 +5,11 @@ from flask import Blueprint, Response, abort
 from rules.access import require
 from rules.strategies import NOT_THERE, hold, hold_many, switch_off, switch_on
 from serving.contract import operation
+from serving.request_data import load, load_query
 from serving.responses import empty_response, json_response
 from sql.database import connection, transaction
 from sql.flags import environments as flag_environments
 from sql.flags import records as flag_records
-from validators import load, load_query
 from validators.flags.environments import FlagsToSwitch, SwitchingOn
 
 bp = Blueprint("flag_environments", __name__)

@@ -4,11 +4,11 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from serving.contract import operation
+from serving.request_data import load
 from serving.responses import bounded, json_response
 from sql import events
 from sql.database import transaction
 from sql.flags import export as flag_export
-from validators import load
 from validators.flags.export import ExportFlags
 
 bp = Blueprint("flag_export", __name__)

@@ -10,13 +10,14 @@ from rules.access import Actor, require
 from rules.import_events import of_import
 from rules.import_findings import findings, sentence
 from rules.import_plan import UUID, Plan, Wish, draw_up, names_in
+from rules.limits import unique
 from serving.contract import operation
-from serving.responses import empty_response, json_response, unique
+from serving.request_data import load
+from serving.responses import empty_response, json_response
 from sql import events
 from sql.database import Connection, as_json, connection, transaction
 from sql.flags import imported as imported_flags
 from sql.flags import imports as flag_import
-from validators import load
 from validators.flags.imports import ImportFlags
 
 bp = Blueprint("flag_import", __name__)

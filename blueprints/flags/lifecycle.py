@@ -7,15 +7,15 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict
 
 from rules.access import Actor, require
-from rules.flag_projects import hold_home, make_room
 from rules.flags import NO_FLAG_ANYWHERE, entry, hold, hold_anywhere, hold_many, listed, record, record_each, refuse_unknown
+from rules.projects import refuse_full_project, share_project
 from serving.contract import operation
+from serving.request_data import load
 from serving.responses import empty_response
 from sql import events
 from sql.database import Connection, transaction
 from sql.flags import core as flags
 from sql.flags import lifecycle as flag_lifecycle
-from validators import load
 from validators.flags.core import FlagNames, StaleFlags
 
 bp = Blueprint("flag_lifecycle", __name__)
@@ -98,9 +98,9 @@ def revive_flag(feature_name: str) -> Response:
 def revive(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]) -> None:
     """Revive those flags of a project that are archived, with their events; 404 when the project is, or when one is unknown."""
     # The project before its flags, as in every change that needs both.
-    home = hold_home(conn, project_id)
+    home = share_project(conn, project_id)
     archived = [flag for flag in hold_many(conn, actor, project_id, names) if flag["archived_at"] is not None]
-    make_room(conn, home, len(archived))
+    refuse_full_project(conn, home, len(archived))
     flag_lifecycle.revive(conn, [flag["id"] for flag in archived])
     record_each(conn, "feature-revived", actor, archived)
 

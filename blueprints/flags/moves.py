@@ -5,15 +5,15 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict
 
 from rules.access import Actor, require
-from rules.flag_projects import hold_home, make, make_room
 from rules.flags import hold, listed, record
+from rules.projects import add_flag, refuse_full_project, share_project
 from serving.contract import operation
+from serving.request_data import load
 from serving.responses import created, empty_response
 from sql.database import Connection, transaction
 from sql.flags import copies as flag_copies
 from sql.flags import core as flags
 from sql.flags import moves as flag_moves
-from validators import load
 from validators.flags.core import CloneFlag, MoveFlag
 
 bp = Blueprint("flag_moves", __name__)
@@ -29,13 +29,13 @@ def clone_flag(project_id: str, feature_name: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "CREATE_FEATURE", project=project_id)
         asked = load(CloneFlag())
-        home = hold_home(conn, project_id)
+        home = share_project(conn, project_id)
         # While this one is held, nobody archives those on which it depends: they cannot go without it.
         source = hold(conn, project_id, feature_name)
         # Our choice: tags and the stale mark are of the flag that has them, and do not go over to its copy.
         said = source["record"]
         details = {"type": said["type"], "description": said["description"], "impression_data": said["impressionData"]}
-        copy = make(conn, actor, home, name=asked["name"], **details)
+        copy = add_flag(conn, actor, home, name=asked["name"], **details)
         flag_copies.copy(conn, source["id"], copy["id"], group_id=copy["name"] if asked["replaceGroupId"] else None)
         record_copy(conn, actor, copy)
         body = flags.get_core(conn, copy["id"])
@@ -65,7 +65,7 @@ def move_flag(project_id: str, feature_name: str) -> Response:
         actor = require(conn, "MOVE_FEATURE_TOGGLE", project=project_id)
         target = load(MoveFlag())["newProjectId"]
         require(conn, "MOVE_FEATURE_TOGGLE", project=target)
-        home = hold_home(conn, target)
+        home = share_project(conn, target)
         flag = hold(conn, project_id, feature_name)
         if target != project_id:
             move(conn, actor, flag, home)
@@ -82,7 +82,7 @@ def move(conn: Connection, actor: Actor, flag: DictRow, home: DictRow) -> None:
         raise Conflict("The flag depends on another one, or another one depends on it.")
     if obstacles["segments"]:
         raise Conflict(f"The flag uses segments of the project that it is to leave: {listed(obstacles['segments'])}.")
-    make_room(conn, home, 1)
+    refuse_full_project(conn, home, 1)
     flag_moves.move(conn, flag["id"], home["id"])
     flags.link_environments(conn, flag["id"])
     change = {"oldProject": flag["project_id"], "newProject": home["id"]}

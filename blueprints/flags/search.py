@@ -4,10 +4,10 @@ from flask import Blueprint, Response
 
 from rules.access import require
 from serving.contract import operation
+from serving.request_data import load_query
 from serving.responses import bounded, json_response
 from sql.database import connection
 from sql.flags import search as feature_search
-from validators import load_query
 from validators.flags.search import FeatureSearch
 
 bp = Blueprint("feature_search", __name__)

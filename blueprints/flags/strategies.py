@@ -6,11 +6,12 @@ from rules.access import require
 from rules.constraints import check_strategy
 from rules.strategies import NO_STRATEGY, NOT_THERE, add_strategy, change_strategy, find_strategy, hold, leave_without
 from serving.contract import operation
+from serving.request_data import load, load_many
 from serving.responses import empty_response, json_response
 from sql import events
 from sql.database import connection, transaction
 from sql.flags import strategies, strategy_order
-from validators import load, load_many, or_400
+from validators import or_400
 from validators.flags.environments import StrategyPlace, each_once
 from validators.flags.strategies import StrategyChange, StrategyInput
 

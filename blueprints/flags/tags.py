@@ -9,11 +9,11 @@ from werkzeug.exceptions import BadRequest
 from rules.access import Actor, require
 from rules.flags import NO_FLAG_ANYWHERE, hold_anywhere, listed, record
 from serving.contract import operation
+from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import Connection, as_json, connection, transaction
 from sql.flags import tags as flag_tags
-from validators import load
 from validators.vocabulary.tags import Tag
 
 bp = Blueprint("flag_tags", __name__)

@@ -5,10 +5,11 @@ from flask import Blueprint, Response, abort
 from rules.access import require
 from rules.strategies import NOT_THERE, hold, hold_everywhere, replace_variants
 from serving.contract import operation
+from serving.request_data import load, load_many
 from serving.responses import json_response
 from sql.database import connection, transaction
 from sql.flags import variants
-from validators import load, load_many, or_400
+from validators import or_400
 from validators.flags.environments import VariantsOfEnvironments, patched_variants
 from validators.flags.json_patch import PatchOperation
 from validators.flags.variants import Variant, balanced

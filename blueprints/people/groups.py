@@ -3,12 +3,13 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import id_in_path, require
+from rules.limits import unique
 from serving.contract import operation
-from serving.responses import created, empty_response, json_response, unique
+from serving.request_data import load
+from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import Connection, connection, transaction
 from sql.people import groups, root_roles, users
-from validators import load
 from validators.people.groups import CreateGroup
 
 bp = Blueprint("groups", __name__)

@@ -5,12 +5,13 @@ from typing import Any
 from flask import Blueprint, Response, abort, current_app
 
 from rules.access import Actor, id_in_path, require_user
+from rules.limits import unique
 from serving.contract import operation
-from serving.responses import created, empty_response, json_response, unique
+from serving.request_data import load
+from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import Connection, connection, transaction
 from sql.people import personal_tokens
-from validators import load
 from validators.people.personal_tokens import CreatePersonalToken
 
 bp = Blueprint("personal_tokens", __name__)

@@ -6,12 +6,13 @@ from flask import Blueprint, Response, abort
 from psycopg.rows import DictRow
 
 from rules.access import id_in_path, require
+from rules.limits import unique
 from serving.contract import operation
-from serving.responses import empty_response, json_response, unique
+from serving.request_data import load
+from serving.responses import empty_response, json_response
 from sql import events
 from sql.database import Connection, connection, transaction
 from sql.people import permissions, roles
-from validators import load
 from validators.people.roles import CreateRole, UpdateRole
 
 bp = Blueprint("roles", __name__)

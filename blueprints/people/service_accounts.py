@@ -6,12 +6,13 @@ from psycopg.rows import DictRow
 from blueprints.people import personal_tokens
 from blueprints.people.users import hold_role
 from rules.access import id_in_path, require
+from rules.limits import unique
 from serving.contract import operation
-from serving.responses import created, empty_response, json_response, unique
+from serving.request_data import load
+from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import Connection, connection, transaction
 from sql.people import past_users, service_accounts, users
-from validators import load
 from validators.people.personal_tokens import CreatePersonalToken
 from validators.people.service_accounts import CreateServiceAccount, UpdateServiceAccount
 

@@ -6,13 +6,14 @@ from flask import Blueprint, Response, abort, current_app
 from psycopg.rows import DictRow
 
 from rules.access import id_in_path, require
+from rules.limits import unique
 from rules.passwords import passwords
 from serving.contract import operation
-from serving.responses import created, empty_response, json_response, unique
+from serving.request_data import load, load_query
+from serving.responses import created, empty_response, json_response
 from sql import events, sessions
 from sql.database import Connection, connection, transaction
 from sql.people import past_passwords, past_users, root_roles, user_records, users
-from validators import load, load_query
 from validators.people.users import CreateUser, SetPassword, UpdateUser, UserSearch, refuse_own_name
 
 bp = Blueprint("users", __name__)

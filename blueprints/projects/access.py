@@ -7,11 +7,11 @@ from flask import Blueprint, Response
 from rules import project_roles as assignments
 from rules.access import Actor, id_in_path, require
 from serving.contract import operation
+from serving.request_data import load
 from serving.responses import empty_response
 from sql import events
 from sql.database import Connection, transaction
 from sql.projects.roles import Assignment
-from validators import load
 from validators.projects.access import GrantAccess, HeldRoles, ReplaceAccess
 
 bp = Blueprint("project_access", __name__)

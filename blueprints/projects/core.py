@@ -3,8 +3,10 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import require
+from rules.limits import refuse_excess, unique
 from serving.contract import operation
-from serving.responses import created, empty_response, json_response, refuse_excess, unique
+from serving.request_data import load, load_query
+from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import connection, transaction
 from sql.projects import access as project_access
@@ -12,7 +14,7 @@ from sql.projects import core as projects
 from sql.projects import health_report
 from sql.projects import list as project_list
 from sql.projects import overview as project_overview
-from validators import Body, load, load_query
+from validators import Body
 from validators.errors import NameExists
 from validators.projects.core import RESERVED, NewProject, ProjectChange, ProjectFilter, ProjectSettings, slug
 

@@ -4,13 +4,14 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.constraints import check_strategy
+from rules.limits import unique
 from serving.contract import operation
-from serving.responses import empty_response, json_response, unique
+from serving.request_data import load
+from serving.responses import empty_response, json_response
 from sql import events
 from sql.database import connection, transaction
 from sql.projects import environments as project_environments
 from sql.vocabulary import environments
-from validators import load
 from validators.vocabulary.environments import LinkEnvironment, SetDefaultStrategy
 
 bp = Blueprint("project_environments", __name__)

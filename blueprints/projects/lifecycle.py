@@ -4,8 +4,9 @@ from flask import Blueprint, Response, abort
 from psycopg.rows import DictRow
 
 from rules.access import require
+from rules.limits import refuse_excess
 from serving.contract import operation
-from serving.responses import empty_response, refuse_excess
+from serving.responses import empty_response
 from sql import events
 from sql.database import Connection, transaction
 from sql.flags import lifecycle as flag_lifecycle

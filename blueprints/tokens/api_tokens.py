@@ -4,12 +4,13 @@ from flask import Blueprint, Response, abort
 from psycopg.rows import DictRow
 
 from rules.access import Actor, require
+from rules.limits import refuse_excess
 from serving.contract import operation
-from serving.responses import created, empty_response, json_response, refuse_excess
+from serving.request_data import load
+from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import Connection, connection, transaction
-from sql.tokens import api_tokens as api_keys
-from validators import load
+from sql.tokens import api_tokens
 from validators.tokens.api_tokens import KINDS, CreateApiToken, UpdateApiToken
 
 # The environment of a key whose maker names none: the first of these that exists.
@@ -27,7 +28,7 @@ def get_api_tokens() -> Response:
     """
     with connection() as conn:
         actor = require(conn, *permissions("READ"))
-        body = api_keys.read(conn, readable(actor))
+        body = api_tokens.read(conn, readable(actor))
     return json_response(body)
 
 
@@ -40,7 +41,7 @@ def get_api_tokens_by_name(api_token: str) -> Response:
     """
     with connection() as conn:
         actor = require(conn, *permissions("READ"))
-        body = api_keys.read(conn, readable(actor), api_token)
+        body = api_tokens.read(conn, readable(actor), api_token)
     return json_response(body)
 
 
@@ -58,8 +59,8 @@ def create_api_token() -> Response:
         actor = require(conn, permission("CREATE", asked["type"]))
         refuse_excess(conn, "MAX_API_TOKENS", "API tokens")
         key_id, secret = make(conn, asked)
-        record(conn, "api-token-created", actor, data=api_keys.lock(conn, key_id))
-        body = api_keys.get(conn, key_id, secret)
+        record(conn, "api-token-created", actor, data=api_tokens.lock(conn, key_id))
+        body = api_tokens.get(conn, key_id, secret)
     return created(body, "api-tokens/{}", asked["name"])
 
 
@@ -74,10 +75,10 @@ def update_api_token(api_token: str) -> Response:
         # Our choice: who may change no kind of token is refused before one is looked for, and learns nothing of any.
         require(conn, *permissions("UPDATE"))
         asked = load(UpdateApiToken())
-        found = api_keys.find(conn, api_token) or abort(404, "No API token has that secret.")
+        found = api_tokens.find(conn, api_token) or abort(404, "No API token has that secret.")
         actor = require(conn, permission("UPDATE", found["kind"]))
-        before = api_keys.lock(conn, found["id"])
-        after = api_keys.update(conn, found["id"], asked["expiresAt"])
+        before = api_tokens.lock(conn, found["id"])
+        after = api_tokens.update(conn, found["id"], asked["expiresAt"])
         if after != before:
             record(conn, "api-token-updated", actor, data=after, pre_data=before)
     return empty_response()
@@ -92,11 +93,11 @@ def delete_api_token(api_token: str) -> Response:
     """
     with transaction() as conn:
         require(conn, *permissions("DELETE"))
-        found = api_keys.find(conn, api_token)
+        found = api_tokens.find(conn, api_token)
         if found is not None:
             actor = require(conn, permission("DELETE", found["kind"]))
-            record(conn, "api-token-deleted", actor, pre_data=api_keys.lock(conn, found["id"]))
-            api_keys.delete(conn, found["id"])
+            record(conn, "api-token-deleted", actor, pre_data=api_tokens.lock(conn, found["id"]))
+            api_tokens.delete(conn, found["id"])
     return empty_response()
 
 
@@ -118,9 +119,9 @@ def readable(actor: Actor) -> list[str]:
 def make(conn: Connection, asked: dict) -> tuple[int, str]:
     """The id of a new token and its secret."""
     environment, projects = scope(conn, asked)
-    secret = api_keys.generate(api_keys.project_part(projects), environment or "*")
+    secret = api_tokens.generate(api_tokens.project_part(projects), environment or "*")
     key = {"name": asked["name"], "kind": asked["type"], "environment": environment, "projects": projects}
-    return api_keys.insert(conn, secret, **key, expires_at=asked.get("expiresAt")), secret
+    return api_tokens.insert(conn, secret, **key, expires_at=asked.get("expiresAt")), secret
 
 
 def scope(conn: Connection, asked: dict) -> tuple[str | None, list[str]]:
@@ -128,7 +129,7 @@ def scope(conn: Connection, asked: dict) -> tuple[str | None, list[str]]:
     if asked["type"] == "admin":
         return None, []
     environments = [asked["environment"]] if "environment" in asked else list(USUAL_ENVIRONMENTS)
-    found = api_keys.hold_scope(conn, environments, asked["projects"])
+    found = api_tokens.hold_scope(conn, environments, asked["projects"])
     if found["environment"] is None:
         abort(400, "environment: must be an environment that exists")
     if found["unknown_projects"]:

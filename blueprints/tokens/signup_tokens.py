@@ -4,11 +4,11 @@ from flask import Blueprint, Response, abort, current_app
 
 from rules.access import require
 from serving.contract import operation
+from serving.request_data import load
 from serving.responses import created, json_response
 from sql import events
 from sql.database import connection, transaction
 from sql.tokens import signup_tokens
-from validators import load
 from validators.tokens.signup_tokens import PublicSignupTokenCreate, SignupTokenUpdate
 
 bp = Blueprint("signup_tokens", __name__)

@@ -8,10 +8,10 @@ from flask import Blueprint, Response, abort
 from rules.access import require
 from rules.constraints import illegal, too_many
 from serving.contract import operation
+from serving.request_data import load
 from serving.responses import empty_response
 from sql.database import Connection, connection
-from sql.vocabulary import constraints as targeting
-from validators import load
+from sql.vocabulary.context_fields import legal_values
 from validators.vocabulary.constraints import Constraint
 
 bp = Blueprint("constraints", __name__)
@@ -35,7 +35,7 @@ def validate_constraint() -> Response:
 
 def check(conn: Connection, constraint: Mapping[str, Any]) -> None:
     """400 unless it asks about a context field that exists, for its legal values, and no more of them than the setting allows."""
-    legal = targeting.legal_values(conn, [constraint["contextName"]])
+    legal = legal_values(conn, [constraint["contextName"]])
     problems = [*too_many([constraint], ()), *illegal([constraint], legal)]
     if problems:
         abort(400, "; ".join(map(of_one, problems)))

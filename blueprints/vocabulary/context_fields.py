@@ -3,12 +3,13 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import require
+from rules.limits import unique
 from serving.contract import operation
-from serving.responses import created, empty_response, json_response, unique
+from serving.request_data import load
+from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import as_json, connection, transaction
 from sql.vocabulary import context_fields
-from validators import load
 from validators.errors import NameExists
 from validators.names import NewName
 from validators.vocabulary.context_fields import CreateContextField, UpdateContextField

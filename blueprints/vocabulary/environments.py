@@ -3,12 +3,13 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import Actor, require
+from rules.limits import refuse_excess, unique
 from serving.contract import operation
-from serving.responses import created, empty_response, json_response, refuse_excess, unique
+from serving.request_data import load
+from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import Connection, connection, transaction
 from sql.vocabulary import environments
-from validators import load
 from validators.vocabulary.environments import CreateEnvironment, EnvironmentOrder, UpdateEnvironment
 
 bp = Blueprint("environments", __name__)

@@ -4,11 +4,11 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from serving.contract import operation
+from serving.request_data import load
 from serving.responses import json_response
 from sql import events
 from sql.database import as_json, connection, transaction
 from sql.vocabulary import flag_types
-from validators import load
 from validators.vocabulary.flag_types import UpdateLifetime
 
 bp = Blueprint("flag_types", __name__)

@@ -10,12 +10,12 @@ from rules.access import Actor, id_in_path, require
 from rules.constraints import check_segments
 from rules.strategies import find_strategy, hold
 from serving.contract import operation
+from serving.request_data import load
 from serving.responses import created, json_response
 from sql import events
 from sql.database import Connection, as_json, connection, transaction
 from sql.flags import strategies
 from sql.vocabulary import segment_strategies
-from validators import load
 from validators.vocabulary.segments import GiveSegments
 
 bp = Blueprint("segment_strategies", __name__)

@@ -8,12 +8,13 @@ from werkzeug.exceptions import NotFound
 
 from rules.access import Actor, id_in_path, require
 from rules.constraints import check_constraints
+from rules.limits import refuse_excess, unique
 from serving.contract import operation
-from serving.responses import created, empty_response, json_response, refuse_excess, unique
+from serving.request_data import load
+from serving.responses import created, empty_response, json_response
 from sql import access, events
 from sql.database import Connection, connection, transaction
 from sql.vocabulary import segment_strategies, segments
-from validators import load
 from validators.errors import NameExists
 from validators.vocabulary.segments import SegmentInput, SegmentName
 

@@ -5,12 +5,13 @@ from typing import Any
 from flask import Blueprint, Response, abort
 
 from rules.access import require
+from rules.limits import unique
 from serving.contract import operation
-from serving.responses import created, empty_response, json_response, unique
+from serving.request_data import load
+from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import Connection, as_json, connection, transaction
 from sql.vocabulary import strategy_types
-from validators import load
 from validators.vocabulary.strategy_types import CreateStrategyType, UpdateStrategyType
 
 bp = Blueprint("strategy_types", __name__)

@@ -5,12 +5,13 @@ from werkzeug.exceptions import Forbidden
 
 from rules.access import Actor, require
 from rules.flags import entry
+from rules.limits import unique
 from serving.contract import operation
-from serving.responses import created, empty_response, json_response, unique
+from serving.request_data import load
+from serving.responses import created, empty_response, json_response
 from sql import access, events
 from sql.database import Connection, connection, transaction
 from sql.vocabulary import tag_types, tags
-from validators import load
 from validators.vocabulary.tags import Tag
 
 bp = Blueprint("tags", __name__)

@@ -199,3 +199,29 @@ def created(conn: Connection, project_id: str) -> DictRow:
     found = one(conn, CREATED, {"id": project_id})
     assert found is not None
     return found
+
+
+# FOR SHARE: whoever archives or deletes the project waits until the flag is in it.
+SHARE_LIVE = """
+    SELECT id, feature_limit, naming_pattern
+      FROM projects
+     WHERE id = %(id)s
+       AND archived_at IS NULL
+       FOR SHARE
+"""
+
+
+def share_live(conn: Connection, project: str) -> DictRow | None:
+    """id, feature_limit (None: none) and naming_pattern (likewise) of a project, which stays as it is. None: unknown or archived."""
+    return one(conn, SHARE_LIVE, {"id": project})
+
+
+LOCK_COUNT = "SELECT pg_advisory_xact_lock(hashtext('featureLimit'), hashtext(%(project)s))"
+
+COUNT_FLAGS = "SELECT count(*) FROM flags WHERE project_id = %(project)s AND archived_at IS NULL"
+
+
+def count_flags(conn: Connection, project: str) -> int:
+    """How many live flags a project has. Until the transaction ends, nobody else who counts them goes on."""
+    run(conn, LOCK_COUNT, {"project": project})
+    return value(conn, COUNT_FLAGS, {"project": project})

@@ -5,7 +5,7 @@ from typing import LiteralString
 from psycopg.rows import DictRow
 
 from sql.database import Connection, rows, run
-from sql.tokens import api_tokens as api_keys
+from sql.tokens import api_tokens
 
 # Held, by name as elsewhere, so that none comes back from the archive before the project is gone. A row that was waited for is seen as it
 # is by then.
@@ -43,11 +43,11 @@ HOLD_KEYS = """
 """
 
 # A key without projects would be one for all of them.
-READ_KEYS: LiteralString = f"""SELECT id, {api_keys.RECORD}
+READ_KEYS: LiteralString = f"""SELECT id, {api_tokens.RECORD}
       FROM api_keys
      WHERE EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id AND project_id = %(id)s)
        AND NOT EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id AND project_id <> %(id)s)
-     ORDER BY api_keys.created_at, api_keys.id
+     ORDER BY api_tokens.created_at, api_keys.id
 """
 
 DELETE_KEYS = "DELETE FROM api_keys WHERE id = ANY(%(ids)s)"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, LiteralString
 
-from sql.database import Connection, as_json, run, value
+from sql.database import Connection, as_json, rows, run, value
 from sql.vocabulary import strategy_uses
 
 # What the service says when the name of a context field is taken.
@@ -125,3 +125,15 @@ STRATEGIES: LiteralString = f"""SELECT json_build_object('strategies', {strategy
 def strategies(conn: Connection, name: str, viewer: int | None) -> str | None:
     """The strategies of live flags in visible projects that ask about the field, as JSON text. None: no such field."""
     return value(conn, STRATEGIES, {"name": name, "viewer": viewer})
+
+
+LEGAL_VALUES = """
+    SELECT name, ARRAY(SELECT legal ->> 'value' FROM json_array_elements(legal_values) AS legal) AS legal_values
+      FROM context_fields
+     WHERE name = ANY(%(names)s::text[])
+"""
+
+
+def legal_values(conn: Connection, names: Sequence[str]) -> dict[str, set[str]]:
+    """Return the legal values of each of these context fields that exists. An empty set: all values are legal."""
+    return {row["name"]: set(row["legal_values"]) for row in rows(conn, LEGAL_VALUES, {"names": list(names)})}

@@ -1,9 +1,9 @@
 """Segments: constraints with a name."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, LiteralString
 
-from sql.database import Connection, as_json, one, run, value
+from sql.database import Connection, as_json, one, rows, run, value
 from sql.projects import core as projects
 
 # What the service says when a unique index refuses a segment.
@@ -136,3 +136,19 @@ DELETE = "DELETE FROM segments WHERE id = %(id)s"
 def delete(conn: Connection, segment_id: int) -> None:
     """Remove a segment that no strategy has."""
     run(conn, DELETE, {"id": segment_id})
+
+
+# Held until the end of the transaction: a segment that is being deleted or moved to another project is not given to a strategy meanwhile.
+USABLE_SEGMENTS = """
+    SELECT id
+      FROM segments
+     WHERE id = ANY(%(ids)s::bigint[])
+       AND (project_id IS NULL OR project_id = %(project)s)
+     ORDER BY id
+       FOR SHARE
+"""
+
+
+def usable_segments(conn: Connection, ids: Sequence[int], project: str) -> set[int]:
+    """Those of these segments that strategies of the project can use: they exist, and are of all projects or of this one."""
+    return {row["id"] for row in rows(conn, USABLE_SEGMENTS, {"ids": list(ids), "project": project})}

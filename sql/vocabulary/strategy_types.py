@@ -85,3 +85,12 @@ DELETE = "DELETE FROM strategy_types WHERE name = %(name)s"
 def delete(conn: Connection, name: str) -> None:
     """Remove a type that no strategy is of."""
     run(conn, DELETE, {"name": name})
+
+
+# Held until the end of the transaction: a type that is being deleted is not given to a strategy meanwhile.
+HOLD_TYPE = "SELECT name FROM strategy_types WHERE name = %(name)s FOR KEY SHARE"
+
+
+def is_strategy_type(conn: Connection, name: str) -> bool:
+    """Whether there is such a type of strategy."""
+    return value(conn, HOLD_TYPE, {"name": name}) is not None

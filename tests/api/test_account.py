@@ -4,7 +4,7 @@ import pytest
 
 from sql.database import value
 from sql.people import groups, roles, users
-from sql.tokens import api_tokens as api_keys
+from sql.tokens import api_tokens
 from tests.support import fixtures
 from tests.support.world import Caller, World, refused
 
@@ -71,7 +71,7 @@ def test_an_admin_key_is_told_its_name(world, conn):
 
 
 def test_a_key_behind_the_word_bearer_is_the_same(app, world):
-    api_keys.insert(world.conn, "a-key-of-the-operator", name="of the operator")
+    api_tokens.insert(world.conn, "a-key-of-the-operator", name="of the operator")
     assert me(Caller(app, "Bearer a-key-of-the-operator"))["user"]["username"] == "of the operator"
 
 

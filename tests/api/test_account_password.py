@@ -6,8 +6,8 @@ from typing import Any
 import bcrypt
 import pytest
 
-from blueprints.login import name_digest
 from rules.access import digest
+from rules.login import name_digest
 from sql import login_throttle, sessions
 from sql.database import Connection, rows, value
 from tests.support.login import HASH, ada, log_in

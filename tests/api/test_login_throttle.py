@@ -4,7 +4,7 @@ import hashlib
 import time
 from contextlib import ExitStack
 
-from blueprints.login import name_digest
+from rules.login import name_digest
 from sql import login_throttle
 from sql.database import connect, one, rows, value
 from tests.support.login import HASH, ada, log_in

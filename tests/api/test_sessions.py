@@ -11,7 +11,7 @@ import pytest
 from rules.access import digest
 from sql import sessions
 from sql.database import rows, value
-from sql.tokens import api_tokens as api_keys
+from sql.tokens import api_tokens
 from tests.support.login import ada, log_in
 from tests.support.planner import plan_by_loops
 from tests.support.sessions import ANY_PAGE, cookie_of, with_session
@@ -239,7 +239,7 @@ def test_a_browser_may_write_our_origin_in_its_own_way(world, app, alice, monkey
 @pytest.mark.parametrize("key", ["a key that ends in voilà", "Åa key that begins so", "eine Schlüsselkette…"])
 def test_a_key_of_any_printable_characters_works(world, app, key):
     key = key.replace(" ", "-")
-    api_keys.insert(world.conn, key, name="odd")
+    api_tokens.insert(world.conn, key, name="odd")
     header = key.encode().decode("latin-1")
     for given in (header, f"Bearer {header}", f"bearer  {header} "):
         assert Caller(app, given).get("/api/admin/projects/default/overview").status_code == 200

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from blueprints.login import name_digest
+from rules.login import name_digest
 from rules.passwords import Passwords
 from sql.database import connect
 from sql.people import roles

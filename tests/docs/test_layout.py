@@ -1,8 +1,90 @@
-"""The layout of the tests: what they share is in tests/support/."""
+"""Where things are: which folder may import which, and how long a file may be."""
 
+import ast
 import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 
 from tests.support.service import ROOT
+
+# Each folder imports itself and the folders on the right. Nothing imports wsgi; sql, validators and evaluation know nothing of each other.
+MAY_IMPORT = {
+    "app": {"blueprints", "commands", "serving", "rules", "sql", "validators"},
+    "blueprints": {"serving", "rules", "sql", "validators", "evaluation"},
+    "commands": {"serving", "rules", "sql", "validators", "evaluation"},
+    "serving": {"rules", "sql", "validators"},
+    "rules": {"sql", "validators", "evaluation"},
+    "sql": set(),
+    "validators": set(),
+    "evaluation": set(),
+}
+# The metrics library is loaded only where metrics are wanted.
+LATE = {"serving/metrics_endpoint.py", "serving/metrics_server.py"}
+MOST_LINES = 300
+# The whole database in reading order, and the rows of the demo.
+LONGER = {"schema.sql", "commands/demo.sql"}
+
+
+def modules() -> Iterator[tuple[str, Path, ast.Module]]:
+    """Yield each module of the product with the folder that it is in."""
+    for room in MAY_IMPORT:
+        for path in [ROOT / f"{room}.py"] if room == "app" else sorted((ROOT / room).rglob("*.py")):
+            yield room, path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Yield the names of all modules that are imported."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_a_folder_imports_only_the_folders_below_it(room):
+    ours = {*MAY_IMPORT, "wsgi", "tests", "bench"}
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for at, path, tree in modules()
+        if at == room
+        for name in imported(tree)
+        if name.partition(".")[0] in ours - MAY_IMPORT[room] - {room}
+    ]
+    assert wrong == []
+
+
+def test_statements_and_schemas_know_nothing_of_a_request():
+    wrong = [
+        str(path.relative_to(ROOT))
+        for room, path, tree in modules()
+        if room in ("sql", "validators", "evaluation")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "flask" and {"request", "g"} & {alias.name for alias in node.names}
+    ]
+    assert wrong == []
+
+
+def test_modules_are_imported_at_the_top():
+    late = {
+        str(path.relative_to(ROOT))
+        for _, path, tree in modules()
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    assert late == LATE
+
+
+def test_no_file_is_too_long_to_be_held_in_the_head():
+    files = subprocess.run(["git", "ls-files", "*.py", "*.sql"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    product = [name for name in files if not name.startswith("tests/") and name not in LONGER]
+    lengths = {name: (ROOT / name).read_bytes().count(b"\n") for name in product}
+    assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES} == {}
 
 
 def test_no_test_module_imports_another() -> None:

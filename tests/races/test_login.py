@@ -12,8 +12,8 @@ import bcrypt
 import pytest
 from werkzeug.test import TestResponse
 
-from blueprints.login import name_digest
 from rules.access import digest
+from rules.login import name_digest
 from sql.database import one, value
 from tests.support.login import HASH, log_in
 from tests.support.races import at_once, at_the_gate, statuses, wait_for, while_hashing

@@ -7,7 +7,6 @@ import pytest
 from flask import Flask
 
 from sql.database import Connection, connect, value
-from sql.vocabulary import constraints as targeting
 from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.races import at_once, at_the_gate, wait_for
@@ -79,7 +78,7 @@ def test_a_segment_that_is_given_meanwhile_stays_where_it_is(committed, gate, ch
     }
     with ThreadPoolExecutor(1) as thread:
         with gate.transaction():
-            assert targeting.usable_segments(gate, [segment], "default") == {segment}
+            assert segments.usable_segments(gate, [segment], "default") == {segment}
             waiting = thread.submit(calls[change])
             wait_for(committed.conn, [waiting])
             fixtures.add_segment(gate, strategy, segment)

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from sql.database import connect, embedded
-from sql.tokens import api_tokens as api_keys
-from sql.tokens import signup_tokens
+from sql.tokens import api_tokens, signup_tokens
 from tests.support.outage import ABSENT, AUTHORIZED, FROZEN, KEY, LIMITS, MARGIN, TOKEN, Callers, assert_told, assert_unavailable
 from tests.support.service import Service, is_alive, postmaster_of, wait_until
 
@@ -128,7 +127,7 @@ def test_a_busy_database_is_not_reported_as_unavailable(server):
     url = server.ensure()
     with connect(url) as conn, Service(url, INIT_ADMIN_API_TOKENS=KEY, DATABASE_POOL_SIZE=1, WAIT_SECONDS=1) as service:
         # The same caller would get 429 for its own share of connections.
-        api_keys.insert(conn, "*:*.the-key-of-another-caller", name="other")
+        api_tokens.insert(conn, "*:*.the-key-of-another-caller", name="other")
         other = {"Authorization": "*:*.the-key-of-another-caller"}
         token = signup_tokens.insert(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")
         change = {"json": {"enabled": False}, "headers": AUTHORIZED}

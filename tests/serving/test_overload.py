@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from sql.database import connect, value
-from sql.tokens import api_tokens as api_keys
+from sql.tokens import api_tokens
 from tests.conftest import ADMIN_KEY
 from tests.support.service import Answer, Service
 
@@ -68,7 +68,7 @@ def test_what_takes_too_long_is_ended_and_who_waits_for_it_is_told_to_come_back(
     keys = [f"*:*.a-key-among-many-{number}" for number in range(12)]
     with connect(url) as conn:
         for key in keys:
-            api_keys.insert(conn, key, name="one of many")
+            api_tokens.insert(conn, key, name="one of many")
             assert hurried.get(TAG_TYPES, headers={"Authorization": key}).status == 200
         before = value(conn, "SELECT count(*) FROM tag_types")
         conn.execute(SLOW_INSERT)

@@ -16,7 +16,7 @@ import bcrypt
 import psycopg
 import pytest
 
-from blueprints.login import name_digest
+from rules.login import name_digest
 from sql.database.embedded import BINARIES
 from tests.support.service import Answer, Service, address_in, run, wait_until
 

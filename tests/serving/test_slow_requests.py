@@ -41,7 +41,7 @@ def test_a_slow_request_says_which_statement_took_how_long_and_tells_no_value(ap
     line = json.loads(out)
     assert (line["method"], line["route"], line["status"]) == ("POST", "/api/admin/tag-types", 201)
     first, *others = line["slow"]["statements"]
-    assert (first["statement"], first["times"]) == ("tag_types.INSERT", 1)
+    assert (first["statement"], first["times"]) == ("vocabulary.tag_types.INSERT", 1)
     assert 100 <= first["ms"] <= line["ms"]
     assert "events.INSERT" in [other["statement"] for other in others]
     for other in others:
@@ -82,7 +82,7 @@ def test_a_request_does_not_have_the_statements_of_the_one_before(make_app, url,
     caller = Caller(everything(make_app, url), ADMIN_KEY)
     for _ in range(2):
         assert caller.get("/api/admin/tag-types").status_code == 200
-        assert [one["times"] for one in statements(capsys) if one["statement"] == "tag_types.LIST"] == [1]
+        assert [one["times"] for one in statements(capsys) if one["statement"] == "vocabulary.tag_types.LIST"] == [1]
 
 
 def test_a_statement_that_was_put_together_is_told_by_its_first_words(make_app, url, capsys):

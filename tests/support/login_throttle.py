@@ -2,7 +2,7 @@
 
 from werkzeug.test import TestResponse
 
-from blueprints.login import name_digest
+from rules.login import name_digest
 from sql.database import Connection, one
 from tests.support.login import log_in
 from tests.support.world import Caller, refused

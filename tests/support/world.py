@@ -9,10 +9,10 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from sql.database import Connection, value
-from sql.flags import core as flags
-from sql.flags import strategies
+from sql.flags.core import core as flags
+from sql.flags.core import strategies
 from sql.people import personal_tokens, users
-from sql.tokens import api_tokens as api_keys
+from sql.tokens import api_tokens
 from tests import records
 from tests.support import fixtures
 
@@ -72,9 +72,9 @@ class World:
         """An API key; client and frontend keys are of environment development unless fields say otherwise."""
         if kind != "admin":
             fields = {"environment": "development"} | fields
-        secret = api_keys.generate(environment=fields.get("environment") or "*")
+        secret = api_tokens.generate(environment=fields.get("environment") or "*")
         dates = {name: fields.pop(name) for name in ("created_at",) if name in fields}
-        fixtures.update(self.conn, "api_keys", api_keys.insert(self.conn, secret, name=name, kind=kind, **fields), **dates)
+        fixtures.update(self.conn, "api_keys", api_tokens.insert(self.conn, secret, name=name, kind=kind, **fields), **dates)
         return Caller(self.app, secret)
 
     def project(self, project_id: str, environments: tuple[str, ...] = ("development", "production"), **fields: Any) -> str:

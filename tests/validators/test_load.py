@@ -8,8 +8,9 @@ import pytest
 from flask import Flask
 from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 
+from serving.request_data import load, load_many
 from tests.support.world import Caller
-from validators import MOST_ITEMS, MOST_SENTENCES, Body, load, load_many
+from validators import MOST_ITEMS, MOST_SENTENCES, Body
 from validators.fields import Integer, ListOf, Nested, ObjectOf, Text
 
 

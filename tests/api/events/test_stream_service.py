@@ -12,7 +12,7 @@ from threading import Event, Thread
 import pytest
 
 from sql.database import connect, value
-from sql.tokens import api_tokens as api_keys
+from sql.tokens import api_tokens
 from tests.conftest import ADMIN_KEY
 from tests.support.command_line import FLASK, ROOT, clean
 from tests.support.event_search import PATH
@@ -171,11 +171,11 @@ def test_a_client_that_does_not_read_holds_nobody_else_up(service: Service, url:
 
 def test_a_key_that_is_revoked_cuts_its_stream(service: Service, url: str) -> None:
     with connect(url) as conn:
-        secret = api_keys.generate()
-        key = api_keys.insert(conn, secret, name="for a while", kind="admin")
+        secret = api_tokens.generate()
+        key = api_tokens.insert(conn, secret, name="for a while", kind="admin")
         with streaming(service, key=secret) as answer:
             assert id_of(answer.readline().rstrip()) == 1
-            api_keys.delete(conn, key)
+            api_tokens.delete(conn, key)
             with pytest.raises(IncompleteRead):
                 answer.read()
     wait_until(lambda: service.lines[-1].get("cut") == "refused", "the line of the stream was there")

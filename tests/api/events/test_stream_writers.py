@@ -16,7 +16,7 @@ from werkzeug.test import TestResponse
 from rules.bootstrap import System
 from sql import event_stream, events
 from sql.database import Connection, connect
-from sql.tokens import api_tokens as api_keys
+from sql.tokens import api_tokens
 from tests.conftest import ADMIN_KEY
 from tests.support.event_search import PATH
 from tests.support.service import wait_until
@@ -226,7 +226,7 @@ def test_only_a_quarter_of_the_threads_may_stream(empty_log: str, conn: Connecti
     # One caller has at most half of the streams: these are three callers.
     second, third = (HEADERS | {"Authorization": f"*:*.the-key-of-caller-{name}"} for name in ("two", "three"))
     for headers in (second, third):
-        api_keys.insert(conn, headers["Authorization"], name="a caller")
+        api_tokens.insert(conn, headers["Authorization"], name="a caller")
     with opened(client):
         with closing(client.get(PATH, headers=second)) as other:
             assert other.status_code == 200

@@ -53,7 +53,7 @@ def unrecorded() -> list[str]:
 
 
 def test_every_type_is_recorded_by_an_operation_or_there_is_a_reason_why_not() -> None:
-    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "blueprints").rglob("*.py"))
+    code = "".join(path.read_text(encoding="utf-8") for room in ("blueprints", "rules") for path in (ROOT / room).rglob("*.py"))
     recorded = {type for type in TYPES if f'"{type}"' in code}
     assert len(unrecorded()) == len(set(unrecorded()))
     assert sorted(recorded & set(unrecorded())) == []

@@ -13,7 +13,7 @@ from sql.database import Connection, rows
 from sql.event_stream import Stream
 from sql.events import Visible
 from sql.people import groups, personal_tokens, roles
-from sql.tokens import api_tokens as api_keys
+from sql.tokens import api_tokens
 from tests import records
 from tests.support import fixtures
 from tests.support.deprecated_event_search import PATH as DEPRECATED
@@ -312,5 +312,5 @@ def test_a_deleted_user_and_a_deleted_key_are_refused(world: World, alice: Calle
     refused_as_nobody(Caller(world.app), Cookie="session=alive")
     key = world.api_key()
     assert key.get(PATH).status_code == 200
-    api_keys.delete(world.conn, world.conn.execute("SELECT max(id) AS id FROM api_keys").fetchone()["id"])
+    api_tokens.delete(world.conn, world.conn.execute("SELECT max(id) AS id FROM api_keys").fetchone()["id"])
     refused_as_nobody(key)

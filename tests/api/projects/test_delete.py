@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from sql.database import Connection, rows, value
-from sql.flags import core as flags
-from sql.flags import strategies
+from sql.flags.core import core as flags
+from sql.flags.core import strategies
 from sql.people import groups, roles
-from sql.projects import favorites as project_favorites
-from sql.tokens import api_tokens as api_keys
+from sql.projects.core import favorites as project_favorites
+from sql.tokens import api_tokens
 from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.projects import plain, told
@@ -50,10 +50,10 @@ def full(conn: Connection, world: World, alice: Caller, olga: Caller, max: Calle
         role = roles.insert(conn, f"{project} role", type="root-custom")
         conn.execute("INSERT INTO role_permissions VALUES (%s, 'UPDATE_PROJECT', %s)", [role, project])
         key = {"kind": "client", "environment": "development", "projects": [project]}
-        found[f"{project}-key"] = api_keys.insert(conn, api_keys.generate(project), name=f"{project} key", **key)
+        found[f"{project}-key"] = api_tokens.insert(conn, api_tokens.generate(project), name=f"{project} key", **key)
     shared = {"kind": "frontend", "environment": "production", "projects": ["mobile", "web"]}
-    found["shared-key"] = api_keys.insert(conn, api_keys.generate("[]"), name="shared key", **shared)
-    found["free-key"] = api_keys.insert(conn, api_keys.generate(), name="free key", kind="client", environment="production")
+    found["shared-key"] = api_tokens.insert(conn, api_tokens.generate("[]"), name="shared key", **shared)
+    found["free-key"] = api_tokens.insert(conn, api_tokens.generate(), name="free key", kind="client", environment="production")
     return found
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from sql.database import value
-from sql.tokens import api_tokens as api_keys
+from sql.tokens import api_tokens
 from tests.support.api_tokens import CLIENT, EXPIRY, PATH, described, holder, stored
 from tests.support.event_log import event, events
 from tests.support.fingerprint import fingerprint
@@ -108,7 +108,7 @@ def test_a_client_token_is_for_one_environment_and_all_projects(world, alice, co
     assert answer.json == {"secret": secret} | said
     (row,) = stored(conn)
     assert (row["name"], row["kind"], row["environment"], row["projects"], row["expires_at"]) == ("sdk", "client", "production", [], None)
-    assert (row["secret"], row["mask"], bytes(row["digest"])) == (secret, None, api_keys.digest(secret))
+    assert (row["secret"], row["mask"], bytes(row["digest"])) == (secret, None, api_tokens.digest(secret))
     assert events(world, since) == [event("api-token-created", alice, project="*", environment="production", data=said)]
 
 
@@ -120,7 +120,7 @@ def test_an_admin_token_is_for_everything_and_shown_this_once(world, alice, conn
     said = described(conn, "deploy", "admin", "*", "*")
     assert answer.json == {"secret": secret} | said
     (row,) = stored(conn)
-    assert (row["secret"], row["mask"], bytes(row["digest"])) == (None, f"{secret[4:12]}…", api_keys.digest(secret))
+    assert (row["secret"], row["mask"], bytes(row["digest"])) == (None, f"{secret[4:12]}…", api_tokens.digest(secret))
     assert events(world, since) == [event("api-token-created", alice, project="*", environment="*", data=said)]
     assert secret[4:13] not in alice.get(f"{PATH}/deploy").text
     assert Caller(world.app, secret).get(PATH).status_code == 200

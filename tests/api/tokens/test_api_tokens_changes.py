@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 
 from sql.database import Connection, connect, rows, value
-from sql.tokens import api_tokens as api_keys
+from sql.tokens import api_tokens
 from tests.support.api_tokens import CLIENT, EXPIRY, PATH, described, holder, stored
 from tests.support.event_log import event, events
 from tests.support.fingerprint import fingerprint
@@ -137,7 +137,7 @@ def test_a_deleted_token_stops_working_at_once(world, alice):
 
 
 def test_a_key_with_slashes_that_an_operator_made_up_is_changed_and_deleted(world, alice, conn):
-    api_keys.insert(conn, "made/up/by an operator", name="ops")
+    api_tokens.insert(conn, "made/up/by an operator", name="ops")
     robot = Caller(world.app, "made/up/by an operator")
     assert alice.put(place(robot.key), json={"expiresAt": EXPIRY}).status_code == 200
     assert robot.get(PATH).status_code == 200
@@ -198,7 +198,7 @@ def test_no_secret_reaches_the_log_or_an_event(alice, conn, capfd):
     ],
 )
 def test_a_mask_tells_little_of_a_key_that_somebody_made_up(secret, mask):
-    assert api_keys.mask(secret) == mask
+    assert api_tokens.mask(secret) == mask
 
 
 def test_a_key_of_the_settings_is_listed_by_its_mask(alice):

@@ -1,0 +1,31 @@
+"""Refuse a name that is taken, and what would exceed a limit of the instance."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from flask import current_app
+from psycopg.errors import UniqueViolation
+from werkzeug.exceptions import BadRequest
+
+from sql import limits
+from sql.database import Connection
+from validators.errors import NameExists
+
+
+@contextmanager
+def unique(taken: Mapping[str, str]) -> Iterator[None]:
+    """Inside the block, a violation of one of these constraints is 409 NameExistsError with its message; any other stays what it is."""
+    try:
+        yield
+    except UniqueViolation as error:
+        message = taken.get(error.diag.constraint_name or "")
+        if message is None:
+            raise
+        raise NameExists(message) from None
+
+
+def refuse_excess(conn: Connection, setting: str, what: str) -> None:
+    """400 when there are as many already as the setting allows; otherwise the caller may make one more in this transaction."""
+    most = current_app.config[setting]
+    if limits.count(conn, setting) >= most:
+        raise BadRequest(f"There can be at most {most} {what} in this instance.")
