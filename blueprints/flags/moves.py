@@ -11,7 +11,6 @@ from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response
 from sql.database import Connection, transaction
-from sql.flags import copies as flag_copies
 from sql.flags import core as flags
 from sql.flags import moves as flag_moves
 from validators.flags.core import CloneFlag, MoveFlag
@@ -36,7 +35,7 @@ def clone_flag(project_id: str, feature_name: str) -> Response:
         said = source["record"]
         details = {"type": said["type"], "description": said["description"], "impression_data": said["impressionData"]}
         copy = add_flag(conn, actor, home, name=asked["name"], **details)
-        flag_copies.copy(conn, source["id"], copy["id"], group_id=copy["name"] if asked["replaceGroupId"] else None)
+        flag_moves.copy(conn, source["id"], copy["id"], group_id=copy["name"] if asked["replaceGroupId"] else None)
         record_copy(conn, actor, copy)
         body = flags.get_core(conn, copy["id"])
     return created(body, "../{}", copy["name"])
@@ -44,12 +43,12 @@ def clone_flag(project_id: str, feature_name: str) -> Response:
 
 def record_copy(conn: Connection, actor: Actor, copy: DictRow) -> None:
     """Write into the log what a new flag has got from another one."""
-    for strategy in flag_copies.strategies_of(conn, copy["id"]):
+    for strategy in flag_moves.strategies_of(conn, copy["id"]):
         record(conn, "feature-strategy-add", actor, copy, environment=strategy["environment"], data=strategy["record"])
-    for place in flag_copies.variants_of(conn, copy["id"]):
+    for place in flag_moves.variants_of(conn, copy["id"]):
         change = {"data": {"variants": place["variants"]}, "pre_data": {"variants": []}}
         record(conn, "feature-environment-variants-updated", actor, copy, environment=place["environment"], **change)
-    for dependency in flag_copies.dependencies_of(conn, copy["id"]):
+    for dependency in flag_moves.dependencies_of(conn, copy["id"]):
         record(conn, "feature-dependency-added", actor, copy, data=dependency["record"])
 
 

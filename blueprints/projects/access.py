@@ -4,14 +4,14 @@ from typing import Literal
 
 from flask import Blueprint, Response
 
-from rules import project_roles as assignments
+from rules import project_access as access_rules
 from rules.access import Actor, id_in_path, require
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import empty_response
 from sql import events
 from sql.database import Connection, transaction
-from sql.projects.roles import Assignment
+from sql.projects.access import Assignment
 from validators.projects.access import GrantAccess, HeldRoles, ReplaceAccess
 
 bp = Blueprint("project_access", __name__)
@@ -36,12 +36,12 @@ def add_project_access(project_id: str) -> Response:
         actor = require(conn, *WRITE, project=project_id)
         # What stands a thousand times in each of two lists would make a million pairs.
         asked = {name: set(ids) for name, ids in load(GrantAccess()).items()}
-        before = assignments.lock(conn, project_id)
-        assignments.check_known(conn, **asked)
+        before = access_rules.lock(conn, project_id)
+        access_rules.check_known(conn, **asked)
         named = {Assignment(role, "user", one) for role in asked["roles"] for one in asked["users"]}
         named |= {Assignment(role, "group", one) for role in asked["roles"] for one in asked["groups"]}
-        if assignments.replace(conn, actor, project_id, before, before | named):
-            added = assignments.by_role(named - before, "roleId", "userIds", "groupIds")
+        if access_rules.replace(conn, actor, project_id, before, before | named):
+            added = access_rules.by_role(named - before, "roleId", "userIds", "groupIds")
             events.record(conn, "project-access-added", actor, project=project_id, data=added)
     return empty_response()
 
@@ -57,12 +57,12 @@ def replace_project_access(project_id: str) -> Response:
     with transaction() as conn:
         actor = require(conn, *WRITE, project=project_id)
         asked = load(ReplaceAccess())["roles"]
-        before = assignments.lock(conn, project_id)
+        before = access_rules.lock(conn, project_id)
         after = {Assignment(it["id"], "user", one) for it in asked for one in it["users"]}
         after |= {Assignment(it["id"], "group", one) for it in asked for one in it["groups"]}
-        assignments.check_known(conn, **assignments.named([it["id"] for it in asked], after))
-        if assignments.replace(conn, actor, project_id, before, after):
-            was, now = (assignments.by_role(them, "id", "users", "groups") for them in (before, after))
+        access_rules.check_known(conn, **access_rules.named([it["id"] for it in asked], after))
+        if access_rules.replace(conn, actor, project_id, before, after):
+            was, now = (access_rules.by_role(them, "id", "users", "groups") for them in (before, after))
             events.record(conn, "project-access-updated", actor, project=project_id, data=now, pre_data=was)
     return empty_response()
 
@@ -123,21 +123,21 @@ def remove_group_roles(project_id: str, group_id: str) -> Response:
 
 def set_roles(conn: Connection, actor: Actor, project_id: str, holder: Literal["user", "group"], holder_id: int, roles: list[int]) -> None:
     """Let a user or group have these roles in the project and no others."""
-    before = assignments.lock(conn, project_id)
-    assignments.check_holder(conn, holder, holder_id)
-    assignments.check_known(conn, roles=roles)
-    had = assignments.of_holder(before, holder, holder_id)
+    before = access_rules.lock(conn, project_id)
+    access_rules.check_holder(conn, holder, holder_id)
+    access_rules.check_known(conn, roles=roles)
+    had = access_rules.of_holder(before, holder, holder_id)
     after = before - had | {Assignment(role, holder, holder_id) for role in roles}
-    if assignments.replace(conn, actor, project_id, before, after, keep_owner=True):
-        was, now = ({"roles": held, f"{holder}Id": holder_id} for held in (assignments.roles_of(had), sorted(set(roles))))
+    if access_rules.replace(conn, actor, project_id, before, after, keep_owner=True):
+        was, now = ({"roles": held, f"{holder}Id": holder_id} for held in (access_rules.roles_of(had), sorted(set(roles))))
         events.record(conn, UPDATED[holder], actor, project=project_id, data=now, pre_data=was)
 
 
 def remove_roles(conn: Connection, actor: Actor, project_id: str, holder: Literal["user", "group"], holder_id: int) -> None:
     """Let a user or group have no roles in the project."""
-    before = assignments.lock(conn, project_id)
-    assignments.check_holder(conn, holder, holder_id)
-    had = assignments.of_holder(before, holder, holder_id)
-    if assignments.replace(conn, actor, project_id, before, before - had, keep_owner=True):
-        was = {"roles": assignments.roles_of(had), f"{holder}Id": holder_id}
+    before = access_rules.lock(conn, project_id)
+    access_rules.check_holder(conn, holder, holder_id)
+    had = access_rules.of_holder(before, holder, holder_id)
+    if access_rules.replace(conn, actor, project_id, before, before - had, keep_owner=True):
+        was = {"roles": access_rules.roles_of(had), f"{holder}Id": holder_id}
         events.record(conn, DELETED[holder], actor, project=project_id, pre_data=was)

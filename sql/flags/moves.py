@@ -1,8 +1,12 @@
-"""Flags from one project into another."""
+"""Flags that move to another project, and copies of flags."""
+
+from typing import LiteralString
 
 from psycopg.rows import DictRow
 
-from sql.database import Connection, one, run
+from sql.database import Connection, one, rows, run
+from sql.flags import records as flag_records
+from sql.flags import strategies
 
 # Held until the end of the transaction: a segment of all projects does not become one of the project that the flag leaves.
 HOLD_SEGMENTS = """
@@ -49,3 +53,97 @@ MOVE = "UPDATE flags SET project_id = %(project)s WHERE id = %(id)s"
 def move(conn: Connection, flag_id: int, project: str) -> None:
     """Put a flag into another project. Its usage stays where it was reported."""
     run(conn, MOVE, {"id": flag_id, "project": project})
+
+
+COPY = """
+    WITH sources AS MATERIALIZED (
+        SELECT strategies.*, gen_random_uuid()::text AS new_id
+          FROM strategies
+          JOIN flag_environments AS places ON places.flag_id = %(copy)s AND places.environment = strategies.environment
+         WHERE strategies.flag_id = %(source)s
+    ),
+    copied_strategies AS (
+        INSERT INTO strategies (id, flag_id, environment, name, title, disabled, sort_order, parameters, constraints)
+        SELECT new_id, %(copy)s, environment, name, title, disabled, sort_order,
+               CASE WHEN %(group_id)s::text IS NULL
+                    THEN parameters
+                    ELSE (SELECT coalesce(json_object_agg(
+                                     key, CASE WHEN key = 'groupId' THEN to_json(%(group_id)s::text) ELSE value END ORDER BY number), '{}')
+                            FROM json_each(parameters) WITH ORDINALITY AS parameter (key, value, number))
+               END,
+               constraints
+          FROM sources
+    ),
+    copied_segments AS (
+        INSERT INTO strategy_segments (strategy_id, segment_id)
+        SELECT new_id, segment_id
+          FROM sources
+          JOIN strategy_segments ON strategy_id = sources.id
+    ),
+    copied_dependencies AS (
+        INSERT INTO flag_dependencies (child_id, parent_id, enabled, variants)
+        SELECT %(copy)s, parent_id, enabled, variants
+          FROM flag_dependencies
+         WHERE child_id = %(source)s
+    )
+    INSERT INTO variants (flag_id, environment, strategy_id, name, weight, weight_type, stickiness, payload_type, payload_value, overrides)
+    SELECT %(copy)s, variants.environment, new_id, variants.name, weight, weight_type, stickiness, payload_type, payload_value, overrides
+      FROM variants
+      JOIN flag_environments AS places ON places.flag_id = %(copy)s AND places.environment = variants.environment
+      LEFT JOIN sources ON sources.id = strategy_id
+     WHERE variants.flag_id = %(source)s
+"""
+
+
+def copy(conn: Connection, source: int, copy: int, *, group_id: str | None) -> None:
+    """Give a new flag what another one has, in the environments that the new one is in.
+
+    group_id: what strategies that name a group are to name instead; None: the same.
+    """
+    run(conn, COPY, {"source": source, "copy": copy, "group_id": group_id})
+
+
+STRATEGIES: LiteralString = f"""SELECT strategies.environment, {strategies.RECORD} AS record
+      FROM strategies
+      JOIN flags ON flags.id = flag_id
+      JOIN environments ON environments.name = environment
+     WHERE flag_id = %(id)s
+     ORDER BY environments.sort_order, environments.name, strategies.sort_order, strategies.created_at, strategies.id
+"""
+
+
+def strategies_of(conn: Connection, flag_id: int) -> list[DictRow]:
+    """environment and record (Strategy) of every strategy of a flag."""
+    return rows(conn, STRATEGIES, {"id": flag_id})
+
+
+VARIANTS: LiteralString = f"""SELECT environment, json_agg({flag_records.VARIANT} ORDER BY variants.name) AS variants
+      FROM variants
+      JOIN environments ON environments.name = environment
+     WHERE flag_id = %(id)s
+       AND strategy_id IS NULL
+     GROUP BY environment, environments.sort_order
+     ORDER BY environments.sort_order, environment
+"""
+
+
+def variants_of(conn: Connection, flag_id: int) -> list[DictRow]:
+    """environment and variants (Variant) of every environment in which a flag has some of its own."""
+    return rows(conn, VARIANTS, {"id": flag_id})
+
+
+DEPENDENCIES = """
+    SELECT CASE WHEN variants = '{}'
+                THEN json_build_object('feature', name, 'enabled', enabled)
+                ELSE json_build_object('feature', name, 'enabled', enabled, 'variants', variants)
+           END AS record
+      FROM flag_dependencies
+      JOIN flags ON flags.id = parent_id
+     WHERE child_id = %(id)s
+     ORDER BY name
+"""
+
+
+def dependencies_of(conn: Connection, flag_id: int) -> list[DictRow]:
+    """record ({feature, enabled, variants unless there are none}) of every dependency of a flag."""
+    return rows(conn, DEPENDENCIES, {"id": flag_id})

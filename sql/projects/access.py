@@ -1,8 +1,9 @@
-"""Who has which roles in a project: the project access record of api.md, and the rows behind it."""
+"""Who has which roles in a project: the project access record of api.md, and the roles one by one."""
 
-from typing import LiteralString
+from collections.abc import Collection
+from typing import Literal, LiteralString, NamedTuple
 
-from sql.database import Connection, value
+from sql.database import Connection, rows, run, value
 from sql.people import users
 
 # asked: as in the project overview. roles is every role that the user or group has in the project; roleId and addedAt are those of the
@@ -86,3 +87,144 @@ ACCESS: LiteralString = f"""
 def get(conn: Connection, project_id: str) -> str:
     """The project access record as JSON text. The roles are those that can be given in a project."""
     return value(conn, ACCESS, {"id": project_id})
+
+
+OWNER = 4
+
+
+class Assignment(NamedTuple):
+    """A role that a user or a group has in a project."""
+
+    role: int
+    holder: Literal["user", "group"]
+    id: int
+
+
+# Every change of who has access holds the project first: of two that would each take one of two last owners, one sees what the other did.
+LOCK = "SELECT id FROM projects WHERE id = %(project)s FOR NO KEY UPDATE"
+
+# A statement of its own, begun when the lock is held.
+READ = """
+    SELECT role_id AS role, 'user' AS holder, user_id AS id
+      FROM project_user_roles
+      JOIN users ON users.id = user_id
+     WHERE project_id = %(project)s
+       AND deleted_at IS NULL
+ UNION ALL
+    SELECT role_id, 'group', group_id
+      FROM project_group_roles
+     WHERE project_id = %(project)s
+"""
+
+
+def lock(conn: Connection, project: str) -> set[Assignment] | None:
+    """Who has which role in a project, which nobody else changes until the transaction ends; None: it is gone."""
+    if value(conn, LOCK, {"project": project}) is None:
+        return None
+    return {Assignment(**row) for row in rows(conn, READ, {"project": project})}
+
+
+HOLD_ROLES = "SELECT id FROM roles WHERE id = ANY(%(ids)s::bigint[]) AND scope = 'project' ORDER BY id FOR KEY SHARE"
+
+HOLD_GROUPS = "SELECT id FROM groups WHERE id = ANY(%(ids)s::bigint[]) ORDER BY id FOR KEY SHARE"
+
+
+def hold_roles(conn: Connection, ids: Collection[int]) -> set[int]:
+    """Those of these roles that can be given in a project, which are not deleted until the transaction ends."""
+    return {row["id"] for row in rows(conn, HOLD_ROLES, {"ids": list(ids)})}
+
+
+def hold_groups(conn: Connection, ids: Collection[int]) -> set[int]:
+    """Those of these groups that are there, which are not deleted until the transaction ends."""
+    return {row["id"] for row in rows(conn, HOLD_GROUPS, {"ids": list(ids)})}
+
+
+# Whoever owns the project may give every role.
+BEYOND = """
+    WITH held_roles AS (
+        SELECT role_id
+          FROM user_roles
+         WHERE user_id = %(user_id)s
+           AND (project_id IS NULL OR project_id = %(project)s)
+    ),
+    held AS (
+        SELECT permission, environment
+          FROM held_roles
+          JOIN role_permissions USING (role_id)
+         WHERE project_id IS NULL
+            OR project_id = %(project)s
+    )
+    SELECT DISTINCT role_id AS id
+      FROM role_permissions
+     WHERE role_id = ANY(%(roles)s::integer[])
+       AND (project_id IS NULL OR project_id = %(project)s)
+       AND NOT EXISTS (SELECT FROM held_roles WHERE role_id = %(owner)s)
+       AND NOT EXISTS (
+            SELECT FROM held
+             WHERE held.permission = role_permissions.permission
+               AND (held.environment IS NULL OR held.environment = role_permissions.environment))
+"""
+
+
+def beyond(conn: Connection, project: str, user_id: int | None, roles: Collection[int]) -> set[int]:
+    """Those of the roles that allow something in the project which the user, who is no administrator, does not hold there himself."""
+    params = {"project": project, "user_id": user_id, "roles": list(roles), "owner": OWNER}
+    return {row["id"] for row in rows(conn, BEYOND, params)}
+
+
+REMOVE = """
+    WITH gone AS (
+        SELECT *
+          FROM unnest(%(roles)s::integer[], %(holders)s::text[], %(ids)s::integer[]) AS gone (role_id, holder, id)
+    ),
+    users_gone AS (
+        DELETE FROM project_user_roles
+         USING gone
+         WHERE project_id = %(project)s
+           AND holder = 'user'
+           AND user_id = gone.id
+           AND project_user_roles.role_id = gone.role_id
+    )
+    DELETE FROM project_group_roles
+     USING gone
+     WHERE project_id = %(project)s
+       AND holder = 'group'
+       AND group_id = gone.id
+       AND project_group_roles.role_id = gone.role_id
+"""
+
+ADD = """
+    WITH added AS (
+        SELECT *
+          FROM unnest(%(roles)s::integer[], %(holders)s::text[], %(ids)s::integer[]) AS added (role_id, holder, id)
+    ),
+    users_added AS (
+        INSERT INTO project_user_roles (project_id, user_id, role_id)
+        SELECT %(project)s, id, role_id
+          FROM added
+         WHERE holder = 'user'
+    )
+    INSERT INTO project_group_roles (project_id, group_id, role_id)
+    SELECT %(project)s, id, role_id
+      FROM added
+     WHERE holder = 'group'
+"""
+
+
+def replace(conn: Connection, project: str, before: Collection[Assignment], after: Collection[Assignment]) -> None:
+    """Take away what is not in after, and give what is not in before. What stays keeps its date; that what goes was there is kept too."""
+    gone, added = set(before) - set(after), set(after) - set(before)
+    if gone:
+        run(conn, REMOVE, columns(project, gone))
+    if added:
+        run(conn, ADD, columns(project, added))
+
+
+def columns(project: str, assignments: Collection[Assignment]) -> dict[str, object]:
+    """Assignments in a project as parameters."""
+    return {
+        "project": project,
+        "roles": [it.role for it in assignments],
+        "holders": [it.holder for it in assignments],
+        "ids": [it.id for it in assignments],
+    }

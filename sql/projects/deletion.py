@@ -47,7 +47,7 @@ READ_KEYS: LiteralString = f"""SELECT id, {api_tokens.RECORD}
       FROM api_keys
      WHERE EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id AND project_id = %(id)s)
        AND NOT EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id AND project_id <> %(id)s)
-     ORDER BY api_tokens.created_at, api_keys.id
+     ORDER BY api_keys.created_at, api_keys.id
 """
 
 DELETE_KEYS = "DELETE FROM api_keys WHERE id = ANY(%(ids)s)"

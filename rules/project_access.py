@@ -8,13 +8,13 @@ from werkzeug.exceptions import BadRequest, Conflict, Forbidden, NotFound
 from rules.access import Actor
 from sql.database import Connection
 from sql.people.users import hold as hold_users
-from sql.projects import roles as project_assignments
-from sql.projects.roles import OWNER, Assignment
+from sql.projects import access as project_access
+from sql.projects.access import OWNER, Assignment
 
 
 def lock(conn: Connection, project_id: str) -> set[Assignment]:
     """Who has which role in the project, which stays so until the transaction ends; 404 if it has gone since the caller was let in."""
-    found = project_assignments.lock(conn, project_id)
+    found = project_access.lock(conn, project_id)
     if found is None:
         raise NotFound("No project has that id.")
     return found
@@ -29,11 +29,11 @@ def named(roles: Collection[int], assignments: Collection[Assignment]) -> dict[s
 def check_known(conn: Connection, *, roles: Collection[int], users: Collection[int] = (), groups: Collection[int] = ()) -> None:
     """400 unless these are there, and the roles can be given in projects."""
     problems = []
-    if set(roles) - project_assignments.hold_roles(conn, set(roles)):
+    if set(roles) - project_access.hold_roles(conn, set(roles)):
         problems.append("roles: must be ids of roles that can be given in a project")
     if set(users) - hold_users(conn, set(users)):
         problems.append("users: must be ids of users that exist")
-    if set(groups) - project_assignments.hold_groups(conn, set(groups)):
+    if set(groups) - project_access.hold_groups(conn, set(groups)):
         problems.append("groups: must be ids of groups that exist")
     if problems:
         raise BadRequest("; ".join(problems))
@@ -41,7 +41,7 @@ def check_known(conn: Connection, *, roles: Collection[int], users: Collection[i
 
 def check_holder(conn: Connection, holder: Literal["user", "group"], holder_id: int) -> None:
     """404 unless there is such a user or group."""
-    hold = hold_users if holder == "user" else project_assignments.hold_groups
+    hold = hold_users if holder == "user" else project_access.hold_groups
     if not hold(conn, [holder_id]):
         raise NotFound(f"No {holder} has that id.")
 
@@ -50,11 +50,11 @@ def replace(
     conn: Connection, actor: Actor, project_id: str, before: set[Assignment], after: set[Assignment], *, keep_owner: bool = False
 ) -> bool:
     """Let what was become what is to be; whether that is another thing. keep_owner: 409 when a project that has an owner would lose it."""
-    if not actor.is_admin and project_assignments.beyond(conn, project_id, actor.user_id, {it.role for it in after - before}):
+    if not actor.is_admin and project_access.beyond(conn, project_id, actor.user_id, {it.role for it in after - before}):
         raise Forbidden("You may give only roles whose permissions you hold in this project.")
     if keep_owner and has_owner(before) and not has_owner(after):
         raise Conflict("This is the last owner of the project.")
-    project_assignments.replace(conn, project_id, before, after)
+    project_access.replace(conn, project_id, before, after)
     return before != after
 
 
