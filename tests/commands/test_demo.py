@@ -18,7 +18,7 @@ from flask import Flask
 from commands import demo
 from sql import insights
 from sql.database import connect, rows
-from sql.projects.core import overview as project_overview
+from sql.projects import overview as project_overview
 from tests.conftest import ADMIN_KEY
 from tests.support.page_examples import README, fits
 from tests.support.service import ROOT, environment, free_port, run, wait_until

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-import sql
+from sql import database
 from app import create_app
 from serving import settings
 from tests.conftest import ADMIN_KEY, SETTINGS
@@ -139,7 +139,7 @@ def test_what_the_page_about_proxies_sets_is_a_setting():
 
 
 def test_a_pooler_is_told_to_set_what_we_set_ourselves():
-    assert sql.OPTIONS.startswith("-c statement_timeout=30s -c jit=off ")
+    assert database.OPTIONS.startswith("-c statement_timeout=30s -c jit=off ")
     text = SCALING.read_text(encoding="utf-8")
     assert "connect_query='SET statement_timeout = 30000; SET jit = off'\n" in text
     for setting in ("statement_timeout = '30s'", "jit = off"):

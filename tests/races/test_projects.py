@@ -10,9 +10,9 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from sql.database import Connection, connect, rows, value
-from sql.flags.core import core as flags
+from sql.flags import core as flags
 from sql.people import groups
-from sql.projects.core import favorites as project_favorites
+from sql.projects import favorites as project_favorites
 from sql.tokens import api_tokens
 from tests.support import fixtures
 from tests.support.races import Call, at_once, at_the_gate, statuses, wait_for

@@ -9,8 +9,8 @@ from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
 from sql import access, event_search, insights
 from sql.database import Connection, connect, rows, unindented, value
-from sql.projects.core import access as project_access
-from sql.projects.core import overview as project_overview
+from sql.projects import access as project_access
+from sql.projects import overview as project_overview
 
 
 def asking(**caller: Any) -> Callable[[Connection, str | None], object]:

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from sql.flags.core import records as flag_records
+from sql.flags import records as flag_records
 from tests.support.world import Caller, World
 
 IMPORT = "/api/admin/features-batch/import"

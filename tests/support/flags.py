@@ -1,7 +1,7 @@
 """Flags for tests: their addresses, rows and events."""
 
 from sql.database import value
-from sql.flags.core import core as flags
+from sql.flags import core as flags
 
 FLAGS = "/api/admin/projects/default/features"
 # What an event says beside its id, its time and its author.

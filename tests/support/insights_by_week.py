@@ -7,7 +7,7 @@ from datetime import date
 from typing import LiteralString
 
 from sql.database import Connection, value
-from sql.projects.core import core as projects
+from sql.projects import core as projects
 
 # weeks from Monday to Sunday in UTC, and none that has not begun.
 # Every week that overlaps the days asked for and has begun. until: its last instant, for the running week now.

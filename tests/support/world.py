@@ -9,8 +9,8 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from sql.database import Connection, value
-from sql.flags.core import core as flags
-from sql.flags.core import strategies
+from sql.flags import core as flags
+from sql.flags import strategies
 from sql.people import personal_tokens, users
 from sql.tokens import api_tokens
 from tests import records

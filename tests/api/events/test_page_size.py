@@ -65,19 +65,19 @@ def test_a_list_of_flags_is_measured_by_the_bytes_of_its_texts(world: World, ali
     # 100 bytes of each description, and 50 of "simple" and the tag.
     asked: list[tuple[str, Callable[[], Any], Callable[[], Any], str]] = [
         (
-            "sql.flags.core.core.core",
+            "sql.flags.core",
             lambda: alice.get(FLAGS),
             lambda: alice.get(FLAGS, query_string={"namePrefix": "a"}),
             "Ask for fewer flags: use namePrefix or tag, or GET /api/admin/search/features.",
         ),
         (
-            "sql.flags.core.core.search",
+            "sql.flags.search",
             lambda: alice.get("/api/admin/search/features"),
             lambda: alice.get("/api/admin/search/features", query_string={"limit": 1}),
             "Ask for fewer flags: set a smaller limit.",
         ),
         (
-            "sql.flags.core.core.export",
+            "sql.flags.export",
             lambda: alice.post(EXPORT, json={"environment": "development", "features": ["a", "b"]}),
             lambda: alice.post(EXPORT, json={"environment": "development", "features": ["a"]}),
             "Export fewer flags at a time.",
@@ -129,9 +129,9 @@ def test_an_export_is_measured_by_all_that_can_be_large(world: World, alice: Cal
     statement, document = LARGE[part]
     world.conn.execute(statement, [json.dumps(document)])  # pyright: ignore
     ask = {"environment": "development", "features": ["a"]}
-    monkeypatch.setattr("sql.flags.core.core.export.PAGE_BYTES", 1000)
+    monkeypatch.setattr("sql.flags.export.PAGE_BYTES", 1000)
     assert refused(alice.post(EXPORT, json=ask)).endswith("Export fewer flags at a time.")
-    monkeypatch.setattr("sql.flags.core.core.export.PAGE_BYTES", 1200)
+    monkeypatch.setattr("sql.flags.export.PAGE_BYTES", 1200)
     assert len(alice.post(EXPORT, json=ask).json["features"]) == 1
 
 

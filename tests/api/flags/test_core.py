@@ -3,7 +3,7 @@
 import pytest
 
 from sql.database import rows, value
-from sql.flags.core import core as flags
+from sql.flags import core as flags
 from sql.vocabulary import tag_types
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint

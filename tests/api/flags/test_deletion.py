@@ -3,8 +3,8 @@
 import pytest
 
 from sql.database import rows, value
-from sql.flags.core import core as flags
-from sql.flags.core import lifecycle as flag_lifecycle
+from sql.flags import core as flags
+from sql.flags import lifecycle as flag_lifecycle
 from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint

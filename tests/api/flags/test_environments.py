@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from sql.database import Connection, value
-from sql.flags.core import core as flags
+from sql.flags import core as flags
 from sql.people import roles
 from tests.support import fixtures
 from tests.support.flag_environments import path, strategies_of, switch, switched_on, tagged_flag, told

@@ -5,8 +5,8 @@ import json
 from rules.access import Actor
 from sql import events
 from sql.database import value
-from sql.flags.core import core as flags
-from sql.flags.core import records as flag_records
+from sql.flags import core as flags
+from sql.flags import records as flag_records
 from tests.support import fixtures
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sql.database import Connection
-from sql.flags.core import core as flags
+from sql.flags import core as flags
 from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.world import Caller, World, refused

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from sql.database import Connection, rows, value
-from sql.flags.core import core as flags
-from sql.flags.core import strategies
+from sql.flags import core as flags
+from sql.flags import strategies
 from sql.people import groups, roles
-from sql.projects.core import favorites as project_favorites
+from sql.projects import favorites as project_favorites
 from sql.tokens import api_tokens
 from sql.vocabulary import segments
 from tests.support import fixtures

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from sql.database import Connection
-from sql.flags.core import core as flags
+from sql.flags import core as flags
 from tests.support import fixtures
 from tests.support.world import Caller, World
 

@@ -8,7 +8,7 @@ from flask import Flask
 
 from sql.database import Connection, rows
 from sql.people import groups
-from sql.projects.core import favorites as project_favorites
+from sql.projects import favorites as project_favorites
 from sql.projects.list import LIST
 from tests.support import fixtures
 from tests.support.world import Caller, World

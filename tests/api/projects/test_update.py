@@ -6,7 +6,7 @@ import pytest
 
 from sql.database import Connection, value
 from sql.people import roles
-from sql.projects.core import core as projects
+from sql.projects import core as projects
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.projects import stored
