@@ -15,32 +15,24 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from http.client import HTTPConnection
 from itertools import cycle
 from pathlib import Path
 from platform import python_version
-from socket import socket
 from statistics import median
 from typing import Any
-from urllib.parse import quote, urlencode
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
-from psycopg.sql import SQL, Identifier
 
+from bench.checkout import KEY, TOKEN, Checkout, Client, Requests
 from bench.pgbench import PAGE, WRITE, floor
 from bench.report import write
-from serving.settings import SETTINGS
 from sql.database import embedded
 
 HERE = Path(__file__).parent.parent
-KEY, TOKEN = "*:*.bench" + "0" * 59, "user:bench" + "0" * 54
 SEARCH = "/api/admin/search/events"
-# Seconds after which an idle connection is opened anew. The server closes it after 5 s.
-REOPEN_AFTER = 3
 # Milliseconds. Slower requests are not measured over several connections, where they would time out.
 SLOW = 1000
 TODAY = datetime.now(UTC).date()
@@ -80,106 +72,6 @@ def reads(events: int) -> dict[str, tuple[str, str]]:
         "insights, three years": (f"/api/admin/insights?from={THREE_YEARS_AGO}", KEY),
         "project overview": ("/api/admin/projects/p1/overview", KEY),
     }
-
-
-@dataclass
-class Checkout:
-    """A version of the service: its folder, its filled database, and its port while it runs."""
-
-    name: str
-    folder: Path
-    url: str = ""
-    port: int = 0
-    environ: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def python(self) -> str:
-        """Return the Python of the checkout's own virtual environment, or else this one."""
-        own = self.folder / ".venv" / "bin" / "python"
-        return str(own) if own.exists() else sys.executable
-
-    def fill(self, server: str, events: int) -> None:
-        """Create and fill a database for this version."""
-        name = f"bench_{self.name}_{events}"
-        with psycopg.connect(server, autocommit=True) as conn:
-            conn.execute(SQL("DROP DATABASE IF EXISTS {}").format(Identifier(name)))
-            conn.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
-        self.url = address(server, name)
-        settings = {f"{setting.name}{end}" for setting in SETTINGS for end in ("", "_FILE")}
-        self.environ = {key: text for key, text in os.environ.items() if key not in settings}
-        self.environ |= {"DATABASE_URL": self.url, "INIT_ADMIN_API_TOKENS": KEY, "WEB_CONCURRENCY": "2"}
-        command = [self.python, "-m", "flask", "--app", "app", "migrate"]
-        subprocess.run(command, cwd=self.folder, env=self.environ, check=True, capture_output=True)
-        with psycopg.connect(self.url, autocommit=True) as conn:
-            with conn.transaction():
-                settings = "SELECT set_config('bench.events', %s, true), set_config('bench.token', %s, true)"
-                conn.execute(settings, [str(events), TOKEN])
-                conn.execute((Path(__file__).parent / "fill.sql").read_bytes())
-            conn.execute("VACUUM ANALYZE")
-            conn.execute("CHECKPOINT")
-
-    def drop(self, server: str) -> None:
-        """Drop the database of this version."""
-        with psycopg.connect(server, autocommit=True) as conn:
-            name = self.url.split("/")[3].partition("?")[0]
-            conn.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
-
-    @contextmanager
-    def served(self) -> Iterator[None]:
-        """Run the server during the block."""
-        with socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        with tempfile.TemporaryFile() as log:
-            command = [self.python, "-m", "gunicorn", "wsgi:app"]
-            environ = self.environ | {"PORT": str(self.port)}
-            process = subprocess.Popen(command, cwd=self.folder, env=environ, stdout=log, stderr=log)
-            try:
-                deadline = time.monotonic() + 60
-                while not self.is_ready():
-                    if process.poll() is not None or time.monotonic() > deadline:
-                        log.seek(0)
-                        sys.exit(f"The server in {self.folder} does not start:\n{log.read().decode()}")
-                    time.sleep(0.1)
-                yield
-            finally:
-                process.terminate()
-                process.wait()
-
-    def is_ready(self) -> bool:
-        """Return whether the server answers."""
-        try:
-            return Client(self, KEY).ask("GET", "/health") == 200
-        except OSError:
-            return False
-
-
-def address(server: str, name: str) -> str:
-    """Return the URL of a database on this server, for the setting DATABASE_URL."""
-    rest = {key: text for key, text in conninfo_to_dict(server).items() if key != "dbname"}
-    return f"postgresql:///{name}?{urlencode(rest, quote_via=quote)}"
-
-
-Requests = list[tuple[str, str]]
-
-
-class Client:
-    """A client with one connection, which it keeps open."""
-
-    def __init__(self, checkout: Checkout, credential: str) -> None:
-        self._connection = HTTPConnection("127.0.0.1", checkout.port, timeout=60)
-        self._headers = {"Authorization": credential}
-        self._used = time.monotonic()
-
-    def ask(self, method: str, path: str) -> int:
-        """Send a request, read the response, and return its status."""
-        if time.monotonic() - self._used >= REOPEN_AFTER:
-            self._connection.close()
-        self._connection.request(method, path, headers=self._headers)
-        response = self._connection.getresponse()
-        response.read()
-        self._used = time.monotonic()
-        return response.status
 
 
 def latencies(checkouts: list[Checkout], path: str, credential: str, scale: Scale) -> list[float]:

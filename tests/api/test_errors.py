@@ -13,7 +13,8 @@ from werkzeug.test import TestResponse
 
 from app import create_app
 from rules.bootstrap import bring_up
-from sql.database import database, embedded
+from sql import database
+from sql.database import embedded
 from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.support.secrecy import Watched
 from tests.support.service import wait_until

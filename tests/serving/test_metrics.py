@@ -6,8 +6,8 @@ import psycopg
 import pytest
 from flask import Flask
 
-from sql import events
-from sql.database import connect, database, transaction
+from sql import database, events
+from sql.database import connect, transaction
 from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.support.metrics import BEARER, TOKEN, Scraped, read, total
 from tests.support.service import free_port, run, wait_until
