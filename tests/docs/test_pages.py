@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 import pytest
 
-from sql import database
 from app import create_app
 from serving import settings
+from sql import database
 from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.support import operations_page
 from tests.support.openapi_document import DOCUMENT
