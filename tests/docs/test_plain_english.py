@@ -17,7 +17,6 @@ TO_CLEAN = {
     "app.py",
     "blueprints",
     "commands",
-    "docs/development/decisions.md",
     "docs/how-to/curl.md",
     "docs/openapi.json",
     "rules",
