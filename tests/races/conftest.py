@@ -1,4 +1,4 @@
-"""A service of its own for the races of a file, on connections that commit."""
+"""A database and a service for the races of each file, on connections that commit."""
 
 from collections.abc import Callable, Iterator
 from uuid import uuid4
@@ -18,37 +18,39 @@ def url(make_database: Callable[..., str]) -> str:
 
 @pytest.fixture(scope="module")
 def app(make_app: Callable[..., Flask], url: str) -> Flask:
-    """The service on it; eight of one address may log in and sign up again and again."""
+    """The service on it. One address may log in and sign up as often as a race needs."""
     return make_app(url, LOGIN_ATTEMPTS_PER_MINUTE=100_000, SIGNUP_ATTEMPTS_PER_MINUTE=100_000)
 
 
 @pytest.fixture(scope="module")
 def conn(url: str) -> Iterator[Connection]:
-    """A connection of its own, which commits each statement."""
+    """A connection that commits each statement."""
     with connect(url) as conn:
         yield conn
 
 
 @pytest.fixture
 def world(app: Flask, conn: Connection) -> World:
-    """What there is in it; it stays for the races to come, so each takes other names."""
+    """What the database contains. It stays for the next race, so each race takes other names."""
     return World(app, conn)
 
 
 @pytest.fixture(scope="module")
 def admin(app: Flask, conn: Connection) -> Caller:
-    """A key for everything."""
-    return World(app, conn).api_key()
+    """An admin token. It was used just now: the first request of a token marks it as seen, and others would wait for that."""
+    admin = World(app, conn).api_key()
+    assert admin.get("/api/admin/environments").status_code == 200
+    return admin
 
 
 @pytest.fixture
 def gate(url: str) -> Iterator[Connection]:
-    """A connection that holds what others must wait for."""
+    """A connection for locks that requests have to wait for."""
     with connect(url) as gate:
         yield gate
 
 
-@pytest.fixture(params=range(3), ids="round {}".format)
+@pytest.fixture
 def name() -> str:
-    """A name of this race's own; each race is run three times."""
+    """A name that no other race uses."""
     return f"race-{uuid4().hex}"

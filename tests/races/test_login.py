@@ -22,6 +22,12 @@ from tests.support.world import PASSWORD, Caller, refused
 WRONG = "wrong horse battery"
 
 
+@pytest.fixture(params=range(3), ids="round {}".format)
+def name() -> str:
+    """A name that no other race uses. Each race is run three times."""
+    return f"race-{uuid4().hex}"
+
+
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("gated", [False, True])
 def test_of_eight_wrong_guesses_five_are_answered(world, app, conn, gate, name, known, gated):

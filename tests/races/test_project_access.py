@@ -1,57 +1,15 @@
 """Changes of a project's access and environments at once: one order, and exactly the events of it. On connections that commit."""
 
-from collections.abc import Callable, Iterator
 from uuid import uuid4
 
 import pytest
-from flask import Flask
 
-from sql.database import Connection, connect, rows, value
+from sql.database import Connection, rows, value
 from sql.people import groups
 from sql.vocabulary import environments
 from tests.support import fixtures
 from tests.support.races import at_the_gate, statuses
 from tests.support.world import Caller, World
-
-
-@pytest.fixture(scope="module")
-def url(make_database: Callable[..., str]) -> str:
-    """The database of the races."""
-    return make_database()
-
-
-@pytest.fixture(scope="module")
-def app(make_app: Callable[..., Flask], url: str) -> Flask:
-    """The service on it."""
-    return make_app(url)
-
-
-@pytest.fixture(scope="module")
-def conn(url: str) -> Iterator[Connection]:
-    """A connection of its own, which commits each statement."""
-    with connect(url) as conn:
-        yield conn
-
-
-@pytest.fixture(scope="module")
-def gate(url: str) -> Iterator[Connection]:
-    """A connection that holds back everybody else."""
-    with connect(url) as gate:
-        yield gate
-
-
-@pytest.fixture
-def world(app: Flask, conn: Connection) -> World:
-    """What there is in it; it stays for the races to come."""
-    return World(app, conn)
-
-
-@pytest.fixture(scope="module")
-def admin(app: Flask, conn: Connection) -> Caller:
-    """A key for everything. At its first use it is marked as seen, and its next use would wait for that."""
-    admin = World(app, conn).api_key()
-    admin.get("/api/admin/environments")
-    return admin
 
 
 @pytest.fixture

@@ -1,70 +1,22 @@
 """Projects made, changed and ended at once, on real connections that commit: one order, and exactly the events of it."""
 
-from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from sql.database import Connection, connect, rows, value
+from sql.database import Connection, rows, value
 from sql.flags import core as flags
 from sql.people import groups
 from sql.projects import favorites as project_favorites
-from sql.tokens import api_tokens
+from sql.tokens import api_tokens as api_keys
 from tests.support import fixtures
 from tests.support.races import Call, at_once, at_the_gate, statuses, wait_for
 from tests.support.world import Caller, World
 
 PATH = "/api/admin/projects"
-
-
-@pytest.fixture(scope="module")
-def url(make_database: Callable[..., str]) -> str:
-    """The database of the races."""
-    return make_database()
-
-
-@pytest.fixture(scope="module")
-def app(make_app: Callable[..., Flask], url: str) -> Flask:
-    """The service on it."""
-    return make_app(url)
-
-
-@pytest.fixture(scope="module")
-def conn(url: str) -> Iterator[Connection]:
-    """A connection of its own, which commits each statement."""
-    with connect(url) as conn:
-        yield conn
-
-
-@pytest.fixture
-def gate(url: str) -> Iterator[Connection]:
-    """A connection that holds what others must wait for."""
-    with connect(url) as gate:
-        yield gate
-
-
-@pytest.fixture
-def world(app: Flask, conn: Connection) -> World:
-    """What there is in it; it stays for the races to come, so each takes other names."""
-    return World(app, conn)
-
-
-@pytest.fixture(scope="module")
-def admin(app: Flask, conn: Connection) -> Caller:
-    """A key for everything, seen lately: the first to mark it so would let the others wait."""
-    admin = World(app, conn).api_key()
-    assert admin.get(PATH).status_code == 200
-    return admin
-
-
-@pytest.fixture
-def name() -> str:
-    """A name of this race's own."""
-    return f"race-{uuid4().hex}"
 
 
 def told(conn: Connection, project: str) -> list[str]:
@@ -157,7 +109,7 @@ def test_a_key_of_two_projects_that_are_deleted_at_once_does_not_become_one_for_
     conn: Connection, gate: Connection, world: World, admin: Caller, name: str
 ) -> None:
     projects = [world.project(f"{name}-{letter}") for letter in "ab"]
-    key = api_tokens.insert(conn, api_tokens.generate("[]"), name=name, kind="client", environment="production", projects=projects)
+    key = api_keys.insert(conn, api_keys.generate("[]"), name=name, kind="client", environment="production", projects=projects)
     calls = [lambda project=project: admin.delete(f"{PATH}/{project}") for project in projects]
     # Both have looked who else has the key, or one waits for the other.
     answers = at_the_gate(conn, gate, f"SELECT FROM api_key_projects WHERE api_key_id = {key} FOR UPDATE", *calls)
@@ -251,7 +203,7 @@ def test_a_project_that_was_made_private_and_deleted_meanwhile_keeps_its_id(
 
 def while_a_project_is_deleted(conn: Connection, gate: Connection, admin: Caller, project: str, call: Call) -> list[TestResponse]:
     """The answers to the deletion of a project, and to a call that begins when the deletion holds the project."""
-    key = api_tokens.insert(conn, api_tokens.generate(project), name=project, kind="client", environment="development", projects=[project])
+    key = api_keys.insert(conn, api_keys.generate(project), name=project, kind="client", environment="development", projects=[project])
     with ThreadPoolExecutor(2) as threads:
         with gate.transaction():
             gate.execute("SELECT FROM api_keys WHERE id = %s FOR UPDATE", [key])

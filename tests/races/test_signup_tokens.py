@@ -1,6 +1,7 @@
 """Eight changes at once: one winner or one order, and exactly the events of it. On real connections that commit."""
 
 from collections import Counter
+from uuid import uuid4
 
 import pytest
 from werkzeug.test import TestResponse
@@ -11,6 +12,12 @@ from tests.support.signup import invitation, sign_up
 from tests.support.signup_tokens import put, stored
 from tests.support.strategy_deletion import delete
 from tests.support.world import Caller, World, refused
+
+
+@pytest.fixture(params=range(3), ids="round {}".format)
+def name() -> str:
+    """A name that no other race uses. Each race is run three times."""
+    return f"race-{uuid4().hex}"
 
 
 def test_of_eight_deletions_of_a_strategy_one_succeeds(world, admin, conn, name):

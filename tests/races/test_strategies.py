@@ -1,60 +1,14 @@
 """Changes of a flag that come at the same moment: one order, nothing twice, no limit passed. On real connections that commit."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from uuid import uuid4
+from collections.abc import Callable
 
 import pytest
-from flask import Flask
 from werkzeug.test import TestResponse
 
-from sql.database import Connection, connect, rows, value
+from sql.database import Connection, rows, value
 from tests.support.races import at_once, at_the_gate, statuses
 from tests.support.world import Caller, World
-
-
-@pytest.fixture(scope="module")
-def url(make_database: Callable[..., str]) -> str:
-    """The database of these races."""
-    return make_database()
-
-
-@pytest.fixture(scope="module")
-def app(make_app: Callable[..., Flask], url: str) -> Flask:
-    """The service on it."""
-    return make_app(url)
-
-
-@pytest.fixture(scope="module")
-def conn(url: str) -> Iterator[Connection]:
-    """A connection of its own, which commits each statement."""
-    with connect(url) as conn:
-        yield conn
-
-
-@pytest.fixture(scope="module")
-def gate(url: str) -> Iterator[Connection]:
-    """Another, to hold locks that races have to wait for."""
-    with connect(url) as gate:
-        yield gate
-
-
-@pytest.fixture
-def world(app: Flask, conn: Connection) -> World:
-    """What there is in it; it stays for the races to come, so each takes other names."""
-    return World(app, conn)
-
-
-@pytest.fixture(scope="module")
-def admin(app: Flask, conn: Connection) -> Caller:
-    """A key for everything."""
-    return World(app, conn).api_key()
-
-
-@pytest.fixture
-def name() -> str:
-    """A name of this race's own."""
-    return f"race-{uuid4().hex}"
 
 
 def path(flag: str, what: str) -> str:

@@ -1,6 +1,5 @@
 """Two administrators at once, two tokens for one place, two passwords for one user. On real connections that commit."""
 
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -8,39 +7,13 @@ from flask import Flask
 
 from rules.access import digest
 from sql import access, sessions
-from sql.database import Connection, connect, value
+from sql.database import Connection, value
 from tests.support.login import HASH, log_in
 from tests.support.races import Call, at_once, at_the_gate, statuses, wait_for, while_hashing
 from tests.support.sessions import change
 from tests.support.world import PASSWORD, Caller, World, refused
 
 PATH = "/api/admin/user-admin"
-
-
-@pytest.fixture(scope="module")
-def url(make_database: Callable[..., str]) -> str:
-    """The database of these races."""
-    return make_database()
-
-
-@pytest.fixture(scope="module")
-def app(make_app: Callable[..., Flask], url: str) -> Flask:
-    """The service on it; one address may log in again and again."""
-    return make_app(url, LOGIN_ATTEMPTS_PER_MINUTE=100_000)
-
-
-@pytest.fixture(scope="module")
-def conn(url: str) -> Iterator[Connection]:
-    """A connection of its own, which commits each statement."""
-    with connect(url) as conn:
-        yield conn
-
-
-@pytest.fixture(scope="module")
-def gate(url: str) -> Iterator[Connection]:
-    """A connection that holds what others must wait for."""
-    with connect(url) as gate:
-        yield gate
 
 
 @pytest.fixture

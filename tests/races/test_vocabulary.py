@@ -1,14 +1,11 @@
 """Changes of vocabulary at once, on connections that commit: one winner or one order, nothing told of twice, and nothing lost."""
 
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
-from uuid import uuid4
 
 import pytest
-from flask import Flask
 
-from sql.database import Connection, connect, value
+from sql.database import Connection, value
 from tests.support import fixtures
 from tests.support.races import at_once, at_the_gate, statuses, wait_for
 from tests.support.world import Caller, World
@@ -20,50 +17,6 @@ NOUNS: dict[str, tuple[str, dict[str, Any], str]] = {
     "tag type": ("tag-types", {}, "tag-type"),
     "strategy type": ("strategies", {"parameters": []}, "strategy"),
 }
-
-
-@pytest.fixture(scope="module")
-def url(make_database: Callable[..., str]) -> str:
-    """The database of these races."""
-    return make_database()
-
-
-@pytest.fixture(scope="module")
-def app(make_app: Callable[..., Flask], url: str) -> Flask:
-    """The service on it."""
-    return make_app(url)
-
-
-@pytest.fixture(scope="module")
-def conn(url: str) -> Iterator[Connection]:
-    """A connection of its own, which commits each statement."""
-    with connect(url) as conn:
-        yield conn
-
-
-@pytest.fixture
-def world(app: Flask, conn: Connection) -> World:
-    """What there is in it; it stays, so each race has names of its own."""
-    return World(app, conn)
-
-
-@pytest.fixture(scope="module")
-def admin(app: Flask, conn: Connection) -> Caller:
-    """A key for everything."""
-    return World(app, conn).api_key()
-
-
-@pytest.fixture
-def gate(url: str) -> Iterator[Connection]:
-    """A connection that holds what others must wait for."""
-    with connect(url) as gate:
-        yield gate
-
-
-@pytest.fixture
-def name() -> str:
-    """A name of this race's own."""
-    return f"race-{uuid4().hex}"
 
 
 def told(world: World, since: int) -> list[str]:
