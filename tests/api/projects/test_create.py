@@ -203,15 +203,15 @@ def test_an_unknown_environment_is_refused(conn: Connection, alice: Caller) -> N
 
 
 BAD: list[dict[str, Any]] = [
-    *({"name": name} for name in (None, "", " \t", "a" * 256, 1, "\0", ["a"])),
+    *({"name": name} for name in (None, "", "a" * 256)),
     {},
     {"id": "mobile"},
-    *({"name": "a", "id": word} for word in (".", "..", "a b", "a/b", "é", "a" * 101, None, 1, " ", "%2e", "*", "[]")),
-    *({"name": "a", "mode": word} for word in (None, "", "Open", "hidden")),
-    *({"name": "a", "featureLimit": limit} for limit in (-1, 2**31, 1.0, "1", True)),
-    *({"name": "a", "defaultStickiness": word} for word in (None, "", 1)),
-    *({"name": "a", "environments": found} for found in (None, "development", [None], [1], ["a b"], [["development"]])),
-    *({"name": "a", "description": word} for word in (1, "\ud800", "a" * 5001)),
+    *({"name": "a", "id": word} for word in ("..", "a b", "a" * 101, None)),
+    *({"name": "a", "mode": word} for word in ("Open", "hidden")),
+    *({"name": "a", "featureLimit": limit} for limit in (-1, 2**31, "1")),
+    *({"name": "a", "defaultStickiness": word} for word in (None, "")),
+    *({"name": "a", "environments": found} for found in (None, "development", ["a b"])),
+    *({"name": "a", "description": word} for word in (1, "a" * 5001)),
     {"name": "a", "other": 1},
     {"name": "a", "featureNaming": {"pattern": "a"}},
 ]
