@@ -27,7 +27,9 @@ TO_CLEAN = {
 }
 
 # Where a sentence begins: at the beginning of a line, a comment, a docstring, a list item or a table cell, or after another sentence.
-BEGINNING = r"(?:^\W*|[.:;!|] +)"
+BEGINNING = r"(?:^\W*|[.:;!|]\x20+)"
+# Between two words, also at the end of a line, where a comment continues on the next one.
+SPACE = r"\s+(?:(?:#|--|\*)\s+)?"
 BANNED: list[tuple[str, str]] = [
     (r"(?i)\b(he|him|his|himself)\b", "they, them, their: or name the user, client, process"),
     (r"(?i)\bnobody('s)?\b", "no user, no caller, no other process"),
@@ -66,10 +68,11 @@ def is_to_clean(path: Path) -> bool:
 
 def found(text: str) -> Iterator[str]:
     """Return a sentence for each banned word: its line, and what to write instead."""
-    for number, line in enumerate(text.split("\n"), 1):
-        for pattern, instead in BANNED:
-            for match in re.finditer(pattern, re.sub(NAMES, "", line)):
-                yield f'{number}: "{match[0].strip()}": write {instead}'
+    text = re.sub(NAMES, "", text)
+    for pattern, instead in BANNED:
+        for match in re.finditer(pattern.replace(" ", SPACE), text, re.MULTILINE):
+            line = text.count("\n", 0, match.start()) + 1
+            yield f'{line}: "{" ".join(match[0].split())}": write {instead}'
 
 
 def test_no_text_contains_a_banned_word() -> None:
@@ -87,6 +90,7 @@ def test_no_text_contains_a_banned_word() -> None:
         "for who may see the project",
         "so that nobody reads it",
         "A private PostgreSQL",
+        "-- It starts a private\n-- PostgreSQL",
         "the value makes no sense",
     ],
 )
