@@ -12,6 +12,7 @@ from serving.request_data import load
 from serving.responses import empty_response, json_response
 from sql import events, login_throttle
 from sql.database import connection, transaction
+from sql.events import Event
 from sql.people import users
 from sql.tokens import signup_tokens
 from validators.errors import RateLimited
@@ -55,8 +56,11 @@ def sign_up(token: str) -> Response:
         actor = Actor(person["email"], user_id)
         made = users.event_data(user_id, **person, root_role=role)
         used = {"id": invite["id"], "name": invite["name"], "userId": user_id}
-        told = ("user-created", made), ("public-signup-token-user-added", used)
-        events.record_many(conn, [events.row(type, actor, data=data) for type, data in told])
+        events.record(
+            conn,
+            Event("user-created", actor, data=made),
+            Event("public-signup-token-user-added", actor, data=used),
+        )
         body = users.get(conn, user_id)
     return json_response(body)
 

@@ -7,6 +7,7 @@ from commands.output import json_option, show
 from rules.bootstrap import System
 from sql import events
 from sql.database import Connection, connection, transaction
+from sql.events import Event
 from sql.tokens import api_tokens
 from validators import checked
 from validators.commands import NewApiKey
@@ -37,7 +38,7 @@ def create(name: str, kind: str, environment: str | None, projects: tuple[str, .
         secret = api_tokens.generate(api_tokens.project_part(key["projects"]), key["environment"] or "*")
         key_id = api_tokens.insert(conn, secret, **key, expires_at=asked.get("expires"))
         data = api_tokens.lock(conn, key_id) or {}
-        events.record(conn, "api-token-created", System(), project=data["project"], environment=data["environment"], data=data)
+        events.record(conn, Event("api-token-created", System(), project=data["project"], environment=data["environment"], data=data))
     click.echo(f"Made {kind} key {key_id}. It is shown only now:", err=True)
     click.echo(secret)
 
@@ -71,7 +72,7 @@ def revoke(key_id: int) -> None:
         if data is None:
             raise click.ClickException(f"No API key has the id {key_id}.")
         api_tokens.delete(conn, key_id)
-        events.record(conn, "api-token-deleted", System(), project=data["project"], environment=data["environment"], pre_data=data)
+        events.record(conn, Event("api-token-deleted", System(), project=data["project"], environment=data["environment"], pre_data=data))
     click.echo(f"Revoked {data['type']} key {key_id}.")
 
 

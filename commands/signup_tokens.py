@@ -11,6 +11,7 @@ from commands.output import json_option, show
 from rules.bootstrap import System
 from sql import events
 from sql.database import connection, transaction
+from sql.events import Event
 from sql.tokens import signup_tokens
 from validators import checked
 from validators.commands import NewSignupToken
@@ -37,7 +38,7 @@ def create(name: str, expires: str | None) -> None:
     with transaction() as conn:
         token = signup_tokens.insert(conn, name=asked["name"], expires_at=expires_at, created_by=System().name)
         data = {field: word for field, word in token.items() if field != "secret"}
-        events.record(conn, "public-signup-token-created", System(), data=data)
+        events.record(conn, Event("public-signup-token-created", System(), data=data))
         record = signup_tokens.get(conn, token["secret"], current_app.config["BASE_URL"])
     assert record is not None
     click.echo(f"The link works until {json.loads(record)['expiresAt']}:", err=True)

@@ -17,6 +17,7 @@ from rules.login import name_digest
 from rules.passwords import passwords
 from sql import events, login_throttle, sessions
 from sql.database import Connection, connection, transaction
+from sql.events import Event
 from sql.people import past_passwords, root_roles, users
 from validators import checked
 from validators.commands import KnownUser, NewPassword, NewUser
@@ -63,7 +64,7 @@ def create(role: str, password_file: TextIO | None, generate: bool, **names: str
     password_hash = hashed(password, person)
     with transaction() as conn, unique(users.TAKEN):
         user_id = users.insert(conn, **person, password_hash=password_hash, root_role=role_id)
-        events.record(conn, "user-created", System(), data=users.event_data(user_id, **person, root_role=role_id))
+        events.record(conn, Event("user-created", System(), data=users.event_data(user_id, **person, root_role=role_id)))
     click.echo(f"Made user {user_id}.", err=True)
     if generate:
         click.echo(password)
@@ -108,7 +109,7 @@ def reset_password(name: str, password_file: TextIO | None, generate: bool) -> N
         past_passwords.replace(conn, found["id"], password_hash)
         sessions.delete_of_user(conn, found["id"])
         data = users.event_data(found.pop("id"), **found)
-        events.record(conn, "user-updated", System(), data=data, pre_data=data)
+        events.record(conn, Event("user-updated", System(), data=data, pre_data=data))
     click.echo(f"User {data['id']} has a new password, and no session.", err=True)
     if generate:
         click.echo(password)

@@ -11,6 +11,7 @@ import psycopg
 from rules.passwords import Passwords
 from sql import events
 from sql.database import Connection, migrate, value
+from sql.events import Event
 from sql.people import users
 from sql.tokens import api_tokens
 
@@ -63,11 +64,11 @@ def bootstrap(conn: Connection, config: Mapping[str, Any]) -> Made:
     person = {"name": "Administrator", "username": config["INIT_ADMIN_USERNAME"], "email": None}
     password_hash = Passwords(config["BCRYPT_ROUNDS"], queue=1).hash(password)
     user_id = users.insert(conn, **person, password_hash=password_hash, root_role=1)
-    events.record(conn, "user-created", System(), data=users.event_data(user_id, **person, root_role=1))
+    events.record(conn, Event("user-created", System(), data=users.event_data(user_id, **person, root_role=1)))
     keys = config["INIT_ADMIN_API_TOKENS"] or (api_tokens.generate(),)
     for number, secret in enumerate(keys, start=1):
         key = api_tokens.lock(conn, api_tokens.insert(conn, secret, name=f"init-{number}"))
-        events.record(conn, "api-token-created", System(), project="*", environment="*", data=key)
+        events.record(conn, Event("api-token-created", System(), project="*", environment="*", data=key))
     return Made(
         config["INIT_ADMIN_USERNAME"],
         None if config["INIT_ADMIN_PASSWORD"] else password,

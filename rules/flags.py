@@ -7,8 +7,8 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import NotFound
 
 from rules.access import Actor, require
-from sql import events
 from sql.database import Connection
+from sql.events import Event
 from sql.flags import core as flags
 
 NO_FLAG = "No such flag is in this project, or it is archived."
@@ -57,16 +57,6 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
-def entry(type: str, actor: Actor, flag: DictRow, **payload: Any) -> dict[str, Any]:
-    """An event of a flag, for events.record_many(): with its project, its name, and its tags unless the payload has others."""
-    return events.row(type, actor, **({"project": flag["project_id"], "feature": flag["name"], "tags": flag["tags"]} | payload))
-
-
-def record(conn: Connection, type: str, actor: Actor, flag: DictRow, **payload: Any) -> None:
-    """Write such an event into the log."""
-    events.record_many(conn, [entry(type, actor, flag, **payload)])
-
-
-def record_each(conn: Connection, type: str, actor: Actor, of: Sequence[DictRow]) -> None:
-    """Write the same event, without a payload, for each of some flags."""
-    events.record_many(conn, [entry(type, actor, flag) for flag in of])
+def flag_event(type: str, actor: Actor, flag: DictRow, **payload: Any) -> Event:
+    """Return an event of a flag: with its project, its name, and its tags unless the payload has others."""
+    return Event(type, actor, **({"project": flag["project_id"], "feature": flag["name"], "tags": flag["tags"]} | payload))

@@ -4,8 +4,9 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest, Conflict, NotFound
 
 from rules.access import Actor
-from rules.flags import record
+from rules.flags import flag_event
 from rules.limits import refuse_excess, unique
+from sql import events
 from sql.database import Connection
 from sql.flags import core as flags
 from sql.projects import core as projects
@@ -46,5 +47,5 @@ def add_flag(
         flag_id = flags.insert(conn, name, home["id"], created_by_user_id=actor.user_id, **details)
     flags.link_environments(conn, flag_id)
     flag = flags.read(conn, flag_id)
-    record(conn, "feature-created", actor, flag, data=flag["record"])
+    events.record(conn, flag_event("feature-created", actor, flag, data=flag["record"]))
     return flag

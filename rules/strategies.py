@@ -12,6 +12,7 @@ from rules.constraints import check_strategy
 from rules.flags import refuse_unknown
 from sql import events
 from sql.database import Connection
+from sql.events import Event
 from sql.flags import environments as flag_environments
 from sql.flags import strategies, strategy_order, variants
 from sql.vocabulary.segments import usable_segments
@@ -63,19 +64,19 @@ def switch_on(conn: Connection, actor: Actor, place: DictRow, *, activate: bool)
         for before in known:
             if before["disabled"]:
                 after = before | {"disabled": False}
-                events.record(conn, "feature-strategy-update", actor, data=after, pre_data=before, **place["about"])
+                events.record(conn, Event("feature-strategy-update", actor, data=after, pre_data=before, **place["about"]))
     if not known or (not activate and all(strategy["disabled"] for strategy in known)):
         require(conn, "CREATE_FEATURE_STRATEGY", project=place["project"], environment=place["environment"])
         add_strategy(conn, actor, place, default_strategy(conn, place))
     flag_environments.enable(conn, *where)
-    events.record(conn, "feature-environment-enabled", actor, **place["about"])
+    events.record(conn, Event("feature-environment-enabled", actor, **place["about"]))
 
 
 def switch_off(conn: Connection, actor: Actor, place: DictRow) -> None:
     """Switch the flag off. One that is off stays as it is."""
     if place["enabled"]:
         flag_environments.disable(conn, place["flag_id"], place["environment"])
-        events.record(conn, "feature-environment-disabled", actor, **place["about"])
+        events.record(conn, Event("feature-environment-disabled", actor, **place["about"]))
 
 
 def default_strategy(conn: Connection, place: DictRow) -> dict[str, Any]:
@@ -112,7 +113,7 @@ def add_strategy(conn: Connection, actor: Actor, place: DictRow, asked: Mapping[
     variants.replace(conn, *where, strategy_id, asked["variants"])
     strategies.set_segments(conn, strategy_id, asked["segments"])
     made = find_strategy(conn, place, strategy_id)
-    events.record(conn, "feature-strategy-add", actor, data=made["record"], **place["about"])
+    events.record(conn, Event("feature-strategy-add", actor, data=made["record"], **place["about"]))
     return made
 
 
@@ -132,7 +133,7 @@ def change_strategy(conn: Connection, actor: Actor, place: DictRow, strategy: Di
     variants.replace(conn, place["flag_id"], place["environment"], after["id"], after["variants"])
     strategies.set_segments(conn, after["id"], after["segments"])
     made = find_strategy(conn, place, after["id"])
-    events.record(conn, "feature-strategy-update", actor, data=made["record"], pre_data=before, **place["about"])
+    events.record(conn, Event("feature-strategy-update", actor, data=made["record"], pre_data=before, **place["about"]))
     return made
 
 
@@ -140,7 +141,7 @@ def leave_without(conn: Connection, actor: Actor, place: DictRow, strategy_id: s
     """Switch the flag off if it is on and this is its last enabled strategy: on without strategies, it would be on for everyone."""
     # Our choice: off comes first, in the log as in the transaction.
     if place["enabled"] and strategies.disable_environment_without(conn, strategy_id):
-        events.record(conn, "feature-environment-disabled", actor, **place["about"])
+        events.record(conn, Event("feature-environment-disabled", actor, **place["about"]))
 
 
 def replace_variants(conn: Connection, actor: Actor, place: DictRow, asked: list[dict[str, Any]]) -> None:
@@ -151,4 +152,4 @@ def replace_variants(conn: Connection, actor: Actor, place: DictRow, asked: list
     after = variants.read(conn, *where)
     if after != before:
         data, pre_data = {"variants": after}, {"variants": before}
-        events.record(conn, "feature-environment-variants-updated", actor, data=data, pre_data=pre_data, **place["about"])
+        events.record(conn, Event("feature-environment-variants-updated", actor, data=data, pre_data=pre_data, **place["about"]))

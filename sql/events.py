@@ -1,10 +1,10 @@
 """The event log: one table, written in the transaction of each change; the record of an event, and what events can be found by."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, LiteralString, Protocol
 
-from sql.database import Connection, as_json, note_events, run, timing, value
+from sql.database import Connection, as_json, note_events, timing, value
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,27 @@ RECORD: LiteralString = """
 
 
 class Author(Protocol):
-    """Whom an event names: createdBy, and createdByUserId where it is a user."""
+    """The author of an event: name is its createdBy, user_id its createdByUserId (None: not a user)."""
 
     @property
     def name(self) -> str: ...
     @property
     def user_id(self) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event for the log. data and pre_data: any JSON value. tags: those of the flag, as [{"type", "value"}]."""
+
+    type: str
+    author: Author
+    _: KW_ONLY
+    project: str | None = None
+    environment: str | None = None
+    feature: str | None = None
+    data: Any = None
+    pre_data: Any = None
+    tags: Iterable[Mapping[str, str]] = ()
 
 
 # Now, not the start of the transaction, which may have waited since for the lock of an earlier change. So the newest event of a flag always
@@ -85,21 +100,26 @@ INSERT = """
 """
 
 
-def record(
-    conn: Connection,
-    type: str,
-    author: Author,
-    *,
-    project: str | None = None,
-    environment: str | None = None,
-    feature: str | None = None,
-    data: Any = None,
-    pre_data: Any = None,
-    tags: Any = (),
-) -> None:
-    """Write one event into the log, in the caller's transaction. tags: those of the flag, as [{"type", "value"}]."""
-    run(conn, INSERT, row(type, author, project, environment, feature, data, pre_data, tags))
-    note_events(conn, (type,))
+def record(conn: Connection, *events: Event) -> None:
+    """Write events into the log, in the caller's transaction."""
+    with conn.cursor() as cursor, timing.of(INSERT):
+        cursor.executemany(INSERT, [as_params(event) for event in events])
+    note_events(conn, (event.type for event in events))
+
+
+def as_params(event: Event) -> dict[str, Any]:
+    """Return the parameters of INSERT for one event."""
+    return {
+        "type": event.type,
+        "created_by": event.author.name,
+        "created_by_user_id": event.author.user_id,
+        "environment": event.environment,
+        "project": event.project,
+        "feature": event.feature,
+        "data": None if event.data is None else as_json(event.data),
+        "pre_data": None if event.pre_data is None else as_json(event.pre_data),
+        "tags": as_json(list(event.tags)),
+    }
 
 
 # statement_timestamp(), because an index cannot be searched by clock_timestamp(), which changes during the search.
@@ -132,35 +152,3 @@ def recorded_lately(
         "environment": environment,
     }
     return value(conn, RECORDED_LATELY, params)
-
-
-def record_many(conn: Connection, events: Iterable[Mapping[str, Any]]) -> None:
-    """Write many events in one go; each is made by row()."""
-    rows = list(events)
-    with conn.cursor() as cursor, timing.of(INSERT):
-        cursor.executemany(INSERT, rows)
-    note_events(conn, (event["type"] for event in rows))
-
-
-def row(
-    type: str,
-    author: Author,
-    project: str | None = None,
-    environment: str | None = None,
-    feature: str | None = None,
-    data: Any = None,
-    pre_data: Any = None,
-    tags: Any = (),
-) -> dict[str, Any]:
-    """The parameters of INSERT for one event."""
-    return {
-        "type": type,
-        "created_by": author.name,
-        "created_by_user_id": author.user_id,
-        "environment": environment,
-        "project": project,
-        "feature": feature,
-        "data": None if data is None else as_json(data),
-        "pre_data": None if pre_data is None else as_json(pre_data),
-        "tags": as_json(list(tags)),
-    }

@@ -8,11 +8,12 @@ from psycopg.rows import DictRow
 
 from blueprints.flags.tags import add_tags
 from rules.access import Actor, require
-from rules.flags import NO_FLAG, hold, record
+from rules.flags import NO_FLAG, flag_event, hold
 from rules.projects import add_flag, share_project
 from serving.contract import operation
 from serving.request_data import load, load_query
 from serving.responses import bounded, created, json_response
+from sql import events
 from sql.database import Connection, connection, transaction
 from sql.flags import core as flags
 from sql.flags import records as flag_records
@@ -93,6 +94,6 @@ def change(conn: Connection, actor: Actor, flag: DictRow, asked: Mapping[str, An
     after = flags.read(conn, flag["id"])["record"]
     # Our choice: whether it is stale has an event of its own, which comes last.
     if any(after[key] != before[key] for key in ("type", "description", "impressionData")):
-        record(conn, "feature-metadata-updated", actor, flag, data=after, pre_data=before)
+        events.record(conn, flag_event("feature-metadata-updated", actor, flag, data=after, pre_data=before))
     if after["stale"] != before["stale"]:
-        record(conn, "feature-stale-on" if after["stale"] else "feature-stale-off", actor, flag)
+        events.record(conn, flag_event("feature-stale-on" if after["stale"] else "feature-stale-off", actor, flag))

@@ -6,12 +6,13 @@ from typing import Any
 from flask import Blueprint, Response, abort
 
 from rules.access import Actor, require
-from rules.flags import NO_FLAG, hold, record
+from rules.flags import NO_FLAG, flag_event, hold
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import empty_response, json_response
 from sql import events
 from sql.database import Connection, connection, transaction
+from sql.events import Event
 from sql.flags import dependencies
 from validators.flags.dependencies import Dependency
 
@@ -56,7 +57,7 @@ def depend(conn: Connection, actor: Actor, project: str, ids: Mapping[str, int],
     if dependencies.save(conn, ids[flag], ids[asked["feature"]], enabled=asked["enabled"], variants=variants):
         data = {"feature": asked["feature"], "enabled": asked["enabled"]} | ({"variants": variants} if variants else {})
         tags = dependencies.tags(conn, ids[flag])
-        events.record(conn, "feature-dependency-added", actor, project=project, feature=flag, data=data, tags=tags)
+        events.record(conn, Event("feature-dependency-added", actor, project=project, feature=flag, data=data, tags=tags))
 
 
 @bp.delete(f"{FLAG}/dependencies/<parent>")
@@ -70,7 +71,7 @@ def remove_dependency(project_id: str, feature_name: str, parent: str) -> Respon
         actor = require(conn, PERMISSION, project=project_id)
         flag = hold(conn, project_id, feature_name)
         for gone in dependencies.delete(conn, flag["id"], parent):
-            record(conn, "feature-dependency-removed", actor, flag, data={"feature": gone})
+            events.record(conn, flag_event("feature-dependency-removed", actor, flag, data={"feature": gone}))
     return empty_response()
 
 
@@ -85,7 +86,7 @@ def remove_dependencies(project_id: str, feature_name: str) -> Response:
         actor = require(conn, PERMISSION, project=project_id)
         flag = hold(conn, project_id, feature_name)
         if dependencies.delete(conn, flag["id"]):
-            record(conn, "feature-dependencies-removed", actor, flag)
+            events.record(conn, flag_event("feature-dependencies-removed", actor, flag))
     return empty_response()
 
 

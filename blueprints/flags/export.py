@@ -8,6 +8,7 @@ from serving.request_data import load
 from serving.responses import bounded, json_response
 from sql import events
 from sql.database import transaction
+from sql.events import Event
 from sql.flags import export as flag_export
 from validators.flags.export import ExportFlags
 
@@ -34,7 +35,9 @@ def export_flags() -> Response:
         # Our choice: repeated exports do not fill the log.
         flag_export.hold(conn, actor.name)
         if not events.recorded_lately(conn, "features-exported", actor, environment=asked["environment"]):
-            events.record(conn, "features-exported", actor, data={"environment": asked["environment"], "features": exported["names"]})
+            events.record(
+                conn, Event("features-exported", actor, data={"environment": asked["environment"], "features": exported["names"]})
+            )
     response = json_response(body)
     if asked["downloadFile"]:
         response.headers["Content-Disposition"] = f'attachment; filename="features-{asked["environment"]}.json"'

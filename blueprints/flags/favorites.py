@@ -4,7 +4,7 @@ from flask import Blueprint, Response
 from psycopg.rows import DictRow
 
 from rules.access import Actor, require_user
-from rules.flags import hold, record
+from rules.flags import flag_event, hold
 from serving.contract import operation
 from serving.responses import empty_response
 from sql import events
@@ -48,4 +48,4 @@ def remove_favorite_flag(project_id: str, feature_name: str) -> Response:
 def record_unless_lately(conn: Connection, type: str, actor: Actor, flag: DictRow) -> None:
     """Record the event, unless the log holds the same one of the last minute."""
     if not events.recorded_lately(conn, type, actor, project=flag["project_id"], feature=flag["name"]):
-        record(conn, type, actor, flag, data={"feature": flag["name"]})
+        events.record(conn, flag_event(type, actor, flag, data={"feature": flag["name"]}))

@@ -104,7 +104,7 @@ def carry_out(conn: Connection, actor: Actor, plan: Plan) -> None:
     )
     imported_flags.set_parents(conn, plan.links)
     after = flag_import.read(conn, project, environment, names)
-    events.record_many(conn, of_import(actor, plan, after, tag_types=tag_types, context_fields=fields, tags=tags))
+    events.record(conn, *of_import(actor, plan, after, tag_types=tag_types, context_fields=fields, tags=tags))
 
 
 def said(wish: Wish) -> dict[str, Any]:

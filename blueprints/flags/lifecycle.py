@@ -7,7 +7,7 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict
 
 from rules.access import Actor, require
-from rules.flags import NO_FLAG_ANYWHERE, entry, hold, hold_anywhere, hold_many, listed, record, record_each, refuse_unknown
+from rules.flags import NO_FLAG_ANYWHERE, flag_event, hold, hold_anywhere, hold_many, listed, refuse_unknown
 from rules.projects import refuse_full_project, share_project
 from serving.contract import operation
 from serving.request_data import load
@@ -57,12 +57,12 @@ def archive(conn: Connection, actor: Actor, live: Sequence[DictRow]) -> None:
         raise Conflict(f"Other flags, which are not archived, depend on {listed(needed)}.")
     freed = flag_lifecycle.archive(conn, ids)
     told = [
-        entry(type, actor, flag)
+        flag_event(type, actor, flag)
         for flag in live
         for type in ("feature-archived", "feature-dependencies-removed")
         if type == "feature-archived" or flag["id"] in freed
     ]
-    events.record_many(conn, told)
+    events.record(conn, *told)
 
 
 @bp.post("/api/admin/projects/<project_id>/revive")
@@ -102,7 +102,7 @@ def revive(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]
     archived = [flag for flag in hold_many(conn, actor, project_id, names) if flag["archived_at"] is not None]
     refuse_full_project(conn, home, len(archived))
     flag_lifecycle.revive(conn, [flag["id"] for flag in archived])
-    record_each(conn, "feature-revived", actor, archived)
+    events.record(conn, *[flag_event("feature-revived", actor, flag) for flag in archived])
 
 
 @bp.delete("/api/admin/archive/<feature_name>")
@@ -117,7 +117,7 @@ def delete_flag(feature_name: str) -> Response:
         if flag["archived_at"] is None:
             abort(409, "The flag must be archived before it can be deleted.")
         flag_lifecycle.delete(conn, [flag["id"]])
-        record(conn, "feature-deleted", actor, flag, pre_data=flag["record"])
+        events.record(conn, flag_event("feature-deleted", actor, flag, pre_data=flag["record"]))
     return empty_response()
 
 
@@ -144,4 +144,5 @@ def mark(conn: Connection, actor: Actor, project_id: str, *, features: Sequence[
         raise Conflict(f"These flags are in another project: {listed(strays)}.")
     changing = [flag for flag in found if flag["record"]["stale"] != stale]
     flag_lifecycle.set_stale(conn, [flag["id"] for flag in changing], stale=stale)
-    record_each(conn, "feature-stale-on" if stale else "feature-stale-off", actor, changing)
+    type = "feature-stale-on" if stale else "feature-stale-off"
+    events.record(conn, *[flag_event(type, actor, flag) for flag in changing])

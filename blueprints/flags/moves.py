@@ -5,11 +5,12 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict
 
 from rules.access import Actor, require
-from rules.flags import hold, listed, record
+from rules.flags import flag_event, hold, listed
 from rules.projects import add_flag, refuse_full_project, share_project
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response
+from sql import events
 from sql.database import Connection, transaction
 from sql.flags import core as flags
 from sql.flags import moves as flag_moves
@@ -44,12 +45,12 @@ def clone_flag(project_id: str, feature_name: str) -> Response:
 def record_copy(conn: Connection, actor: Actor, copy: DictRow) -> None:
     """Write into the log what a new flag has got from another one."""
     for strategy in flag_moves.strategies_of(conn, copy["id"]):
-        record(conn, "feature-strategy-add", actor, copy, environment=strategy["environment"], data=strategy["record"])
+        events.record(conn, flag_event("feature-strategy-add", actor, copy, environment=strategy["environment"], data=strategy["record"]))
     for place in flag_moves.variants_of(conn, copy["id"]):
         change = {"data": {"variants": place["variants"]}, "pre_data": {"variants": []}}
-        record(conn, "feature-environment-variants-updated", actor, copy, environment=place["environment"], **change)
+        events.record(conn, flag_event("feature-environment-variants-updated", actor, copy, environment=place["environment"], **change))
     for dependency in flag_moves.dependencies_of(conn, copy["id"]):
-        record(conn, "feature-dependency-added", actor, copy, data=dependency["record"])
+        events.record(conn, flag_event("feature-dependency-added", actor, copy, data=dependency["record"]))
 
 
 @bp.post("/api/admin/projects/<project_id>/features/<feature_name>/changeProject")
@@ -85,4 +86,4 @@ def move(conn: Connection, actor: Actor, flag: DictRow, home: DictRow) -> None:
     flag_moves.move(conn, flag["id"], home["id"])
     flags.link_environments(conn, flag["id"])
     change = {"oldProject": flag["project_id"], "newProject": home["id"]}
-    record(conn, "feature-project-change", actor, flag, project=home["id"], data=change)
+    events.record(conn, flag_event("feature-project-change", actor, flag, project=home["id"], data=change))

@@ -10,6 +10,7 @@ from serving.request_data import load, load_many
 from serving.responses import empty_response, json_response
 from sql import events
 from sql.database import connection, transaction
+from sql.events import Event
 from sql.flags import strategies, strategy_order
 from validators import or_400
 from validators.flags.environments import StrategyPlace, each_once
@@ -93,7 +94,7 @@ def delete_strategy(project_id: str, feature_name: str, environment: str, strate
         strategy = find_strategy(conn, place, strategy_id)
         leave_without(conn, actor, place, strategy_id)
         strategies.delete(conn, strategy_id)
-        events.record(conn, "feature-strategy-remove", actor, pre_data=strategy["record"], **place["about"])
+        events.record(conn, Event("feature-strategy-remove", actor, pre_data=strategy["record"], **place["about"]))
     return empty_response()
 
 
@@ -113,5 +114,5 @@ def sort_strategies(project_id: str, feature_name: str, environment: str) -> Res
             abort(404, NO_STRATEGY)
         if strategy_order.change(conn, asked):
             after = {"strategyIds": strategy_order.ids(conn, place["flag_id"], environment)}
-            events.record(conn, "strategy-order-changed", actor, data=after, pre_data={"strategyIds": before}, **place["about"])
+            events.record(conn, Event("strategy-order-changed", actor, data=after, pre_data={"strategyIds": before}, **place["about"]))
     return empty_response()

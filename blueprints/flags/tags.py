@@ -7,12 +7,13 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest
 
 from rules.access import Actor, require
-from rules.flags import NO_FLAG_ANYWHERE, hold_anywhere, listed, record
+from rules.flags import NO_FLAG_ANYWHERE, flag_event, hold_anywhere, listed
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import Connection, as_json, connection, transaction
+from sql.events import Event
 from sql.flags import tags as flag_tags
 from validators.vocabulary.tags import Tag
 
@@ -61,7 +62,9 @@ def untag_flag(feature_name: str, type: str, value: str) -> Response:
             abort(404, "The flag is archived.")
         if flag_tags.remove(conn, flag["id"], type, value):
             tag = {"type": type, "value": value}
-            record(conn, "feature-untagged", actor, flag, pre_data=tag, tags=[other for other in flag["tags"] if other != tag])
+            events.record(
+                conn, flag_event("feature-untagged", actor, flag, pre_data=tag, tags=[other for other in flag["tags"] if other != tag])
+            )
     return empty_response()
 
 
@@ -78,7 +81,7 @@ def add_tags(conn: Connection, actor: Actor, flag: DictRow, tags: Sequence[Mappi
     for added in flag_tags.add(conn, flag["id"], tags) if tags else ():
         tag = {"type": added["type"], "value": added["value"]}
         if added["is_new"]:
-            events.record(conn, "tag-created", actor, data=tag)
+            events.record(conn, Event("tag-created", actor, data=tag))
         # The tags of that time: this one, and those that came before it.
         by_now = sorted([*by_now, tag], key=lambda one: (one["type"], one["value"]))
-        record(conn, "feature-tagged", actor, flag, data=tag, tags=by_now)
+        events.record(conn, flag_event("feature-tagged", actor, flag, data=tag, tags=by_now))

@@ -9,6 +9,7 @@ from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import Connection, connection, transaction
+from sql.events import Event
 from sql.people import groups, root_roles, users
 from validators.people.groups import CreateGroup
 
@@ -54,7 +55,7 @@ def create_group() -> Response:
         members = asked.pop("users")
         group_id = groups.insert(conn, **asked, created_by=actor.name)
         groups.set_users(conn, group_id, members, created_by=actor.name)
-        events.record(conn, "group-created", actor, data=groups.event_data(conn, group_id))
+        events.record(conn, Event("group-created", actor, data=groups.event_data(conn, group_id)))
         body = groups.get(conn, group_id)
     return created(body, "groups/{}", group_id)
 
@@ -74,7 +75,7 @@ def update_group(group_id: str) -> Response:
         replace(conn, found, asked, actor.name)
         after = groups.event_data(conn, found)
         if after != before:
-            events.record(conn, "group-updated", actor, data=after, pre_data=before)
+            events.record(conn, Event("group-updated", actor, data=after, pre_data=before))
         body = groups.get(conn, found)
     return json_response(body)
 
@@ -89,7 +90,7 @@ def delete_group(group_id: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "ADMIN")
         found = groups.lock(conn, id_in_path(group_id)) or abort(404, "No group has that id.")
-        events.record(conn, "group-deleted", actor, pre_data=groups.event_data(conn, found))
+        events.record(conn, Event("group-deleted", actor, pre_data=groups.event_data(conn, found)))
         groups.delete(conn, found)
     return empty_response()
 

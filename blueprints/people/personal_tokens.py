@@ -11,6 +11,7 @@ from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import Connection, connection, transaction
+from sql.events import Event
 from sql.people import personal_tokens
 from validators.people.personal_tokens import CreatePersonalToken
 
@@ -70,7 +71,7 @@ def issue(conn: Connection, actor: Actor, owner_id: int, asked: dict[str, Any]) 
     with unique(personal_tokens.TAKEN):
         secret = personal_tokens.insert(conn, owner_id, asked["description"], asked["expiresAt"])
     said, body = personal_tokens.get(conn, secret)
-    events.record(conn, "pat-created", actor, data=said)
+    events.record(conn, Event("pat-created", actor, data=said))
     return said["id"], body
 
 
@@ -80,4 +81,4 @@ def revoke(conn: Connection, actor: Actor, owner_id: int, token_id: int) -> None
     if said is None:
         # Our choice: somebody else's is not there.
         abort(404, "No personal access token has that id.")
-    events.record(conn, "pat-deleted", actor, data=said)
+    events.record(conn, Event("pat-deleted", actor, data=said))

@@ -12,6 +12,7 @@ from serving.request_data import load
 from serving.responses import empty_response, json_response
 from sql import events
 from sql.database import Connection, connection, transaction
+from sql.events import Event
 from sql.people import permissions, roles
 from validators.people.roles import CreateRole, UpdateRole
 
@@ -57,7 +58,7 @@ def create_role() -> Response:
         allowed = allowable(conn, asked["permissions"], asked["type"])
         role_id = roles.insert(conn, asked["name"], type=asked["type"], description=asked["description"])
         roles.set_permissions(conn, role_id, allowed)
-        events.record(conn, "role-created", actor, data=roles.event_data(conn, role_id))
+        events.record(conn, Event("role-created", actor, data=roles.event_data(conn, role_id)))
         body = roles.answer(conn, role_id)
     # 200, not 201: the Terraform provider takes nothing else.
     return json_response(body)
@@ -78,7 +79,7 @@ def update_role(role_id: str) -> Response:
         change(conn, role, asked)
         after = roles.event_data(conn, role["id"])
         if after != before:
-            events.record(conn, "role-updated", actor, data=after, pre_data=before)
+            events.record(conn, Event("role-updated", actor, data=after, pre_data=before))
         body = roles.answer(conn, role["id"])
     return json_response(body)
 
@@ -94,7 +95,7 @@ def delete_role(role_id: str) -> Response:
         actor = require(conn, "ADMIN")
         role = changeable(conn, id_in_path(role_id))
         refuse_held(roles.holders(conn, role["id"]))
-        events.record(conn, "role-deleted", actor, pre_data=roles.event_data(conn, role["id"]))
+        events.record(conn, Event("role-deleted", actor, pre_data=roles.event_data(conn, role["id"])))
         roles.delete(conn, role["id"])
     return empty_response()
 

@@ -12,6 +12,7 @@ from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import Connection, connection, transaction
+from sql.events import Event
 from sql.people import past_users, service_accounts, users
 from validators.people.personal_tokens import CreatePersonalToken
 from validators.people.service_accounts import CreateServiceAccount, UpdateServiceAccount
@@ -45,7 +46,7 @@ def create_account() -> Response:
         role = hold_role(conn, asked["rootRole"])["id"]
         said = {"name": asked["name"], "username": asked["username"], "email": None, "root_role": role}
         account_id = users.insert(conn, **said, password_hash=None, account_type=KIND)
-        events.record(conn, "service-account-created", actor, data=users.event_data(account_id, **said))
+        events.record(conn, Event("service-account-created", actor, data=users.event_data(account_id, **said)))
         body = service_accounts.get(conn, account_id)
     return created(body, "service-account/{}", account_id)
 
@@ -64,7 +65,9 @@ def update_account(account_id: str) -> Response:
         role = hold_role(conn, asked.get("rootRole", before["root_role"]))["id"]
         after = users.update(conn, before["user_id"], name=asked.get("name"), root_role=role)
         if after != before:
-            events.record(conn, "service-account-updated", actor, data=users.event_data(**after), pre_data=users.event_data(**before))
+            events.record(
+                conn, Event("service-account-updated", actor, data=users.event_data(**after), pre_data=users.event_data(**before))
+            )
         body = service_accounts.get(conn, before["user_id"])
     return json_response(body)
 
@@ -80,7 +83,7 @@ def delete_account(account_id: str) -> Response:
         actor = require(conn, "ADMIN")
         before = lock(conn, account_id)
         past_users.delete(conn, before["user_id"])
-        events.record(conn, "service-account-deleted", actor, pre_data=users.event_data(**before))
+        events.record(conn, Event("service-account-deleted", actor, pre_data=users.event_data(**before)))
     return empty_response()
 
 

@@ -13,6 +13,7 @@ from serving.request_data import load, load_query
 from serving.responses import created, empty_response, json_response
 from sql import events, sessions
 from sql.database import Connection, connection, transaction
+from sql.events import Event
 from sql.people import past_passwords, past_users, root_roles, user_records, users
 from validators.people.users import CreateUser, SetPassword, UpdateUser, UserSearch, refuse_own_name
 
@@ -48,7 +49,7 @@ def create_user() -> Response:
         actor = require(conn, "ADMIN")
         role = hold_role(conn, asked["rootRole"])["id"]
         user_id = users.insert(conn, **person, password_hash=password_hash, root_role=role)
-        events.record(conn, "user-created", actor, data=users.event_data(user_id, **person, root_role=role))
+        events.record(conn, Event("user-created", actor, data=users.event_data(user_id, **person, root_role=role)))
         body = user_records.get_created(conn, user_id)
     return created(body, "user-admin/{}", user_id)
 
@@ -97,7 +98,7 @@ def update_user(user_id: str) -> Response:
             refuse_last_administrator(administrators, before)
         after = users.update(conn, before["user_id"], root_role=role["id"], **asked)
         if after != before:
-            events.record(conn, "user-updated", actor, data=users.event_data(**after), pre_data=users.event_data(**before))
+            events.record(conn, Event("user-updated", actor, data=users.event_data(**after), pre_data=users.event_data(**before)))
         body = user_records.get(conn, before["user_id"])
     return json_response(body)
 
@@ -115,7 +116,7 @@ def delete_user(user_id: str) -> Response:
         before = known(users.lock_account(conn, int(user_id)))
         refuse_last_administrator(administrators, before)
         past_users.delete(conn, before["user_id"])
-        events.record(conn, "user-deleted", actor, pre_data=users.event_data(**before))
+        events.record(conn, Event("user-deleted", actor, pre_data=users.event_data(**before)))
     return empty_response()
 
 
@@ -137,7 +138,7 @@ def set_password(user_id: str) -> Response:
         past_passwords.replace(conn, user["user_id"], password_hash)
         sessions.delete_of_user(conn, user["user_id"])
         data = users.event_data(**user)
-        events.record(conn, "user-updated", actor, data=data, pre_data=data)
+        events.record(conn, Event("user-updated", actor, data=data, pre_data=data))
     return empty_response()
 
 

@@ -11,6 +11,7 @@ from serving.request_data import load
 from serving.responses import empty_response
 from sql import events
 from sql.database import Connection, transaction
+from sql.events import Event
 from sql.projects.access import Assignment
 from validators.projects.access import GrantAccess, HeldRoles, ReplaceAccess
 
@@ -42,7 +43,7 @@ def add_project_access(project_id: str) -> Response:
         named |= {Assignment(role, "group", one) for role in asked["roles"] for one in asked["groups"]}
         if access_rules.replace(conn, actor, project_id, before, before | named):
             added = access_rules.by_role(named - before, "roleId", "userIds", "groupIds")
-            events.record(conn, "project-access-added", actor, project=project_id, data=added)
+            events.record(conn, Event("project-access-added", actor, project=project_id, data=added))
     return empty_response()
 
 
@@ -63,7 +64,7 @@ def replace_project_access(project_id: str) -> Response:
         access_rules.check_known(conn, **access_rules.named([it["id"] for it in asked], after))
         if access_rules.replace(conn, actor, project_id, before, after):
             was, now = (access_rules.by_role(them, "id", "users", "groups") for them in (before, after))
-            events.record(conn, "project-access-updated", actor, project=project_id, data=now, pre_data=was)
+            events.record(conn, Event("project-access-updated", actor, project=project_id, data=now, pre_data=was))
     return empty_response()
 
 
@@ -130,7 +131,7 @@ def set_roles(conn: Connection, actor: Actor, project_id: str, holder: Literal["
     after = before - had | {Assignment(role, holder, holder_id) for role in roles}
     if access_rules.replace(conn, actor, project_id, before, after, keep_owner=True):
         was, now = ({"roles": held, f"{holder}Id": holder_id} for held in (access_rules.roles_of(had), sorted(set(roles))))
-        events.record(conn, UPDATED[holder], actor, project=project_id, data=now, pre_data=was)
+        events.record(conn, Event(UPDATED[holder], actor, project=project_id, data=now, pre_data=was))
 
 
 def remove_roles(conn: Connection, actor: Actor, project_id: str, holder: Literal["user", "group"], holder_id: int) -> None:
@@ -140,4 +141,4 @@ def remove_roles(conn: Connection, actor: Actor, project_id: str, holder: Litera
     had = access_rules.of_holder(before, holder, holder_id)
     if access_rules.replace(conn, actor, project_id, before, before - had, keep_owner=True):
         was = {"roles": access_rules.roles_of(had), f"{holder}Id": holder_id}
-        events.record(conn, DELETED[holder], actor, project=project_id, pre_data=was)
+        events.record(conn, Event(DELETED[holder], actor, project=project_id, pre_data=was))

@@ -9,6 +9,7 @@ from serving.request_data import load, load_query
 from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import connection, transaction
+from sql.events import Event
 from sql.projects import access as project_access
 from sql.projects import core as projects
 from sql.projects import health_report
@@ -63,7 +64,7 @@ def create_project() -> Response:
             abort(400, f"environments: there is no environment {', '.join(unknown[:20])}")
         projects.add_owner(conn, project_id, actor.user_id)
         made = projects.created(conn, project_id)
-        events.record(conn, "project-created", actor, project=project_id, data=made["record"])
+        events.record(conn, Event("project-created", actor, project=project_id, data=made["record"]))
     return created(made["text"], "projects/{}", project_id)
 
 
@@ -97,7 +98,7 @@ def change(project_id: str, schema: Body) -> Response:
         after = before["whole"] | asked
         if after != before["whole"]:
             projects.update(conn, after)
-            events.record(conn, "project-updated", actor, project=project_id, data=after, pre_data=before["whole"])
+            events.record(conn, Event("project-updated", actor, project=project_id, data=after, pre_data=before["whole"]))
     return empty_response()
 
 

@@ -10,6 +10,7 @@ from serving.request_data import load
 from serving.responses import empty_response, json_response
 from sql import events
 from sql.database import connection, transaction
+from sql.events import Event
 from sql.projects import environments as project_environments
 from sql.vocabulary import environments
 from validators.vocabulary.environments import LinkEnvironment, SetDefaultStrategy
@@ -46,7 +47,7 @@ def add_project_environment(project_id: str) -> Response:
         if environments.hold(conn, environment) is None:
             abort(404, "environment: there is no environment of that name")
         project_environments.add(conn, project_id, environment)
-        events.record(conn, "project-environment-added", actor, project=project_id, environment=environment)
+        events.record(conn, Event("project-environment-added", actor, project=project_id, environment=environment))
     return empty_response()
 
 
@@ -62,7 +63,7 @@ def remove_project_environment(project_id: str, environment: str) -> Response:
         project_environments.lock(conn, project_id)
         if project_environments.lock_link(conn, project_id, environment) is not None:
             project_environments.remove(conn, project_id, environment)
-            events.record(conn, "project-environment-removed", actor, project=project_id, environment=environment)
+            events.record(conn, Event("project-environment-removed", actor, project=project_id, environment=environment))
     return empty_response()
 
 
@@ -82,5 +83,5 @@ def set_default_strategy(project_id: str, environment: str) -> Response:
         body = project_environments.set_default_strategy(conn, project_id, environment, asked)
         if asked != before:
             said = {"project": project_id, "environment": environment, "data": asked, "pre_data": before}
-            events.record(conn, "default-strategy-updated", actor, **said)
+            events.record(conn, Event("default-strategy-updated", actor, **said))
     return json_response(body)

@@ -7,6 +7,7 @@ from serving.contract import operation
 from serving.responses import empty_response
 from sql import events
 from sql.database import Connection, transaction
+from sql.events import Event
 from sql.projects import favorites as project_favorites
 
 bp = Blueprint("project_favorites", __name__)
@@ -46,4 +47,4 @@ def disfavor_project(project_id: str) -> Response:
 def record_unless_lately(conn: Connection, type: str, actor: Actor, project_id: str) -> None:
     """Record the event, unless the log holds the same one of the last minute."""
     if not events.recorded_lately(conn, type, actor, project=project_id):
-        events.record(conn, type, actor, project=project_id, data={"project": project_id})
+        events.record(conn, Event(type, actor, project=project_id, data={"project": project_id}))

@@ -9,6 +9,7 @@ from serving.contract import operation
 from serving.responses import empty_response
 from sql import events
 from sql.database import Connection, transaction
+from sql.events import Event
 from sql.flags import lifecycle as flag_lifecycle
 from sql.projects import core as projects
 from sql.projects import deletion as project_deletion
@@ -28,7 +29,7 @@ def archive_project(project_id: str) -> Response:
         before = hold_idle(conn, project_id)
         if before["archived_at"] is None:
             projects.archive(conn, project_id)
-            events.record(conn, "project-archived", actor, project=project_id)
+            events.record(conn, Event("project-archived", actor, project=project_id))
     return empty_response()
 
 
@@ -45,7 +46,7 @@ def revive_project(project_id: str) -> Response:
         if before["archived_at"] is not None:
             refuse_excess(conn, "MAX_PROJECTS", "projects that are not archived")
             projects.revive(conn, project_id)
-            events.record(conn, "project-revived", actor, project=project_id)
+            events.record(conn, Event("project-revived", actor, project=project_id))
     return empty_response()
 
 
@@ -64,9 +65,12 @@ def delete_project(project_id: str) -> Response:
         flags = flag_lifecycle.delete_archived(conn, project_id)
         keys = project_deletion.delete_keys(conn, project_id)
         project_deletion.delete(conn, project_id)
-        log = [events.row("feature-deleted", actor, project_id, None, it["name"], None, it["record"], it["tags"]) for it in flags]
-        log += [events.row("api-token-deleted", actor, key["project"], key["environment"], pre_data=key) for key in keys]
-        events.record_many(conn, [*log, events.row("project-deleted", actor, project_id)])
+        log = [
+            Event("feature-deleted", actor, project=project_id, feature=flag["name"], pre_data=flag["record"], tags=flag["tags"])
+            for flag in flags
+        ]
+        log += [Event("api-token-deleted", actor, project=key["project"], environment=key["environment"], pre_data=key) for key in keys]
+        events.record(conn, *log, Event("project-deleted", actor, project=project_id))
     return empty_response()
 
 

@@ -10,6 +10,7 @@ from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import Connection, connection, transaction
+from sql.events import Event
 from sql.tokens import api_tokens
 from validators.tokens.api_tokens import KINDS, CreateApiToken, UpdateApiToken
 
@@ -141,4 +142,4 @@ def scope(conn: Connection, asked: dict) -> tuple[str | None, list[str]]:
 def record(conn: Connection, type: str, actor: Actor, *, data: DictRow | None = None, pre_data: DictRow | None = None) -> None:
     """Log what happened to a token, under the projects and the environment that it is for."""
     token = data or pre_data or {}
-    events.record(conn, type, actor, project=token["project"], environment=token["environment"], data=data, pre_data=pre_data)
+    events.record(conn, Event(type, actor, project=token["project"], environment=token["environment"], data=data, pre_data=pre_data))

@@ -8,6 +8,7 @@ from serving.request_data import load
 from serving.responses import created, json_response
 from sql import events
 from sql.database import connection, transaction
+from sql.events import Event
 from sql.tokens import signup_tokens
 from validators.tokens.signup_tokens import PublicSignupTokenCreate, SignupTokenUpdate
 
@@ -52,7 +53,7 @@ def create_signup_token() -> Response:
         asked = load(PublicSignupTokenCreate())
         token = signup_tokens.insert(conn, name=asked["name"], expires_at=asked["expiresAt"], created_by=actor.name)
         secret = token.pop("secret")
-        events.record(conn, "public-signup-token-created", actor, data=token)
+        events.record(conn, Event("public-signup-token-created", actor, data=token))
         body = signup_tokens.get(conn, secret, current_app.config["BASE_URL"])
     return created(body, "tokens/{}", secret)
 
@@ -76,5 +77,5 @@ def update_signup_token(token: str) -> Response:
         # Our choice: a request that changes nothing is no change, and the log tells what is stored: an expired token that nobody has
         # disabled stands there as enabled.
         if after != before:
-            events.record(conn, "public-signup-token-updated", actor, data=after, pre_data=before)
+            events.record(conn, Event("public-signup-token-updated", actor, data=after, pre_data=before))
     return json_response(body)

@@ -9,6 +9,7 @@ from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import as_json, connection, transaction
+from sql.events import Event
 from sql.vocabulary import context_fields
 from validators.errors import NameExists
 from validators.names import NewName
@@ -48,7 +49,7 @@ def create_context_field() -> Response:
             sort_order=asked["sortOrder"],
             legal_values=asked.get("legalValues", ()),
         )
-        events.record(conn, "context-field-created", actor, data=field)
+        events.record(conn, Event("context-field-created", actor, data=field))
     return created(as_json(field), "context/{}", field["name"])
 
 
@@ -93,7 +94,7 @@ def update_context_field(name: str) -> Response:
         before = context_fields.lock(conn, name) or abort(404, "No context field has that name.")
         after = context_fields.update(conn, before | asked)
         if after != before:
-            events.record(conn, "context-field-updated", actor, data=after, pre_data=before)
+            events.record(conn, Event("context-field-updated", actor, data=after, pre_data=before))
     return empty_response()
 
 
@@ -108,7 +109,7 @@ def delete_context_field(name: str) -> Response:
         actor = require(conn, "DELETE_CONTEXT_FIELD")
         before = context_fields.lock(conn, name) or abort(404, "No context field has that name.")
         context_fields.delete(conn, name)
-        events.record(conn, "context-field-deleted", actor, pre_data=before)
+        events.record(conn, Event("context-field-deleted", actor, pre_data=before))
     return empty_response()
 
 

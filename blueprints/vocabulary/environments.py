@@ -9,6 +9,7 @@ from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import Connection, connection, transaction
+from sql.events import Event
 from sql.vocabulary import environments
 from validators.vocabulary.environments import CreateEnvironment, EnvironmentOrder, UpdateEnvironment
 
@@ -55,7 +56,7 @@ def create_environment() -> Response:
         asked = load(CreateEnvironment())
         refuse_excess(conn, "MAX_ENVIRONMENTS", "environments")
         made = environments.insert(conn, asked["name"], asked["type"], enabled=asked["enabled"], sort_order=asked["sortOrder"])
-        events.record(conn, "environment-created", actor, environment=asked["name"], data=made)
+        events.record(conn, Event("environment-created", actor, environment=asked["name"], data=made))
         body = environments.get(conn, asked["name"])
     return created(body, "environments/{}", asked["name"])
 
@@ -74,7 +75,7 @@ def update_environment(name: str) -> Response:
         after = before | {key: asked[key] for key in ("type", "sortOrder") if key in asked}
         if after != before:
             # Recorded first, so that insights count it for the type that it ends.
-            events.record(conn, "environment-updated", actor, environment=name, data=after, pre_data=before)
+            events.record(conn, Event("environment-updated", actor, environment=name, data=after, pre_data=before))
             environments.update(conn, after)
         body = environments.get(conn, name)
     return json_response(body)
@@ -94,7 +95,7 @@ def delete_environment(name: str) -> Response:
         if before["protected"]:
             abort(409, "The environment is protected and cannot be deleted.")
         # Our choice: one event, as the interface says; what goes with the environment has none of its own. Recorded first: see above.
-        events.record(conn, "environment-deleted", actor, environment=name, pre_data=before)
+        events.record(conn, Event("environment-deleted", actor, environment=name, pre_data=before))
         environments.delete(conn, name)
     return empty_response()
 
@@ -129,7 +130,7 @@ def switch(conn: Connection, actor: Actor, name: str, *, enabled: bool) -> None:
     if before["enabled"] != enabled:
         environments.update(conn, before | {"enabled": enabled})
         was, now = {"enabled": before["enabled"]}, {"enabled": enabled}
-        events.record(conn, "environment-updated", actor, environment=name, data=now, pre_data=was)
+        events.record(conn, Event("environment-updated", actor, environment=name, data=now, pre_data=was))
 
 
 @bp.put("/api/admin/environments/sort-order")
@@ -149,5 +150,5 @@ def sort_environments() -> Response:
         environments.set_order(conn, {it["name"]: asked[it["name"]] for it in moved})
         for it in moved:
             was, now = {"sortOrder": it["sortOrder"]}, {"sortOrder": asked[it["name"]]}
-            events.record(conn, "environment-updated", actor, environment=it["name"], data=now, pre_data=was)
+            events.record(conn, Event("environment-updated", actor, environment=it["name"], data=now, pre_data=was))
     return empty_response()

@@ -8,6 +8,7 @@ from serving.request_data import load
 from serving.responses import json_response
 from sql import events
 from sql.database import as_json, connection, transaction
+from sql.events import Event
 from sql.vocabulary import flag_types
 from validators.vocabulary.flag_types import UpdateLifetime
 
@@ -40,5 +41,5 @@ def update_lifetime(type_id: str) -> Response:
         before = flag_types.lock(conn, type_id) or abort(404, "No flag type has that id.")
         after = flag_types.set_lifetime(conn, type_id, asked["lifetimeDays"])
         if after != before:
-            events.record(conn, "feature-type-updated", actor, data=after, pre_data=before)
+            events.record(conn, Event("feature-type-updated", actor, data=after, pre_data=before))
     return json_response(as_json(after))

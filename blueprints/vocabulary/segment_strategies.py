@@ -14,6 +14,7 @@ from serving.request_data import load
 from serving.responses import created, json_response
 from sql import events
 from sql.database import Connection, as_json, connection, transaction
+from sql.events import Event
 from sql.flags import strategies
 from sql.vocabulary import segment_strategies
 from validators.vocabulary.segments import GiveSegments
@@ -82,4 +83,4 @@ def give(conn: Connection, actor: Actor, place: DictRow, asked: Mapping[str, Any
     if wanted != before["segments"]:
         strategies.set_segments(conn, before["id"], wanted)
         after = find_strategy(conn, place, before["id"])["record"]
-        events.record(conn, "feature-strategy-update", actor, data=after, pre_data=before, **place["about"])
+        events.record(conn, Event("feature-strategy-update", actor, data=after, pre_data=before, **place["about"]))

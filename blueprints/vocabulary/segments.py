@@ -14,6 +14,7 @@ from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import access, events
 from sql.database import Connection, connection, transaction
+from sql.events import Event
 from sql.vocabulary import segment_strategies, segments
 from validators.errors import NameExists
 from validators.vocabulary.segments import SegmentInput, SegmentName
@@ -55,7 +56,7 @@ def create_segment() -> Response:
         refuse_excess(conn, "MAX_SEGMENTS", "segments")
         segment_id = segments.insert(conn, **asked, created_by=actor.name)
         made = segments.lock(conn, segment_id, None)
-        events.record(conn, "segment-created", actor, project=asked["project"], data=made)
+        events.record(conn, Event("segment-created", actor, project=asked["project"], data=made))
         body = segments.get(conn, segment_id, None)
     return created(body, "segments/{}", segment_id)
 
@@ -106,7 +107,7 @@ def update_segment(segment_id: str) -> Response:
         check(conn, asked, before)
         after = segments.update(conn, before["id"], asked)
         if after != before:
-            events.record(conn, "segment-updated", actor, project=asked["project"], data=after, pre_data=before)
+            events.record(conn, Event("segment-updated", actor, project=asked["project"], data=after, pre_data=before))
     return empty_response(204)
 
 
@@ -122,7 +123,7 @@ def delete_segment(segment_id: str) -> Response:
         before = found or abort(404, UNKNOWN)
         refuse_used(segment_strategies.count_outside(conn, before["id"], None), "The segment is used by {}.")
         segments.delete(conn, before["id"])
-        events.record(conn, "segment-deleted", actor, project=before.get("project"), pre_data=before)
+        events.record(conn, Event("segment-deleted", actor, project=before.get("project"), pre_data=before))
     return empty_response(204)
 
 

@@ -11,6 +11,7 @@ from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import Connection, as_json, connection, transaction
+from sql.events import Event
 from sql.vocabulary import strategy_types
 from validators.vocabulary.strategy_types import CreateStrategyType, UpdateStrategyType
 
@@ -42,7 +43,7 @@ def create_strategy_type() -> Response:
         asked = load(CreateStrategyType())
         said = {"title": asked.get("title"), "description": asked.get("description"), "parameters": asked["parameters"]}
         made = strategy_types.insert(conn, asked["name"], **said)
-        events.record(conn, "strategy-created", actor, data=made)
+        events.record(conn, Event("strategy-created", actor, data=made))
     return created(as_json(made), "strategies/{}", made["name"])
 
 
@@ -74,7 +75,7 @@ def update_strategy_type(name: str) -> Response:
         before = editable(conn, name)
         after = strategy_types.update(conn, before | asked)
         if after != before:
-            events.record(conn, "strategy-updated", actor, data=after, pre_data=before)
+            events.record(conn, Event("strategy-updated", actor, data=after, pre_data=before))
     return empty_response()
 
 
@@ -92,7 +93,7 @@ def delete_strategy_type(name: str) -> Response:
         if uses:
             abort(409, f"Flags use this strategy, archived ones perhaps, in {uses} place{'' if uses == 1 else 's'}.")
         strategy_types.delete(conn, name)
-        events.record(conn, "strategy-deleted", actor, data={"name": name})
+        events.record(conn, Event("strategy-deleted", actor, data={"name": name}))
     return empty_response()
 
 
@@ -110,7 +111,7 @@ def deprecate_strategy_type(name: str) -> Response:
             abort(409, "The strategy called default cannot be deprecated.")
         if not before["deprecated"]:
             strategy_types.update(conn, before | {"deprecated": True})
-            events.record(conn, "strategy-deprecated", actor, data={"name": name})
+            events.record(conn, Event("strategy-deprecated", actor, data={"name": name}))
     return empty_response()
 
 
@@ -126,7 +127,7 @@ def reactivate_strategy_type(name: str) -> Response:
         before = strategy_types.lock(conn, name) or abort(404, "No strategy has that name.")
         if before["deprecated"]:
             strategy_types.update(conn, before | {"deprecated": False})
-            events.record(conn, "strategy-reactivated", actor, data={"name": name})
+            events.record(conn, Event("strategy-reactivated", actor, data={"name": name}))
     return empty_response()
 
 

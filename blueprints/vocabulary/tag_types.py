@@ -9,6 +9,7 @@ from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import as_json, connection, transaction
+from sql.events import Event
 from sql.vocabulary import tag_types
 from validators.errors import NameExists
 from validators.vocabulary.tag_types import CreateTagType, UpdateTagType
@@ -40,7 +41,7 @@ def create_tag_type() -> Response:
         actor = require(conn, "CREATE_TAG_TYPE")
         asked = load(CreateTagType())
         tag_type = tag_types.insert(conn, asked["name"], asked.get("description", ""), asked.get("icon"))
-        events.record(conn, "tag-type-created", actor, data=tag_type)
+        events.record(conn, Event("tag-type-created", actor, data=tag_type))
     return created(as_json(tag_type), "tag-types/{}", tag_type["name"])
 
 
@@ -86,7 +87,7 @@ def update_tag_type(name: str) -> Response:
         before = tag_types.lock(conn, name) or abort(404, "No tag type has that name.")
         after = tag_types.update(conn, before | asked)
         if after != before:
-            events.record(conn, "tag-type-updated", actor, data=after, pre_data=before)
+            events.record(conn, Event("tag-type-updated", actor, data=after, pre_data=before))
     return empty_response()
 
 
@@ -101,5 +102,5 @@ def delete_tag_type(name: str) -> Response:
         actor = require(conn, "DELETE_TAG_TYPE")
         before = tag_types.lock(conn, name) or abort(404, "No tag type has that name.")
         tag_types.delete(conn, name)
-        events.record(conn, "tag-type-deleted", actor, pre_data=before)
+        events.record(conn, Event("tag-type-deleted", actor, pre_data=before))
     return empty_response()

@@ -4,13 +4,14 @@ from flask import Blueprint, Response, abort
 from werkzeug.exceptions import Forbidden
 
 from rules.access import Actor, require
-from rules.flags import entry
+from rules.flags import flag_event
 from rules.limits import unique
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import access, events
 from sql.database import Connection, connection, transaction
+from sql.events import Event
 from sql.vocabulary import tag_types, tags
 from validators.vocabulary.tags import Tag
 
@@ -57,7 +58,7 @@ def create_tag() -> Response:
         if tag_types.lock(conn, asked["type"]) is None:
             abort(400, "type: must be a tag type that exists")
         tags.insert(conn, asked["type"], asked["value"])
-        events.record(conn, "tag-created", actor, data={"type": asked["type"], "value": asked["value"]})
+        events.record(conn, Event("tag-created", actor, data={"type": asked["type"], "value": asked["value"]}))
         body = tags.get(conn, asked["type"], asked["value"])
     return created(body, "tags/{}/{}", asked["type"], asked["value"])
 
@@ -92,8 +93,8 @@ def delete_tag(type: str, value: str) -> Response:
             raise Forbidden("You lack the permission UPDATE_FEATURE in a project where flags have this tag.")
         tag = {"type": type, "value": value}
         tags.delete(conn, type, value)
-        events.record_many(conn, [entry("feature-untagged", actor, flag, pre_data=tag) for flag in flags])
-        events.record(conn, "tag-deleted", actor, data=tag)
+        events.record(conn, *[flag_event("feature-untagged", actor, flag, pre_data=tag) for flag in flags])
+        events.record(conn, Event("tag-deleted", actor, data=tag))
     return empty_response()
 
 

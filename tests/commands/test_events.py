@@ -15,6 +15,7 @@ import pytest
 from rules.bootstrap import System
 from sql import event_retention, events
 from sql.database import connect, embedded, value
+from sql.events import Event
 from tests.conftest import ADMIN_KEY, address_of
 from tests.support import fixtures
 from tests.support.command_line import FLASK, PATIENCE, ROOT, CommandLine, clean, flask, flask_at_terminal, only_line
@@ -178,7 +179,7 @@ def test_an_export_is_complete_after_a_restore_into_a_new_server(log: CommandLin
             add(new, 2)
             assert exported(new, "--after", "6")[0] == [7, 8]
             with connect(url) as other, other.transaction():
-                events.record(other, "tag-created", System())
+                events.record(other, Event("tag-created", System()))
                 add(new)
                 hurried = CommandLine(make_app(url, WAIT_SECONDS=0.1), conn)
                 assert hurried.run("events", "export", "--after", "8").exit_code == 1
@@ -314,12 +315,12 @@ def test_two_prunes_at_once_delete_everything_once(log: CommandLine, monkeypatch
 def test_writers_do_not_wait_for_a_prune_nor_a_prune_for_them(log: CommandLine) -> None:
     add(log, created_at=NOON - timedelta(days=100))
     with connect(log.app.config["DATABASE_URL"]) as other, other.transaction():
-        events.record(other, "tag-created", System())
+        events.record(other, Event("tag-created", System()))
         assert "Deleted 1 events" in log.does("events", "prune", "--days", "30")
         with log.conn.transaction():
             event_retention.Prune(MIDNIGHT.date()).delete_some(log.conn)
             other.execute("SET LOCAL lock_timeout = '1s'")
-            events.record(other, "tag-created", System())
+            events.record(other, Event("tag-created", System()))
     assert kept(log) == [2, 3]
 
 

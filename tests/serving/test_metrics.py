@@ -8,6 +8,7 @@ from flask import Flask
 
 from sql import database, events
 from sql.database import connect, transaction
+from sql.events import Event
 from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.support.metrics import BEARER, TOKEN, Scraped, read, total
 from tests.support.service import free_port, run, wait_until
@@ -219,15 +220,15 @@ def test_events_are_counted_by_type_when_they_are_in_the_log(it):
 def fail_after_recording(_it: Scraped) -> None:
     """A view that records events and then changes its mind."""
     with transaction() as conn:
-        events.record(conn, "project-created", Somebody())
-        events.record_many(conn, iter([events.row("project-deleted", Somebody())]))
+        events.record(conn, Event("project-created", Somebody()))
+        events.record(conn, Event("project-deleted", Somebody()))
         raise ZeroDivisionError
 
 
 def lose_the_connection(it: Scraped) -> None:
     """A change whose commit nobody hears of, because the connection has gone."""
     with transaction() as conn, connect(it.app.config["DATABASE_URL"]) as other:
-        events.record(conn, "project-created", Somebody())
+        events.record(conn, Event("project-created", Somebody()))
         other.execute("SELECT pg_terminate_backend(%s)", [conn.info.backend_pid])
 
 
@@ -240,7 +241,7 @@ def test_events_that_were_rolled_back_are_not_counted(it, change, error):
 
 def test_events_are_not_counted_before_the_commit(it):
     with it.app.app_context(), transaction() as conn:
-        events.record_many(conn, iter([events.row("project-deleted", Somebody())] * 3))
+        events.record(conn, *[Event("project-deleted", Somebody())] * 3)
         assert it.total("events_recorded_total") == 0
     assert it.total("events_recorded_total", type="project-deleted") == 3
 

@@ -7,6 +7,7 @@ from psycopg.sql import SQL, Identifier, Placeholder
 
 from sql import events
 from sql.database import Connection, as_json
+from sql.events import Event
 from sql.tokens import signup_tokens
 
 
@@ -32,9 +33,9 @@ def update(conn: Connection, table: str, row_id: int | str, /, **columns: Any) -
 def record(conn: Connection, type: str, author: events.Author, *, created_at: Any = None, **about: Any) -> None:
     """Write an event into the log, of another instant if one is given."""
     if created_at is None:
-        events.record(conn, type, author, **about)
+        events.record(conn, Event(type, author, **about))
         return
-    row = events.row(type, author, **about)
+    row = events.as_params(Event(type, author, **about))
     insert(conn, "events", created_at=created_at, feature_name=row.pop("feature"), **row)
 
 

@@ -16,6 +16,7 @@ from werkzeug.test import TestResponse
 from rules.bootstrap import System
 from sql import event_stream, events
 from sql.database import Connection, connect
+from sql.events import Event
 from sql.tokens import api_tokens
 from tests.conftest import ADMIN_KEY
 from tests.support.event_search import PATH
@@ -53,7 +54,7 @@ def conn(empty_log: str) -> Iterator[Connection]:
 def write(conn: Connection, count: int = 1, **fields: Any) -> None:
     """Write events."""
     for _ in range(count):
-        events.record(conn, fields.get("type", "tag-created"), System(), data=fields.get("data"))
+        events.record(conn, Event(fields.get("type", "tag-created"), System(), data=fields.get("data")))
 
 
 @contextmanager

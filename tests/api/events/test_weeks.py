@@ -1,10 +1,10 @@
 """Totals of finished weeks: whoever writes past events meanwhile, in whatever way, every search returns what a count gives."""
 
 import json
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from threading import Event
 from typing import Any, LiteralString
 
 import psycopg
@@ -13,6 +13,7 @@ import pytest
 from rules.access import Actor
 from sql import event_search, events, insights
 from sql.database import Connection, connect, rows, value
+from sql.events import Event
 from sql.vocabulary import environments
 from tests.support import insights_by_week
 from tests.support.event_rows import add
@@ -194,12 +195,12 @@ def test_writers_of_the_present_wait_for_nobody(connections: list[Connection]) -
     with other.transaction():
         other.execute(LOCK)
         conn.execute("SET lock_timeout = '1s'")
-        events.record(conn, "tag-created", Actor("somebody"))
+        events.record(conn, Event("tag-created", Actor("somebody")))
     assert (total(conn), filled(conn)) == (41, 3)
 
 
 def test_every_search_returns_the_count_while_others_write(connections: list[Connection], empty_log: str) -> None:
-    is_over, numbers = Event(), set[int]()
+    is_over, numbers = threading.Event(), set[int]()
 
     def change(conn: Connection, name: str) -> None:
         while not is_over.is_set():

@@ -5,6 +5,7 @@ import json
 from rules.access import Actor
 from sql import events
 from sql.database import value
+from sql.events import Event
 from sql.flags import core as flags
 from sql.flags import records as flag_records
 from tests.support import fixtures
@@ -215,7 +216,7 @@ def test_collaborators_are_the_users_who_changed_this_flag(world, conn):
         instant = value(conn, "SELECT now() + %(at)s::interval", {"at": at})
         author = Actor(user.email, user.id)
         fixtures.record(conn, type, author, project="default", feature=name, created_at=instant)
-    events.record(conn, "feature-tagged", Actor("a key"), project="default", feature="f")
+    events.record(conn, Event("feature-tagged", Actor("a key"), project="default", feature="f"))
     assert [person["name"] for person in read(conn)["collaborators"]["users"]] == ["Ada", "Bob"]
 
 
