@@ -34,7 +34,7 @@ def get_account() -> Response:
 
 @bp.post("/api/admin/user/change-password")
 @operation(body=ChangePassword, refuses=(401, 403, 415))
-def change_password() -> Response:
+def update_own_password() -> Response:
     """Change your own password.
 
     All of your sessions end, the one that asks for this included.

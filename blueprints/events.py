@@ -68,7 +68,7 @@ def search_events_deprecated() -> Response:
 
 @bp.get("/api/admin/events/<not_search:feature_name>")
 @operation(record="flagEvents", refuses=(401, 403))
-def get_flag_events(feature_name: str) -> Response:
+def list_flag_events(feature_name: str) -> Response:
     """Get the events of a flag.
 
     The newest hundred, and how many there are in all that the caller may see. Of a name that no flag ever had, there are none.
@@ -81,7 +81,7 @@ def get_flag_events(feature_name: str) -> Response:
 
 @bp.get("/api/admin/event-creators")
 @operation(record="eventCreators", refuses=(401, 403))
-def get_event_creators() -> Response:
+def list_event_creators() -> Response:
     """Get who made events.
 
     The users, deleted ones too, who made events that the caller may see; their ids are what the filter createdBy takes.

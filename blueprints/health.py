@@ -24,7 +24,7 @@ def get_health() -> Response:
 
 @bp.get("/ready")
 @operation(record="health", public=True)
-def get_ready() -> Response:
+def get_readiness() -> Response:
     """Check that the service can answer.
 
     The database answers, and has the schema that this version needs.

@@ -43,7 +43,7 @@ def init_app(app: Flask) -> None:
         return f"user:{found['user_id']}" if found["user_id"] else f"api-key:{found['key_id']}"
 
     def place() -> AbstractContextManager[None]:
-        if not has_request_context() or request.endpoint == "health.get_ready" or g.get("is_looked_up"):
+        if not has_request_context() or request.endpoint == "health.get_readiness" or g.get("is_looked_up"):
             return nullcontext()
         g.sharer, given = None, credentials(request)
         with suppress(LookupError):

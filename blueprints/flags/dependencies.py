@@ -118,7 +118,7 @@ def list_parent_variants(project_id: str, feature_name: str) -> Response:
 
 @bp.get("/api/admin/projects/<project_id>/dependencies")
 @operation(record="hasDependencies", refuses=(401, 403, 404))
-def has_dependencies(project_id: str) -> Response:
+def check_dependencies(project_id: str) -> Response:
     """Say whether a project has flags that depend on others.
 
     Live ones.

@@ -34,7 +34,7 @@ def get_flag_environment(project_id: str, feature_name: str, environment: str) -
 
 @bp.post(f"{BASE}/on")
 @operation(record="flag", query=SwitchingOn, refuses=(400, 401, 403, 404, 409))
-def switch_flag_on(project_id: str, feature_name: str, environment: str) -> Response:
+def enable_flag(project_id: str, feature_name: str, environment: str) -> Response:
     """Switch a flag on in an environment.
 
     A flag without an enabled strategy there gets the default strategy of the project's environment, or one that is on for everybody; for
@@ -52,7 +52,7 @@ def switch_flag_on(project_id: str, feature_name: str, environment: str) -> Resp
 
 @bp.post(f"{BASE}/off")
 @operation(record="flag", refuses=(401, 403, 404))
-def switch_flag_off(project_id: str, feature_name: str, environment: str) -> Response:
+def disable_flag(project_id: str, feature_name: str, environment: str) -> Response:
     """Switch a flag off in an environment.
 
     Its strategies stay. A flag that is off stays as it is.
@@ -67,7 +67,7 @@ def switch_flag_off(project_id: str, feature_name: str, environment: str) -> Res
 
 @bp.post(f"{BULK}/on")
 @operation(record=None, body=FlagsToSwitch, query=SwitchingOn, refuses=(400, 401, 403, 404, 409, 415))
-def switch_flags_on(project_id: str, environment: str) -> Response:
+def enable_flags(project_id: str, environment: str) -> Response:
     """Switch several flags on in an environment.
 
     All of them or, when one cannot be, none; each as if it were the only one.
@@ -82,7 +82,7 @@ def switch_flags_on(project_id: str, environment: str) -> Response:
 
 @bp.post(f"{BULK}/off")
 @operation(record=None, body=FlagsToSwitch, refuses=(400, 401, 403, 404, 415))
-def switch_flags_off(project_id: str, environment: str) -> Response:
+def disable_flags(project_id: str, environment: str) -> Response:
     """Switch several flags off in an environment.
 
     All of them or, when one is not there, none.

@@ -15,7 +15,7 @@ bp = Blueprint("feature_search", __name__)
 
 @bp.get("/api/admin/search/features")
 @operation(record="featureSearch", query=FeatureSearch, refuses=(400, 401, 403))
-def search_features() -> Response:
+def search_flags() -> Response:
     """Search for flags.
 
     Live flags of the projects that the caller may see. Filters combine with AND. The total counts every match, whatever the page.

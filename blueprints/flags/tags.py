@@ -22,7 +22,7 @@ bp = Blueprint("flag_tags", __name__)
 
 @bp.get("/api/admin/features/<feature_name>/tags")
 @operation(record="tagList", refuses=(401, 403, 404))
-def list_tags_of_flag(feature_name: str) -> Response:
+def list_flag_tags(feature_name: str) -> Response:
     """List the tags of a flag.
 
     An archived flag has its tags still.
@@ -35,7 +35,7 @@ def list_tags_of_flag(feature_name: str) -> Response:
 
 @bp.post("/api/admin/features/<feature_name>/tags")
 @operation(record="tag", body=Tag, status=201, refuses=(401, 403, 404, 415))
-def tag_flag(feature_name: str) -> Response:
+def add_flag_tag(feature_name: str) -> Response:
     """Put a tag on a flag.
 
     The type must be there; the tag itself is made if it is not. A flag that has the tag already keeps it.
@@ -51,7 +51,7 @@ def tag_flag(feature_name: str) -> Response:
 
 @bp.delete("/api/admin/features/<feature_name>/tags/<type>/<anything:value>")
 @operation(record=None, refuses=(401, 403, 404))
-def untag_flag(feature_name: str, type: str, value: str) -> Response:
+def remove_flag_tag(feature_name: str, type: str, value: str) -> Response:
     """Take a tag off a flag.
 
     The tag itself stays. A flag that does not have it is as it should be.

@@ -23,7 +23,7 @@ PERMISSION = "UPDATE_FEATURE_ENVIRONMENT_VARIANTS"
 
 @bp.get(BASE)
 @operation(record="flagVariants", refuses=(401, 403, 404))
-def get_variants(project_id: str, feature_name: str, environment: str) -> Response:
+def list_variants(project_id: str, feature_name: str, environment: str) -> Response:
     """Get the variants of a flag in an environment.
 
     Its own, not those of its strategies.
@@ -70,7 +70,7 @@ def patch_variants(project_id: str, feature_name: str, environment: str) -> Resp
 
 @bp.put(f"{FLAG}/variants-batch")
 @operation(record="flagVariants", body=VariantsOfEnvironments, refuses=(400, 401, 403, 404, 415))
-def set_variants_of_environments(project_id: str, feature_name: str) -> Response:
+def set_variants_in_environments(project_id: str, feature_name: str) -> Response:
     """Set the variants of a flag in several environments.
 
     In all of them or, when one cannot be changed, in none. The caller needs the permission in each.

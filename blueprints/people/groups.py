@@ -18,7 +18,7 @@ bp = Blueprint("groups", __name__)
 
 @bp.get("/api/admin/groups")
 @operation(record="groups", refuses=(401, 403))
-def get_groups() -> Response:
+def list_groups() -> Response:
     """List groups.
 
     By name, with their members and the projects in which they have a role.

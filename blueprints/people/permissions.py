@@ -13,7 +13,7 @@ bp = Blueprint("permissions", __name__)
 
 @bp.get("/api/admin/permissions")
 @operation(record="permissionTree", refuses=(401, 403))
-def get_permissions() -> Response:
+def list_permissions() -> Response:
     """List permissions.
 
     Those of the whole instance, those of projects, and for each environment those of environments.

@@ -20,7 +20,7 @@ bp = Blueprint("personal_tokens", __name__)
 
 @bp.get("/api/admin/user/tokens")
 @operation(record="personalTokens", refuses=(401, 403))
-def list_tokens() -> Response:
+def list_personal_tokens() -> Response:
     """List your personal access tokens.
 
     Without their secrets, which nobody can see again.
@@ -33,7 +33,7 @@ def list_tokens() -> Response:
 
 @bp.post("/api/admin/user/tokens")
 @operation(record="personalToken", body=CreatePersonalToken, status=201, refuses=(401, 403, 409, 415))
-def create_token() -> Response:
+def create_personal_token() -> Response:
     """Make a personal access token.
 
     It can do what you can do, until it expires. Its secret is in this answer and never again. A request with a personal access token cannot
@@ -49,7 +49,7 @@ def create_token() -> Response:
 
 @bp.delete("/api/admin/user/tokens/<token_id>")
 @operation(refuses=(401, 403, 404))
-def delete_token(token_id: str) -> Response:
+def delete_personal_token(token_id: str) -> Response:
     """Delete one of your personal access tokens.
 
     It stops working at once.

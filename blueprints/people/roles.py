@@ -21,7 +21,7 @@ bp = Blueprint("roles", __name__)
 
 @bp.get("/api/admin/roles")
 @operation(record="roles", refuses=(401, 403))
-def get_roles() -> Response:
+def list_roles() -> Response:
     """List roles.
 
     Those of the whole instance and those in projects, by id.

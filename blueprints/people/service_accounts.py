@@ -22,7 +22,7 @@ bp = Blueprint("service_accounts", __name__)
 
 @bp.get("/api/admin/service-account")
 @operation(record="serviceAccounts", refuses=(401, 403))
-def list_accounts() -> Response:
+def list_service_accounts() -> Response:
     """List all service accounts and root roles.
 
     Each account comes with its tokens, without their secrets.
@@ -35,7 +35,7 @@ def list_accounts() -> Response:
 
 @bp.post("/api/admin/service-account")
 @operation(record="serviceAccount", body=CreateServiceAccount, status=201, refuses=(401, 403, 409, 415))
-def create_account() -> Response:
+def create_service_account() -> Response:
     """Create a service account.
 
     It cannot log in; it acts with tokens of its own.
@@ -53,7 +53,7 @@ def create_account() -> Response:
 
 @bp.put("/api/admin/service-account/<account_id>")
 @operation(record="serviceAccount", body=UpdateServiceAccount, refuses=(401, 403, 404, 415))
-def update_account(account_id: str) -> Response:
+def update_service_account(account_id: str) -> Response:
     """Change a service account.
 
     Its name, its root role, or both.
@@ -74,7 +74,7 @@ def update_account(account_id: str) -> Response:
 
 @bp.delete("/api/admin/service-account/<account_id>")
 @operation(refuses=(401, 403, 404))
-def delete_account(account_id: str) -> Response:
+def delete_service_account(account_id: str) -> Response:
     """Delete a service account.
 
     Its tokens stop working at once.
@@ -89,7 +89,7 @@ def delete_account(account_id: str) -> Response:
 
 @bp.get("/api/admin/service-account/<account_id>/token")
 @operation(record="personalTokens", refuses=(401, 403, 404))
-def list_account_tokens(account_id: str) -> Response:
+def list_service_account_tokens(account_id: str) -> Response:
     """List the tokens of a service account.
 
     Without their secrets, which nobody can see again.
@@ -102,7 +102,7 @@ def list_account_tokens(account_id: str) -> Response:
 
 @bp.post("/api/admin/service-account/<account_id>/token")
 @operation(record="personalToken", body=CreatePersonalToken, status=201, refuses=(401, 403, 404, 409, 415))
-def create_account_token(account_id: str) -> Response:
+def create_service_account_token(account_id: str) -> Response:
     """Make a token of a service account.
 
     Its secret is in this answer and never again.
@@ -117,7 +117,7 @@ def create_account_token(account_id: str) -> Response:
 
 @bp.delete("/api/admin/service-account/<account_id>/token/<token_id>")
 @operation(refuses=(401, 403, 404))
-def delete_account_token(account_id: str, token_id: str) -> Response:
+def delete_service_account_token(account_id: str, token_id: str) -> Response:
     """Delete a token of a service account.
 
     It stops working at once.

@@ -122,7 +122,7 @@ def delete_user(user_id: str) -> Response:
 
 @bp.post("/api/admin/user-admin/<user_id>/change-password")
 @operation(body=SetPassword, refuses=(401, 403, 404, 415))
-def set_password(user_id: str) -> Response:
+def set_user_password(user_id: str) -> Response:
     """Give a user another password.
 
     All of his sessions end.

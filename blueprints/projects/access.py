@@ -49,7 +49,7 @@ def add_project_access(project_id: str) -> Response:
 
 @bp.put("/api/admin/projects/<project_id>/access")
 @operation(body=ReplaceAccess, refuses=(401, 403, 404, 415))
-def replace_project_access(project_id: str) -> Response:
+def set_project_access(project_id: str) -> Response:
     """Set all roles in a project.
 
     Whoever is not named has none afterwards. An assignment that stays keeps its date. No owner is demanded. Who neither administers nor
@@ -70,7 +70,7 @@ def replace_project_access(project_id: str) -> Response:
 
 @bp.put("/api/admin/projects/<project_id>/access/users/<user_id>/roles")
 @operation(body=HeldRoles, refuses=(401, 403, 404, 409, 415))
-def set_user_roles(project_id: str, user_id: str) -> Response:
+def set_project_user_roles(project_id: str, user_id: str) -> Response:
     """Set the roles of a user in a project.
 
     An empty list takes all away. The last owner of a project remains one.
@@ -84,7 +84,7 @@ def set_user_roles(project_id: str, user_id: str) -> Response:
 
 @bp.delete("/api/admin/projects/<project_id>/access/users/<user_id>/roles")
 @operation(refuses=(401, 403, 404, 409))
-def remove_user_roles(project_id: str, user_id: str) -> Response:
+def remove_project_user_roles(project_id: str, user_id: str) -> Response:
     """Take all roles in a project from a user.
 
     The last owner of a project remains one.
@@ -97,7 +97,7 @@ def remove_user_roles(project_id: str, user_id: str) -> Response:
 
 @bp.put("/api/admin/projects/<project_id>/access/groups/<group_id>/roles")
 @operation(body=HeldRoles, refuses=(401, 403, 404, 409, 415))
-def set_group_roles(project_id: str, group_id: str) -> Response:
+def set_project_group_roles(project_id: str, group_id: str) -> Response:
     """Set the roles of a group in a project.
 
     An empty list takes all away. The last owner of a project remains one.
@@ -111,7 +111,7 @@ def set_group_roles(project_id: str, group_id: str) -> Response:
 
 @bp.delete("/api/admin/projects/<project_id>/access/groups/<group_id>/roles")
 @operation(refuses=(401, 403, 404, 409))
-def remove_group_roles(project_id: str, group_id: str) -> Response:
+def remove_project_group_roles(project_id: str, group_id: str) -> Response:
     """Take all roles in a project from a group.
 
     The last owner of a project remains one.

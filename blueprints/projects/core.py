@@ -117,7 +117,7 @@ def get_project_overview(project_id: str) -> Response:
 
 @bp.get("/api/admin/projects/<project_id>/health-report")
 @operation(record="healthReport", refuses=(401, 403, 404))
-def get_health_report(project_id: str) -> Response:
+def get_project_health_report(project_id: str) -> Response:
     """Get a health report of a project.
 
     The overview with every flag, and how many are marked stale, are not, and should be because they are older than their type lives.

@@ -17,7 +17,7 @@ PATH = "/api/admin/projects/<project_id>/favorites"
 
 @bp.post(PATH)
 @operation(refuses=(401, 403, 404))
-def favor_project(project_id: str) -> Response:
+def add_favorite_project(project_id: str) -> Response:
     """Make a project a favourite.
 
     For users; an API key has none.
@@ -31,7 +31,7 @@ def favor_project(project_id: str) -> Response:
 
 @bp.delete(PATH)
 @operation(refuses=(401, 403, 404))
-def disfavor_project(project_id: str) -> Response:
+def remove_favorite_project(project_id: str) -> Response:
     """Let a project be no favourite any more.
 
     For users; an API key has none.

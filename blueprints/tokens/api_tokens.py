@@ -22,7 +22,7 @@ bp = Blueprint("api_tokens", __name__)
 
 @bp.get("/api/admin/api-tokens")
 @operation(record="apiTokens", refuses=(401, 403))
-def get_api_tokens() -> Response:
+def list_api_tokens() -> Response:
     """List API tokens.
 
     Those of the kinds that the caller may read. Client and frontend tokens come with their secrets, admin tokens with a mask.
@@ -35,7 +35,7 @@ def get_api_tokens() -> Response:
 
 @bp.get("/api/admin/api-tokens/<slashed:api_token>")
 @operation(record="apiTokens", refuses=(401, 403))
-def get_api_tokens_by_name(api_token: str) -> Response:
+def list_api_tokens_by_name(api_token: str) -> Response:
     """List the API tokens of one name.
 
     Names need not be unique, so there can be several, or none.

@@ -17,7 +17,7 @@ bp = Blueprint("signup_tokens", __name__)
 
 @bp.get("/api/admin/invite-link/tokens")
 @operation(record="publicSignupTokens", refuses=(401, 403))
-def get_signup_tokens() -> Response:
+def list_signup_tokens() -> Response:
     """List public signup tokens.
 
     Newest first, disabled and expired ones too.

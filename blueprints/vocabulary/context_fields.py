@@ -20,7 +20,7 @@ bp = Blueprint("context_fields", __name__)
 
 @bp.get("/api/admin/context")
 @operation(record="contextFields", refuses=(401, 403))
-def get_context_fields() -> Response:
+def list_context_fields() -> Response:
     """List context fields.
 
     By their places, with how many live flags ask about each, and in how many projects.
@@ -55,7 +55,7 @@ def create_context_field() -> Response:
 
 @bp.post("/api/admin/context/validate")
 @operation(body=NewName, refuses=(400, 401, 403, 409, 415))
-def validate_context_field() -> Response:
+def validate_context_field_name() -> Response:
     """Check the name of a context field to be.
 
     Whether it is well formed and free.
@@ -115,7 +115,7 @@ def delete_context_field(name: str) -> Response:
 
 @bp.get("/api/admin/context/<name>/strategies")
 @operation(record="strategyUses", refuses=(401, 403, 404))
-def get_context_field_strategies(name: str) -> Response:
+def list_context_field_strategies(name: str) -> Response:
     """List the strategies that ask about a context field.
 
     Those of live flags in projects that the caller may see.

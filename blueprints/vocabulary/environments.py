@@ -102,7 +102,7 @@ def delete_environment(name: str) -> Response:
 
 @bp.post("/api/admin/environments/<name>/on")
 @operation(status=204, refuses=(401, 403, 404))
-def switch_environment_on(name: str) -> Response:
+def enable_environment(name: str) -> Response:
     """Switch an environment on.
 
     New projects get it again.
@@ -114,7 +114,7 @@ def switch_environment_on(name: str) -> Response:
 
 @bp.post("/api/admin/environments/<name>/off")
 @operation(status=204, refuses=(401, 403, 404))
-def switch_environment_off(name: str) -> Response:
+def disable_environment(name: str) -> Response:
     """Switch an environment off.
 
     New projects do not get it. Projects that have it keep it, with all that is in it, and SDKs are served as before.

@@ -17,7 +17,7 @@ bp = Blueprint("flag_types", __name__)
 
 @bp.get("/api/admin/feature-types")
 @operation(record="flagTypes", refuses=(401, 403))
-def get_flag_types() -> Response:
+def list_flag_types() -> Response:
     """List types of flags.
 
     With how long flags of each are expected to live; older ones are potentially stale.
@@ -30,7 +30,7 @@ def get_flag_types() -> Response:
 
 @bp.put("/api/admin/feature-types/<type_id>/lifetime")
 @operation(record="flagType", body=UpdateLifetime, refuses=(400, 401, 403, 404, 415))
-def update_lifetime(type_id: str) -> Response:
+def update_flag_type_lifetime(type_id: str) -> Response:
     """Change how long flags of a type are expected to live.
 
     Counts at once, for the past too: health and insights take a type's lifetime as it is now.

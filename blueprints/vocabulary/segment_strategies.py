@@ -28,7 +28,7 @@ STRATEGY = "../projects/{}/features/{}/environments/{}/strategies/{}"
 
 @bp.get("/api/admin/segments/<segment_id>/strategies")
 @operation(record="segmentStrategies", refuses=(400, 401, 403, 404))
-def get_segment_strategies(segment_id: str) -> Response:
+def list_segment_strategies(segment_id: str) -> Response:
     """List the strategies that use a segment.
 
     Those of live flags in projects that the caller may see.
@@ -41,7 +41,7 @@ def get_segment_strategies(segment_id: str) -> Response:
 
 @bp.get("/api/admin/segments/strategies/<strategy_id>")
 @operation(record="strategySegments", refuses=(401, 403))
-def get_strategy_segments(strategy_id: str) -> Response:
+def list_strategy_segments(strategy_id: str) -> Response:
     """List the segments of a strategy.
 
     A strategy that is not there, or hidden from the caller, has none.

@@ -29,7 +29,7 @@ NO_PROJECT = "project: must be a project that exists"
 
 @bp.get("/api/admin/segments")
 @operation(record="segments", refuses=(401, 403))
-def get_segments() -> Response:
+def list_segments() -> Response:
     """List segments.
 
     Those of all projects and of the projects that the caller may see, by name, with how many live flags use each, and in how many projects.
@@ -63,7 +63,7 @@ def create_segment() -> Response:
 
 @bp.post("/api/admin/segments/validate")
 @operation(body=SegmentName, status=204, refuses=(400, 401, 403, 409, 415))
-def validate_segment() -> Response:
+def validate_segment_name() -> Response:
     """Check the name of a segment to be.
 
     Whether it is free, also of segments that the caller may not see.

@@ -20,7 +20,7 @@ bp = Blueprint("strategy_types", __name__)
 
 @bp.get("/api/admin/strategies")
 @operation(record="strategyTypes", refuses=(401, 403))
-def get_strategy_types() -> Response:
+def list_strategy_types() -> Response:
     """List types of strategies.
 
     The built-in ones, then one's own by name.

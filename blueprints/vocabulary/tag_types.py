@@ -19,7 +19,7 @@ bp = Blueprint("tag_types", __name__)
 
 @bp.get("/api/admin/tag-types")
 @operation(record="tagTypes", refuses=(401, 403))
-def get_tag_types() -> Response:
+def list_tag_types() -> Response:
     """List types of tags.
 
     All of them, by name.

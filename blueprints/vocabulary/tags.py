@@ -20,7 +20,7 @@ bp = Blueprint("tags", __name__)
 
 @bp.get("/api/admin/tags")
 @operation(record="tagList", refuses=(401, 403))
-def get_tags() -> Response:
+def list_tags() -> Response:
     """List tags.
 
     Those that no flag has too.
@@ -33,7 +33,7 @@ def get_tags() -> Response:
 
 @bp.get("/api/admin/tags/<type>")
 @operation(record="tagList", refuses=(401, 403))
-def get_tags_of_type(type: str) -> Response:
+def list_tags_of_type(type: str) -> Response:
     """List the tags of a type.
 
     Of a type that is not there, there are none.

@@ -99,6 +99,32 @@ def test_every_operation_has_a_tag_a_summary_and_a_description() -> None:
     assert {tag for operation in OPERATIONS.values() for tag in operation["tags"]} == set(tags)
 
 
+# The verbs of operationIds, by method.
+VERBS = {
+    "get": "get list search check validate logOut",
+    "post": "create add set update clone move archive revive enable disable deprecate reactivate search sort validate import export",
+    "put": "set update sort",
+    "patch": "patch",
+    "delete": "delete remove archive",
+}
+
+
+def test_every_operation_id_is_a_verb_of_a_short_list_and_a_noun() -> None:
+    ids = [operation["operationId"] for operation in OPERATIONS.values()]
+    assert len(set(ids)) == len(ids)
+    for (method, _), operation in OPERATIONS.items():
+        verbs = VERBS[method].replace(" ", "|")
+        # These three are better known than createSession.
+        assert re.fullmatch(rf"({verbs})[A-Z][A-Za-z]*|logIn|logOut|signUp", operation["operationId"]), operation["operationId"]
+
+
+def test_a_get_of_an_array_is_named_list_or_search() -> None:
+    for (method, _), operation in OPERATIONS.items():
+        schema = operation["responses"].get("200", {}).get("content", {}).get("application/json", {}).get("schema", {})
+        if method == "get" and target(schema).get("type") == "array":
+            assert operation["operationId"].startswith(("list", "search")), operation["operationId"]
+
+
 def test_every_parameter_of_a_path_is_documented_in_its_order() -> None:
     for (_, path), operation in OPERATIONS.items():
         documented = [parameter["name"] for parameter in operation["parameters"] if parameter["in"] == "path"]

@@ -154,7 +154,7 @@ def test_what_led_to_an_error_is_told_too(make_app, shared_url, capsys, led_by):
 # What is refused with a 5xx on purpose, and where that happens.
 REFUSED = {
     "streams": ("/api/admin/search/events", {"Accept": "application/x-ndjson"}, "lines_response"),
-    "schema": ("/ready", {}, "get_ready"),
+    "schema": ("/ready", {}, "get_readiness"),
 }
 
 

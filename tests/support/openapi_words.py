@@ -88,7 +88,7 @@ REFUSALS: dict[int, tuple[str, str]] = {
 
 # Where an operation means something else by a status: by endpoint and status, with the name if that is another too.
 SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
-    ("api_tokens.get_api_tokens", 403): (
+    ("api_tokens.list_api_tokens", 403): (
         "The caller may read no kind of token.",
         "You lack the permission ADMIN or READ_CLIENT_API_TOKEN or READ_FRONTEND_API_TOKEN.",
     ),
@@ -105,7 +105,7 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ("groups.create_group", 409): ("The name is taken.", "name: a group with this name exists already", "NameExistsError"),
     ("groups.update_group", 409): ("The name is taken.", "name: a group with this name exists already", "NameExistsError"),
     ("segments.create_segment", 409): ("The name is taken.", "name: a segment with this name exists already", "NameExistsError"),
-    ("segments.validate_segment", 409): ("The name is taken.", "name: a segment with this name exists already", "NameExistsError"),
+    ("segments.validate_segment_name", 409): ("The name is taken.", "name: a segment with this name exists already", "NameExistsError"),
     ("segments.update_segment", 409): (
         "The name is taken, or strategies of other projects than the new one use the segment.",
         "The segment is used by 2 strategies of other projects.",
@@ -150,7 +150,7 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ("project_environments.set_default_strategy", 400): (DOES_NOT_FIT, "name: must be flexibleRollout"),
     **{
         (f"project_access.{operation}", 409): ("This is the last owner.", "This is the last owner of the project.")
-        for operation in ("set_user_roles", "remove_user_roles", "set_group_roles", "remove_group_roles")
+        for operation in ("set_project_user_roles", "remove_project_user_roles", "set_project_group_roles", "remove_project_group_roles")
     },
     ("projects.create_project", 400): (DOES_NOT_FIT, "environments: there is no environment staging"),
     ("projects.create_project", 409): (
@@ -186,20 +186,20 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ),
     ("account.log_out", 401): ("There is no session.", "A valid API key in the header Authorization, or a session, is required."),
     ("account.log_out_by_link", 401): ("There is no session.", "A valid API key in the header Authorization, or a session, is required."),
-    ("account.change_password", 401): (
+    ("account.update_own_password", 401): (
         "Authorization is missing or invalid, or the old password is wrong.",
         "oldPassword: is not your present password",
     ),
-    ("account.change_password", 429): (
+    ("account.update_own_password", 429): (
         "There were too many failed attempts with the old password.",
         "There were too many attempts to log in. Try again later.",
     ),
-    ("personal_tokens.create_token", 409): (
+    ("personal_tokens.create_personal_token", 409): (
         "You have as many tokens as one can have, or one with this description.",
         "description: there is a token with this description already",
         "NameExistsError",
     ),
-    ("service_accounts.create_account_token", 409): (
+    ("service_accounts.create_service_account_token", 409): (
         "The account has as many tokens as one can have, or one with this description.",
         "description: there is a token with this description already",
         "NameExistsError",
@@ -217,7 +217,7 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         "The user is the last administrator.",
         "This user is the last administrator: make another user one first.",
     ),
-    ("service_accounts.create_account", 409): (
+    ("service_accounts.create_service_account", 409): (
         "The user name is taken.",
         "username: a user with this user name exists already",
         "NameExistsError",
