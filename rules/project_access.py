@@ -1,88 +1,152 @@
-"""The rules of who gives which roles in a project to whom, and what the log says of it (neighbours.md 3.10)."""
+"""Give and take roles in a project (neighbours.md 3.10)."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from werkzeug.exceptions import BadRequest, Conflict, Forbidden, NotFound
 
 from rules.access import Actor
+from sql import events
 from sql.database import Connection
-from sql.people.users import hold as hold_users
+from sql.events import Event
+from sql.people.users import hold as share_users
 from sql.projects import access as project_access
-from sql.projects.access import OWNER, Assignment
+from sql.projects.access import OWNER, RoleGrant
+
+# Our choice: these permissions allow changes of the roles in a project.
+WRITE = ("UPDATE_PROJECT", "PROJECT_USER_ACCESS_WRITE")
+
+UPDATED = {"user": "project-access-user-roles-updated", "group": "project-access-group-roles-updated"}
+DELETED = {"user": "project-access-user-roles-deleted", "group": "project-access-group-roles-deleted"}
+
+Holder = Literal["user", "group"]
+Grants = Collection[RoleGrant]
 
 
-def lock(conn: Connection, project_id: str) -> set[Assignment]:
-    """Who has which role in the project, which stays so until the transaction ends; 404 if it has gone since the caller was let in."""
-    found = project_access.lock(conn, project_id)
-    if found is None:
+def add_roles(conn: Connection, actor: Actor, project_id: str, change: Mapping[str, Sequence[int]]) -> None:
+    """Give each of the `users` and `groups` each of the `roles`, and record the event. The roles that they have stay.
+
+    400 if one of them does not exist, 403 as for replace_grants().
+    """
+    # Sets: two lists that repeat one id a thousand times would make a million pairs.
+    roles, users, groups = set(change["roles"]), set(change["users"]), set(change["groups"])
+    before = lock_grants(conn, project_id)
+    check_exist(conn, roles=roles, users=users, groups=groups)
+    added = {RoleGrant(role, "user", user) for role in roles for user in users}
+    added |= {RoleGrant(role, "group", group) for role in roles for group in groups}
+    if replace_grants(conn, actor, project_id, before, before | added):
+        data = by_role(added - before, "roleId", "userIds", "groupIds")
+        events.record(conn, Event("project-access-added", actor, project=project_id, data=data))
+
+
+def replace_roles(conn: Connection, actor: Actor, project_id: str, roles: Sequence[Mapping[str, Any]]) -> None:
+    """Replace all roles in the project by these, each with `id`, `users` and `groups`, and record the event.
+
+    400 and 403 as for add_roles(). The project may end up without an owner.
+    """
+    before = lock_grants(conn, project_id)
+    after = {RoleGrant(role["id"], "user", user) for role in roles for user in role["users"]}
+    after |= {RoleGrant(role["id"], "group", group) for role in roles for group in role["groups"]}
+    users, groups = ({grant.id for grant in after if grant.holder == holder} for holder in ("user", "group"))
+    check_exist(conn, roles={role["id"] for role in roles}, users=users, groups=groups)
+    if replace_grants(conn, actor, project_id, before, after):
+        data, pre_data = (by_role(grants, "id", "users", "groups") for grants in (after, before))
+        events.record(conn, Event("project-access-updated", actor, project=project_id, data=data, pre_data=pre_data))
+
+
+def set_roles(conn: Connection, actor: Actor, project_id: str, holder: Holder, holder_id: int, roles: Sequence[int]) -> None:
+    """Replace the roles of one user or group in the project, and record the event.
+
+    404 if the user or group does not exist, 400 if a role does not, 403 as for replace_grants(), 409 for the last owner.
+    """
+    before = lock_grants(conn, project_id)
+    check_holder_exists(conn, holder, holder_id)
+    check_exist(conn, roles=roles)
+    old = grants_of(before, holder, holder_id)
+    new = {RoleGrant(role, holder, holder_id) for role in roles}
+    if replace_grants(conn, actor, project_id, before, before - old | new, keep_owner=True):
+        data, pre_data = ({"roles": roles_of(grants), f"{holder}Id": holder_id} for grants in (new, old))
+        events.record(conn, Event(UPDATED[holder], actor, project=project_id, data=data, pre_data=pre_data))
+
+
+def remove_roles(conn: Connection, actor: Actor, project_id: str, holder: Holder, holder_id: int) -> None:
+    """Take all roles in the project from one user or group, and record the event. 404 and 409 as for set_roles()."""
+    before = lock_grants(conn, project_id)
+    check_holder_exists(conn, holder, holder_id)
+    old = grants_of(before, holder, holder_id)
+    if replace_grants(conn, actor, project_id, before, before - old, keep_owner=True):
+        pre_data = {"roles": roles_of(old), f"{holder}Id": holder_id}
+        events.record(conn, Event(DELETED[holder], actor, project=project_id, pre_data=pre_data))
+
+
+def lock_grants(conn: Connection, project_id: str) -> set[RoleGrant]:
+    """Lock and return the roles in the project. 404 if it was deleted after the caller's permission was checked."""
+    grants = project_access.lock_grants(conn, project_id)
+    if grants is None:
         raise NotFound("No project has that id.")
-    return found
+    return grants
 
 
-def named(roles: Collection[int], assignments: Collection[Assignment]) -> dict[str, set[int]]:
-    """What check_known() is to look at: these roles, and everybody who is to have them."""
-    users = {it.id for it in assignments if it.holder == "user"}
-    return {"roles": set(roles), "users": users, "groups": {it.id for it in assignments if it.holder == "group"}}
-
-
-def check_known(conn: Connection, *, roles: Collection[int], users: Collection[int] = (), groups: Collection[int] = ()) -> None:
-    """400 unless these are there, and the roles can be given in projects."""
+def check_exist(conn: Connection, *, roles: Collection[int], users: Collection[int] = (), groups: Collection[int] = ()) -> None:
+    """Refuse with 400 ids of users or groups that do not exist, and of roles that cannot be given in a project."""
     problems = []
-    if set(roles) - project_access.hold_roles(conn, set(roles)):
+    if set(roles) - project_access.share_roles(conn, set(roles)):
         problems.append("roles: must be ids of roles that can be given in a project")
-    if set(users) - hold_users(conn, set(users)):
+    if set(users) - share_users(conn, set(users)):
         problems.append("users: must be ids of users that exist")
-    if set(groups) - project_access.hold_groups(conn, set(groups)):
+    if set(groups) - project_access.share_groups(conn, set(groups)):
         problems.append("groups: must be ids of groups that exist")
     if problems:
         raise BadRequest("; ".join(problems))
 
 
-def check_holder(conn: Connection, holder: Literal["user", "group"], holder_id: int) -> None:
-    """404 unless there is such a user or group."""
-    hold = hold_users if holder == "user" else project_access.hold_groups
-    if not hold(conn, [holder_id]):
+def check_holder_exists(conn: Connection, holder: Holder, holder_id: int) -> None:
+    """Refuse with 404 a user or group that does not exist."""
+    share = share_users if holder == "user" else project_access.share_groups
+    if not share(conn, [holder_id]):
         raise NotFound(f"No {holder} has that id.")
 
 
-def replace(
-    conn: Connection, actor: Actor, project_id: str, before: set[Assignment], after: set[Assignment], *, keep_owner: bool = False
-) -> bool:
-    """Let what was become what is to be; whether that is another thing. keep_owner: 409 when a project that has an owner would lose it."""
-    if not actor.is_admin and project_access.beyond(conn, project_id, actor.user_id, {it.role for it in after - before}):
+def replace_grants(conn: Connection, actor: Actor, project_id: str, before: Grants, after: Grants, *, keep_owner: bool = False) -> bool:
+    """Replace the roles in the project, and return whether they changed.
+
+    403 if the caller lacks a permission of an added role, unless the caller is an administrator or owns the project.
+    keep_owner: 409 if the project would lose its last owner.
+    """
+    added = {grant.role for grant in set(after) - set(before)}
+    if not actor.is_admin and project_access.list_excess_roles(conn, project_id, actor.user_id, added):
         raise Forbidden("You may give only roles whose permissions you hold in this project.")
     if keep_owner and has_owner(before) and not has_owner(after):
         raise Conflict("This is the last owner of the project.")
-    project_access.replace(conn, project_id, before, after)
+    project_access.replace_grants(conn, project_id, before, after)
     return before != after
 
 
-def has_owner(assignments: Iterable[Assignment]) -> bool:
-    """Whether somebody, or a group, owns the project."""
-    return any(it.role == OWNER for it in assignments)
+def has_owner(grants: Iterable[RoleGrant]) -> bool:
+    """Return whether a user or group owns the project."""
+    return any(grant.role == OWNER for grant in grants)
 
 
-def of_holder(assignments: Iterable[Assignment], holder: Literal["user", "group"], holder_id: int) -> set[Assignment]:
-    """Those of one user or group."""
-    return {it for it in assignments if (it.holder, it.id) == (holder, holder_id)}
+def grants_of(grants: Iterable[RoleGrant], holder: Holder, holder_id: int) -> set[RoleGrant]:
+    """Return the grants of one user or group."""
+    return {grant for grant in grants if (grant.holder, grant.id) == (holder, holder_id)}
 
 
-def roles_of(assignments: Iterable[Assignment]) -> list[int]:
-    """The ids of their roles, in order."""
-    return sorted({it.role for it in assignments})
+def roles_of(grants: Iterable[RoleGrant]) -> list[int]:
+    """Return the sorted ids of the roles."""
+    return sorted({grant.role for grant in grants})
 
 
-def by_role(assignments: Collection[Assignment], role: str, users: str, groups: str) -> dict[str, Any]:
-    """What the log says of them: {"roles": [{role, users, groups}]} under these names, roles and ids in order."""
+def by_role(grants: Grants, role: str, users: str, groups: str) -> dict[str, Any]:
+    """Return the grants as events show them: {"roles": [{role, users, groups}]} with these names, roles and ids sorted."""
     return {
         "roles": [
-            {role: role_id, users: holders_of(assignments, role_id, "user"), groups: holders_of(assignments, role_id, "group")}
-            for role_id in roles_of(assignments)
+            {role: role_id, users: holders_of(grants, role_id, "user"), groups: holders_of(grants, role_id, "group")}
+            for role_id in roles_of(grants)
         ]
     }
 
 
-def holders_of(assignments: Iterable[Assignment], role_id: int, holder: Literal["user", "group"]) -> list[int]:
-    """The ids of the users or of the groups that have a role, in order."""
-    return sorted(it.id for it in assignments if (it.role, it.holder) == (role_id, holder))
+def holders_of(grants: Iterable[RoleGrant], role_id: int, holder: Holder) -> list[int]:
+    """Return the sorted ids of the users or of the groups that have a role."""
+    return sorted(grant.id for grant in grants if (grant.role, grant.holder) == (role_id, holder))

@@ -9,7 +9,7 @@ from serving.contract import operation
 from serving.responses import empty_response
 from sql import events
 from sql.database import Connection, transaction
-from sql.flags import core as flags
+from sql.flags import favorites as flag_favorites
 
 bp = Blueprint("flag_favorites", __name__)
 
@@ -24,7 +24,7 @@ def add_favorite_flag(project_id: str, feature_name: str) -> Response:
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)
         flag = hold(conn, project_id, feature_name)
-        if flags.add_favorite(conn, user_id, flag["id"]):
+        if flag_favorites.add(conn, user_id, flag["id"]):
             record_unless_lately(conn, "feature-favorited", actor, flag)
     return empty_response()
 
@@ -39,7 +39,7 @@ def remove_favorite_flag(project_id: str, feature_name: str) -> Response:
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)
         flag = hold(conn, project_id, feature_name)
-        if flags.remove_favorite(conn, user_id, flag["id"]):
+        if flag_favorites.remove(conn, user_id, flag["id"]):
             record_unless_lately(conn, "feature-unfavorited", actor, flag)
     return empty_response()
 

@@ -197,23 +197,3 @@ LINK_ENVIRONMENTS = """
 def link_environments(conn: Connection, flag_id: int) -> None:
     """Let a flag have a state in every environment of its project: off where it had none."""
     run(conn, LINK_ENVIRONMENTS, {"id": flag_id})
-
-
-ADD_FAVORITE = """
-    INSERT INTO flag_favorites (user_id, flag_id)
-    VALUES (%(user_id)s, %(flag_id)s)
-    ON CONFLICT DO NOTHING
-"""
-
-
-def add_favorite(conn: Connection, user_id: int, flag_id: int) -> bool:
-    """Make a flag one of a user's favourites; whether it was none before."""
-    return run(conn, ADD_FAVORITE, {"user_id": user_id, "flag_id": flag_id}) == 1
-
-
-REMOVE_FAVORITE = "DELETE FROM flag_favorites WHERE user_id = %(user_id)s AND flag_id = %(flag_id)s"
-
-
-def remove_favorite(conn: Connection, user_id: int, flag_id: int) -> bool:
-    """Make a flag one of a user's favourites no more; whether it was one before."""
-    return run(conn, REMOVE_FAVORITE, {"user_id": user_id, "flag_id": flag_id}) == 1

@@ -1,4 +1,4 @@
-"""Who has which roles in a project: the project access record of api.md, and the roles one by one."""
+"""The roles of users and groups in a project: the project access record of api.md, and its rows."""
 
 from collections.abc import Collection
 from typing import Literal, LiteralString, NamedTuple
@@ -85,14 +85,14 @@ ACCESS: LiteralString = f"""
 
 
 def get(conn: Connection, project_id: str) -> str:
-    """The project access record as JSON text. The roles are those that can be given in a project."""
+    """Return the project access record as JSON text, with the roles that can be given in a project."""
     return value(conn, ACCESS, {"id": project_id})
 
 
 OWNER = 4
 
 
-class Assignment(NamedTuple):
+class RoleGrant(NamedTuple):
     """A role that a user or a group has in a project."""
 
     role: int
@@ -100,10 +100,10 @@ class Assignment(NamedTuple):
     id: int
 
 
-# Every change of who has access holds the project first: of two that would each take one of two last owners, one sees what the other did.
+# Each change of roles takes this lock first. Otherwise, two changes at once could each remove one of the last two owners.
 LOCK = "SELECT id FROM projects WHERE id = %(project)s FOR NO KEY UPDATE"
 
-# A statement of its own, begun when the lock is held.
+# Not part of LOCK: a statement that waited for the lock would not see the roles that the other transaction wrote.
 READ = """
     SELECT role_id AS role, 'user' AS holder, user_id AS id
       FROM project_user_roles
@@ -117,30 +117,30 @@ READ = """
 """
 
 
-def lock(conn: Connection, project: str) -> set[Assignment] | None:
-    """Who has which role in a project, which nobody else changes until the transaction ends; None: it is gone."""
+def lock_grants(conn: Connection, project: str) -> set[RoleGrant] | None:
+    """Lock the roles in a project until the transaction ends, and return them. None: the project does not exist."""
     if value(conn, LOCK, {"project": project}) is None:
         return None
-    return {Assignment(**row) for row in rows(conn, READ, {"project": project})}
+    return {RoleGrant(**row) for row in rows(conn, READ, {"project": project})}
 
 
-HOLD_ROLES = "SELECT id FROM roles WHERE id = ANY(%(ids)s::bigint[]) AND scope = 'project' ORDER BY id FOR KEY SHARE"
+SHARE_ROLES = "SELECT id FROM roles WHERE id = ANY(%(ids)s::bigint[]) AND scope = 'project' ORDER BY id FOR KEY SHARE"
 
-HOLD_GROUPS = "SELECT id FROM groups WHERE id = ANY(%(ids)s::bigint[]) ORDER BY id FOR KEY SHARE"
-
-
-def hold_roles(conn: Connection, ids: Collection[int]) -> set[int]:
-    """Those of these roles that can be given in a project, which are not deleted until the transaction ends."""
-    return {row["id"] for row in rows(conn, HOLD_ROLES, {"ids": list(ids)})}
+SHARE_GROUPS = "SELECT id FROM groups WHERE id = ANY(%(ids)s::bigint[]) ORDER BY id FOR KEY SHARE"
 
 
-def hold_groups(conn: Connection, ids: Collection[int]) -> set[int]:
-    """Those of these groups that are there, which are not deleted until the transaction ends."""
-    return {row["id"] for row in rows(conn, HOLD_GROUPS, {"ids": list(ids)})}
+def share_roles(conn: Connection, ids: Collection[int]) -> set[int]:
+    """Return those of these roles that can be given in a project. They cannot be deleted until the transaction ends."""
+    return {row["id"] for row in rows(conn, SHARE_ROLES, {"ids": list(ids)})}
 
 
-# Whoever owns the project may give every role.
-BEYOND = """
+def share_groups(conn: Connection, ids: Collection[int]) -> set[int]:
+    """Return those of these groups that exist. They cannot be deleted until the transaction ends."""
+    return {row["id"] for row in rows(conn, SHARE_GROUPS, {"ids": list(ids)})}
+
+
+# Owners of the project may give every role.
+EXCESS_ROLES = """
     WITH held_roles AS (
         SELECT role_id
           FROM user_roles
@@ -166,10 +166,10 @@ BEYOND = """
 """
 
 
-def beyond(conn: Connection, project: str, user_id: int | None, roles: Collection[int]) -> set[int]:
-    """Those of the roles that allow something in the project which the user, who is no administrator, does not hold there himself."""
+def list_excess_roles(conn: Connection, project: str, user_id: int | None, roles: Collection[int]) -> set[int]:
+    """Return those of the roles with a permission that the user, not an administrator, lacks in the project."""
     params = {"project": project, "user_id": user_id, "roles": list(roles), "owner": OWNER}
-    return {row["id"] for row in rows(conn, BEYOND, params)}
+    return {row["id"] for row in rows(conn, EXCESS_ROLES, params)}
 
 
 REMOVE = """
@@ -211,8 +211,8 @@ ADD = """
 """
 
 
-def replace(conn: Connection, project: str, before: Collection[Assignment], after: Collection[Assignment]) -> None:
-    """Take away what is not in after, and give what is not in before. What stays keeps its date; that what goes was there is kept too."""
+def replace_grants(conn: Connection, project: str, before: Collection[RoleGrant], after: Collection[RoleGrant]) -> None:
+    """Delete the grants that are only in before, and insert those only in after. The others keep their dates."""
     gone, added = set(before) - set(after), set(after) - set(before)
     if gone:
         run(conn, REMOVE, columns(project, gone))
@@ -220,11 +220,11 @@ def replace(conn: Connection, project: str, before: Collection[Assignment], afte
         run(conn, ADD, columns(project, added))
 
 
-def columns(project: str, assignments: Collection[Assignment]) -> dict[str, object]:
-    """Assignments in a project as parameters."""
+def columns(project: str, grants: Collection[RoleGrant]) -> dict[str, object]:
+    """Return grants in a project as parameters of REMOVE and ADD."""
     return {
         "project": project,
-        "roles": [it.role for it in assignments],
-        "holders": [it.holder for it in assignments],
-        "ids": [it.id for it in assignments],
+        "roles": [grant.role for grant in grants],
+        "holders": [grant.holder for grant in grants],
+        "ids": [grant.id for grant in grants],
     }

@@ -8,7 +8,7 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from sql.database import Connection, rows, value
-from sql.flags import core as flags
+from sql.flags import favorites as flag_favorites
 from sql.people import groups
 from sql.projects import favorites as project_favorites
 from sql.tokens import api_tokens as api_keys
@@ -224,7 +224,7 @@ def test_a_user_and_a_project_deleted_at_once_are_no_deadlock(
     world.member(name, user)
     if has_favorites:
         project_favorites.add(conn, user.id, name)
-        flags.add_favorite(conn, user.id, world.flag(name, name, archived_at="2026-01-01T00:00:00Z"))
+        flag_favorites.add(conn, user.id, world.flag(name, name, archived_at="2026-01-01T00:00:00Z"))
     path = f"/api/admin/user-admin/{user.id}"
     assert statuses(while_a_project_is_deleted(conn, gate, admin, name, lambda: admin.delete(path))) == {200: 2}
     assert admin.get(path).status_code == 404

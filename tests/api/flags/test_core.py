@@ -3,7 +3,7 @@
 import pytest
 
 from sql.database import rows, value
-from sql.flags import core as flags
+from sql.flags import favorites as flag_favorites
 from sql.vocabulary import tag_types
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
@@ -181,7 +181,7 @@ def test_an_item_has_no_strategies_no_usage_and_no_archived_at(world, alice, con
     flag = world.flag("f", enabled_in=("production",), description="d")
     world.strategy(flag, "production", disabled=True)
     fixtures.tag(conn, flag, "simple", "beta")
-    flags.add_favorite(conn, alice.id, flag)
+    flag_favorites.add(conn, alice.id, flag)
     empty = {"variantCount": 0, "hasStrategies": False, "hasEnabledStrategies": False, "lastSeenAt": None}
     (item,) = alice.get(FLAGS).json["features"]
     assert item == {

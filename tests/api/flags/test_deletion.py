@@ -3,7 +3,7 @@
 import pytest
 
 from sql.database import rows, value
-from sql.flags import core as flags
+from sql.flags import favorites as flag_favorites
 from sql.flags import lifecycle as flag_lifecycle
 from sql.vocabulary import segments
 from tests.support import fixtures
@@ -26,7 +26,7 @@ def hung_with_everything(world, conn, **fields):
     fixtures.insert_variant(conn, flag, "development", None, name="b", weight=1000)
     fixtures.add_segment(conn, strategy, segments.insert(conn, "s", []))
     fixtures.tag(conn, flag, "simple", "beta")
-    flags.add_favorite(conn, world.user("Fan").id, flag)
+    flag_favorites.add(conn, world.user("Fan").id, flag)
     depend(conn, flag, world.flag("parent"))
     depend(conn, world.flag("child", archived_at=value(conn, "SELECT now()")), flag)
     return flag

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from sql.database import Connection, value
-from sql.flags import core as flags
+from sql.flags import favorites as flag_favorites
 from sql.people import roles
 from tests.support import fixtures
 from tests.support.flag_environments import path, strategies_of, switch, switched_on, tagged_flag, told
@@ -87,7 +87,7 @@ def test_on_with_an_enabled_strategy(world, alice, conn):
 
 def test_the_answer_is_the_flag_as_the_caller_has_it(world, alice, conn):
     flag = tagged_flag(world)
-    flags.add_favorite(conn, alice.id, flag)
+    flag_favorites.add(conn, alice.id, flag)
     assert switch(alice, "on").json["favorite"] is True
     assert switch(alice, "off").json["favorite"] is True
     assert switch(world.api_key(), "on").json["favorite"] is False

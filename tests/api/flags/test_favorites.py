@@ -3,7 +3,7 @@
 import pytest
 
 from sql.database import rows, value
-from sql.flags import core as flags
+from sql.flags import favorites as flag_favorites
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.flags import FLAGS, event, told
@@ -30,7 +30,7 @@ def test_a_favourite_is_of_one_user_and_told_once(world, alice, victor, conn):
 def test_it_is_taken_away_from_that_user_alone_and_told_once(world, alice, victor, conn):
     flag = world.flag("f")
     for user in (alice, victor):
-        flags.add_favorite(conn, user.id, flag)
+        flag_favorites.add(conn, user.id, flag)
     since = world.last_event_id()
     for _ in range(2):
         response = victor.delete(FAVORITES)
@@ -62,7 +62,7 @@ def test_a_favourite_does_not_make_one_a_collaborator(alice, victor):
 def test_without_its_event_nothing_changes(world, alice, conn, method, unwritable):
     flag = world.flag("f")
     if method == "DELETE":
-        flags.add_favorite(conn, alice.id, flag)
+        flag_favorites.add(conn, alice.id, flag)
     conn.execute(f"ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> '{unwritable}') NOT VALID")
     before = fingerprint(conn)
     refused(alice.request(method, FAVORITES), 500, "InternalError")

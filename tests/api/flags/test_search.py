@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sql.database import Connection
-from sql.flags import core as flags
+from sql.flags import favorites as flag_favorites
 from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.world import Caller, World, refused
@@ -151,8 +151,8 @@ def test_the_newest_usage_orders_and_flags_without_any_come_last(alice: Caller, 
 
 
 def test_favourites_of_the_caller_come_first(world: World, conn: Connection, alice: Caller, eve: Caller, five: dict[str, int]) -> None:
-    flags.add_favorite(conn, alice.id or 0, five["d"])
-    flags.add_favorite(conn, eve.id or 0, five["e"])
+    flag_favorites.add(conn, alice.id or 0, five["d"])
+    flag_favorites.add(conn, eve.id or 0, five["e"])
     assert names(alice, favoritesFirst="true") == "d a b c e"
     assert names(alice, favoritesFirst="true", sortBy="name", sortOrder="desc") == "d e c b a"
     assert names(world.api_key(), favoritesFirst="true") == "a b c d e"

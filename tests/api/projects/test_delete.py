@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sql.database import Connection, rows, value
-from sql.flags import core as flags
+from sql.flags import favorites as flag_favorites
 from sql.flags import strategies
 from sql.people import groups, roles
 from sql.projects import favorites as project_favorites
@@ -32,7 +32,7 @@ def full(conn: Connection, world: World, alice: Caller, olga: Caller, max: Calle
             found[f"{project}-{name}"] = flag
             strategy = strategies.insert(conn, flag, "development", name="default")
             fixtures.tag(conn, flag, "simple", "kept in the event")
-            flags.add_favorite(conn, alice.id or 0, flag)
+            flag_favorites.add(conn, alice.id or 0, flag)
             conn.execute("INSERT INTO variants (flag_id, environment, name, weight) VALUES (%s, 'development', 'v', 1000)", [flag])
         segment = segments.insert(conn, f"{project}-segment", [], project=project)
         conn.execute("INSERT INTO strategy_segments VALUES (%s, %s)", [strategy, segment])

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from sql.database import Connection
 from sql.flags import core as flags
+from sql.flags import favorites as flag_favorites
 from tests.support import fixtures
 from tests.support.world import Caller, World
 
@@ -19,7 +20,7 @@ def test_it_is_the_overview_with_flags_and_counts(conn: Connection, world: World
     fixtures.mark_stale(conn, world.flag("a-stale", "mobile", created_at=now - timedelta(days=41)))
     world.flag("archived", "mobile", archived_at=now)
     world.flag("elsewhere")
-    flags.add_favorite(conn, victor.id or 0, flags.lock(conn, "mobile", "d-active")["id"])
+    flag_favorites.add(conn, victor.id or 0, flags.lock(conn, "mobile", "d-active")["id"])
     overview = victor.get(f"{PATH}/overview").json
     del overview["onboardingStatus"], overview["featureTypeCounts"]
     report = victor.get(f"{PATH}/health-report").json
@@ -41,6 +42,6 @@ def test_a_project_without_flags(world: World, victor: Caller) -> None:
 
 def test_favorites_are_those_of_the_caller(conn: Connection, world: World, victor: Caller) -> None:
     world.project("mobile")
-    flags.add_favorite(conn, victor.id or 0, world.flag("a", "mobile"))
+    flag_favorites.add(conn, victor.id or 0, world.flag("a", "mobile"))
     report = world.api_key().get(f"{PATH}/health-report").json
     assert (report["favorite"], report["features"][0]["favorite"]) == (False, False)
