@@ -36,6 +36,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "deprecated search": {"type": "user-created", "project": "default", "feature": "x", "query": "x", "limit": 10, "offset": 10},
 }
 NAMES = {400: "ValidationError", 401: "AuthenticationRequired", 403: "NoAccessError", 404: "NotFoundError", 405: "MethodNotAllowedError"}
+NAMES |= {413: "PayloadTooLargeError", 415: "ContentTypeError"}
 
 
 def some(inputs: list[Any], *, thorough: bool) -> list[Any]:
@@ -104,6 +105,12 @@ def prepared(world: World) -> Probe:
 
 
 HOSTILE_WORDS = ["%00", "a%00b", "%ff", "%c3%28", "%ed%a0%80", "%f0%80%80%80", "%zz", "%", "%2", "%%", "..", ".", "%2e%2e", "%2E", ""]
+HOSTILE_WORDS += ["%2F", "/", "..%2F..%2Fetc%2Fpasswd", "%2f%2f", "%5c", "..%5c", ";", "a;b=c", ":", "*", "%25", "%2500", "%252e%252e"]
+HOSTILE_WORDS += ["+", "%20", "%09", "%0a", "%0d%0aX-Evil:%201", "'%20OR%20'1'='1", "%27;%20DROP%20TABLE%20users;--", "%25(id)s", "%25s"]
+HOSTILE_WORDS += ["$1", "<script>", "{{7*7}}", "[]", "null", "None", "undefined", "NaN", "true", "0", "-1", "1e999", "9" * 400]
+HOSTILE_WORDS += ["__proto__", "constructor", "%E2%80%AE", "%E2%80%8B", "%EF%BB%BF", "%F0%9F%8E%89", "a%CC%81", "%u0041", "&", "=", "@"]
+HOSTILE_WORDS += ["#", "%7f", "%80", "\xe9", "x" * 100_000, "%00" * 10_000, "~"]
 # Behind or before the right word: what a lenient reader would take for it.
 DISGUISES = ["{}%00", "%00{}", "{}%20", "%20{}", "{}%0a", "{}%09", "{}.", "{};x=1", "{}%2F", "{}/", "/{}", "./{}", "{}%2F.."]
+DISGUISES += ["{}%E2%80%8B", "{}%ff", "{}%"]
 HOSTILE_QUERIES = ["=", "&", "&&&", "=&=", "?", "??a", ";", "#", "%", "%zz=%zz", "a[b]=1", "limit[]=1", "limit%00=0", "__proto__=1"]

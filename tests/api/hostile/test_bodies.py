@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.support.hostile import BODIES, OPERATIONS, PUBLIC, Probe, prepared, some
-from tests.support.hostile_bodies import NO_JSON, NO_OBJECT, NO_VALUES, OTHER_TYPES, nested
+from tests.support.hostile_bodies import NO_JSON, NO_OBJECT, NO_VALUES, OTHER_TYPES
 from tests.support.world import Caller, World
 
 TEXT, BOOLEAN, INSTANT, NUMBER = "text", "boolean", "instant", "number"
@@ -42,11 +42,6 @@ def with_field(operation: str, field: str, text: str) -> str:
 
 # Values. What is no value of any field comes first: not the right type, or nothing that JSON knows.
 
-NO_VALUES += ["9" * 5000, "NaN", "Infinity", "-Infinity", "nan", "undefined", "True", "None", "'a'", "", "0x10", "01", "+1", ".5", "1."]
-NO_VALUES += ["1_0", "1e", "--1", "//", '"\\u0000"', '"a\\u0000b"', '"\\ud800"', '"\\udfff"', '"\\udc00\\ud800"', '"\\ud83d x"', '"a']
-NO_VALUES += ['"\\x41"', '"\\u12"', '"\x00"', '"a\nb"', nested(100), nested(900), nested(10_000), nested(100_000)]
-NO_VALUES += [nested(100, '{"a":', "}", "1"), nested(10_000, '{"a":', "}", "1"), '{"$gt": ""}', '{"__proto__": {"admin": true}}']
-NO_VALUES += ['{"toString": 1}', '{"length": 5}', "[" * 500_000, '{"a":' * 10_000, "[[1,2],[3]]"]
 # Right for some kind of field, and so wrong for the others.
 OF_KIND = {TEXT: ['"a"'], BOOLEAN: ["true", "false"], INSTANT: [], NUMBER: ["5", "1"]}
 WRONG_KIND = ["true", "false", "5", "0", "-5", '""', '"true"', '"5"', '"2024-05-31"', '"yes"', '"null"', '"٥"']
@@ -137,12 +132,6 @@ def test_unknown_properties_are_refused_unless_the_schema_is_open(probe: Probe, 
 
 # Whole bodies
 
-NO_JSON += [b"{} x", b"x{}", b"//{}", b"undefined", b"NaN", b"Infinity", b"\x00", b"{}\x00", b"\xff", b"\xff\xfe{\x00}\x00"]
-NO_JSON += [b"\xfe\xff\x00{\x00}", b"\xef\xbb\xbf{}", b"\xc3\x28", b"\xed\xa0\x80", nested(10_000), nested(500_000), "[" * 1_000_000]
-NO_JSON += ['{"a":' * 100_000, nested(10_000, '{"a":', "}", "1"), "9" * 5000, "-", "1e", '"' + "a" * 999_999, b"\x1f\x8b\x08", b"a=1&b=2"]
-NO_JSON += [b"<xml/>", b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--', b"limit=1", b"\x80\x81", b'{"\\ud8":1}']
-NO_JSON += [b'{"a":"\t\x01"}']
-
 
 @pytest.mark.parametrize("operation", BODIES)
 def test_what_is_no_json_object_is_refused(probe: Probe, alice: Caller, operation: str) -> None:
@@ -166,11 +155,6 @@ def test_what_is_no_json_object_is_refused(probe: Probe, alice: Caller, operatio
 def test_white_space_around_the_right_body_does_not_matter(probe: Probe, alice: Caller, operation: str) -> None:
     probe.send(alice, operation, {200}, body=f" \r\n\t{json.dumps(BODIES[operation], indent=4)}\n" + " " * 500_000)
     assert probe.verdict() == []
-
-
-OTHER_TYPES += ["*/*", "json", "application/x-www-form-urlencoded", "multipart/form-data", "multipart/form-data; boundary=x"]
-OTHER_TYPES += ["application/xml", "application/octet-stream", "application/json, text/plain", "text/plain; application/json", "\xff"]
-OTHER_TYPES += [";", ";;;", "application", "x" * 10_000, "application/json/x", "a=b"]
 
 
 @pytest.mark.parametrize("operation", BODIES)
