@@ -10,6 +10,7 @@ import pytest
 from sql.database import connect
 from tests.support import fixtures
 from tests.support.command_line import CommandLine, event, flask, only_line
+from tests.support.signup_tokens import stored
 
 SITE = "https://flags.example.org/unleash"
 INVITED = {"email": "new@example.org", "name": "New", "password": "correct horse battery"}
@@ -43,8 +44,7 @@ def test_create_prints_the_link_and_it_lets_people_in(line: CommandLine) -> None
     assert row["secret"] not in results[0].stderr
     assert (row["name"], row["enabled"], row["created_by"], row["root_role_id"]) == ("All hands", True, "system", 3)
     assert abs(row["expires_at"] - datetime.now(UTC) - timedelta(days=7)) < timedelta(minutes=1)
-    data = {"id": row["id"], "name": "All hands", "enabled": True, "expiresAt": row["iso"]}
-    assert events == [event("public-signup-token-created", data=data)]
+    assert events == [event("public-signup-token-created", data=stored(line.conn, row["secret"]))]
     answer = line.app.test_client().post(f"/unleash/invite/{row['secret']}/signup", json=INVITED)
     assert answer.status_code == 200
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from werkzeug.test import TestResponse
 
-from sql.database import Connection, one, value
+from sql.database import Connection, value
 from tests.support import fixtures
 from tests.support.world import Caller
 
@@ -24,6 +24,15 @@ def put(caller: Caller, secret: str, **change: Any) -> TestResponse:
     return caller.put(f"/api/admin/invite-link/tokens/{secret}", json=change)
 
 
+# Columns that the log does not show.
+UNLOGGED = ["secret", "expires_at", "created_at", "created_by", "root_role_id", "root_role_scope"]
+STORED = """
+    SELECT to_jsonb(signup_tokens) - %(unlogged)s::text[] || jsonb_build_object('expiresAt', iso(expires_at))
+      FROM signup_tokens
+     WHERE secret = %(secret)s
+"""
+
+
 def stored(conn: Connection, secret: str) -> dict[str, Any]:
-    """What the table holds of a token, as the log tells it."""
-    return one(conn, 'SELECT id, name, enabled, iso(expires_at) AS "expiresAt" FROM signup_tokens WHERE secret = %(it)s', {"it": secret})
+    """Return the columns of a token that its events show."""
+    return value(conn, STORED, {"unlogged": UNLOGGED, "secret": secret})

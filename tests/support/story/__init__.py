@@ -75,6 +75,8 @@ class Story:
         answer = response.get_json(silent=True)
         author = {"createdBy": caller.email, "createdByUserId": caller.id}
         expected = [{column: value(answer) if callable(value) else value for column, value in (author | it).items()} for it in expect]
+        # A payload may have more properties than the story names. The tests of each route compare whole payloads.
+        expected = [{column: Having(value) if isinstance(value, dict) else value for column, value in it.items()} for it in expected]
         recorded = self.since(len(expected) + 3)
         types = [it["type"] for it in recorded]
         assert types == [it["type"] for it in expected], f"{method} {path} {body} recorded {types}"
