@@ -1,4 +1,4 @@
-"""create_app(): configuration, database, blueprints, and the one error shape."""
+"""create_app(): settings, database, blueprints and error handlers."""
 
 import os
 from collections.abc import Mapping
@@ -24,19 +24,22 @@ from validators.errors import RateLimited, Unavailable, error_body, error_name
 
 
 def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
-    """The service, set up by the environment; overrides replace settings by their names, unchecked. SettingError: one makes no sense."""
+    """Return the application with the settings of the environment.
+
+    overrides: values by setting name, which replace those of the environment unchecked. Raises SettingError.
+    """
     app = Flask(__name__, static_folder=None)
     app.config.from_mapping(load_settings(os.environ) | dict(overrides or {}))
-    # One byte more than we take: of a body without a length Werkzeug gives what fits, and does not say that there was more.
+    # One byte more than the limit: Werkzeug truncates a body without Content-Length silently. read_body() counts it.
     app.config.update(PROVIDE_AUTOMATIC_OPTIONS=False, MAX_CONTENT_LENGTH=app.config["MAX_BODY_BYTES"] + 1)
-    # A doubled slash is another path, and a path that is not ours is 404.
+    # A doubled slash makes another path, which is 404.
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
     app.url_map.converters |= CONVERTERS
     database.init_app(app)
     caller_limit.init_app(app)
     passwords.init_app(app)
-    # First, so that all that is done for a request counts as the time that it takes.
+    # First, so that the measured time includes the other hooks.
     metrics.init_app(app)
     request_log.init_app(app)
     browser_rules.init_app(app)
@@ -57,38 +60,38 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
 
 
 def require_host() -> None:
-    """400 for a request of HTTP/1.1 without the header Host (RFC 9112, 3.2)."""
+    """Refuse with 400 an HTTP/1.1 request without the header Host (RFC 9112, 3.2)."""
     if request.environ.get("SERVER_PROTOCOL") == "HTTP/1.1" and "Host" not in request.headers:
         raise BadRequest("The header Host is missing.")
 
 
 def read_body() -> None:
-    """Take the body in before anything else is decided: one that is too large is refused first of all, to everybody alike."""
+    """Read the body first: too large a body is refused before anything else, for every caller."""
     try:
         body = request.get_data()
     except HTTPException:
         raise
     except Exception as error:
-        # What a server raises where a body is badly framed is an exception of its own.
+        # gunicorn raises its own exceptions for a body with invalid framing.
         raise BadRequest("The body cannot be read.") from error
     if len(body) > current_app.config["MAX_BODY_BYTES"]:
         raise RequestEntityTooLarge
 
 
 def replace_nul(_endpoint: str | None, values: dict[str, Any] | None) -> None:
-    """NUL cannot be looked up in PostgreSQL. No name has the replacement character in it, so what had a NUL is not found."""
+    """Replace NUL, which PostgreSQL refuses, by U+FFFD, which no name contains: the view then finds nothing."""
     if values:
         values.update({name: word.replace("\0", "\ufffd") for name, word in values.items() if isinstance(word, str)})
 
 
-def refuse(error: HTTPException, because: Exception | None = None) -> Response:
-    """Any status from 400 on, with the error body of api.md. because: what the log tells instead of the error."""
+def refuse(error: HTTPException, cause: Exception | None = None) -> Response:
+    """Return the error body of api.md. cause: the exception to log instead of the error."""
     status = error.code or 500
     message = error.description or "The request cannot be answered."
     if status in PLAIN_MESSAGES and message == type(error).description:
         message = PLAIN_MESSAGES[status]
     body, error_id = error_body(error_name(status, error), message)
-    request_log.note(error_id=error_id, error=because or error)
+    request_log.note(error_id=error_id, error=cause or error)
     response = Response(body, status, mimetype="application/json")
     allowed = getattr(error, "valid_methods", None)
     if allowed:
@@ -100,7 +103,7 @@ def refuse(error: HTTPException, because: Exception | None = None) -> Response:
     return response
 
 
-# What Werkzeug says of these is written for people at a browser.
+# Instead of Werkzeug's messages, which are written for people at a browser.
 PLAIN_MESSAGES = {
     400: "The request cannot be understood: its address, its headers or its body are not what they say.",
     404: "There is nothing at this address.",
@@ -110,8 +113,8 @@ PLAIN_MESSAGES = {
 
 
 def fail(error: Exception) -> Response:
-    """503 when the database or the processor is the reason, else 500. The log gets the traceback, the client none of it."""
-    # Our choice: only these two about the database are told to whoever asks. He may be the one to make room, or to say which server it is.
+    """Return 503 if the database or the load is the reason, else 500. The log gets the traceback, the client does not."""
+    # Our choice: clients see these two database errors, because the person behind the request may be able to fix them.
     if isinstance(error, psycopg.errors.DiskFull):
         return refuse(Unavailable("The disk of the database is full."), error)
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
@@ -123,7 +126,7 @@ def fail(error: Exception) -> Response:
         return refuse(Unavailable("Too many requests at this moment."), error)
     if isinstance(error, psycopg.OperationalError):
         return refuse(Unavailable(), error)
-    # Our choice: what a change refers to can go in the very moment between the look at it and the change.
+    # Our choice: a record that a change refers to can be deleted between the check and the change.
     if isinstance(error, psycopg.errors.ForeignKeyViolation):
         return refuse(Conflict("Something that this change refers to went, or came into use, at the same moment."), error)
     if isinstance(error, passwords.Busy | OpenTransaction):

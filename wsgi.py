@@ -1,4 +1,4 @@
-"""What gunicorn serves: wsgi:app. Brings an empty database up, and refuses one that is newer."""
+"""Prepare the database and create the application that gunicorn serves: wsgi:app."""
 
 import os
 import sys

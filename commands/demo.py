@@ -101,8 +101,8 @@ def read_login(data_dir: Path, url: str) -> dict[str, str]:
 
 def fill(url: str, config: dict) -> str:
     """Fill an empty database, all or nothing, and return a sentence about what it holds."""
-    made = bootstrap.bring_up(url, config)
-    if made and (made.password or made.api_key):
+    made = bootstrap.prepare_database(url, config)
+    if made and (made.password or made.api_token):
         click.echo(bootstrap.announcement(made, config["BASE_URL"]), err=True)
     with migrate.open_database(url, config["DATABASE_POOLER"]) as conn:
         with conn.transaction():

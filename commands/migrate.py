@@ -18,7 +18,7 @@ def migrate() -> None:
     """
     with found_database(may_be_made=True) as url:
         found, is_indexed = bring_schema_up(url)
-        made = bootstrap.bring_up(url, current_app.config)
+        made = bootstrap.prepare_database(url, current_app.config)
     before = f"{found} (empty)" if found == 0 else f"{found}"
     after = "that is what this version needs" if found == schema.VERSION else f"it has version {schema.VERSION} now"
     say(f"The database had schema version {before}; {after}.")

@@ -1,4 +1,4 @@
-"""require(): the caller of the current request, or 401, 403, 404. Every view that is not open to the world begins with it."""
+"""Identify the caller of the request and check permissions. Every view that is not public begins with require()."""
 
 import re
 from dataclasses import dataclass
@@ -14,32 +14,32 @@ from sql.access import digest
 from sql.database import Connection
 from sql.events import Visible
 
-# Our choice: the transport of a session is this cookie, an opaque random value whose SHA-256 is kept.
+# Our choice: a session is a cookie with a random value. The database keeps its SHA-256.
 SESSION_COOKIE = "session"
 SAFE_METHODS = {"GET", "HEAD"}
-# Ids are of type integer in the database.
+# The largest integer of PostgreSQL.
 ID_MAX = 2**31 - 1
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 @dataclass(frozen=True)
 class Actor:
-    """Who does something: what the log calls him, and what he may see."""
+    """The caller of a request, or the service itself: the author of events."""
 
     name: str
     user_id: int | None = None
     is_admin: bool = False
     sees_all: bool = False
-    # Of the permissions that require() named, those that he holds.
+    # Those of the permissions passed to require() that the caller holds.
     held: frozenset[str] = frozenset()
-    # What the caller may see of the log, where require() was asked to list it; None: an administrator, who sees all of it.
+    # The events that the caller may see, if require() had listing=True. None: all, for administrators.
     visible: Visible | None = None
-    # When the personal token of the request expires; None: the request has none.
+    # None: the request has no personal token.
     token_expires_at: datetime | None = None
 
     @property
     def viewer(self) -> int | None:
-        """The user whose memberships decide which private projects can be seen; None: all can."""
+        """Return the id of the user whose private projects are visible, or None if all projects are."""
         return None if self.sees_all else self.user_id
 
 
@@ -51,29 +51,30 @@ def require(
     credential: Literal["any", "user", "session"] = "any",
     listing: bool = False,
 ) -> Actor:
-    """The caller, if he holds one of the permissions (none named: whoever he is) and may see the project.
+    """Return the caller, who holds at least one of the permissions, if any are named, and may see the project.
 
-    credential: with user, an API key is refused; with session, a personal token too. listing: list the projects that the caller may see.
-    In this order: 401 missing or wrong key, 403 wrong kind of key or forged cross-site, 403 no permission, 404 project unknown or hidden.
+    credential: "user" refuses API tokens, "session" also personal tokens. listing: also list the projects that the
+    caller may see. Refuses in this order: 401 missing or invalid credential, 403 wrong kind of credential or
+    cross-site request, 403 missing permission, 404 unknown or hidden project.
     """
-    # Our choice: the order of refusals. A stranger learns nothing of a body or of what exists, and who lacks a permission not whether the
-    # project does.
-    key, session = credentials(request)
+    # Our choice: the order of refusals. Strangers learn nothing about the body or about what exists. Callers without
+    # the permission do not learn whether the project exists.
+    token, session = credentials(request)
     caller = None
-    if key is not None or session is not None:
+    if token is not None or session is not None:
         caller = access.authenticate(
-            conn, key=key, session=session, permissions=permissions, project=project, environment=environment, listing=listing
+            conn, key=token, session=session, permissions=permissions, project=project, environment=environment, listing=listing
         )
     if caller is None:
         g.caller = None
         raise Unauthorized("A valid API key in the header Authorization, or a session, is required.")
     g.caller = f"{caller['via']}:{caller['user_id'] or caller['key_id']}"
-    # Our choice: such keys are for SDKs alone.
+    # Our choice: client and frontend tokens are for SDKs only.
     if caller["key_kind"] not in (None, "admin"):
         raise Forbidden(f"A {caller['key_kind']} key may not use the admin API.")
     if credential != "any" and caller["user_id"] is None:
         raise Forbidden("This is for users; an API key cannot do it.")
-    # What needs a session changes something even when it is a GET: /logout.
+    # /logout is a GET that changes something: views that need a session are protected for every method.
     if session is not None and (credential == "session" or request.method not in SAFE_METHODS):
         refuse_cross_site(request)
     elif credential == "session":
@@ -90,14 +91,14 @@ def require(
 
 
 def require_user(conn: Connection, *, project: str | None = None, credential: Literal["user", "session"] = "user") -> tuple[Actor, int]:
-    """The caller and his id, for what belongs to a user alone: favourites, personal tokens, his password."""
+    """Return the caller and their user id, for favorites, personal tokens and passwords. API tokens have none of these."""
     actor = require(conn, project=project, credential=credential)
     assert actor.user_id is not None
     return actor, actor.user_id
 
 
 def id_in_path(text: str) -> int:
-    """An id of a path as a number; 400 for what is none, 404 for one that is larger than any."""
+    """Return an id of the path as a number. 400 if it is not a positive number, 404 if it is larger than any id."""
     if not re.fullmatch(r"[1-9]\d*", text, re.ASCII):
         raise BadRequest("An id in the address must be a whole number from 1.")
     if len(text) > len(str(ID_MAX)) or int(text) > ID_MAX:
@@ -106,24 +107,25 @@ def id_in_path(text: str) -> int:
 
 
 def credentials(request: Request) -> tuple[bytes | None, bytes | None]:
-    """The digests of the API key and of the session that a request carries. The header wins: with it, the cookie is not looked at."""
-    # Our choice: "Authorization: <key>" and "Authorization: Bearer <key>" mean the same.
+    """Return the digests of the token in the header and of the session cookie. The cookie is ignored if there is a header."""
+    # Our choice: "Authorization: <token>" and "Authorization: Bearer <token>" are equal.
     header = request.headers.get("Authorization")
     if header is not None:
         scheme, _, rest = header.partition(" ")
-        # Only these two: read as Latin-1, other bytes of a key can look like spaces.
+        # Only these two: the header is read as Latin-1, where other bytes of a token can look like spaces.
         secret = (rest if scheme.lower() == "bearer" else header).strip(" \t")
-        # Header bytes arrive as Latin-1; a key of other characters was hashed as UTF-8, which is what those bytes are.
+        # This gives back the bytes of the header. Tokens are hashed as UTF-8.
         return digest(secret.encode("latin-1", "replace")), None
     cookie = request.cookies.get(SESSION_COOKIE)
     return None, None if cookie is None else digest(cookie)
 
 
 def refuse_cross_site(request: Request) -> None:
-    """403 for a change that a page of somebody else's had the browser send along with our cookie."""
+    """Refuse with 403 a change that a page of another site sent with the session cookie."""
     origin = request.headers.get("Origin")
-    # Our choice: ours is the origin of BASE_URL and, where that is http, the one under which the request itself was addressed. Where users
-    # come by https, no page that came without it is ours: anybody on the way could have written it. (Behind a proxy, requests lack it too.)
+    # Our choice: the origin of BASE_URL is allowed. If it is http, so is the origin of the request's own address. With
+    # https it is not: an http page could have been written by anybody on the network. (Behind a proxy, requests to
+    # this process are http too.)
     own = origin_of(current_app.config["BASE_URL"])
     ours = {own} if own.startswith("https:") else {own, origin_of(request.host_url)}
     if (origin is not None and origin not in ours) or request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
@@ -131,13 +133,13 @@ def refuse_cross_site(request: Request) -> None:
 
 
 def origin_of(url: str) -> str:
-    """scheme://host[:port] of a URL, as a browser writes it: in lower case, without the port that its scheme implies."""
+    """Return scheme://host[:port] of a URL as browsers write it: in lower case, without the default port."""
     parts = urlsplit(url.lower())
     return f"{parts.scheme}://{parts.netloc.removesuffix(DEFAULT_PORTS.get(parts.scheme, '/'))}"
 
 
 def where(project: str | None, environment: str | None) -> str:
-    """The end of a sentence about a permission. It repeats nothing that the caller did not send."""
+    """Return the end of a message about a permission. It names nothing that the caller did not send."""
     if environment is not None:
         return " in this project and environment"
     return "" if project is None else " in this project"

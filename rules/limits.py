@@ -14,7 +14,7 @@ from validators.errors import NameExists
 
 @contextmanager
 def unique(taken: Mapping[str, str]) -> Iterator[None]:
-    """Inside the block, a violation of one of these constraints is 409 NameExistsError with its message; any other stays what it is."""
+    """Turn a violation of one of these unique constraints into 409 NameExistsError with its message."""
     try:
         yield
     except UniqueViolation as error:
@@ -25,7 +25,7 @@ def unique(taken: Mapping[str, str]) -> Iterator[None]:
 
 
 def refuse_excess(conn: Connection, setting: str, what: str) -> None:
-    """400 when there are as many already as the setting allows; otherwise the caller may make one more in this transaction."""
+    """Refuse with 400 one more of these than the setting allows. The count is locked until the transaction ends."""
     most = current_app.config[setting]
     if limits.count(conn, setting) >= most:
         raise BadRequest(f"There can be at most {most} {what} in this instance.")

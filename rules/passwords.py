@@ -1,4 +1,4 @@
-"""How passwords are kept: bcrypt, at most two at a time in a process, and the same work whether there is something to compare or not."""
+"""Hash and compare passwords with bcrypt, two at a time in a process, in the same time for known and unknown names."""
 
 import os
 import sys
@@ -11,31 +11,33 @@ from typing import TypeVar
 import bcrypt
 from flask import Flask, current_app
 
-# bcrypt looks at no more, and raises above it.
+# bcrypt raises above 72 bytes.
 MAX_BYTES = 72
-# Our choice: known and unknown names cost the same time.
-# Any well-formed hash takes as long to compare as a real one of its cost.
+# Our choice: known and unknown names take the same time. A comparison with this hash takes as long as with a real one.
 DUMMY = b"abcdefghijklmnopqrstuu5Lh1wXxXqXxXqXxXqXxXqXxXqXxXqXx"
-# Of a thread that hashes. At the lowest priority, 19, logins would hardly end on a busy machine.
+# The nice value of hashing threads. At 19, the lowest priority, logins would hardly finish on a busy machine.
 NICENESS = 10
 
 Result = TypeVar("Result")
 
 
 class Busy(Exception):
-    """No password can be hashed now: one more would keep other requests from being served."""
+    """Too many passwords are being hashed. One more would take the thread of another request."""
 
 
 class Passwords:
-    """Hashes and compares passwords. rounds: the cost of bcrypt; queue: how many may be hashed or wait for it at once."""
+    """Hashes and compares passwords.
+
+    rounds: the cost of bcrypt. queue: the most passwords that are hashed or wait at a time.
+    """
 
     def __init__(self, rounds: int, queue: int) -> None:
         self.rounds = rounds
-        # Of the hashes that were compared here: more than rounds where that was lowered since.
+        # The highest cost of a hash that was compared. Above rounds if the setting was lowered.
         self._highest_cost = rounds
         self._queue = threading.BoundedSemaphore(max(2, queue))
         self._hashing = threading.BoundedSemaphore(2)
-        # They start at first use: threads do not cross a fork.
+        # The executor starts its threads at first use: threads do not survive a fork.
         self._threads = ThreadPoolExecutor(2, "passwords", initializer=yield_to_others)
 
     @contextmanager
@@ -53,15 +55,15 @@ class Passwords:
             return self._threads.submit(work).result()
 
     def hash(self, password: str) -> str:
-        """The bcrypt hash of a password of at most MAX_BYTES bytes. Busy when too many wait already."""
+        """Return the bcrypt hash of a password of at most MAX_BYTES bytes. Raises Busy if the queue is full."""
         return self._in_turn(lambda: bcrypt.hashpw(password.encode(), bcrypt.gensalt(self.rounds))).decode()
 
     def matches(self, password: str, kept: str | None) -> bool:
-        """Whether this is the password that was kept; None and too long a password cost the same time, and never match."""
+        """Return whether the password matches the hash. None and too long passwords never match, in the same time."""
         given = password.encode()
         if kept is not None:
             self._highest_cost = max(self._highest_cost, cost_of(kept))
-        # A wrong password for a hash of a lower cost n costs 2^n; with dummies of n to m-1 that makes 2^m, as for an unknown name.
+        # A comparison of cost n takes 2^n. With dummies of n to m-1 it takes 2^m, as an unknown name does.
         dummies = [self._highest_cost] if kept is None else range(cost_of(kept), self._highest_cost)
 
         def compare() -> bool:
@@ -73,29 +75,29 @@ class Passwords:
         return self._in_turn(compare) and len(given) <= MAX_BYTES
 
     def is_dated(self, kept: str) -> bool:
-        """Whether a hash was made at another cost than today's."""
+        """Return whether the hash has another cost than the setting."""
         return cost_of(kept) != self.rounds
 
 
 def yield_to_others() -> None:
-    """Let other threads go before this one: a hash takes as long as hundreds of other requests."""
-    # Elsewhere a priority is that of the whole process.
+    """Lower the priority of this thread: a hash takes as long as hundreds of other requests."""
+    # On other systems, the priority is that of the whole process.
     if sys.platform == "linux":
-        # Where a sandbox forbids it, as systemd's SystemCallFilter=~@resources does, people still log in.
+        # A sandbox may forbid it, such as systemd with SystemCallFilter=~@resources. Logins work all the same.
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 def cost_of(kept: str) -> int:
-    """The cost at which a hash was made."""
+    """Return the cost in a hash."""
     return int(kept.split("$")[2])
 
 
 def init_app(app: Flask) -> None:
-    """Attach what app.config asks for. At most half of the threads may be busy with passwords, so that logins cannot starve the rest."""
+    """Attach the hasher. Passwords take at most half of the threads, so that logins cannot starve other requests."""
     app.extensions["passwords"] = Passwords(app.config["BCRYPT_ROUNDS"], app.config["THREADS"] // 2)
 
 
 def passwords() -> Passwords:
-    """The hasher of the current app."""
+    """Return the hasher of the current app."""
     return current_app.extensions["passwords"]

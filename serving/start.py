@@ -40,7 +40,7 @@ def bring_up(environ: MutableMapping[str, str]) -> None:
     if DONE in environ:
         return
     config = settings.load(environ)
-    made = bootstrap.bring_up(find_database(environ), config)
+    made = bootstrap.prepare_database(find_database(environ), config)
     if made:
         print(bootstrap.announcement(made, config["BASE_URL"]), file=sys.stderr, flush=True)
     environ[DONE] = "1"

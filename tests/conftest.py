@@ -135,7 +135,7 @@ def make_database(server: str) -> Iterator[Callable[..., str]]:
             made.append(name)
             return address_of(server, name)
 
-        bootstrap.bring_up(make(empty=True), create_app(SETTINGS).config)
+        bootstrap.prepare_database(make(empty=True), create_app(SETTINGS).config)
         yield make
         # A private server goes with all that it has.
         for name in made if "TEST_DATABASE_URL" in os.environ else ():

@@ -166,3 +166,11 @@ def run(conn: Connection, statement: LiteralString, params: Params | None = None
 def as_json(document: Any) -> str:
     """A document as JSON text to keep: compact, key order kept, and é as é, so that a search finds it as it was written."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+IS_READ_ONLY = "SELECT current_setting('transaction_read_only')::boolean"
+
+
+def is_read_only(conn: Connection) -> bool:
+    """Return whether the database refuses changes at the moment."""
+    return value(conn, IS_READ_ONLY)

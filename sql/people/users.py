@@ -50,6 +50,14 @@ FIND_FOR_LOGIN = """
 """
 
 
+ANY_EXISTS = "SELECT EXISTS (SELECT FROM users)"
+
+
+def any_exists(conn: Connection) -> bool:
+    """Return whether the database has a user."""
+    return value(conn, ANY_EXISTS)
+
+
 def find_for_login(conn: Connection, login: str) -> DictRow | None:
     """id, username, email and password_hash of the user with this user name (case-sensitive) or e-mail address (not)."""
     return one(conn, FIND_FOR_LOGIN, {"login": login, "email": login.lower()})

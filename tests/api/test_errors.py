@@ -12,7 +12,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from app import create_app
-from rules.bootstrap import bring_up
+from rules.bootstrap import prepare_database
 from sql import database
 from sql.database import embedded
 from tests.conftest import ADMIN_KEY, SETTINGS
@@ -100,7 +100,7 @@ class Outage:
         url = self.server.ensure()
         self.app = create_app(SETTINGS | {"DATABASE_URL": url, "DATABASE_POOL_SIZE": 2})
         self.app.test_client_class = Watched
-        bring_up(url, self.app.config)
+        prepare_database(url, self.app.config)
         self.admin = Caller(self.app, ADMIN_KEY)
 
     def control(self, *arguments: str) -> None:

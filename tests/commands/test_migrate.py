@@ -39,7 +39,7 @@ def test_an_empty_database_is_set_up_as_at_a_first_start(empty: CommandLine) -> 
     said = empty.does("migrate")
     assert said.startswith(f"The database had schema version 0 (empty); it has version {migrate.VERSION} now.\n")
     password = re.search(r"admin password   (\S+)   \(user name admin\)", said)
-    key = re.search(r"API key          (\S+)", said)
+    key = re.search(r"API token        (\S+)", said)
     assert password is not None
     assert key is not None
     assert empty.log_in("admin", password[1]).status_code == 200

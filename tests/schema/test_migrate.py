@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from rules.bootstrap import bring_up
+from rules.bootstrap import prepare_database
 from sql.database import Connection, connect, migrate, rows, value
 from sql.database.migrate import DatabaseProblem
 from tests.conftest import SETTINGS
@@ -45,7 +45,7 @@ def old(make_database) -> str:
     url = make_database(empty=True)
     with connect(url) as conn:
         conn.execute(FIRST_SCHEMA.read_bytes())
-    bring_up(url, SETTINGS | {"INIT_ADMIN_USERNAME": "admin", "PASSWORD_MIN_LENGTH": 8})
+    prepare_database(url, SETTINGS | {"INIT_ADMIN_USERNAME": "admin", "PASSWORD_MIN_LENGTH": 8})
     with connect(url) as conn:
         conn.execute("UPDATE schema_version SET version = 1")
     return url
@@ -132,7 +132,7 @@ def test_a_start_may_take_longer_than_a_request_and_says_what_it_waits_for(make_
     url = make_database()
     monkeypatch.setattr("sql.database.OPTIONS", "-c statement_timeout=50ms -c jit=off")
     finished: list[object] = []
-    starting = threading.Thread(target=lambda: finished.append(bring_up(url, SETTINGS)))
+    starting = threading.Thread(target=lambda: finished.append(prepare_database(url, SETTINGS)))
     with psycopg.connect(url) as other:
         other.execute(migrate.LOCK)
         starting.start()

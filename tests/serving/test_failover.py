@@ -125,7 +125,7 @@ def test_what_can_only_be_read_is_read_and_a_change_is_503_until_the_address_lea
         pass
     wait_for_replay(first, second)
     with Proxy(second) as way, Service(way.url, INIT_ADMIN_API_TOKENS=KEY) as service:
-        assert service.err.startswith("The database can only be read: every change is answered 503 until it can be written.\n")
+        assert service.err.startswith("The database is read-only. Requests that change something get 503 until it is writable.\n")
         assert service.get("/ready").status == 200
         assert service.get("/api/admin/projects", headers=AUTHORIZED).status == 200
         login = service.request("POST", "/auth/simple/login", {"username": "admin", "password": "wrong"})

@@ -83,7 +83,7 @@ def sees(services: list[Service], headers: dict[str, str], path: str = OVERVIEW)
 
 def test_two_services_at_once_make_one_administrator_and_one_key_and_one_says_so(pair: Pair) -> None:
     said = pair.one.err + pair.other.err
-    assert said.count(HEADLINE) == said.count("admin password") == said.count("API key ") == 1
+    assert said.count(HEADLINE) == said.count("admin password") == said.count("API token ") == 1
     (password,) = re.findall(r"admin password +(\S+)", said)
     for service in pair.services:
         assert log_in(service, "admin", password).status == 200

@@ -68,7 +68,7 @@ def deployment(server: str) -> Iterator[Deployment]:
             for role in ROLE_NAMES:
                 # Where a server asks for passwords; elsewhere, nobody looks at them.
                 conn.execute(made.renamed(f"ALTER ROLE flags_{role} PASSWORD 'secret'"))  # pyright: ignore
-        bootstrap.bring_up(made.address("owner"), create_app(SETTINGS).config)
+        bootstrap.prepare_database(made.address("owner"), create_app(SETTINGS).config)
         made.psql(GRANTS, "owner")
         yield made
 

@@ -68,7 +68,7 @@ USAGE = "INSERT INTO usage_metrics VALUES (%s, 'f', 'production', 'a', now() - %
 
 def test_a_service_starts_with_it_and_finds_nothing_to_do(deployed, service):
     before = service.execute("SELECT count(*) AS number FROM events").fetchone()
-    assert bootstrap.bring_up(deployed.address("service"), SETTINGS) is None
+    assert bootstrap.prepare_database(deployed.address("service"), SETTINGS) is None
     assert service.execute("SELECT count(*) AS number FROM events").fetchone() == before
 
 
