@@ -1,19 +1,18 @@
 """The page at /docs: what it is made of, and what a browser makes of it."""
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
 
-from blueprints.documentation import DOCS, SCRIPT, VIEWER
+from blueprints.documentation import SCRIPT, VIEWER
 from tests.support.browser import Browser, missing_programs
+from tests.support.openapi_document import OPERATIONS
 from tests.support.service import Service
 from tests.support.world import Caller
 
-DOCUMENT = json.loads((DOCS / "openapi.json").read_text(encoding="utf-8"))
 PAGE = (VIEWER / "index.html").read_text(encoding="utf-8")
 POLICY = {
     "default-src": "'none'",
@@ -88,25 +87,50 @@ def test_the_viewer_is_the_one_that_its_readme_tells_of() -> None:
 
 # --- What a browser makes of it -------------------------------------------------------------------------------------------------------
 
-# The words of each operation that the viewer shows; the viewer and the try-it form of an operation are shadow trees.
-SHOWN = """
-const viewer = document.querySelector('rapi-doc');
-return [...(viewer.shadowRoot?.querySelectorAll('.expanded-endpoint-body') ?? [])].map(shown => shown.innerText);
+# The elements of the page, with those in shadow trees.
+COUNT_NODES = """
+const count = root => [...root.querySelectorAll('*')].reduce((sum, node) => sum + 1 + (node.shadowRoot ? count(node.shadowRoot) : 0), 0);
+return count(document);
 """
 
-# Presses TRY at an operation, and gives back what the service said once it has.
-PRESS = """
-const forms = [...document.querySelector('rapi-doc').shadowRoot.querySelectorAll('api-request')];
-forms.find(form => form.method === 'get' && form.path === arguments[0]).shadowRoot.querySelector('.m-btn.primary[part~="btn-try"]').click();
+# The id and the text of each operation in the navigation bar.
+NAVIGATION = """
+const viewer = document.querySelector('rapi-doc');
+const links = viewer.shadowRoot?.querySelectorAll('.nav-bar-path[data-content-id]') ?? [];
+return [...links].map(link => [link.dataset.contentId, link.innerText.replace(/\\s+/g, ' ').trim()]);
 """
-ANSWERED = """
-const forms = [...document.querySelector('rapi-doc').shadowRoot.querySelectorAll('api-request')];
-const form = forms.find(form => form.method === 'get' && form.path === arguments[0]);
-return [form.responseStatus, form.responseMessage, form.shadowRoot.textContent.replace(/\\s+/g, ' ')];
+
+# Open one operation after the other, and return the text that the viewer shows for each.
+OPEN_EACH = """
+const viewer = document.querySelector('rapi-doc');
+const texts = {};
+for (const id of arguments[0]) {
+  await viewer.scrollToPath(id);
+  await viewer.updateComplete;
+  texts[id] = viewer.shadowRoot.querySelector('.expanded-endpoint-body').innerText;
+}
+return texts;
+"""
+
+# Press TRY at an operation. The form of an operation is a shadow tree.
+PRESS = """
+const viewer = document.querySelector('rapi-doc');
+await viewer.scrollToPath(arguments[0]);
+await viewer.updateComplete;
+viewer.shadowRoot.querySelector('api-request').shadowRoot.querySelector('.m-btn.primary[part~="btn-try"]').click();
+"""
+RESPONSE = """
+const form = document.querySelector('rapi-doc').shadowRoot.querySelector('api-request');
+return form.shadowRoot.textContent.replace(/\\s+/g, ' ');
 """
 
 # Asks another site for something, and gives back how that ended.
 ASK = "return fetch(arguments[0]).then(() => 'answered', error => error.name);"
+
+
+def path_id(method: str, route: str) -> str:
+    """Return the id that the viewer gives to an operation."""
+    return f"{method}-{re.sub(r'[{}]', '-', route)}"
 
 
 @pytest.fixture(scope="module")
@@ -127,29 +151,49 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", ["/flags/docs", "/docs"])
-def test_the_page_shows_every_operation_and_asks_no_other_site(browser: Browser, service: Service, path: str) -> None:
+def test_the_page_lists_every_operation_and_loads_nothing_from_other_sites(browser: Browser, service: Service, path: str) -> None:
     browser.open(f"{service.origin}{path}")
-    operations = {(method.upper(), path): said for path, methods in DOCUMENT["paths"].items() for method, said in methods.items()}
-    assert len(operations) >= 9 + 5
-    shown = browser.wait_for(SHOWN, lambda found: len(found) >= len(operations))
-    for (method, route), said in operations.items():
-        words = next((text for text in shown if re.search(rf"\b{method}\s+{re.escape(route)}\s", text)), "")
-        assert said["summary"] in words
-        # Line breaks are the browser's own.
-        assert said["description"][:60] in " ".join(words.split())
-    assert "Update a public signup token" in str(shown)
-    asked = browser.addresses()
-    assert {f"{service.origin}{path}", f"{service.origin}{path}/{SCRIPT}"} <= set(asked)
-    assert [address for address in asked if not address.startswith((f"{service.origin}/", "data:"))] == []
+    entries = browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
+    summaries = {path_id(method, route): operation["summary"] for (method, route), operation in OPERATIONS.items()}
+    assert {key: text.split(" ", 1)[1] for key, text in entries} == summaries
+    # The search comes before its deprecated form.
+    ids = [key for key, _ in entries]
+    assert ids.index("get-/api/admin/search/events") < ids.index("post-/api/admin/events/search")
+    assert browser.run(COUNT_NODES) < 5000
+    loaded = browser.addresses()
+    assert {f"{service.origin}{path}", f"{service.origin}{path}/{SCRIPT}"} <= set(loaded)
+    assert [address for address in loaded if not address.startswith((f"{service.origin}/", "data:"))] == []
     assert browser.complaints() == []
+
+
+@pytest.mark.slow
+def test_the_page_shows_every_operation(browser: Browser, service: Service) -> None:
+    browser.open(f"{service.origin}/flags/docs")
+    browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
+    texts = browser.run(OPEN_EACH, [path_id(method, route) for method, route in OPERATIONS])
+    for (method, route), operation in OPERATIONS.items():
+        text = " ".join(texts[path_id(method, route)].split())
+        assert f"{method.upper()} {route}" in text
+        assert operation["summary"] in text
+        assert operation["description"][:60] in text
+    assert browser.run(COUNT_NODES) < 5000
+
+
+@pytest.mark.slow
+def test_the_page_warns_that_try_changes_this_instance_and_explains_authentication(browser: Browser, service: Service) -> None:
+    browser.open(f"{service.origin}/flags/docs")
+    browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
+    assert browser.run("return document.body.innerText").startswith("TRY sends real requests to this instance.")
+    headings = browser.run("return [...document.querySelector('rapi-doc').shadowRoot.querySelectorAll('h2')].map(node => node.innerText)")
+    assert "Authentication" in headings
 
 
 @pytest.mark.slow
 def test_an_operation_can_be_tried_on_the_page(browser: Browser, service: Service) -> None:
     browser.open(f"{service.origin}/flags/docs")
-    browser.wait_for(SHOWN, lambda found: len(found) >= len(DOCUMENT["paths"]))
-    browser.run(PRESS, "/health")
-    browser.wait_for(ANSWERED, lambda found: '"health": "GOOD"' in found[2], "/health")
+    browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
+    browser.run(PRESS, "get-/health")
+    browser.wait_for(RESPONSE, lambda text: '"health": "GOOD"' in text)
     assert f"{service.origin}/flags/health" in browser.addresses()
     assert browser.complaints() == []
 

@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -129,6 +129,30 @@ def test_every_parameter_of_a_path_is_documented_in_its_order() -> None:
     for (_, path), operation in OPERATIONS.items():
         documented = [parameter["name"] for parameter in operation["parameters"] if parameter["in"] == "path"]
         assert documented == re.findall(r"{([A-Za-z]+)}", path)
+
+
+def schemas(node: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object of the document that has a type."""
+    if isinstance(node, dict):
+        if isinstance(node.get("type"), str | list):
+            yield node
+        for inner in node.values():
+            yield from schemas(inner)
+    elif isinstance(node, list):
+        for inner in node:
+            yield from schemas(inner)
+
+
+def test_every_array_has_items() -> None:
+    arrays = [schema for schema in schemas(DOCUMENT) if "array" in schema["type"]]
+    assert len(arrays) > 50
+    assert [schema for schema in arrays if "items" not in schema] == []
+
+
+def test_no_operation_has_two_parameters_that_differ_only_by_brackets() -> None:
+    for operation in OPERATIONS.values():
+        names = [parameter["name"].removesuffix("[]") for parameter in operation["parameters"]]
+        assert len(set(names)) == len(names), operation["operationId"]
 
 
 def test_api_md_names_no_body_that_is_no_more() -> None:

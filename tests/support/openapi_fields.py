@@ -106,7 +106,7 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
         case fields.Anything(allow_none=True):
             return {}
         case fields.Anything():
-            return {"type": ["boolean", "number", "string", "array", "object"]}
+            return {"type": ["boolean", "number", "string", "array", "object"], "items": {}}
         case _:
             raise TypeError(f"{type(field).__name__} has no place in the OpenAPI document: give it one here")
 

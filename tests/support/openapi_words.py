@@ -11,21 +11,29 @@ from validators.people.users import InvitedUser
 from validators.tokens.signup_tokens import SignupTokenUpdate
 from validators.vocabulary.constraints import Constraint
 
-ABOUT = """Administration of feature flags, compatible with the Unleash admin API.
+ABOUT = """The admin API of a small feature-flag server, compatible with Unleash.
 
-**Who one is.** An API key or a personal access token in the header `Authorization`, alone or behind the word `Bearer`; or the session
-that a login begins, in a cookie. The header wins: when it is wrong the answer is 401, whatever the cookie says.
+## Authentication
 
-**Errors.** Every answer from status 400 on, at an address that does not exist too, has the same body: `id`, `name` and `message`. The
-message names every field and what was wrong with it. Refusals come in this order: 413, 401, 403, 404 for a project that is hidden or
-unknown, 415, 400, and then what the operation finds.
+Send an API token or a personal access token in the header `Authorization`, with or without the word `Bearer` before it. Browsers
+send the cookie of a session instead, which `POST /auth/simple/login` creates. If a request has both, only the header counts. An
+invalid header is 401 even if the cookie is valid.
 
-**Bodies** are JSON. Properties that are not documented are refused, but for the deprecated search; query parameters that are not
-documented are ignored, and a documented one that is given twice is refused. No type is turned into another.
+## Errors
 
-**Date-times** are taken with any offset, and given in UTC with milliseconds. Days are days in UTC.
+Every response with status 400 or higher has the same JSON body: `id`, `name` and `message`. For an invalid request, the message
+names each invalid field. Checks run in this order: 413 (size), 401 (authentication), 403 (permission), 404 for a project that is
+unknown or hidden from the caller, 415 (content type), 400 (validation). The checks of the operation itself come last.
 
-**Records** leave out what is optional and unset, unless it can be null.
+## Requests
+
+Bodies are JSON. Unknown properties are 400, except in the deprecated event search. Values are not converted: `"5"` is not a number.
+Unknown query parameters are ignored. A known parameter that is sent twice is 400, unless it is an array.
+
+## Responses
+
+Date-times can have any offset in a request. In a response they are in UTC, with milliseconds. Days are days in UTC. Records omit
+optional properties that are not set, except those that can be null.
 """
 
 # The request bodies that api.md names; any other is called after its class.

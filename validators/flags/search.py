@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from marshmallow import ValidationError, post_load
+from marshmallow import ValidationError, post_load, pre_load
 
 from validators import Query
 from validators.events import QUERY_MAX
@@ -128,8 +128,9 @@ class FeatureSearch(Query):
     createdBy = Ids(metadata={"description": "Ids of the users who made the flags, such as IS:1 or IS_ANY_OF:1,2."})
     tag = Tags(metadata={"description": "Tags, such as INCLUDE:simple:beta or EXCLUDE_IF_ANY_OF:simple:a,simple:b."})
     segment = Members(metadata={"description": "Names of segments that strategies use, such as INCLUDE:Beta testers."})
-    status = Repeated(Status(), metadata={"description": "State in an environment, such as production:enabled; any of several."})
-    statuses = Repeated(Status(), data_key="status[]", metadata={"description": "The same as status."})
+    status = Repeated(
+        Status(), metadata={"description": "State in an environment, such as production:enabled. With several, a flag matches one or more."}
+    )
     createdAt = Bound(metadata={"description": "Day of creation in UTC, such as IS_ON_OR_AFTER:2026-01-01."})
     sortBy = Text(
         load_default="createdAt",
@@ -141,6 +142,12 @@ class FeatureSearch(Query):
     )
     offset = WholeNumber(min=0, load_default=0, metadata={"description": "How many flags to skip."})
     limit = WholeNumber(min=1, max=100, load_default=50, metadata={"description": "How many flags to give, at most."})
+
+    @pre_load
+    def join_spellings(self, parameters: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Read the values of status[] as further values of status."""
+        values = [*parameters.get("status", ()), *parameters.get("status[]", ())]
+        return parameters | {"status": values} if values else parameters
 
     @post_load
     def as_filters(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -161,10 +168,9 @@ class FeatureSearch(Query):
             if name in asked:
                 which, is_wanted, values[name] = asked[name]
                 wanted.append(f"{name}_{which}" if is_wanted else f"not_{name}_{which}")
-        statuses = [*asked.get("status", ()), *asked.get("statuses", ())]
-        if statuses:
+        if "status" in asked:
             wanted.append("status")
-            values["status_environments"], values["status_states"] = zip(*statuses, strict=True)
+            values["status_environments"], values["status_states"] = zip(*asked["status"], strict=True)
         if "createdAt" in asked:
             operator, values["day"] = asked["createdAt"]
             wanted.append("before" if operator == "IS_BEFORE" else "on_or_after")
