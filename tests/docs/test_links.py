@@ -32,3 +32,10 @@ def test_the_index_lists_every_page() -> None:
     listed = {(index.parent / path).resolve() for path in re.findall(r"\]\(([^)#\s]+\.md)\)", index.read_text(encoding="utf-8"))}
     pages = {page for page in (ROOT / "docs").rglob("*.md") if "viewer" not in page.parts}
     assert listed == pages - {index}
+
+
+def test_the_paths_that_contributing_names_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    paths = re.findall(r"`([\w./]+/[\w./]*|[\w]+\.\w+)`", text)
+    assert len(paths) > 20
+    assert [path for path in paths if not path.startswith("/") and path != "operations.md" and not (ROOT / path).exists()] == []
