@@ -167,7 +167,7 @@ def test_the_api_key_of_a_new_database_is_printed(make_database):
     settings = {"DATABASE_URL": make_database(empty=True), "INIT_ADMIN_PASSWORD": "a password of the settings"}
     done = run("-m", "flask", "--app", "app", "demo", "--use-database-url", **settings)
     assert done.returncode == 0
-    assert re.search(r"API key +\*:\*\.[0-9a-f]{64}\n", done.stderr)
+    assert re.search(r"API token +\*:\*\.[0-9a-f]{64}\n", done.stderr)
 
 
 def test_the_option_needs_the_setting():

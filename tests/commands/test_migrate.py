@@ -50,7 +50,7 @@ def test_an_empty_database_is_set_up_as_at_a_first_start(empty: CommandLine) -> 
     said = empty.does("migrate")
     assert said.startswith(f"The database had schema version {migrate.VERSION}; that is what this version needs.\n")
     assert "password" not in said
-    assert "API key" not in said
+    assert "API token" not in said
     assert empty.everything() == before
 
 

@@ -114,7 +114,7 @@ def test_all_of_it_works(machine):
     assert len(machine.said) == len(set(BLOCKS)) >= 10
     first, again = [text for block, text in machine.said.items() if "flags migrate" in block]
     assert "admin password" in first
-    assert "API key" in first
+    assert "API token" in first
     assert "that is what this version needs" in again
     assert re.findall(r"(?m)^FAIL.*", said(machine, "flags doctor")) == []
     # The server of the tests does without fsync, which is said of it.

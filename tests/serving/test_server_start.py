@@ -46,8 +46,8 @@ class Starts:
 
     @property
     def key(self) -> str:
-        """The API key that the first start printed."""
-        return found(r"API key +(\S+)", self.first)
+        """The API token that the first start printed."""
+        return found(r"API token +(\S+)", self.first)
 
 
 def found(pattern: str, text: str) -> str:

@@ -32,7 +32,7 @@ class Pair:
         self.services = services
         self.one, self.other = services
         self.url = url
-        (self.key,) = re.findall(r"API key +(\S+)", self.one.err + self.other.err)
+        (self.key,) = re.findall(r"API token +(\S+)", self.one.err + self.other.err)
 
     def ask(self, service: Service, method: str, path: str, json: Any = None, status: int = 200) -> Any:
         """What a service answers the administrator; AssertionError unless it has this status."""
