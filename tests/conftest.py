@@ -42,6 +42,7 @@ LONG = {
     "api/hostile/test_hunt_reads",
     "api/hostile/test_hunt_writes",
     "browser/test_documentation",
+    "clients/test_generated_clients",
     "commands/test_backup",
     "commands/test_demo",
     "commands/test_restore",
