@@ -1,4 +1,6 @@
-"""The command line, on flask's own: ALL, one line a command or group."""
+"""The command line: ALL lists its commands and groups."""
+
+import click
 
 from commands import api_tokens, backup, demo, doctor, events, migrate, schema_diff, signup_tokens, users
 
@@ -10,7 +12,9 @@ ALL = (
     backup.restore,
     demo.demo,
     users.user,
-    api_tokens.api_key,
+    api_tokens.api_token,
+    # The name in 0.1.0.
+    click.Group("api-key", commands=api_tokens.api_token.commands, help=api_tokens.api_token.help, hidden=True),
     signup_tokens.signup_token,
     events.events,
 )

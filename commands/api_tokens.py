@@ -1,4 +1,4 @@
-"""flask api-key: the keys of programs."""
+"""flask api-token: manage API tokens."""
 
 import click
 
@@ -10,46 +10,57 @@ from sql.database import Connection, connection, transaction
 from sql.events import Event
 from sql.tokens import api_tokens
 from validators import checked
-from validators.commands import NewApiKey
+from validators.commands import NewApiToken
 
 KINDS = ("admin", "client", "frontend")
 
 
-@click.group("api-key")
-def api_key() -> None:
-    """The keys of programs."""
+@click.group("api-token")
+def api_token() -> None:
+    """Manage API tokens."""
 
 
-@api_key.command(cls=DatabaseCommand)
-@click.option("--name", required=True, help="What the key is for; need not be unique.")
-@click.option("--type", "kind", required=True, type=click.Choice(KINDS, case_sensitive=False), help="What the key may be used for.")
-@click.option("--environment", help="Environment of a client or frontend key.  [default: development]")
-@click.option("--project", "projects", multiple=True, help="Project of a client or frontend key, once for each.  [default: all]")
-@click.option("--expires", metavar="RFC3339", help="When the key stops working, such as 2030-01-31T00:00:00Z.  [default: never]")
+@api_token.command(cls=DatabaseCommand)
+@click.option("--name", required=True, help="Name of the token; need not be unique.")
+@click.option(
+    "--type", "kind", required=True, type=click.Choice(KINDS, case_sensitive=False), help="Type of the token."
+)
+@click.option("--environment", help="Environment of a client or frontend token.  [default: development]")
+@click.option(
+    "--project", "projects", multiple=True, help="Project of a client or frontend token; repeatable.  [default: all]"
+)
+@click.option("--expires", metavar="RFC3339", help="Expiry, such as 2030-01-31T00:00:00Z.  [default: never]")
 def create(name: str, kind: str, environment: str | None, projects: tuple[str, ...], expires: str | None) -> None:
-    """Make a key and print it on stdout, this once.
+    """Create an API token and print it on stdout.
 
-    An admin key may do everything; client and frontend keys only what SDKs need.
+    The token is shown only once. Admin tokens have all permissions. Client and frontend tokens are for SDKs.
     """
-    options = {"name": name, "type": kind, "environment": environment, "projects": list(projects) or None, "expires": expires}
-    asked = checked(NewApiKey(), {option: value for option, value in options.items() if value is not None})
+    options = {
+        "name": name,
+        "type": kind,
+        "environment": environment,
+        "projects": list(projects) or None,
+        "expires": expires,
+    }
+    token = checked(NewApiToken(), {option: value for option, value in options.items() if value is not None})
     with transaction() as conn:
-        key = scope(conn, asked)
-        secret = api_tokens.generate(api_tokens.project_part(key["projects"]), key["environment"] or "*")
-        key_id = api_tokens.insert(conn, secret, **key, expires_at=asked.get("expires"))
-        data = api_tokens.lock(conn, key_id) or {}
-        events.record(conn, Event("api-token-created", System(), project=data["project"], environment=data["environment"], data=data))
-    click.echo(f"Made {kind} key {key_id}. It is shown only now:", err=True)
+        columns = scope(conn, token)
+        secret = api_tokens.generate(api_tokens.project_part(columns["projects"]), columns["environment"] or "*")
+        token_id = api_tokens.insert(conn, secret, **columns, expires_at=token.get("expires"))
+        data = api_tokens.lock(conn, token_id) or {}
+        place = {"project": data["project"], "environment": data["environment"]}
+        events.record(conn, Event("api-token-created", System(), **place, data=data))
+    click.echo(f"Created {kind} token {token_id}. It is shown only once:", err=True)
     click.echo(secret)
 
 
-@api_key.command("list", cls=DatabaseCommand)
+@api_token.command("list", cls=DatabaseCommand)
 @json_option
-def list_keys(as_json: bool) -> None:
-    """List the keys, without their secrets."""
+def list_tokens(as_json: bool) -> None:
+    """List API tokens, without their secrets."""
     with connection() as conn:
-        found = api_tokens.list_all(conn)
-    show(found, COLUMNS, as_json=as_json)
+        tokens = api_tokens.list_all(conn)
+    show(tokens, COLUMNS, as_json=as_json)
 
 
 COLUMNS = {
@@ -63,29 +74,30 @@ COLUMNS = {
 }
 
 
-@api_key.command(cls=DatabaseCommand)
-@click.argument("key_id", metavar="ID", type=click.IntRange(min=1))
-def revoke(key_id: int) -> None:
-    """Delete the key with this ID, which stops working at once."""
+@api_token.command(cls=DatabaseCommand)
+@click.argument("token_id", metavar="ID", type=click.IntRange(min=1))
+def revoke(token_id: int) -> None:
+    """Delete the API token with this ID. It stops working at once."""
     with transaction() as conn:
-        data = api_tokens.lock(conn, key_id)
+        data = api_tokens.lock(conn, token_id)
         if data is None:
-            raise click.ClickException(f"No API key has the id {key_id}.")
-        api_tokens.delete(conn, key_id)
-        events.record(conn, Event("api-token-deleted", System(), project=data["project"], environment=data["environment"], pre_data=data))
-    click.echo(f"Revoked {data['type']} key {key_id}.")
+            raise click.ClickException(f"No API token has the id {token_id}.")
+        api_tokens.delete(conn, token_id)
+        place = {"project": data["project"], "environment": data["environment"]}
+        events.record(conn, Event("api-token-deleted", System(), **place, pre_data=data))
+    click.echo(f"Deleted {data['type']} token {token_id}.")
 
 
-def scope(conn: Connection, asked: dict) -> dict:
-    """name, kind, environment and projects of a new key as they are kept, all of which exist."""
-    projects = list(dict.fromkeys(asked.get("projects", ())))
+def scope(conn: Connection, token: dict) -> dict:
+    """Return name, kind, environment and projects of a new token, as the database stores them. All must exist."""
+    projects = list(dict.fromkeys(token.get("projects", ())))
     projects = [] if "*" in projects else projects
-    if asked["type"] == "admin":
-        return {"name": asked["name"], "kind": "admin", "environment": None, "projects": []}
-    environment = asked.get("environment", "development")
-    found = api_tokens.hold_scope(conn, [environment], projects)
-    if found["environment"] is None:
-        raise click.ClickException(f"environment: no environment is called {environment}.")
-    if found["unknown_projects"]:
-        raise click.ClickException(f"project: no project has the id {', '.join(found['unknown_projects'])}.")
-    return {"name": asked["name"], "kind": asked["type"], "environment": environment, "projects": projects}
+    if token["type"] == "admin":
+        return {"name": token["name"], "kind": "admin", "environment": None, "projects": []}
+    environment = token.get("environment", "development")
+    existing = api_tokens.hold_scope(conn, [environment], projects)
+    if existing["environment"] is None:
+        raise click.ClickException(f"environment: unknown environment {environment}")
+    if existing["unknown_projects"]:
+        raise click.ClickException(f"project: unknown project {', '.join(existing['unknown_projects'])}")
+    return {"name": token["name"], "kind": token["type"], "environment": environment, "projects": projects}

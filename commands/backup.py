@@ -1,4 +1,4 @@
-"""flask backup, flask restore: all that an instance holds, in one file."""
+"""flask backup, flask restore: all data of an instance in one file."""
 
 import shutil
 import sys
@@ -12,7 +12,7 @@ from tempfile import NamedTemporaryFile
 import click
 from flask import current_app
 
-from commands.database import Command, found_database
+from commands.database import Command, database_url
 from commands.migrate import bring_schema_up
 from sql.database import Connection, migrate
 from sql.database import backup as backups
@@ -22,14 +22,14 @@ from sql.database.migrate import DatabaseProblem
 @click.command(cls=Command)
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
 def backup(file: Path | None) -> None:
-    """Write a backup to a new FILE, while the service runs.
+    """Write a backup to a new FILE. The service can keep running.
 
-    The default name is the current time; - is stdout. The file holds secrets, so only its owner can read it.
+    The default name is the current time; - is stdout. The file contains secrets, so only its owner can read it.
     """
     # A script passes an empty name if its variable is empty.
     path = file if file and file.name else Path(f"flags-{datetime.now(UTC):%Y-%m-%dT%H%M%SZ}.dump")
     began = time.monotonic()
-    with found_database() as url, direct(url) as conn:
+    with database_url() as url, direct(url) as conn:
         if str(path) == "-":
             backups.dump(conn, url, None)
             return
@@ -42,15 +42,15 @@ def backup(file: Path | None) -> None:
 
 @click.command(cls=Command)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
-@click.option("--replace", is_flag=True, help="First delete everything that the database holds.")
+@click.option("--replace", is_flag=True, help="Delete the present data first.")
 def restore(file: Path, *, replace: bool) -> None:
-    """Restore all of FILE into an empty database, or change nothing.
+    """Restore FILE into an empty database. If an error occurs, nothing changes.
 
-    - is stdin. A backup of an older version is migrated. Stop the services before you --replace an instance. API tokens, sessions and
-    passwords that were revoked after the backup work again.
+    If FILE is -, read stdin. A backup of an older version is upgraded. Stop the service before you use --replace. API
+    tokens, sessions and passwords that were revoked after the backup work again.
     """
     began = time.monotonic()
-    with NamedTemporaryFile() as copy, found_database(may_be_made=True) as url, direct(url) as conn:
+    with NamedTemporaryFile() as copy, database_url(create=True) as url, direct(url) as conn:
         if str(file) == "-":
             shutil.copyfileobj(sys.stdin.buffer, copy)
             copy.flush()
@@ -58,25 +58,28 @@ def restore(file: Path, *, replace: bool) -> None:
         version, is_indexed = bring_schema_up(url)
         conn.execute("SET statement_timeout = 0")
         conn.execute("ANALYZE")
-        found = backups.summary(conn)
-    migrated = "" if version == migrate.VERSION else f", migrated to {migrate.VERSION}"
-    click.echo(f"Restored {file}: {found}, schema version {version}{migrated}, in {time.monotonic() - began:.1f} s.", err=True)
+        summary = backups.summary(conn)
+    upgraded = "" if version == migrate.VERSION else f", upgraded to {migrate.VERSION}"
+    spent = f"{time.monotonic() - began:.1f} s"
+    click.echo(f"Restored {file}: {summary}, schema version {version}{upgraded}, in {spent}.", err=True)
     if not is_indexed:
         click.echo("The extension pg_trgm is not available: text searches read the whole event log.", err=True)
 
 
 @contextmanager
 def direct(url: str) -> Iterator[Connection]:
-    """Yield a connection to the server itself, not to a pooler."""
+    """Yield a connection to PostgreSQL itself, not to a pooler."""
     if current_app.config["DATABASE_POOLER"] != "none":
-        raise DatabaseProblem("pg_dump cannot use a pooler. Set DATABASE_URL to the server itself, and DATABASE_POOLER=none.")
+        raise DatabaseProblem(
+            "This command cannot use a pooler. Set DATABASE_URL to PostgreSQL itself, and DATABASE_POOLER=none."
+        )
     with migrate.open_database(url, "none") as conn:
         yield conn
 
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Yield a new file that only its owner can read. It gets its name when the block succeeds."""
+    """Yield a temporary file that only its owner can read. Rename it to path if the block succeeds."""
     part = path.with_name(f"{path.name}.part")
     if path.exists():
         raise click.ClickException(f"{path} already exists.")

@@ -1,4 +1,4 @@
-"""What a command stands on: settings that make sense, a database that can be reached, and its schema; or one line about what is wrong."""
+"""Base classes for commands: they check the settings, connect to the database, and print errors as one line."""
 
 import os
 import signal
@@ -21,10 +21,10 @@ from sql.database import database, embedded, migrate
 
 
 class Command(click.Command):
-    """A command of ours: an app is at hand, its settings make sense, and what goes wrong is one line on stderr and exit status 1."""
+    """A command with an application context and valid settings. Errors are one line on stderr and exit status 1."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command on this ground."""
+        """Run the command in an application context."""
         with ctx.ensure_object(ScriptInfo).load_app().app_context(), one_line():
             settings.load(os.environ)
             return self.run(ctx)
@@ -35,31 +35,31 @@ class Command(click.Command):
 
 
 class DatabaseCommand(Command):
-    """A command on a database whose schema is that of this version: connection() and transaction() give the one connection it has."""
+    """A command on a database with a current schema. connection() and transaction() share one connection."""
 
     def run(self, ctx: click.Context) -> Any:
-        """Run the command with a database at hand, and let go of it."""
-        with found_database() as url, migrate.open_database(url, database().pooler) as conn, database().pinned(conn):
+        """Run the command with a connection to the database."""
+        with database_url() as url, migrate.open_database(url, database().pooler) as conn, database().pinned(conn):
             migrate.require_current(conn)
             return super().run(ctx)
 
 
 @contextmanager
-def found_database(*, may_be_made: bool = False) -> Iterator[str]:
-    """The address of the database: that of the settings, else of the private one, which is joined, or started and stopped afterwards.
+def database_url(*, create: bool = False) -> Iterator[str]:
+    """Yield the URL of the database: DATABASE_URL, or that of the embedded PostgreSQL, which runs during the block.
 
-    DatabaseProblem: there is none yet, and it may not be made.
+    Raises DatabaseProblem if the database does not exist and create is false.
     """
-    # Our choice: a command that lacks the settings of the service is told so, not answered by a new database.
+    # Our choice: a command without the settings of the service fails. It does not create another database by accident.
     config = current_app.config
-    if not (config["DATABASE_URL"] or may_be_made or embedded.Server(Path(config["DATA_DIR"])).has_cluster()):
-        advice = "Give this command the settings of the service, DATABASE_URL or DATA_DIR; flask --app app migrate makes a new one."
-        raise migrate.DatabaseProblem(f"There is no database under {config['DATA_DIR']}. {advice}")
-    # Who ends the command ends the private server too.
+    if not (config["DATABASE_URL"] or create or embedded.Server(Path(config["DATA_DIR"])).has_cluster()):
+        advice = "Set DATABASE_URL or DATA_DIR as for the service. To create a database, run flask --app app migrate."
+        raise migrate.DatabaseProblem(f"{config['DATA_DIR']} contains no database. {advice}")
+    # SIGTERM must also stop the embedded PostgreSQL.
     before = signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     try:
-        # A copy: the address is that of a server which is gone when the command ends.
-        yield config["DATABASE_URL"] or start.find_database(sift(os.environ)[0])
+        # find_database() changes its argument: this copy keeps the URL of a temporary server out of os.environ.
+        yield config["DATABASE_URL"] or start.find_database(valid_settings(os.environ)[0])
     finally:
         start.let_go()
         signal.signal(signal.SIGTERM, before)
@@ -67,22 +67,22 @@ def found_database(*, may_be_made: bool = False) -> Iterator[str]:
 
 @contextmanager
 def one_line() -> Iterator[None]:
-    """Inside the block, what an operator can do something about ends the command with one line. A bug stays what it is."""
+    """Turn errors that an operator can fix into one line. Other exceptions keep their traceback."""
     try:
         yield
     except click.UsageError:
         raise
-    except click.ClickException as problem:
-        raise click.ClickException(cell(problem.message)) from None
-    except (SettingError, migrate.DatabaseProblem) as problem:
-        raise click.ClickException(cell(str(problem))) from None
-    except HTTPException as refusal:
-        raise click.ClickException(cell(refusal.description)) from None
-    except DATABASE_REFUSES as error:
-        raise click.ClickException(f"The database refuses: {migrate.reason(error)}.") from None
+    except click.ClickException as error:
+        raise click.ClickException(cell(error.message)) from None
+    except (SettingError, migrate.DatabaseProblem) as error:
+        raise click.ClickException(cell(str(error))) from None
+    except HTTPException as error:
+        raise click.ClickException(cell(error.description)) from None
+    except DATABASE_ERRORS as error:
+        raise click.ClickException(f"Database error: {migrate.reason(error)}.") from None
 
 
-DATABASE_REFUSES = (
+DATABASE_ERRORS = (
     psycopg.OperationalError,
     psycopg.IntegrityError,
     psycopg.errors.InsufficientPrivilege,
@@ -91,34 +91,34 @@ DATABASE_REFUSES = (
 
 
 def load_settings(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings for create_app(): in a worker of gunicorn, those of its master. SettingError: one is invalid.
+    """Return the settings for create_app(). In a gunicorn worker, they are those of the master.
 
-    While flask's command line looks for its commands, defaults stand in for what makes no sense: doctor tells all of it, and any other
-    command of ours refuses to run. A command of flask's own ends here, with one line.
+    Raises SettingError if one is invalid. While flask's command line loads its commands, invalid settings have their
+    defaults: doctor prints all of them, and our other commands check again. Flask's own commands fail here.
     """
     if start.kept:
         return dict(start.kept)
     try:
         return settings.load(environ)
-    except SettingError as problem:
+    except SettingError as error:
         context = click.get_current_context(silent=True)
         if context is None:
             raise
         if context.parent is not None:
-            raise click.ClickException(str(problem)) from None
-        return settings.load(sift(environ)[0])
+            raise click.ClickException(str(error)) from None
+        return settings.load(valid_settings(environ)[0])
 
 
-def sift(environ: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The settings that make sense, each beside those before it; and a sentence about every other."""
-    kept: dict[str, str] = {}
-    problems: list[str] = []
+def valid_settings(environ: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return the settings that are valid together with those before them, and an error message for each other one."""
+    valid: dict[str, str] = {}
+    errors: list[str] = []
     for setting in settings.SETTINGS:
         own = {name: environ[name] for name in (setting.name, f"{setting.name}_FILE") if name in environ}
         try:
-            settings.load(kept | own)
-        except SettingError as problem:
-            problems.append(str(problem))
+            settings.load(valid | own)
+        except SettingError as error:
+            errors.append(str(error))
         else:
-            kept |= own
-    return kept, problems
+            valid |= own
+    return valid, errors

@@ -1,4 +1,4 @@
-"""flask demo: start an instance of its own, filled with a believable company."""
+"""flask demo: start a separate instance with the data of an imaginary company."""
 
 import json
 import os
@@ -24,75 +24,86 @@ HOST = "127.0.0.1"
 LOGIN = "demo-login.json"
 
 IS_FILLED = "SELECT EXISTS (SELECT FROM users WHERE email = 'nora.lindqvist@brightcart.example')"
-# What a first start makes.
+# A new instance has the administrator and the project default.
 IS_EMPTY = """
     SELECT (SELECT count(*) FROM users) <= 1 AND (SELECT count(*) FROM projects) <= 1 AND NOT EXISTS (SELECT FROM flags)
 """
 LOCK = "LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE"
 COUNTS = """
-    SELECT format('%s users, %s projects, %s flags, %s events', (SELECT count(*) FROM users), (SELECT count(*) FROM projects),
+    SELECT format('%s users, %s projects, %s flags, %s events',
+                  (SELECT count(*) FROM users), (SELECT count(*) FROM projects),
                   (SELECT count(*) FROM flags), (SELECT count(*) FROM events))
 """
-GET_INVITATION = "SELECT secret FROM signup_tokens WHERE name = 'New colleagues'"
+GET_SIGNUP_TOKEN = "SELECT secret FROM signup_tokens WHERE name = 'New colleagues'"  # noqa: S105
 
 
 @click.command()
 @click.option(
-    "--data-dir", type=click.Path(path_type=Path), default=PROJECT / "data-demo", help="Folder for its data.  [default: ./data-demo]"
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    default=PROJECT / "data-demo",
+    help="Folder for the demo's data.  [default: ./data-demo]",
 )
 @click.option("--port", type=click.IntRange(1, 65535), default=4243, show_default=True, help="Port to listen on.")
-@click.option("--use-database-url", is_flag=True, help="Fill the empty database that DATABASE_URL names instead; start nothing.")
+@click.option("--use-database-url", is_flag=True, help="Fill the empty database in DATABASE_URL, and start no service.")
 def demo(data_dir: Path, port: int, use_database_url: bool) -> None:
-    """Start a demo beside your instance: an online shop.
+    """Start a demo: an online shop with two years of data.
 
-    It has two years of people, projects, flags, events and usage. The demo has its own data folder and port, and reads no setting of your
-    instance, so it cannot change your data. The second run starts the same demo again.
+    The demo has its own data folder and port and ignores the settings of your instance, so it cannot change your data.
+    If you run the command again, the same demo starts again.
     """
     with one_line():
         if use_database_url:
             config = settings.load(os.environ)
             if not config["DATABASE_URL"]:
-                raise click.UsageError("--use-database-url needs the setting DATABASE_URL.")
+                raise click.UsageError("--use-database-url requires the setting DATABASE_URL.")
             say(fill(config["DATABASE_URL"], config))
             return
         try:
             socket.create_server((HOST, port)).close()
-        except OSError as problem:
-            reason = f"Port {port} cannot be used: {problem.strerror}."
-            raise click.ClickException(f"{reason} If the demo runs there already, use that one; else choose another --port.") from None
-        # Our last line advises to delete the whole folder.
+        except OSError as error:
+            reason = f"Cannot listen on {HOST}:{port}: {error.strerror}."
+            raise click.ClickException(
+                f"{reason} If the demo is already running, use it. If not, set --port."
+            ) from None
+        # instructions() tells people to delete the whole folder.
         if data_dir.exists() and not {path.name for path in data_dir.iterdir()} <= {*embedded.CONTENTS, LOGIN}:
-            raise migrate.DatabaseProblem(f"{data_dir.absolute()} holds other files. Choose a new folder with --data-dir.")
+            raise migrate.DatabaseProblem(
+                f"{data_dir.absolute()} contains other files. Set --data-dir to a new folder."
+            )
         environ = environment(data_dir.absolute(), port)
         try:
             click.echo(f"Starting the demo's PostgreSQL in {data_dir.absolute()} ...", err=True)
             url = start.find_database(environ)
             login = read_login(data_dir, url)
-            filled = fill(url, settings.load(environ | {f"INIT_ADMIN_{name}": text for name, text in login.items()}))
+            first = {f"INIT_ADMIN_{name}": text for name, text in login.items()}
+            summary = fill(url, settings.load(environ | first))
         finally:
             start.let_go()
-    say(filled)
+    say(summary)
     for line in instructions(data_dir.absolute(), f"http://{HOST}:{port}", login):
         say(line)
     sys.stdout.flush()
     os.chdir(PROJECT)
-    os.execve(sys.executable, [sys.executable, "-c", "from serving.start import serve; serve()"], environment(data_dir.absolute(), port))
+    command = [sys.executable, "-c", "from serving.start import serve; serve()"]
+    os.execve(sys.executable, command, environment(data_dir.absolute(), port))
 
 
 def environment(data_dir: Path, port: int) -> dict[str, str]:
-    """Return this process's environment with the settings of the demo, and none of the real instance."""
-    ours = {start.DONE, *(f"{setting.name}{end}" for setting in SETTINGS for end in ("", "_FILE"))}
-    kept = {name: text for name, text in os.environ.items() if name not in ours}
+    """Return this process's environment with the settings of the demo, and without those of the real instance."""
+    settings = {start.DONE, *(f"{setting.name}{end}" for setting in SETTINGS for end in ("", "_FILE"))}
+    kept = {name: text for name, text in os.environ.items() if name not in settings}
     return kept | {"DATA_DIR": str(data_dir), "HOST": HOST, "PORT": str(port)}
 
 
 def read_login(data_dir: Path, url: str) -> dict[str, str]:
-    """Return the administrator's password and API token, which are generated once and kept in the data folder."""
+    """Return the administrator's password and API token. The first run generates them and stores them in the folder."""
     file = data_dir / LOGIN
     if not file.exists():
         with migrate.open_database(url, "none") as conn:
             if migrate.version(conn):
-                raise migrate.DatabaseProblem(f"{data_dir} holds an instance that is not a demo. Choose another --data-dir.")
+                problem = f"{data_dir} contains an instance that is not a demo."
+                raise migrate.DatabaseProblem(f"{problem} Set --data-dir to another folder.")
         login = {"PASSWORD": secrets.token_urlsafe(15), "API_TOKENS": api_tokens.generate()}
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as output:
             json.dump(login, output)
@@ -100,27 +111,29 @@ def read_login(data_dir: Path, url: str) -> dict[str, str]:
 
 
 def fill(url: str, config: dict) -> str:
-    """Fill an empty database, all or nothing, and return a sentence about what it holds."""
-    made = bootstrap.prepare_database(url, config)
-    if made and (made.password or made.api_token):
-        click.echo(bootstrap.announcement(made, config["BASE_URL"]), err=True)
+    """Fill an empty database, all or nothing, and return a summary of its data."""
+    first_start = bootstrap.prepare_database(url, config)
+    if first_start and (first_start.password or first_start.api_token):
+        click.echo(bootstrap.announcement(first_start, config["BASE_URL"]), err=True)
     with migrate.open_database(url, config["DATABASE_POOLER"]) as conn:
         with conn.transaction():
-            migrate.take_all_the_time(conn)
+            migrate.disable_timeout(conn)
             conn.execute(LOCK)
-            state = "is filled" if is_to_be_filled(conn) else "was filled before"
-            if state == "is filled":
+            is_new = must_be_filled(conn)
+            if is_new:
                 run_steps(conn)
         conn.execute("ANALYZE")
-        return f"The demo {state}: {value(conn, COUNTS)}. A signup token: {value(conn, GET_INVITATION)}"
+        state = "ready" if is_new else "already filled"
+        return f"The demo is {state}: {value(conn, COUNTS)}. A signup token: {value(conn, GET_SIGNUP_TOKEN)}"
 
 
-def is_to_be_filled(conn: Connection) -> bool:
-    """Return whether the database is as a first start left it; raise unless it is that or holds the demo."""
+def must_be_filled(conn: Connection) -> bool:
+    """Return True for a new database and False for a demo. Raise DatabaseProblem for any other database."""
     if value(conn, IS_FILLED):
         return False
     if not value(conn, IS_EMPTY):
-        raise migrate.DatabaseProblem("This database has users, projects or flags. The demo fills only an empty one. Nothing was changed.")
+        problem = "This database is not empty: it has users, projects or flags."
+        raise migrate.DatabaseProblem(f"{problem} Use an empty database. Nothing was changed.")
     return True
 
 
@@ -133,7 +146,7 @@ def run_steps(conn: Connection) -> None:
 
 
 def instructions(data_dir: Path, address: str, login: dict[str, str]) -> list[str]:
-    """Return what a newcomer needs to know, line by line."""
+    """Return the lines that explain how to use the demo."""
     return [
         "",
         f"    address      {address}",
@@ -145,6 +158,6 @@ def instructions(data_dir: Path, address: str, login: dict[str, str]) -> list[st
         "",
         f"    curl -H 'Authorization: {login['API_TOKENS']}' {address}/api/admin/projects/checkout/overview",
         "",
-        f"To delete the demo, stop it with Ctrl-C and run: rm -rf {shlex.quote(str(data_dir))}",
+        f"To delete the demo, press Ctrl-C and run: rm -rf {shlex.quote(str(data_dir))}",
         "",
     ]

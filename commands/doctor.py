@@ -1,4 +1,4 @@
-"""flask doctor: ten checks of an instance."""
+"""flask doctor: check an instance."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from flask import current_app
 from flask.cli import with_appcontext
 from psycopg.rows import DictRow
 
-from commands.database import found_database, sift
+from commands.database import database_url, valid_settings
 from commands.output import say
 from sql import event_retention
 from sql.database import Connection, migrate, server
@@ -21,17 +21,17 @@ from sql.database.migrate import DatabaseProblem
 from sql.people import users
 
 OK, WARN, FAIL = "ok", "warn", "FAIL"
-# Grade, subject, sentence.
+# Grade, subject and message.
 Finding = tuple[str, str, str]
 Config = Mapping[str, Any]
 
 OLDEST_SERVER = 14
-MOST_BYTES_BEHIND = 16 * 2**20
-MOST_SECONDS_BEHIND = 10.0
-LEAST_DISK = 2**30
-# Just before a daily prune there is one day too many. Another one is tolerated.
+LAG_MAX_BYTES = 16 * 2**20
+LAG_MAX_SECONDS = 10.0
+FREE_DISK_MIN = 2**30
+# Just before a daily prune, the log has one day too many. Accept one more.
 PRUNE_SLACK = 2
-# The known ones that are long enough.
+# Common passwords of at least 12 characters.
 KNOWN_PASSWORDS = {"administrator", "featureflags"}
 GRANT = "Run deploy/grants.sql (docs/how-to/deploy.md)."
 
@@ -42,7 +42,7 @@ GRANT = "Run deploy/grants.sql (docs/how-to/deploy.md)."
 def doctor(ctx: click.Context) -> None:
     """Check this instance and print what is wrong with it.
 
-    Each line begins with ok, warn (it works, but not well) or FAIL. The exit status is 1 if anything FAILs. Nothing is changed.
+    Each line begins with ok, warn or FAIL. The exit status is 1 if a line begins with FAIL. Nothing is changed.
     """
     grades: set[str] = set()
     for grade, subject, sentence in findings(current_app.config):
@@ -53,42 +53,46 @@ def doctor(ctx: click.Context) -> None:
 
 
 def findings(config: Config) -> Iterator[Finding]:
-    """Yield the findings. A check is left out if it depends on one that failed."""
-    problems = sift(os.environ)[1]
-    yield from ((FAIL, "settings", problem) for problem in problems)
+    """Yield the findings. A check that depends on a failed one is skipped."""
+    errors = valid_settings(os.environ)[1]
+    yield from ((FAIL, "settings", error) for error in errors)
     weak = list(weak_settings(config))
     yield from ((WARN, "settings", sentence) for sentence in weak)
-    if not problems and not weak:
+    if not errors and not weak:
         yield OK, "settings", "All settings are valid."
-    if any("DATABASE_URL" in problem for problem in problems):
+    if any("DATABASE_URL" in error for error in errors):
         return
     try:
-        with found_database() as url, migrate.open_database(url, config["DATABASE_POOLER"]) as conn:
+        with database_url() as url, migrate.open_database(url, config["DATABASE_POOLER"]) as conn:
             yield from server_findings(conn, config)
             yield from schema_findings(conn, config)
-    except DatabaseProblem as problem:
-        yield FAIL, "database", str(problem)
+    except DatabaseProblem as error:
+        yield FAIL, "database", str(error)
     except psycopg.Error as error:
         yield FAIL, "database", f"A check failed: {migrate.reason(error)}."
 
 
 def weak_settings(config: Config) -> Iterator[str]:
-    """Yield a sentence about each setting that is valid, but unsafe. It contains no secret."""
+    """Yield a message about each setting that is valid but unsafe. Messages contain no secrets."""
     site, proxies, password = urlsplit(config["BASE_URL"]), config["TRUSTED_PROXIES"], config["INIT_ADMIN_PASSWORD"]
     if site.scheme == "http" and not is_local(site.hostname or ""):
         yield f"BASE_URL is {config['BASE_URL']}: passwords and tokens are sent unencrypted. Use https."
     elif site.scheme == "http" and not is_local(config["HOST"]):
-        yield f"HOST is {config['HOST']}: other machines can reach the service unencrypted. Use https, or HOST=127.0.0.1."
+        reason = "other machines can reach the service unencrypted"
+        yield f"HOST is {config['HOST']}: {reason}. Use https, or HOST=127.0.0.1."
     if site.scheme == "https" and proxies == 0:
-        yield "TRUSTED_PROXIES is 0, but BASE_URL is https: all clients share the proxy's address and its login limits. Set it to 1."
+        reason = "all clients share the proxy's address and its login limits"
+        yield f"TRUSTED_PROXIES is 0, but BASE_URL is https: {reason}. Set it to 1."
     if site.scheme == "http" and is_local(site.hostname or "") and proxies:
-        yield f"TRUSTED_PROXIES is {proxies}, but BASE_URL names no proxy: without one, clients can forge their address."
+        reason = "without a proxy, clients can forge their address"
+        yield f"TRUSTED_PROXIES is {proxies}, but BASE_URL is this machine: {reason}. Set it to 0."
     if config["BCRYPT_ROUNDS"] < 12:
         yield f"BCRYPT_ROUNDS is {config['BCRYPT_ROUNDS']}: stolen password hashes are cheap to crack. Use 12 or more."
-    if password is not None and (len(password) < 12 or password.casefold() in KNOWN_PASSWORDS | {config["INIT_ADMIN_USERNAME"].casefold()}):
+    known = KNOWN_PASSWORDS | {config["INIT_ADMIN_USERNAME"].casefold()}
+    if password is not None and (len(password) < 12 or password.casefold() in known):
         yield "INIT_ADMIN_PASSWORD is easy to guess. Change the administrator's password."
     if any(len(token) < 32 or "insecure" in token for token in config["INIT_ADMIN_API_TOKENS"] or ()):
-        yield "INIT_ADMIN_API_TOKENS holds a token that is easy to guess. Replace it with a generated one."
+        yield "INIT_ADMIN_API_TOKENS contains a token that is easy to guess. Replace it with a generated token."
 
 
 def is_local(host: str) -> bool:
@@ -100,86 +104,91 @@ def is_local(host: str) -> bool:
 
 
 def server_findings(conn: Connection, config: Config) -> Iterator[Finding]:
-    """Yield the findings about the server: database, connections, standbys, disk."""
-    found = server.look_at_server(conn)
-    yield database_finding(found)
+    """Yield the findings about PostgreSQL: database, connections, standbys, disk."""
+    state = server.look_at_server(conn)
+    yield database_finding(state)
     host = conn.info.host
     if config["DATABASE_URL"] and not (conn.pgconn.ssl_in_use or host.startswith("/") or is_local(host)):
         yield WARN, "database", "The connection is not encrypted. Add sslmode=verify-full to DATABASE_URL."
     if config["DATABASE_POOLER"] == "none" and migrate.is_pooled(conn):
-        yield WARN, "connections", f"There is a pooler. In transaction mode, prepared statements fail. {migrate.BEHIND_POOLER}"
+        yield WARN, "connections", f"A pooler in transaction mode breaks prepared statements. {migrate.BEHIND_POOLER}"
     needed = config["DATABASE_POOL_SIZE"] * config["WEB_CONCURRENCY"]
     if config["DATABASE_POOLER"] != "none":
         yield OK, "connections", f"This service needs up to {needed} connections to the pooler."
     else:
-        sentence = f"This service needs up to {needed} connections; {found['connections']} are available."
-        yield OK if needed <= found["connections"] else WARN, "connections", sentence
-    if not found["is_standby"]:
+        message = f"This service needs up to {needed} connections; {state['connections']} are available."
+        yield OK if needed <= state["connections"] else WARN, "connections", message
+    if not state["is_standby"]:
         yield from map(standby_finding, server.standbys(conn))
     if config["DATABASE_URL"] is None:
         free = shutil.disk_usage(config["DATA_DIR"]).free
-        yield OK if free >= LEAST_DISK else WARN, "disk", f"{free / 2**30:.1f} GB are free in {config['DATA_DIR']}."
+        yield OK if free >= FREE_DISK_MIN else WARN, "disk", f"{free / 2**30:.1f} GB are free in {config['DATA_DIR']}."
 
 
-def database_finding(found: DictRow) -> Finding:
-    """Return whether the server is supported, can be written, and keeps what it has committed."""
-    subject, name = "database", f"PostgreSQL {found['version']}"
-    if found["version"] < OLDEST_SERVER:
+def database_finding(state: DictRow) -> Finding:
+    """Return whether PostgreSQL is supported, writable, and keeps committed changes."""
+    subject, name = "database", f"PostgreSQL {state['version']}"
+    if state["version"] < OLDEST_SERVER:
         return FAIL, subject, f"{name} is not supported. Use version {OLDEST_SERVER} or newer."
-    if found["is_standby"]:
-        return FAIL, subject, "This server is a standby and can only be read. Set DATABASE_URL to the primary server."
-    if found["is_read_only"]:
-        return FAIL, subject, "The database can only be read, because default_transaction_read_only is on."
-    if found["encoding"] != "UTF8":
-        return FAIL, subject, f"The encoding is {found['encoding']}. It must be UTF8."
-    if found["unsafe"]:
-        return WARN, subject, f"These settings are off: {found['unsafe']}. A crash can lose committed changes, or the whole database."
-    return OK, subject, f"{name} is reachable and can be written."
+    if state["is_standby"]:
+        return FAIL, subject, "This PostgreSQL is a read-only standby. Set DATABASE_URL to the primary server."
+    if state["is_read_only"]:
+        return FAIL, subject, "The database is read-only, because default_transaction_read_only is on. Turn it off."
+    if state["encoding"] != "UTF8":
+        return FAIL, subject, f"The encoding is {state['encoding']}. It must be UTF8."
+    if state["unsafe"]:
+        risk = "A crash can lose committed changes, or the whole database."
+        return WARN, subject, f"These PostgreSQL settings are off: {state['unsafe']}. {risk}"
+    return OK, subject, f"{name} is reachable and writable."
 
 
 def standby_finding(row: DictRow) -> Finding:
-    """Return whether a standby follows closely. Unknown numbers count as 0."""
+    """Return whether a standby is close behind. Unknown numbers count as 0."""
     size, seconds = row["bytes"] or 0, row["seconds"] or 0.0
     if not row["is_connected"]:
-        advice = "Start the standby, or drop its slot."
-        return WARN, "standby", f"{row['name']} is disconnected, and the server keeps {size / 2**20:.0f} MB for it. {advice}"
-    is_late = size > MOST_BYTES_BEHIND or seconds > MOST_SECONDS_BEHIND
+        advice = "Start it, or drop its replication slot."
+        return WARN, "standby", f"{row['name']} is disconnected. {size / 2**20:.0f} MB of WAL are kept for it. {advice}"
+    is_late = size > LAG_MAX_BYTES or seconds > LAG_MAX_SECONDS
     return WARN if is_late else OK, "standby", f"{row['name']} is {size / 2**20:.0f} MB and {seconds:.0f} s behind."
 
 
 def schema_findings(conn: Connection, config: Config) -> Iterator[Finding]:
-    """Yield the findings about the schema: rights, version, search, event log, administrators."""
-    rights = server.rights(conn)
-    role, unreadable, unwritable = rights["role"], rights["unreadable"], rights["unwritable"]
-    if not rights["has_schema"]:
-        yield FAIL, "rights", f"The role {role} cannot use the schema. {GRANT}"
+    """Yield the findings about the schema: privileges, version, search, event log, administrators."""
+    privileges = server.privileges(conn)
+    role, unreadable, unwritable = privileges["role"], privileges["unreadable"], privileges["unwritable"]
+    if not privileges["has_schema"]:
+        yield FAIL, "privileges", f"The role {role} cannot use the schema. {GRANT}"
         return
     for verb, tables in (("read", unreadable), ("insert into", unwritable)):
         if tables:
-            yield FAIL, "rights", f"The role {role} cannot {verb} {tables}. {GRANT}"
-    if rights["changes_events"]:
-        yield WARN, "rights", f"The role {role} can change or delete events. {GRANT}"
+            yield FAIL, "privileges", f"The role {role} cannot {verb} {tables}. {GRANT}"
+    if privileges["changes_events"]:
+        yield WARN, "privileges", f"The role {role} can change or delete events. {GRANT}"
     try:
         migrate.require_current(conn)
-    except DatabaseProblem as problem:
-        yield FAIL, "schema", str(problem)
+    except DatabaseProblem as error:
+        yield FAIL, "schema", str(error)
         return
     except psycopg.errors.InsufficientPrivilege:
         return
-    if not (unreadable or unwritable or rights["changes_events"]):
-        yield OK, "rights", f"The role {role} has the rights that the service needs."
-    yield OK, "schema", f"The schema has version {migrate.VERSION}. make schema-diff compares it with schema.sql."
+    if not (unreadable or unwritable or privileges["changes_events"]):
+        yield OK, "privileges", f"The role {role} has the privileges that the service needs."
+    yield (
+        OK,
+        "schema",
+        f"The schema has version {migrate.VERSION}. To compare it with schema.sql, run make schema-diff.",
+    )
     if unreadable:
         return
     yield search_finding(conn, is_embedded=config["DATABASE_URL"] is None)
     yield event_log_finding(conn, config["EVENT_RETENTION_DAYS"])
-    admins = users.count_admins(conn)
+    number = users.count_admins(conn)
     advice = "No administrator can log in. Create one: flask --app app user create --role admin --username NAME"
-    yield (OK, "administrators", f"{admins} can log in.") if admins else (FAIL, "administrators", advice)
+    yield (OK, "administrators", f"{number} can log in.") if number else (FAIL, "administrators", advice)
 
 
 def search_finding(conn: Connection, *, is_embedded: bool) -> Finding:
-    """Return whether words of the event log are indexed."""
+    """Return whether text searches of the event log use an index."""
     if migrate.has_word_indexes(conn):
         return OK, "search", "Text searches of the event log use an index (pg_trgm)."
     advice = "Install it on the server, then run flask --app app migrate."
@@ -192,9 +201,11 @@ def search_finding(conn: Connection, *, is_embedded: bool) -> Finding:
 
 
 def event_log_finding(conn: Connection, kept_days: int) -> Finding:
-    """Return when the event log begins, and whether old events are deleted as EVENT_RETENTION_DAYS says."""
+    """Return the date of the first event, and whether older events than EVENT_RETENTION_DAYS remain."""
     first_day = event_retention.first_day(conn)
     begins = f"The first event is of {first_day}" if first_day else "The event log is empty"
     if kept_days and first_day and first_day < event_retention.first_kept_day(conn, kept_days + PRUNE_SLACK):
-        return WARN, "event log", f"{begins}, but EVENT_RETENTION_DAYS is {kept_days}. Run flask --app app events prune every day."
-    return OK, "event log", f"{begins}. " + (f"EVENT_RETENTION_DAYS is {kept_days}." if kept_days else "Events are kept for ever.")
+        advice = "Run flask --app app events prune every day."
+        return WARN, "event log", f"{begins}, but EVENT_RETENTION_DAYS is {kept_days}. {advice}"
+    retention = f"EVENT_RETENTION_DAYS is {kept_days}." if kept_days else "Events are kept for ever."
+    return OK, "event log", f"{begins}. {retention}"

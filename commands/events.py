@@ -1,4 +1,4 @@
-"""flask events: the event log as a whole."""
+"""flask events: export and prune the event log."""
 
 import gzip
 import sys
@@ -23,21 +23,25 @@ from validators.events import filters
 
 @click.group()
 def events() -> None:
-    """The event log as a whole."""
+    """Export and prune the event log."""
 
 
 def filter_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that say which events are meant; all of them together."""
+    """Add the options that filter events. An event must match all of them."""
     for option in (
-        click.option("--query", help="A text that the event's data, previous data or tags hold, in any case of letters."),
-        click.option("--to", metavar="YYYY-MM-DD", help="Last day, in UTC."),
-        click.option("--from", "from_", metavar="YYYY-MM-DD", help="First day, in UTC."),
+        click.option("--query", help="Text in the data, previous data or tags; ignores case."),
+        click.option("--to", metavar="YYYY-MM-DD", help="Last day (UTC)."),
+        click.option("--from", "from_", metavar="YYYY-MM-DD", help="First day (UTC)."),
         click.option(
-            "--created-by", "createdBy", type=click.IntRange(min=0), multiple=True, help="Id of a user who did it, once for each."
+            "--created-by",
+            "createdBy",
+            type=click.IntRange(min=0),
+            multiple=True,
+            help="User id of the creator; repeatable.",
         ),
-        click.option("--feature", multiple=True, help="Name of a flag, once for each."),
-        click.option("--type", multiple=True, help="Type of events, once for each."),
-        click.option("--project", multiple=True, help="Id of a project, once for each."),
+        click.option("--feature", multiple=True, help="Flag name; repeatable."),
+        click.option("--type", multiple=True, help="Event type; repeatable."),
+        click.option("--project", multiple=True, help="Project id; repeatable."),
     ):
         command = option(command)
     return command
@@ -45,24 +49,26 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @events.command(cls=DatabaseCommand)
 @filter_options
-@click.option("--after", type=click.IntRange(min=0), default=0, help="Begin after the event with this id.")
+@click.option("--after", type=click.IntRange(min=0), default=0, help="Start after the event with this id.")
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write to a new file instead of stdout; compressed if its name ends in .gz. Only its owner can read it.",
+    help="Write to a new FILE that only its owner can read, not to stdout; .gz is compressed.",
 )
 def export(after: int, output: Path | None, **options: Any) -> None:
-    """Write the event log as JSON, one event per line, oldest first.
+    """Write events as JSON, one per line, oldest first.
 
-    The lines are those of the search with Accept: application/x-ndjson. At the end, stderr names the --after to go on with later.
+    The lines are the same as those of an event search with Accept: application/x-ndjson. At the end, stderr shows the
+    --after value for the next export.
     """
-    asked = checked(EventExport(), {name.rstrip("_"): value for name, value in options.items() if value not in (None, ())})
+    given = {name.rstrip("_"): value for name, value in options.items() if value not in (None, ())}
+    search = checked(EventExport(), given)
     try:
         until = newest(connection, after, current_app.config["WAIT_SECONDS"])
     except OpenTransaction as error:
         raise click.ClickException(str(error)) from None
-    stream = Stream(filters(asked), after=after, until=until)
+    stream = Stream(filters(search), after=after, until=until)
     written, reached = 0, after
     with new_file(output) as out, progress("Exporting", until - after) as bar:
         try:
@@ -73,70 +79,71 @@ def export(after: int, output: Path | None, **options: Any) -> None:
                 bar.update(stream.after - reached)
                 written, reached = stream.lines, stream.after
         except BrokenPipeError:
-            # The reader has enough, so there is nothing to say.
+            # The program that reads our output has ended.
             raise
         except BaseException:
-            say_how_far(written, reached)
+            print_summary(written, reached)
             raise
-    say_how_far(written, reached)
+    print_summary(written, reached)
 
 
-def say_how_far(written: int, reached: int) -> None:
-    """Print on stderr how much was written, and how to go on."""
-    click.echo(f"Wrote {written} events. To go on later: --after {reached}", err=True)
+def print_summary(written: int, reached: int) -> None:
+    """Print on stderr how many events were written, and the --after value for the next export."""
+    click.echo(f"Wrote {written} events. To continue later: --after {reached}", err=True)
 
 
 def new_file(path: Path | None) -> AbstractContextManager[Any]:
-    """Create a file that only its owner can read, and open it for bytes. None: stdout."""
+    """Create a file that only its owner can read, and open it for bytes. Without a path, return stdout."""
     if path is None:
         return nullcontext(sys.stdout.buffer)
     try:
         path.touch(0o600, exist_ok=False)
         return gzip.open(path, "wb") if path.suffix == ".gz" else path.open("wb")
     except OSError as error:
-        reason = "it already exists" if isinstance(error, FileExistsError) else error.strerror
-        raise click.ClickException(f"The file {path} cannot be created: {reason}.") from None
+        exists = isinstance(error, FileExistsError)
+        message = f"{path} already exists." if exists else f"{path} cannot be created: {error.strerror}."
+        raise click.ClickException(message) from None
 
 
 def progress(label: str, length: int) -> Any:
-    """A progress bar on stderr, which is only there where that is a terminal."""
+    """Return a progress bar on stderr. It is hidden unless stderr is a terminal."""
     return click.progressbar(length=length, label=label, file=sys.stderr, hidden=not sys.stderr.isatty())
 
 
 @events.command(cls=DatabaseCommand)
-@click.option("--days", type=click.IntRange(1, 36500), help="Keep events for so many days.  [default: EVENT_RETENTION_DAYS]")
-@click.option("--dry-run", is_flag=True, help="Only say how many events would be deleted.")
+@click.option("--days", type=click.IntRange(1, 36500), help="Days to keep events for.  [default: EVENT_RETENTION_DAYS]")
+@click.option("--dry-run", is_flag=True, help="Only print the number of events to delete.")
 def prune(days: int | None, dry_run: bool) -> None:
-    """Delete old events for good.
+    """Delete old events permanently.
 
-    What happened today or on one of so many whole days before it (UTC) is kept. Nothing else deletes events: run this every day, by cron
-    or a timer.
+    Keeps the events of today and of the given number of days before it (UTC). Run this command once a day with cron or
+    a timer: the service never deletes events itself.
     """
-    kept = days or current_app.config["EVENT_RETENTION_DAYS"]
-    if kept == 0:
-        raise click.ClickException("EVENT_RETENTION_DAYS is 0, so events are kept for ever. Set it, or say --days.")
+    kept_days = days or current_app.config["EVENT_RETENTION_DAYS"]
+    if kept_days == 0:
+        raise click.ClickException("EVENT_RETENTION_DAYS is 0: events are kept for ever. Set it, or use --days.")
     with connection() as conn:
-        first_day = event_retention.first_kept_day(conn, kept)
+        first_day = event_retention.first_kept_day(conn, kept_days)
     if dry_run:
-        say(f"Would delete {number_before(first_day)} events from before {first_day} (UTC).")
+        say(f"Would delete {number_before(first_day)} events before {first_day} (UTC).")
     else:
-        say(f"Deleted {delete_before(first_day)} events from before {first_day} (UTC).")
+        say(f"Deleted {delete_before(first_day)} events before {first_day} (UTC).")
 
 
 def delete_before(first_day: date) -> int:
-    """How many events were deleted, batch by batch; what is committed stays deleted when that is interrupted."""
-    work = event_retention.Prune(first_day)
+    """Delete events in batches, and return their number. An interruption keeps what was deleted before."""
+    prune = event_retention.Prune(first_day)
     with progress("Deleting", number_before(first_day) if sys.stderr.isatty() else 0) as bar:
         number = None
         while number != 0:
             with transaction() as conn:
-                number = work.delete_some(conn)
+                number = prune.delete_some(conn)
             bar.update(number)
-    return work.number
+    return prune.number
 
 
 def number_before(first_day: date) -> int:
-    """How many events there are to delete, however long it takes to count them."""
+    """Return the number of events to delete, without a statement timeout."""
     with transaction() as conn:
-        migrate.take_all_the_time(conn)
+        migrate.disable_timeout(conn)
         return event_retention.count(conn, first_day)

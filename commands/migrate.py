@@ -1,10 +1,10 @@
-"""flask migrate: the database as this version needs it."""
+"""flask migrate: create or upgrade the database schema."""
 
 import click
 import psycopg
 from flask import current_app
 
-from commands.database import Command, found_database
+from commands.database import Command, database_url
 from commands.output import say
 from rules import bootstrap
 from sql.database import migrate as schema
@@ -12,28 +12,31 @@ from sql.database import migrate as schema
 
 @click.command(cls=Command)
 def migrate() -> None:
-    """Bring the database to the schema of this version.
+    """Create or upgrade the database schema.
 
-    Does nothing to one that is there already. An empty one is set up as at a first start, with an administrator and an API key.
+    An empty database also gets an administrator and an API token. A current schema does not change.
     """
-    with found_database(may_be_made=True) as url:
-        found, is_indexed = bring_schema_up(url)
-        made = bootstrap.prepare_database(url, current_app.config)
-    before = f"{found} (empty)" if found == 0 else f"{found}"
-    after = "that is what this version needs" if found == schema.VERSION else f"it has version {schema.VERSION} now"
-    say(f"The database had schema version {before}; {after}.")
+    with database_url(create=True) as url:
+        before, is_indexed = bring_schema_up(url)
+        first_start = bootstrap.prepare_database(url, current_app.config)
+    if before == 0:
+        say(f"Created the schema, version {schema.VERSION}.")
+    elif before < schema.VERSION:
+        say(f"Upgraded the schema from version {before} to {schema.VERSION}.")
+    else:
+        say(f"The schema is current: version {before}.")
     if not is_indexed:
-        say("The extension pg_trgm cannot be had: free-text searches are right, but read the whole log each time.")
-    if made:
-        say(bootstrap.announcement(made, current_app.config["BASE_URL"]))
+        say("The extension pg_trgm is not available: text searches read the whole event log.")
+    if first_start:
+        say(bootstrap.announcement(first_start, current_app.config["BASE_URL"]))
 
 
 def bring_schema_up(url: str) -> tuple[int, bool]:
-    """The version that was found, and whether the words of the log are indexed now."""
+    """Create or upgrade the schema. Return its version before, and whether text searches have an index now."""
     try:
         with schema.open_database(url, current_app.config["DATABASE_POOLER"]) as conn, conn.transaction():
-            schema.take_all_the_time(conn)
-            found = schema.migrate(conn)
-            return found, schema.has_word_indexes(conn) or schema.index_words(conn)
+            schema.disable_timeout(conn)
+            before = schema.migrate(conn)
+            return before, schema.has_word_indexes(conn) or schema.index_words(conn)
     except psycopg.Error as error:
-        raise schema.DatabaseProblem(f"The database cannot be set up: {schema.reason(error)}.") from None
+        raise schema.DatabaseProblem(f"The schema cannot be created or upgraded: {schema.reason(error)}.") from None

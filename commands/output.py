@@ -1,4 +1,4 @@
-"""How commands print: lines that any terminal can show, and lists as a table or as JSON."""
+"""Print lines that any terminal can show, and lists as tables or JSON."""
 
 import json
 import sys
@@ -8,34 +8,34 @@ from unicodedata import combining, east_asian_width
 
 import click
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def say(line: str) -> None:
-    """Print a line on stdout; what the terminal's encoding does not have becomes a question mark."""
+    """Print a line on stdout. Characters that the terminal's encoding lacks become question marks."""
     encoding = sys.stdout.encoding or "utf-8"
     click.echo(line.encode(encoding, "replace").decode(encoding))
 
 
 def show(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], *, as_json: bool) -> None:
-    """Print rows: as JSON all that they hold, else a table of the columns, which are headings by key."""
+    """Print rows: all keys as JSON, or a table with the given columns, a dict of headings by key."""
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
     lines = [list(columns.values()), *([cell(row[key]) for key in columns] for row in rows)]
     widths = [max(map(width, column)) for column in zip(*lines, strict=True)]
     for line in lines:
-        say("  ".join(text + " " * (room - width(text)) for text, room in zip(line, widths, strict=True)).rstrip())
+        say("  ".join(text + " " * (column - width(text)) for text, column in zip(line, widths, strict=True)).rstrip())
 
 
 def cell(value: Any) -> str:
-    """A value as one word or more on one line. What would move the cursor or colour the terminal is written as an escape."""
+    """Return a value as text for one line, with control characters escaped."""
     if value is None:
         return "-"
     text = ",".join(value) if isinstance(value, list) else str(value)
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def width(text: str) -> int:
-    """How many columns of a terminal a text takes."""
-    return sum(0 if combining(sign) else 2 if east_asian_width(sign) in "WF" else 1 for sign in text)
+    """Return the number of terminal columns that a text takes."""
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)

@@ -1,9 +1,9 @@
-"""flask schema-diff: where the schema of an instance differs from schema.sql."""
+"""flask schema-diff: compare the schema of an instance with schema.sql."""
 
 import click
 
 from commands.backup import direct
-from commands.database import Command, found_database
+from commands.database import Command, database_url
 from commands.output import say
 from sql.database import migrate
 from sql.database import schema_diff as diffs
@@ -12,12 +12,12 @@ from sql.database import schema_diff as diffs
 @click.command(cls=Command)
 @click.pass_context
 def schema_diff(ctx: click.Context) -> None:
-    """Compare the schema of the database with schema.sql, and print what differs.
+    """Compare the schema of the database with schema.sql and print the differences.
 
-    Lines with + are only in the database, lines with - only in schema.sql. The exit status is 1 if there are any. The role must have the
-    right to create databases, because the command creates a temporary one on the same server.
+    Lines with + are only in the database, lines with - only in schema.sql. The exit status is 1 if there are any. The
+    role must be able to create databases, because the command creates a temporary one on the same server.
     """
-    with found_database() as url, direct(url) as conn:
+    with database_url() as url, direct(url) as conn:
         migrate.require_current(conn)
         lines = diffs.schema_diff(conn, url)
     for line in lines or ["The schema is the same as in schema.sql."]:

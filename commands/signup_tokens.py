@@ -1,4 +1,4 @@
-"""flask signup-token: the links by which people make accounts of their own."""
+"""flask signup-token: manage signup tokens."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -21,37 +21,37 @@ LIFETIME = timedelta(days=7)
 
 @click.group("signup-token")
 def signup_token() -> None:
-    """The links by which people make accounts of their own."""
+    """Manage signup tokens, with which people create accounts."""
 
 
 @signup_token.command(cls=DatabaseCommand)
-@click.option("--name", required=True, help="What the link is for; need not be unique.")
-@click.option("--expires", metavar="RFC3339", help="When it stops working, such as 2030-01-31T00:00:00Z.  [default: 7 days ahead]")
+@click.option("--name", required=True, help="Name of the token; need not be unique.")
+@click.option("--expires", metavar="RFC3339", help="Expiry, such as 2030-01-31T00:00:00Z.  [default: in 7 days]")
 def create(name: str, expires: str | None) -> None:
-    """Make a link for new users and print it on stdout.
+    """Create a signup token and print its link on stdout.
 
-    What stands behind invite= in it is the token: whoever has it can sign up, and becomes a Viewer. This service has no page at the link;
-    sign up by POST /invite/TOKEN/signup.
+    The token is the part of the link after invite=. Anybody with the token can create an account with the role Viewer.
+    This service has no page at the link: create accounts with POST /invite/TOKEN/signup.
     """
-    asked = checked(NewSignupToken(), {"name": name} if expires is None else {"name": name, "expires": expires})
-    expires_at = asked.get("expires") or datetime.now(UTC) + LIFETIME
+    options = checked(NewSignupToken(), {"name": name} if expires is None else {"name": name, "expires": expires})
+    expires_at = options.get("expires") or datetime.now(UTC) + LIFETIME
     with transaction() as conn:
-        token = signup_tokens.insert(conn, name=asked["name"], expires_at=expires_at, created_by=System().name)
-        data = {field: word for field, word in token.items() if field != "secret"}
+        token = signup_tokens.insert(conn, name=options["name"], expires_at=expires_at, created_by=System().name)
+        data = {field: value for field, value in token.items() if field != "secret"}
         events.record(conn, Event("public-signup-token-created", System(), data=data))
         record = signup_tokens.get(conn, token["secret"], current_app.config["BASE_URL"])
     assert record is not None
-    click.echo(f"The link works until {json.loads(record)['expiresAt']}:", err=True)
+    click.echo(f"The link is valid until {json.loads(record)['expiresAt']}:", err=True)
     click.echo(json.loads(record)["url"])
 
 
 @signup_token.command("list", cls=DatabaseCommand)
 @json_option
 def list_tokens(as_json: bool) -> None:
-    """List the links, newest first, with those that are disabled or expired."""
+    """List signup tokens, newest first, including disabled and expired ones."""
     with connection() as conn:
-        found = signup_tokens.list_all(conn, current_app.config["BASE_URL"])
-    show(found, COLUMNS, as_json=as_json)
+        tokens = signup_tokens.list_all(conn, current_app.config["BASE_URL"])
+    show(tokens, COLUMNS, as_json=as_json)
 
 
 COLUMNS = {

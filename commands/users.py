@@ -1,4 +1,4 @@
-"""flask user: the people who may log in."""
+"""flask user: manage users."""
 
 import secrets
 import sys
@@ -20,52 +20,56 @@ from sql.database import Connection, connection, transaction
 from sql.events import Event
 from sql.people import past_passwords, root_roles, users
 from validators import checked
-from validators.commands import KnownUser, NewPassword, NewUser
+from validators.commands import NewPassword, NewUser, UserName
 from validators.people.users import PASSWORD_MAX_BYTES
 
-# No password that we accept fills a file of this size.
-MOST_OF_A_FILE = 1000
+# Characters that are read of a password file. No valid password is this long.
+PASSWORD_FILE_MAX = 1000
 
 
 @click.group()
 def user() -> None:
-    """The people who may log in."""
+    """Manage users."""
 
 
 def password_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of a command that sets a password: never the password itself, which every process list would show."""
+    """Add the options of a command that sets a password. The password is no option: process lists would show it."""
     by_file = click.option(
         "--password-file",
         type=click.File(encoding="utf-8"),
         metavar="FILE",
-        help="Read the password from this file; - is standard input.",
+        help="Read the password from FILE; - is stdin.",
     )
-    by_chance = click.option("--generate", is_flag=True, help="Make a password up, and print it on stdout.")
-    return by_file(by_chance(command))
+    generated = click.option("--generate", is_flag=True, help="Generate a password and print it on stdout.")
+    return by_file(generated(command))
 
 
 @user.command(cls=DatabaseCommand)
-@click.option("--username", help="User name to log in with.")
-@click.option("--email", help="E-mail address to log in with.")
-@click.option("--name", help="Name of the person.")
-@click.option("--role", default="viewer", show_default=True, help="admin, editor, viewer, or the name of a custom root role.")
+@click.option("--username", help="User name for the login.")
+@click.option("--email", help="Email for the login.")
+@click.option("--name", help="Full name.")
+@click.option(
+    "--role", default="viewer", show_default=True, help="admin, editor, viewer, or the name of a custom root role."
+)
 @password_options
 def create(role: str, password_file: TextIO | None, generate: bool, **names: str | None) -> None:
-    """Make a user.
+    """Create a user.
 
-    He can log in by user name or e-mail address, and needs one of them. Asks for the password unless it comes from a file or is made up.
+    Give --username, --email or both: users can log in with either. Without --password-file and --generate, the command
+    asks for a password.
     """
     refuse_both(password_file, generate)
-    asked = checked(NewUser(), said(role=role, **names))
+    options = checked(NewUser(), without_none(role=role, **names))
     with connection() as conn:
-        role_id = root_role(conn, asked["role"])
-    person: dict[str, Any] = {field: asked.get(field) for field in ("name", "username", "email")}
+        role_id = root_role(conn, options["role"])
+    person: dict[str, Any] = {field: options.get(field) for field in ("name", "username", "email")}
     password = new_password(password_file, generate)
     password_hash = hashed(password, person)
     with transaction() as conn, unique(users.TAKEN):
         user_id = users.insert(conn, **person, password_hash=password_hash, root_role=role_id)
-        events.record(conn, Event("user-created", System(), data=users.event_data(user_id, **person, root_role=role_id)))
-    click.echo(f"Made user {user_id}.", err=True)
+        data = users.event_data(user_id, **person, root_role=role_id)
+        events.record(conn, Event("user-created", System(), data=data))
+    click.echo(f"Created user {user_id}.", err=True)
     if generate:
         click.echo(password)
 
@@ -75,14 +79,14 @@ def create(role: str, password_file: TextIO | None, generate: bool, **names: str
 def list_users(as_json: bool) -> None:
     """List the users, without service accounts."""
     with connection() as conn:
-        found = users.list_all(conn)
-    show(found, COLUMNS, as_json=as_json)
+        rows = users.list_all(conn)
+    show(rows, COLUMNS, as_json=as_json)
 
 
 COLUMNS = {
     "id": "ID",
     "username": "USER NAME",
-    "email": "E-MAIL",
+    "email": "EMAIL",
     "name": "NAME",
     "role": "ROLE",
     "seenAt": "LAST LOGIN",
@@ -95,22 +99,22 @@ COLUMNS = {
 @click.argument("name")
 @password_options
 def reset_password(name: str, password_file: TextIO | None, generate: bool) -> None:
-    """Give a user a new password, and end his sessions.
+    """Set a new password for a user and end the user's sessions.
 
-    NAME is his user name or his e-mail address. Asks for the password unless it comes from a file or is made up.
+    NAME is the user name or the email. Without --password-file and --generate, the command asks for a password.
     """
     refuse_both(password_file, generate)
     with connection() as conn:
-        found = known(conn, name)
+        person = lock_user(conn, name)
     password = new_password(password_file, generate)
-    password_hash = hashed(password, found)
+    password_hash = hashed(password, person)
     with transaction() as conn:
-        found = known(conn, name)
-        past_passwords.replace(conn, found["id"], password_hash)
-        sessions.delete_of_user(conn, found["id"])
-        data = users.event_data(found.pop("id"), **found)
+        person = lock_user(conn, name)
+        past_passwords.replace(conn, person["id"], password_hash)
+        sessions.delete_of_user(conn, person["id"])
+        data = users.event_data(person.pop("id"), **person)
         events.record(conn, Event("user-updated", System(), data=data, pre_data=data))
-    click.echo(f"User {data['id']} has a new password, and no session.", err=True)
+    click.echo(f"User {data['id']} has a new password. All their sessions have ended.", err=True)
     if generate:
         click.echo(password)
 
@@ -118,76 +122,76 @@ def reset_password(name: str, password_file: TextIO | None, generate: bool) -> N
 @user.command(cls=DatabaseCommand)
 @click.argument("name")
 def unlock(name: str) -> None:
-    """Let a user log in again at once after too many failed logins.
+    """Let a user log in again after too many failed logins.
 
-    NAME is his user name or his e-mail address; the failures of both are forgotten.
+    NAME is the user name or the email. Failed logins with either are forgotten.
     """
     with connection() as conn:
-        found = known(conn, name)
-    names = [name_digest(own) for own in (found["username"], found["email"]) if own]
+        person = lock_user(conn, name)
+    digests = [name_digest(login) for login in (person["username"], person["email"]) if login]
     with transaction() as conn:
-        # Rows of the throttle are locked before those of users, as in a login; forget() passes over what others hold.
-        for own in names:
-            login_throttle.name_wait(conn, own)
-        users.forget_failed_logins(conn, found["id"])
-        login_throttle.forget(conn, *names)
-    click.echo(f"User {found['id']} may log in again.")
+        # Lock the throttle before the user, as a login does. forget() skips rows that others have locked.
+        for digest in digests:
+            login_throttle.name_wait(conn, digest)
+        users.forget_failed_logins(conn, person["id"])
+        login_throttle.forget(conn, *digests)
+    click.echo(f"User {person['id']} can log in again.")
 
 
-def said(**options: Any) -> dict[str, Any]:
-    """The options that were given."""
+def without_none(**options: Any) -> dict[str, Any]:
+    """Return the options that have a value."""
     return {option: value for option, value in options.items() if value is not None}
 
 
 def root_role(conn: Connection, name: str) -> int:
-    """The id of the root role with this name."""
+    """Return the id of the root role with this name."""
     role = root_roles.hold(conn, name)
     if role is None:
-        raise click.ClickException(f"role: no root role is called {name}.")
+        raise click.ClickException(f"role: unknown root role {name}")
     return role["id"]
 
 
-def known(conn: Connection, name: str) -> DictRow:
-    """id, name, username, email and root_role of the user with this user name or e-mail address, locked."""
-    asked = checked(KnownUser(), {"user": name})
-    found = users.lock(conn, asked["user"])
-    if found is None:
-        raise click.ClickException(f"No user has the user name or e-mail address {name}.")
-    return found
+def lock_user(conn: Connection, name: str) -> DictRow:
+    """Lock the user with this user name or email, and return id, name, username, email and root_role."""
+    person = users.lock(conn, checked(UserName(), {"user": name})["user"])
+    if person is None:
+        raise click.ClickException(f"No user has the user name or email {name}.")
+    return person
 
 
 def refuse_both(password_file: TextIO | None, generate: bool) -> None:
-    """A password has one source."""
+    """Raise UsageError if both sources of a password are given."""
     if password_file is not None and generate:
-        raise click.UsageError("Give --password-file or --generate, not both.")
+        raise click.UsageError("Use --password-file or --generate, not both.")
 
 
 def new_password(password_file: TextIO | None, generate: bool) -> str:
-    """The password that the options of password_options() ask for, else the one that is typed in twice."""
+    """Return the password from the options of password_options(), or ask for it twice."""
     if generate:
-        least = current_app.config["PASSWORD_MIN_LENGTH"]
-        return secrets.token_urlsafe(PASSWORD_MAX_BYTES)[: max(20, least)]
+        length = max(20, current_app.config["PASSWORD_MIN_LENGTH"])
+        return secrets.token_urlsafe(PASSWORD_MAX_BYTES)[:length]
     if password_file is not None:
         return read_password(password_file)
     if not sys.stdin.isatty():
-        raise click.ClickException("There is no terminal to ask for the password: give --password-file or --generate.")
-    return click.prompt("Password", hide_input=True, confirmation_prompt="Once more", err=True)
+        raise click.ClickException("No terminal to ask for the password. Use --password-file or --generate.")
+    return click.prompt("Password", hide_input=True, confirmation_prompt="Repeat the password", err=True)
 
 
 def read_password(file: TextIO) -> str:
-    """The only line of a file."""
+    """Return the only line of the file."""
     try:
-        text = file.read(MOST_OF_A_FILE)
+        text = file.read(PASSWORD_FILE_MAX)
     except UnicodeDecodeError:
-        raise click.ClickException("The password file is not UTF-8 text.") from None
+        raise click.ClickException("The password file must be UTF-8 text.") from None
     text = text.removesuffix("\n").removesuffix("\r")
     if "\n" in text:
-        raise click.ClickException("The password file must hold one line.")
+        raise click.ClickException("The password file must have exactly one line.")
     return text
 
 
 def hashed(password: str, person: dict[str, Any]) -> str:
-    """The hash of a password that this person may have."""
-    names = said(**{field: person[field] for field in ("name", "username", "email")})
-    checked(NewPassword(current_app.config["PASSWORD_MIN_LENGTH"], partial=("name", "email")), {**names, "password": password})
+    """Check the password for this person, and return its hash."""
+    names = without_none(**{field: person[field] for field in ("name", "username", "email")})
+    schema = NewPassword(current_app.config["PASSWORD_MIN_LENGTH"], partial=("name", "email"))
+    checked(schema, {**names, "password": password})
     return passwords().hash(password)

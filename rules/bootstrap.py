@@ -41,7 +41,7 @@ def prepare_database(url: str, config: Mapping[str, Any]) -> FirstStart | None:
     """
     try:
         with migrate.open_database(url, config["DATABASE_POOLER"]) as conn, conn.transaction():
-            migrate.take_all_the_time(conn)
+            migrate.disable_timeout(conn)
             old_version = migrate.migrate(conn)
             if old_version == 0:
                 migrate.index_words(conn)

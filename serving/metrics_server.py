@@ -1,7 +1,7 @@
-"""The part of metrics in gunicorn's hooks: the folder in which the workers count, and the port METRICS_PORT (docs/reference/metrics.md).
+"""Metrics in gunicorn's hooks: the folder where the workers count, and METRICS_PORT (docs/reference/metrics.md).
 
-Each worker counts in the files of a slot. After a worker has ended, the next one takes its slot and continues its files: counters never
-decrease, and any number of reloads leaves the same number of files.
+Each worker counts in the files of a slot. When a worker has ended, the next one takes its slot and continues its files.
+So counters never decrease, and reloads do not add files.
 """
 
 import os
@@ -23,7 +23,7 @@ from validators.errors import error_body, error_name
 PREFIX = "flags-metrics"
 CLIENT_TIMEOUT = 5  # seconds
 
-# The folder in which the workers count, and the server of METRICS_PORT, in the master.
+# In the master: the folder where the workers count, and the server of METRICS_PORT.
 _folder: str | None = None
 _server: WSGIServer | None = None
 
@@ -36,8 +36,8 @@ def prepare(config: Mapping[str, Any]) -> None:
     os.environ["FLAGS_METRICS_SINCE"] = str(time.time())
     try:
         _folder = os.environ["PROMETHEUS_MULTIPROC_DIR"] = create_folder()
-    except OSError as problem:
-        raise SettingError(f"The folder for metrics cannot be created: {os.strerror(problem.errno or 0)}.") from None
+    except OSError as error:
+        raise SettingError(f"The folder for metrics cannot be created: {os.strerror(error.errno or 0)}.") from None
     if config["METRICS_PORT"] is not None:
         bind(config)
 
@@ -53,15 +53,15 @@ def create_folder() -> str:
 
 
 def bind(config: Mapping[str, Any]) -> None:
-    """Bind METRICS_PORT; serve() answers there. Raises SettingError if that fails."""
-    # After the folder is named: the library decides at its import whether to count in files.
+    """Bind METRICS_PORT, for serve(). Raises SettingError if that fails."""
+    # Imported after the folder has its name: the library decides at its import whether to count in files.
     from prometheus_client import generate_latest
     from prometheus_client.exposition import ThreadingWSGIServer, _SilentHandler
 
     from serving.metrics import shared_registry
 
     class Server(ThreadingWSGIServer):
-        """Serves each client in a thread of its own, and logs no traceback when a client hangs up."""
+        """Serves each client in its own thread, and logs no traceback when a client disconnects."""
 
         request_queue_size = 128
         address_family = socket.AF_INET6 if ":" in config["METRICS_HOST"] else socket.AF_INET
@@ -82,7 +82,8 @@ def bind(config: Mapping[str, Any]) -> None:
         _server = make_server(host, port, application, Server, handler_class=Handler)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else "Unknown host name"
-        raise SettingError(f"Cannot listen on {host}:{port}: {reason}. Set METRICS_HOST or METRICS_PORT to another value.") from None
+        advice = "Set METRICS_HOST or METRICS_PORT to another value."
+        raise SettingError(f"Cannot listen on {host}:{port}: {reason}. {advice}") from None
 
 
 def answer(text: Callable[[], bytes], token: str | None) -> Callable[..., list[bytes]]:
@@ -95,7 +96,7 @@ def answer(text: Callable[[], bytes], token: str | None) -> Callable[..., list[b
         elif environ["REQUEST_METHOD"] != "GET":
             status, message = 405, "Method not allowed. Use GET."
         elif token is not None and not knows_token(environ.get("HTTP_AUTHORIZATION", ""), token):
-            status, message = 401, "The header Authorization: Bearer <METRICS_TOKEN> is required."
+            status, message = 401, "The header Authorization: Bearer METRICS_TOKEN is required."
         body = text() if status == 200 else error_body(error_name(status), message)[0].encode()
         headers = [("Content-Type", CONTENT_TYPE if status == 200 else "application/json"), ("Cache-Control", "no-store")]
         start_response(f"{status} {HTTPStatus(status).phrase}", headers + ([("Allow", "GET")] if status == 405 else []))
@@ -105,7 +106,7 @@ def answer(text: Callable[[], bytes], token: str | None) -> Callable[..., list[b
 
 
 def serve() -> None:
-    """Answer on METRICS_PORT in a thread of the master, also while all threads of the workers are busy."""
+    """Serve METRICS_PORT in a thread of the master, which answers even while all workers are busy."""
     if _server is not None:
         threading.Thread(target=_server.serve_forever, name="metrics", daemon=True).start()
 
@@ -119,7 +120,7 @@ def free_slot(taken: Iterable[int | None]) -> int:
 def count_in(slot: int) -> None:
     """Let this worker count in the files of a slot."""
     if _server is not None:
-        # The port is the master's: an orphaned worker must not keep it.
+        # Otherwise an orphaned worker would keep the master's port open.
         _server.socket.close()
     if _folder is not None:
         from prometheus_client import values
@@ -136,6 +137,6 @@ def forget_gauges(slot: int) -> None:
 
 
 def close() -> None:
-    """Remove the folder when the master ends. A folder that the environment named before is not ours."""
+    """Remove the folder when the master ends."""
     if _folder is not None:
         shutil.rmtree(_folder, ignore_errors=True)

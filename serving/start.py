@@ -1,4 +1,4 @@
-"""What every start of the service does before it serves: settings, PostgreSQL, schema, first administrator."""
+"""Start the service: settings, embedded PostgreSQL, schema, first administrator, gunicorn."""
 
 import os
 import runpy
@@ -12,7 +12,7 @@ from serving import settings
 from serving.settings import SettingError
 from sql.database import embedded
 
-# Set by the process that has brought the database up, for the processes that it starts.
+# Environment variable: the database is ready. Set for the child processes.
 DONE = "FLAGS_DATABASE_IS_UP"
 
 _servers: list[embedded.Server] = []
@@ -22,38 +22,41 @@ kept: dict[str, Any] = {}
 
 
 def keep_settings() -> dict[str, Any]:
-    """Return the settings, read anew. If they are invalid now, log that, and return the last valid ones. SettingError: there are none."""
+    """Read the settings and return them. If they have become invalid, print the error and return the previous ones.
+
+    Raises SettingError if the first settings are invalid.
+    """
     try:
-        found = settings.load(os.environ)
-        if kept.get("DATABASE_URL") and not found["DATABASE_URL"]:
+        config = settings.load(os.environ)
+        if kept.get("DATABASE_URL") and not config["DATABASE_URL"]:
             raise SettingError("The setting DATABASE_URL is missing.")
-        kept.update(found)
-    except SettingError as problem:
+        kept.update(config)
+    except SettingError as error:
         if not kept:
             raise
-        print(f"{problem} The service goes on with its previous settings.", file=sys.stderr, flush=True)
+        print(f"{error} The previous settings stay in effect.", file=sys.stderr, flush=True)
     return kept
 
 
 def bring_up(environ: MutableMapping[str, str]) -> None:
-    """Make the database fit to be served, once for this process and its children. SettingError, DatabaseProblem: it cannot be done."""
+    """Prepare the database, once for this process and its children. Raises SettingError or DatabaseProblem."""
     if DONE in environ:
         return
     config = settings.load(environ)
-    made = bootstrap.prepare_database(find_database(environ), config)
-    if made:
-        print(bootstrap.announcement(made, config["BASE_URL"]), file=sys.stderr, flush=True)
+    first_start = bootstrap.prepare_database(find_database(environ), config)
+    if first_start:
+        print(bootstrap.announcement(first_start, config["BASE_URL"]), file=sys.stderr, flush=True)
     environ[DONE] = "1"
 
 
 def find_database(environ: MutableMapping[str, str]) -> str:
-    """The address of the database, which is put into the environ: that of the settings, else the private one, started if need be."""
+    """Return the URL of the database. Without DATABASE_URL, start the embedded PostgreSQL, and put its URL into environ."""
     config = settings.load(environ)
     if config["DATABASE_URL"]:
         return config["DATABASE_URL"]
     server = embedded.Server(Path(config["DATA_DIR"]))
     _servers.append(server)
-    # Its file says nothing, and only one of the two can be given.
+    # Without a value, the file is ignored; but both variables together are an error.
     environ.pop("DATABASE_URL_FILE", None)
     environ["DATABASE_URL"] = server.ensure()
     if kept:
@@ -62,23 +65,24 @@ def find_database(environ: MutableMapping[str, str]) -> str:
 
 
 def revive() -> None:
-    """Start the private PostgreSQL anew if it has ended, for a process that uses it or a child of one. DatabaseProblem: not now."""
+    """Restart the embedded PostgreSQL if it has ended. Raises DatabaseProblem if that fails."""
     for server in _servers:
         server.revive()
 
 
 def let_go() -> None:
-    """Let go of the private PostgreSQL, if this process has one; the last to do so stops it."""
+    """Release the embedded PostgreSQL. The last process to release it stops it."""
     while _servers:
         _servers.pop().release()
 
 
 def serve() -> None:
-    """Run gunicorn in this process, for `make run`. Alone it reads WEB_CONCURRENCY first, with a traceback for what is no number."""
+    """Run gunicorn in this process, for `make run`."""
     try:
         workers = settings.load(os.environ)["WEB_CONCURRENCY"]
-    except SettingError as problem:
-        sys.exit(str(problem))
+    except SettingError as error:
+        sys.exit(str(error))
+    # gunicorn itself also reads WEB_CONCURRENCY, and prints a traceback if it is no number.
     os.environ["WEB_CONCURRENCY"] = str(workers)
     sys.argv[1:] = ["wsgi:app"]
     runpy.run_module("gunicorn", run_name="__main__", alter_sys=True)

@@ -1,4 +1,4 @@
-"""What the commands of the command line are told: the rules of the HTTP API, on the options of each."""
+"""Schemas for the options of commands, with the rules of the HTTP API."""
 
 from typing import Any
 
@@ -19,28 +19,28 @@ class NewUser(Body):
     role = Text(required=True)
 
     @validates_schema
-    def can_be_named(self, asked: dict[str, Any], **_: Any) -> None:
-        """A user logs in by one of the two."""
-        if "username" not in asked and "email" not in asked:
-            raise ValidationError("is required, or an e-mail address", "username")
+    def can_be_named(self, options: dict[str, Any], **_: Any) -> None:
+        """Require one of the two names for the login."""
+        if "username" not in options and "email" not in options:
+            raise ValidationError("is required, unless email is given", "username")
 
 
-class KnownUser(Body):
-    """Whom a command means: a user name or an e-mail address."""
+class UserName(Body):
+    """The user name or email of an existing user."""
 
     user = Text(required=True)
 
 
 class NewPassword(InvitedUser):
-    """A new password beside the names of its user, which are looked at for nothing else: they are what they are."""
+    """A new password and the names of its user. The names are only compared with the password."""
 
     username = Text()
     email = Text()
     name = Text()
 
 
-class NewApiKey(Body):
-    """The options of api-key create (neighbours.md 3.4)."""
+class NewApiToken(Body):
+    """The options of api-token create."""
 
     name = Text(min=1, max=255, required=True)
     type = Text(required=True)
@@ -49,24 +49,24 @@ class NewApiKey(Body):
     expires = DateTime()
 
     @validates_schema
-    def admin_keys_are_for_all(self, asked: dict[str, Any], **_: Any) -> None:
-        """Only client and frontend keys can be limited."""
-        if asked["type"] == "admin":
-            if asked.get("environment", "*") != "*":
-                raise ValidationError("must be left out, because an admin key is for all environments", "environment")
-            if "*" not in asked.get("projects", ["*"]):
-                raise ValidationError("must be left out, because an admin key is for all projects", "project")
+    def admin_tokens_are_unlimited(self, options: dict[str, Any], **_: Any) -> None:
+        """Allow only client and frontend tokens to be limited."""
+        if options["type"] == "admin":
+            if options.get("environment", "*") != "*":
+                raise ValidationError("must be omitted: admin tokens are for all environments", "environment")
+            if "*" not in options.get("projects", ["*"]):
+                raise ValidationError("must be omitted: admin tokens are for all projects", "project")
 
 
 class NewSignupToken(Body):
-    """The options of signup-token create (neighbours.md 3.5)."""
+    """The options of signup-token create."""
 
     name = Text(min=1, max=255, required=True)
     expires = DateTime()
 
 
 class EventExport(Body):
-    """The filters of events export, as those of GET /api/admin/search/events are read."""
+    """The filters of events export, the same as those of GET /api/admin/search/events."""
 
     project = fields.List(Text())
     type = fields.List(Text())

@@ -1,4 +1,4 @@
-"""The only door to the database: connections, transactions, and four verbs for every statement."""
+"""Connections, transactions, and the four functions that run statements: one(), rows(), value() and run()."""
 
 import json
 import os
@@ -19,29 +19,33 @@ from sql.database.pool import Connection, Database, Meter, send
 Params = Mapping[str, Any]
 IDLE = TransactionStatus.IDLE
 
-# What each session of ours sets, whatever the database sets for others: no statement runs for ever, no plan of ours gains from being
-# compiled, and a transaction that waited for another one sees what that one has written.
+# Options of each session, whatever the defaults of the database are. Statements have a time limit. Our plans are too
+# short to gain from JIT. After waiting for a lock, a statement must see what the other transaction has committed.
 OPTIONS = r"-c statement_timeout=30s -c jit=off -c default_transaction_isolation=read\ committed"
-# Where a server vanishes and no kernel answers for it, each of its connections ends within about ten seconds.
+# If the server's machine disappears, its connections fail within about ten seconds.
 KEEPALIVES = {"keepalives_idle": 4, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
-# Timestamps are read in UTC. libpq sends this as a parameter of its own when it connects. It wins over the options, and poolers, which keep
-# those from the database, see to it that this one holds for every statement of that client.
+# Return timestamps in UTC. libpq sends this as a separate parameter, which overrides the options. Poolers drop the
+# options, but apply this parameter to each statement of the client.
 os.environ["PGTZ"] = "UTC"
 
 
 def connect_options(url: str, pooler: str = "none", options: str | None = None) -> dict[str, Any]:
-    """Return how to connect, beside what the URL says. Options of the URL come first, so that ours win.
+    """Return the arguments of psycopg.connect() besides the URL. Our options follow those of the URL, so ours win.
 
-    pooler: "transaction" is one that lends a session of the server to each transaction. It takes no options, which belong to a session,
-    and sets its sessions itself (migrate.open_database() refuses it otherwise). A prepared statement is missing in the next transaction,
-    unless the pooler prepares it there ("prepared").
+    pooler: "transaction" assigns a server session to each transaction. It accepts no session options and has to set
+    them itself; migrate.open_database() checks that. Prepared statements do not exist in the next transaction, unless
+    the pooler prepares them there ("prepared").
     """
     given = conninfo_to_dict(url)
     ours = {"autocommit": True, "row_factory": dict_row, "connect_timeout": given.get("connect_timeout") or 3}
     ours |= {name: given.get(name) or value for name, value in KEEPALIVES.items()}
     if pooler == "none":
         return ours | {"options": f"{given.get('options') or ''} {options or OPTIONS}".strip()}
-    return ours | {"options": given.get("options") or ""} | ({"prepare_threshold": None} if pooler == "transaction" else {})
+    return (
+        ours
+        | {"options": given.get("options") or ""}
+        | ({"prepare_threshold": None} if pooler == "transaction" else {})
+    )
 
 
 def connect(url: str, pooler: str = "none") -> Connection:
@@ -50,15 +54,15 @@ def connect(url: str, pooler: str = "none") -> Connection:
 
 
 def init_app(app: Flask) -> None:
-    """Attach the database that app.config names."""
+    """Attach the database of app.config."""
     config = app.config
     url, pooler, timeout = config["DATABASE_URL"], config["DATABASE_POOLER"], config["STATEMENT_TIMEOUT_SECONDS"]
-    # The last of two equal options wins. Only here: commands and migrations may wait for others.
+    # The last of two equal options wins. Commands and migrations have no lock timeout.
     options = f"{OPTIONS} -c statement_timeout={timeout}s -c lock_timeout={config['LOCK_TIMEOUT_SECONDS']}s"
-    # PostgreSQL ends every statement in time, unless it is frozen.
+    # The deadline is for a frozen server. Otherwise PostgreSQL cancels the statement before.
     limits = {"wait": config["WAIT_SECONDS"], "deadline": timeout + 5.0}
-    how = partial(connect_options, url, pooler, options)
-    app.extensions["database"] = Database(url, config["DATABASE_POOL_SIZE"], pooler, how, **limits)
+    arguments = partial(connect_options, url, pooler, options)
+    app.extensions["database"] = Database(url, config["DATABASE_POOL_SIZE"], pooler, arguments, **limits)
 
 
 def database() -> Database:
@@ -90,16 +94,16 @@ def unit(conn: Connection) -> AbstractContextManager[Any]:
 
 @contextmanager
 def whole(conn: Connection) -> Iterator[None]:
-    """A transaction that keeps prepared statements when it is rolled back, as each refused change is.
+    """Run a transaction that keeps its prepared statements if it is rolled back.
 
-    psycopg's own rollback drops them all, because tables might be gone, which no request creates or drops. The statements of the next ten
-    requests would be planned again, which is most of their time.
+    psycopg's own rollback drops them, in case the transaction created tables, which requests never do. The next ten
+    requests would then plan their statements again, which takes most of their time.
     """
     conn.execute("BEGIN", prepare=False)
     try:
         yield
     except BaseException:
-        # The pool replaces a connection that is broken.
+        # The pool replaces broken connections.
         with suppress(psycopg.Error):
             send(conn, b"ROLLBACK")
         raise
@@ -107,13 +111,13 @@ def whole(conn: Connection) -> Iterator[None]:
         conn.execute("COMMIT", prepare=False)
 
 
-# Where events are counted: the types of those of each running transaction, by the id of its connection.
+# The types of the events that each running transaction has recorded, by the id of its connection. For metrics.
 _recorded: dict[int, list[str]] = {}
 
 
 @contextmanager
 def counted(conn: Connection, meter: Meter) -> Iterator[None]:
-    """A transaction whose events are counted once it has committed."""
+    """Run a transaction, and count its events after the commit."""
     types = _recorded[id(conn)] = []
     try:
         with whole(conn):
@@ -125,9 +129,9 @@ def counted(conn: Connection, meter: Meter) -> Iterator[None]:
 
 def note_events(conn: Connection, types: Iterable[str]) -> None:
     """Note the types of events that the running transaction has recorded."""
-    noted = _recorded.get(id(conn))
-    if noted is not None:
-        noted.extend(types)
+    recorded = _recorded.get(id(conn))
+    if recorded is not None:
+        recorded.extend(types)
 
 
 @lru_cache(maxsize=1000)
@@ -136,14 +140,18 @@ def unindented(statement: LiteralString) -> LiteralString:
     return "\n".join(line.strip() for line in statement.splitlines())
 
 
-def execute(conn: Connection, statement: LiteralString, params: Params | None, prepare: bool | None = None) -> psycopg.Cursor[DictRow]:
-    """Execute a statement, and note how long it took."""
+def execute(
+    conn: Connection, statement: LiteralString, params: Params | None, prepare: bool | None = None
+) -> psycopg.Cursor[DictRow]:
+    """Execute a statement and record its time."""
     with timing.of(statement):
         return conn.execute(unindented(statement), params, prepare=prepare)
 
 
-def one(conn: Connection, statement: LiteralString, params: Params | None = None, *, prepare: bool | None = None) -> DictRow | None:
-    """Return the first row as a dict, or None. prepare=False: plan it for these values each time."""
+def one(
+    conn: Connection, statement: LiteralString, params: Params | None = None, *, prepare: bool | None = None
+) -> DictRow | None:
+    """Return the first row as a dict, or None. prepare=False: make a new plan for these values each time."""
     return execute(conn, statement, params, prepare).fetchone()
 
 
@@ -152,19 +160,24 @@ def rows(conn: Connection, statement: LiteralString, params: Params | None = Non
     return execute(conn, statement, params).fetchall()
 
 
-def value(conn: Connection, statement: LiteralString, params: Params | None = None, *, prepare: bool | None = None) -> Any:
+def value(
+    conn: Connection, statement: LiteralString, params: Params | None = None, *, prepare: bool | None = None
+) -> Any:
     """Return the first column of the first row, or None. prepare: as for one()."""
     row = one(conn, statement, params, prepare=prepare)
     return None if row is None else next(iter(row.values()))
 
 
 def run(conn: Connection, statement: LiteralString, params: Params | None = None) -> int:
-    """Execute a statement and return how many rows it wrote."""
+    """Execute a statement and return the number of rows that it wrote."""
     return execute(conn, statement, params).rowcount
 
 
 def as_json(document: Any) -> str:
-    """A document as JSON text to keep: compact, key order kept, and é as é, so that a search finds it as it was written."""
+    """Return a document as compact JSON text, with its key order.
+
+    Non-ASCII characters stay, so that searches find them.
+    """
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 

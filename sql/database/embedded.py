@@ -1,7 +1,7 @@
-"""The private PostgreSQL: its data is under DATA_DIR, and only its owner can reach it, through a Unix socket.
+"""The embedded PostgreSQL: its data is in DATA_DIR, and only its owner can reach it, through a Unix socket.
 
-Any number of processes can use it at once. Each process holds a shared lock meanwhile, and the last one to release its lock stops the
-server. The kernel releases the locks of a process that is killed.
+Any number of processes can use it at once. Each process holds a shared lock meanwhile, and the last one to release its
+lock stops the server. The kernel releases the locks of a process that is killed.
 """
 
 import atexit
@@ -39,7 +39,8 @@ ORPHAN_TIMEOUT = 10  # seconds that backends of a killed server may live on
 PING_TIMEOUT = 5  # seconds
 SPACE_FOR_WAL = 16 * 1024 * 1024  # bytes of a WAL segment; PostgreSQL stops without room for the next one
 SERVER_OPTIONS = (
-    "-c listen_addresses= -c port=5432 -c unix_socket_permissions=0700 -c timezone=UTC -c log_timezone=UTC -c lc_messages=C"
+    "-c listen_addresses= -c port=5432 -c unix_socket_permissions=0700"
+    " -c timezone=UTC -c log_timezone=UTC -c lc_messages=C"
     # One log file a day, overwritten after a week.
     " -c logging_collector=on -c log_directory=log -c log_filename=server-%a.log -c log_file_mode=0600"
     " -c log_rotation_age=1d -c log_rotation_size=0 -c log_truncate_on_rotation=on"
@@ -71,27 +72,24 @@ class Server:
         self._pid = os.getpid()
 
     def has_cluster(self) -> bool:
-        """Return whether the folder holds a database. Raises DatabaseProblem if the folder is closed to this user."""
+        """Return whether the folder contains a database. Raises DatabaseProblem if this user cannot enter it."""
         try:
             return self.cluster.exists()
         except OSError as error:
             raise self._unusable(error) from None
 
     def ensure(self) -> str:
-        """Return the URL of the running server; create and start it if necessary. It runs until release() or the end of this process.
-
-        Raises DatabaseProblem if the folder cannot be used.
-        """
+        """Create and start the server if necessary, and return its URL. Raises DatabaseProblem if that fails."""
         try:
             self._create_folder()
             with self._start_lock():
                 if not self.cluster.exists():
                     self._create_cluster()
-                found = (self.cluster / "PG_VERSION").read_text(errors="replace").strip()
-                if found != str(MAJOR_VERSION):
-                    made = f"The data folder {self.folder} was made by PostgreSQL {found or 'an unknown version'}"
-                    rule = f"this version runs PostgreSQL {MAJOR_VERSION}. Restore a backup into a new data folder."
-                    raise DatabaseProblem(f"{made}, and {rule}")
+                version = (self.cluster / "PG_VERSION").read_text(errors="replace").strip()
+                if version != str(MAJOR_VERSION):
+                    data = f"The data folder {self.folder} is of PostgreSQL {version or '(unknown)'}"
+                    advice = "Restore a backup into a new data folder."
+                    raise DatabaseProblem(f"{data}; this version needs PostgreSQL {MAJOR_VERSION}. {advice}")
                 if self._lock_fd is None:
                     self._lock_fd = self._open_own(self.folder / "in-use.lock")
                     fcntl.flock(self._lock_fd, fcntl.LOCK_SH)
@@ -103,7 +101,7 @@ class Server:
             raise self._unusable(error) from None
 
     def release(self) -> None:
-        """Release the server. The last process to release it stops it. Does nothing in a fork of the process that called ensure()."""
+        """Release the server. The last process to release it stops it. A fork of this process does nothing here."""
         # A server whose folder was deleted stops by itself: PostgreSQL checks its lock file once a minute.
         if self._lock_fd is None or os.getpid() != self._pid or not self.folder.exists():
             return
@@ -116,8 +114,8 @@ class Server:
             self._lock_fd = None
 
     def revive(self) -> None:
-        """Restart a server that has ended while this process uses it, at the same address. Raises DatabaseProblem if that fails."""
-        # Our choice: no new database when the data of a running service is deleted.
+        """Restart a server that has ended, at the same address. Raises DatabaseProblem if that fails."""
+        # Our choice: if the data of a running service is deleted, no new database is created.
         if self._lock_fd is not None and (self.cluster / "PG_VERSION").exists():
             try:
                 with self._start_lock():
@@ -131,7 +129,7 @@ class Server:
         return DatabaseProblem(f"The data folder {self.folder} cannot be used: {error.strerror}{where}.")
 
     def _create_folder(self) -> None:
-        """Create DATA_DIR, and close it to other users unless it holds files that are not ours."""
+        """Create DATA_DIR, and close it to other users unless it contains other files."""
         # libpq reads a comma as the end of a host name.
         if len(os.fsencode(self.folder)) > LONGEST_FOLDER or "," in str(self.folder):
             rule = f"DATA_DIR must be a path of at most {LONGEST_FOLDER} bytes without a comma."
@@ -140,7 +138,7 @@ class Server:
         if os.geteuid() == 0:
             self._account = account_for(self.folder)
         if {path.name for path in self.folder.iterdir()} <= CONTENTS:
-            # The folder may be shared with us by its owner.
+            # Another user may own the folder.
             with suppress(PermissionError):
                 self._make_private(self.folder.resolve())
 
@@ -150,7 +148,7 @@ class Server:
         os.close(self._open_own(path, os.O_DIRECTORY, 0o700))
 
     def _open_own(self, path: Path, flags: int = os.O_RDWR | os.O_CREAT, mode: int = 0o600) -> int:
-        """Open a file or folder, and close it to other users than the server's. A symbolic link is an OSError: root must not follow it."""
+        """Open a file or folder, for the server's user only. Symbolic links fail: root must not follow them."""
         fd = os.open(path, flags | os.O_NOFOLLOW, mode)
         if self._account:
             os.fchown(fd, self._account.uid, self._account.gid)
@@ -169,7 +167,7 @@ class Server:
                 except BlockingIOError:
                     time.sleep(0.05)
             else:
-                print(f"Waiting for another process that starts or stops the PostgreSQL in {self.folder} ...", file=sys.stderr, flush=True)
+                print(f"Waiting for another process to start or stop {self.folder} ...", file=sys.stderr, flush=True)
                 fcntl.flock(fd, fcntl.LOCK_EX)
             yield
         finally:
@@ -196,26 +194,28 @@ class Server:
     def _start(self) -> None:
         self._make_private(self.socket_folder)
         self._correct_lock_files()
-        # Relative paths need no quoting. The server finds its other files from its own place, through the PATH of _run().
+        # Relative paths need no quoting. The server finds its other files relative to its program, through the PATH of
+        # _run().
         options = f"{SERVER_OPTIONS} -c unix_socket_directories=../socket"
         log = self.cluster / "server.log"
         deadline = time.monotonic() + ORPHAN_TIMEOUT
         while True:
             log.unlink(missing_ok=True)
             try:
-                return self._run(
-                    "pg_ctl", "start", "--pgdata=.", "-p", "postgres", "--wait", "--silent", "--log=server.log", "--options", options
-                )
+                arguments = ("--pgdata=.", "--wait", "--silent", "--log=server.log", "--options", options)
+                return self._run("pg_ctl", "start", "-p", "postgres", *arguments)
             except DatabaseProblem:
                 # The processes of a killed server keep its shared memory until they notice.
-                if time.monotonic() > deadline or not log.exists() or "is still in use" not in log.read_text(errors="replace"):
+                is_in_use = log.exists() and "is still in use" in log.read_text(errors="replace")
+                if not is_in_use or time.monotonic() > deadline:
                     raise
                 time.sleep(0.2)
 
     def _correct_lock_files(self) -> None:
-        """Write our own process id into the lock files of a killed server if its id now belongs to a zombie or another program.
+        """Write our own process id into the lock files of a killed server if another program or a zombie has its id.
 
-        PostgreSQL would mistake that process for the server and refuse to start, as happens in containers. Its other checks remain.
+        Otherwise PostgreSQL would mistake that process for the server and refuse to start, for example in containers.
+        Its other checks still apply.
         """
         for lock in (self.cluster / "postmaster.pid", self.socket_folder / ".s.PGSQL.5432.lock"):
             if lock.exists() and Path("/proc/self/cwd").exists():
@@ -241,22 +241,23 @@ class Server:
                     stdout=output,
                     stderr=output,
                     cwd=self.cluster if self.cluster.exists() else self.folder,
-                    # Nothing else: our own environment holds secrets.
+                    # Nothing else: our own environment contains secrets.
                     env={"PATH": f"{BINARIES}:{os.defpath}", "LANG": "C.UTF-8", "TZ": "UTC"},
-                    # Ctrl-C in a terminal reaches us alone.
+                    # Ctrl-C in a terminal must reach only this process.
                     start_new_session=True,
                 )
             output.seek(0)
             lines = [line.strip() for line in output.read().decode(errors="replace").split("\n")]
         if done.returncode != 0:
             lines = [line for line in lines if line and line != "Examine the log output."]
-            # The last line of initdb says what it has removed.
+            # initdb ends with a line about the files that it has removed.
             errors = [line for line in lines if re.search(r"\b(error|FATAL|PANIC): ", line)]
             last = (errors or lines or [f"exit status {done.returncode}"])[-1]
             hint = " See postgres/server.log and the newest file in postgres/log there." if command == "pg_ctl" else ""
             if shutil.disk_usage(self.folder).free < SPACE_FOR_WAL:
                 hint = " The disk is full. Free some space."
-            raise DatabaseProblem(f"The private PostgreSQL under {self.folder} failed ({command}): {last.rstrip('.')}.{hint}")
+            problem = f"The embedded PostgreSQL in {self.folder} failed ({command}): {last.rstrip('.')}."
+            raise DatabaseProblem(f"{problem}{hint}")
 
     def _answers(self) -> bool:
         """Return whether the server runs. Waits while it starts or recovers."""
@@ -269,7 +270,7 @@ class Server:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Delay SIGINT and SIGTERM until the block ends, so that a server that has just started is stopped too."""
+    """Delay SIGINT and SIGTERM until the block ends, so that they also stop a server that has just started."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
@@ -278,7 +279,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def account_for(folder: Path) -> Account:
-    """Return the user that runs the server for root: the owner of the cluster or of DATA_DIR, else postgres, else a uid of its own."""
+    """Return the user that runs the server for root: the owner of the data or of DATA_DIR, postgres, or a new uid."""
     for path in (folder / "postgres", folder):
         if path.exists() and path.stat().st_uid != 0:
             return account(path.stat().st_uid, path.stat().st_gid, folder)
@@ -294,6 +295,6 @@ def account(uid: int, gid: int, folder: Path) -> Account:
     prefix = ("setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups")
     probe = ["sh", "-c", 'cd "$1" && "$2" --version', "sh", str(folder), str(BINARIES / "postgres")]
     if subprocess.run([*prefix, *probe], cwd="/", capture_output=True).returncode != 0:
-        # The path leads through a folder of root, such as /root. Let this one process pass it.
+        # The path leads through a folder of root, such as /root. Allow only this process to enter it.
         prefix = (*prefix, "--inh-caps=+dac_override", "--ambient-caps=+dac_override")
     return Account(uid, gid, prefix)

@@ -1,4 +1,4 @@
-"""Brings a database to the schema that this version needs: all of schema.sql, or the numbered steps in migrations/ that it lacks."""
+"""Create the schema from schema.sql, or upgrade an older one with the numbered files in migrations/."""
 
 import re
 import sys
@@ -11,23 +11,24 @@ from sql.database import Connection, connect, run, value
 
 SCHEMA = Path(__file__).parent.parent.parent / "schema.sql"
 MIGRATIONS = Path(__file__).parent / "migrations"
-# Any number will do, as long as all processes ask for the same one. It is released with the transaction.
+# An arbitrary number, the same for all processes. The lock ends with the transaction.
 LOCK = "SELECT pg_advisory_xact_lock(7225431)"
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(7225431)"
-# How long a step waits for who uses a table that it changes, in seconds. Requests for that table wait behind it, for LOCK_TIMEOUT_SECONDS.
+# Seconds that a migration waits for a table that is in use. Requests for that table wait behind it, for
+# LOCK_TIMEOUT_SECONDS.
 PATIENCE = 5
 WAIT_FOR_TABLES = "SELECT set_config('lock_timeout', %(patience)s || 's', true)"
 
 
 class DatabaseProblem(Exception):
-    """The database cannot be used; the message is a sentence for its operator."""
+    """The database cannot be used. The message is a sentence for the operator."""
 
 
 def steps(folder: Path = MIGRATIONS) -> dict[int, Path]:
-    """The migrations by the version that each leads to: 0002_what_it_does.sql leads to 2."""
+    """Return the migrations by version: 0002_what_it_does.sql upgrades to version 2."""
     paths = sorted(folder.glob("[0-9][0-9][0-9][0-9]_*.sql"))
     numbers = [int(path.name[:4]) for path in paths]
-    assert numbers == list(range(2, 2 + len(paths))), "migrations must be numbered from 0002, without a gap and none twice"
+    assert numbers == list(range(2, 2 + len(paths))), "migrations must be numbered from 0002, each number once"
     return dict(zip(numbers, paths, strict=True))
 
 
@@ -35,12 +36,12 @@ VERSION = 1 + len(steps())
 
 
 def open_database(url: str, pooler: str) -> Connection:
-    """A connection for the start of the service or a command; DatabaseProblem when there is none to be had, or not with our settings."""
+    """Open a connection for a start of the service or a command. Raises DatabaseProblem if it is not usable."""
     try:
         conn = connect(url, pooler)
     except psycopg.ProgrammingError:
-        # libpq quotes what it does not understand, and that can be a piece of the password.
-        raise DatabaseProblem("The setting DATABASE_URL cannot be understood; write special characters percent-encoded.") from None
+        # The message of libpq is not shown: it can quote a part of the password.
+        raise DatabaseProblem("The setting DATABASE_URL is invalid. Percent-encode special characters.") from None
     except psycopg.Error as error:
         advice = f" {BEHIND_POOLER}" if "unsupported startup parameter" in str(error) and pooler == "none" else ""
         raise DatabaseProblem(f"The database cannot be reached: {reason(error)}.{advice}") from None
@@ -62,153 +63,159 @@ LOST_SETTINGS = """
                CASE WHEN current_setting('TimeZone') <> ALL ('{UTC,Etc/UTC}') THEN 'TimeZone' END,
                CASE WHEN current_setting('statement_timeout') = '0' THEN 'statement_timeout' END,
                CASE WHEN current_setting('jit') = 'on' THEN 'jit' END,
-               CASE WHEN current_setting('transaction_isolation') <> 'read committed' THEN 'default_transaction_isolation' END)
+               CASE WHEN current_setting('transaction_isolation') <> 'read committed'
+                    THEN 'default_transaction_isolation' END)
 """
 
 
 def require_settings(conn: Connection, pooler: str) -> None:
-    """DatabaseProblem, which says what to do, unless statements run in UTC, with a limit of time, uncompiled, and as read committed."""
+    """Raise DatabaseProblem unless statements run in UTC, with a timeout, without JIT, and at read committed."""
     try:
         lost = value(conn, LOST_SETTINGS)
     except psycopg.Error as error:
         raise DatabaseProblem(f"The database cannot be used: {reason(error)}.") from None
     if lost and pooler == "none":
-        raise DatabaseProblem(f"What we set does not reach the database ({lost}). {BEHIND_POOLER}")
+        raise DatabaseProblem(f"The session settings of this service have no effect ({lost}). {BEHIND_POOLER}")
     if lost:
-        raise DatabaseProblem(f"The pooler does not set {lost} for us. Let it, or the database, as docs/how-to/scale.md says.")
+        raise DatabaseProblem(f"The pooler does not set {lost}. Set it as in docs/how-to/scale.md.")
 
 
-HAS_OUR_NAME = "SELECT EXISTS (SELECT FROM pg_prepared_statements WHERE starts_with(name, '_pg3_'))"
+HAS_STATEMENT = "SELECT EXISTS (SELECT FROM pg_prepared_statements WHERE starts_with(name, '_pg3_'))"
 
 
 def require_tracking(conn: Connection) -> None:
-    """DatabaseProblem unless the pooler takes care of prepared statements: then the database knows them by names that it has given them."""
+    """Raise DatabaseProblem unless the pooler tracks prepared statements.
+
+    Then the server has them under other names.
+    """
     with conn.transaction():
         conn.execute("SELECT 1", prepare=True)
-        if value(conn, HAS_OUR_NAME):
-            # Here, in this session: the next one who gets it would meet the name.
+        if value(conn, HAS_STATEMENT):
+            # The next client of this server session would find the name in use.
             conn.execute("DEALLOCATE ALL")
             advice = "Set max_prepared_statements of PgBouncer (1.22 or newer), or DATABASE_POOLER=transaction."
-            raise DatabaseProblem(f"No pooler keeps prepared statements for us. {advice}")
+            raise DatabaseProblem(f"DATABASE_POOLER is prepared, but no pooler tracks prepared statements. {advice}")
 
 
 def is_pooled(conn: Connection) -> bool:
-    """Whether a pooler stands in between: it names itself as the process that a client would cancel, not the one that serves him now."""
+    """Return whether there is a pooler: it reports another process id than that of the server process."""
     return value(conn, "SELECT pg_backend_pid()") != conn.info.backend_pid
 
 
 def reason(error: psycopg.Error) -> str:
-    """Why the server or libpq refused: the first line of what it said; the others say how to go on, or repeat it for another address."""
+    """Return the first line of an error of the server or libpq, without a period."""
     line = " ".join(str(error).strip().partition("\n")[0].split()).rstrip(".")
     return line or type(error).__name__
 
 
-# The column tells our table from those of migration tools that call theirs the same.
+# Migration tools also have tables of this name, but without this column.
 HAS_VERSION = """
     SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('schema_version') AND attname = 'single_row')
 """
 
 
 def version(conn: Connection) -> int:
-    """The schema version of a database; 0: it has none, as it is empty or somebody else's."""
+    """Return the schema version of a database, or 0 if the schema does not exist."""
     return (value(conn, HAS_VERSION) and value(conn, "SELECT version FROM schema_version")) or 0
 
 
 def require_current(conn: Connection, needed: int = VERSION) -> None:
-    """DatabaseProblem, which says what to do, unless the schema is that of this version."""
-    found = version(conn)
-    if found > needed:
-        raise newer(found, needed)
-    if found < needed:
-        state = f"has schema version {found}, which is older than version {needed} of this service" if found else "is not set up"
+    """Raise DatabaseProblem unless the schema has this version."""
+    current = version(conn)
+    if current > needed:
+        raise newer(current, needed)
+    if current < needed:
+        state = f"has schema version {current}; this service needs version {needed}" if current else "has no schema"
         raise DatabaseProblem(f"The database {state}. Run flask --app app migrate.")
 
 
-def newer(found: int, needed: int) -> DatabaseProblem:
-    """What is said of a database that a newer version of this service has migrated."""
-    return DatabaseProblem(
-        f"The database has schema version {found}, which is newer than version {needed} of this service. Start a newer service."
-    )
+def newer(current: int, needed: int) -> DatabaseProblem:
+    """Return the error for a database with the schema of a newer version of this service."""
+    state = f"The database has schema version {current}; this service supports versions up to {needed}."
+    return DatabaseProblem(f"{state} Use a newer service.")
 
 
-def take_all_the_time(conn: Connection) -> None:
-    """Let the caller's transaction run longer than a request may: the events of years have to be rewritten or indexed."""
+def disable_timeout(conn: Connection) -> None:
+    """Turn the statement timeout off for the transaction: rewriting or indexing years of events takes long."""
     run(conn, "SET LOCAL statement_timeout = 0")
 
 
 def migrate(conn: Connection, folder: Path = MIGRATIONS) -> int:
-    """The version that was found, after bringing it to the newest in the caller's transaction. Waits for other processes that do the same.
+    """Create or upgrade the schema in the caller's transaction, and return the version before, 0 for no schema.
 
-    DatabaseProblem when the schema is newer than this service, when the database is somebody else's, when rights are lacking, or when
-    others use its tables for too long.
+    Waits for other processes that do the same. Raises DatabaseProblem if the schema is newer than this service, the
+    database has other contents, the role lacks privileges, or a table is in use for too long.
     """
     if not value(conn, TRY_LOCK):
         print("Waiting for another process that checks or migrates the database ...", file=sys.stderr, flush=True)
         run(conn, LOCK)
-    found, needed = version(conn), 1 + len(steps(folder))
-    if found > needed:
-        raise newer(found, needed)
-    if found == 0:
-        refuse_unfit(conn)
-    scripts = [SCHEMA] if found == 0 else [path for number, path in steps(folder).items() if number > found]
+    before, needed = version(conn), 1 + len(steps(folder))
+    if before > needed:
+        raise newer(before, needed)
+    if before == 0:
+        require_empty(conn)
+    scripts = [SCHEMA] if before == 0 else [path for number, path in steps(folder).items() if number > before]
     try:
-        if 0 < found < needed:
+        if 0 < before < needed:
             run(conn, WAIT_FOR_TABLES, {"patience": PATIENCE})
         for script in scripts:
             conn.execute(script.read_bytes())
-        if 0 < found < needed:
+        if 0 < before < needed:
             run(conn, "UPDATE schema_version SET version = %(version)s", {"version": needed})
     except InsufficientPrivilege as error:
-        raise may_not(conn, found, needed, error) from None
+        raise lacks_privilege(conn, before, needed, error) from None
     except LockNotAvailable:
-        waited = f"{PATIENCE} s for who uses its tables: a backup, or another long transaction"
-        raise DatabaseProblem(f"The database has schema version {found} still: its migration waited {waited}. Try again.") from None
+        problem = f"The upgrade from schema version {before} to {needed} failed: a table was in use for {PATIENCE} s"
+        advice = "End long transactions, such as a backup, and try again."
+        raise DatabaseProblem(f"{problem}. {advice}") from None
     except (DuplicateTable, DuplicateObject, DuplicateFunction) as error:
-        raise DatabaseProblem(f"The database holds something else already: {reason(error)}. Use an empty one.") from None
-    return found
+        raise DatabaseProblem(f"The database is not empty: {reason(error)}. Use an empty database.") from None
+    return before
 
 
-def may_not(conn: Connection, found: int, needed: int, error: psycopg.Error) -> DatabaseProblem:
-    """What is said to a database user who may use a schema, but not make or change it."""
-    state, task = (f"has schema version {found}", f"bring it to version {needed}") if found else ("is not set up", "do that")
-    return DatabaseProblem(
-        f"The database {state}, and its user {conn.info.user} lacks the right to {task}: {reason(error)}. "
-        "Run flask --app app migrate as the owner of the schema."
-    )
+def lacks_privilege(conn: Connection, before: int, needed: int, error: psycopg.Error) -> DatabaseProblem:
+    """Return the error for a role that can use the schema, but not create or upgrade it."""
+    task = f"upgrade the schema from version {before} to {needed}" if before else "create the schema"
+    advice = "Run flask --app app migrate as the owner of the schema."
+    return DatabaseProblem(f"The role {conn.info.user} cannot {task}: {reason(error)}. {advice}")
 
 
 ENCODING = "SELECT current_setting('server_encoding')"
 
-# What an extension has brought is nobody's data.
+# Relations of extensions do not count.
 FIRST_RELATION = """
     SELECT min(relname)
       FROM pg_class
       JOIN pg_namespace ON pg_namespace.oid = relnamespace
      WHERE nspname = current_schema()
        AND relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
-       AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
+       AND NOT EXISTS (
+               SELECT FROM pg_depend
+                WHERE classid = 'pg_class'::regclass
+                  AND objid = pg_class.oid
+                  AND deptype = 'e')
 """
 
 
-def refuse_unfit(conn: Connection) -> None:
-    """DatabaseProblem when a database without our schema is not empty, or cannot hold every text."""
+def require_empty(conn: Connection) -> None:
+    """Raise DatabaseProblem if the database contains relations, or has another encoding than UTF8."""
     encoding = value(conn, ENCODING)
     if encoding != "UTF8":
-        raise DatabaseProblem(f"The database has the encoding {encoding}. Use one with the encoding UTF8.")
+        raise DatabaseProblem(f"The database has the encoding {encoding}. Use a database with the encoding UTF8.")
     relation = value(conn, FIRST_RELATION)
     if relation is not None:
-        raise DatabaseProblem(f"The database holds something else already: the relation {relation}. Use an empty one.")
+        raise DatabaseProblem(f"The database is not empty: it contains {relation}. Use an empty database.")
 
 
 CAN_INDEX_WORDS = "SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm')"
 
 
 def can_index_words(conn: Connection) -> bool:
-    """Whether the server has the extension pg_trgm to offer."""
+    """Return whether the server offers the extension pg_trgm."""
     return value(conn, CAN_INDEX_WORDS)
 
 
-# Searches are right without it, only slower: see docs/development/decisions.md.
+# Optional: searches without these indexes are slower, but return the same (docs/development/decisions.md).
 TRIGRAM_INDEXES = """
     CREATE EXTENSION IF NOT EXISTS pg_trgm;
     CREATE INDEX IF NOT EXISTS events_data_trgm ON events USING gin ((data::text) gin_trgm_ops);
@@ -220,7 +227,7 @@ WORD_INDEXES = re.findall(r"INDEX IF NOT EXISTS (\w+)", TRIGRAM_INDEXES)
 
 
 def index_words(conn: Connection) -> bool:
-    """Index the words of the log with pg_trgm; False where the extension cannot be had."""
+    """Create the indexes for text searches of the event log. Return False if the extension is not available."""
     if not can_index_words(conn):
         return False
     try:
@@ -235,5 +242,5 @@ HAS_WORD_INDEXES = "SELECT bool_and(to_regclass(name) IS NOT NULL) FROM unnest(%
 
 
 def has_word_indexes(conn: Connection) -> bool:
-    """Whether the words of the log are indexed already."""
+    """Return whether the indexes for text searches of the event log exist."""
     return value(conn, HAS_WORD_INDEXES, {"names": WORD_INDEXES})

@@ -1,4 +1,4 @@
-"""The database connections of one process, and the circuit breaker that refuses requests while the database is unavailable."""
+"""The connection pool of one process, with a circuit breaker that fails fast while the database is unavailable."""
 
 import logging
 import select
@@ -18,52 +18,57 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 Connection = psycopg.Connection[DictRow]
 Result = TypeVar("Result")
 
-# All in seconds. After a SILENCE without any answer, the database is asked whether it is there before a request gets an idle connection.
+# All in seconds. If the database has not responded for this time, an idle connection is tested before a request gets
+# it.
 SILENCE = 1.0
 # Pause between two attempts to connect while the database is unavailable.
 RETRY = 0.5
-# Pause after a failed attempt to start a PostgreSQL of our own. Each attempt costs the machine something, and writes into a log.
+# Pause after a failed restart of the embedded PostgreSQL, which costs CPU time and writes to a log.
 REVIVE_PAUSE = 5.0
-# Pause between two drains of the pool. Where no host can be written, every change would cause one.
+# Pause between two drains of the pool. While all hosts are read-only, every change would cause one.
 DRAIN_PAUSE = 1.0
 
 log = logging.getLogger(__name__)
-# It repeats each second why it cannot connect. Database says it once.
+# This logger repeats each second why it cannot connect. Database logs it once.
 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 
 
 class DatabaseUnavailable(psycopg.OperationalError):
-    """No connection can be made, or the database does not answer."""
+    """A connection cannot be opened, or the database does not respond."""
 
 
 class DeadlineConnection(psycopg.Connection[DictRow]):
-    """A connection that is closed when the server has not answered within the deadline.
+    """A connection that is closed if the server does not respond before the deadline.
 
-    PostgreSQL ends long statements by itself, but not while it is frozen. The kernel goes on acknowledging then, so no TCP timeout helps.
+    PostgreSQL cancels long statements itself, but not while it is frozen. TCP timeouts do not help then, because the
+    kernel still acknowledges packets.
     """
 
     database: "Database"
 
     def wait(self, gen: PQGen[Result], interval: float = 0.1, timeout: float | None = None) -> Result:
-        """Wait for an answer. Every statement, commit and rollback passes here. timeout: in seconds, instead of the deadline."""
+        """Wait for a response to a statement, commit or rollback. timeout: seconds, instead of the deadline."""
         try:
             result = super().wait(gen, interval, self.database.deadline if timeout is None else timeout)
         except psycopg.errors._WaitTimeout:  # pyright: ignore[reportPrivateUsage]
             self.close()
-            raise DatabaseUnavailable("The database did not answer in time.") from None
+            raise DatabaseUnavailable("The database did not respond in time.") from None
         self.database.answered_at = time.monotonic()
         return result
 
 
 def send(conn: Connection, command: bytes, timeout: float | None = None) -> None:
-    """Send a command without psycopg's knowledge, and wait for its end."""
+    """Run a command on the connection directly, so that psycopg does not react to it."""
     conn.pgconn.send_query(command)
     conn.wait(generators.execute(conn.pgconn), timeout=timeout)
 
 
 def discard_if_closed(conn: Connection) -> None:
-    """Close an idle connection if the server has hung up. Costs no round trip: only a server that hangs up sends something unasked."""
-    # select() takes no descriptor from 1024 on.
+    """Close an idle connection if the server has disconnected.
+
+    Then there is something to read, so no round trip is needed.
+    """
+    # select() does not work with descriptors above 1023.
     poll = select.poll()
     poll.register(conn.fileno(), select.POLLIN)
     if poll.poll(0):
@@ -71,22 +76,31 @@ def discard_if_closed(conn: Connection) -> None:
 
 
 class Meter(Protocol):
-    """Counts what the database is used for."""
+    """Counts connections in use and events, for metrics."""
 
     def watch(self, lent: AbstractContextManager[Connection]) -> AbstractContextManager[Connection]: ...
     def count_events(self, types: Iterable[str]) -> None: ...
 
 
 class Database:
-    """psycopg's pool behind a circuit breaker. It is opened at first use, because a pool must not cross a fork.
+    """psycopg's pool behind a circuit breaker. The pool opens at its first use, because it must not cross a fork.
 
-    The breaker opens when no new connection can be made and none is left. Then a thread tries to connect until it succeeds.
+    The breaker opens when no connection is left and a new one cannot be opened. Then a thread tries to connect until it
+    succeeds.
 
-    connect_options: how to connect, beside the URL. wait: for a connection; deadline: of each statement; both in seconds.
+    connect_options: returns the arguments of psycopg.connect() besides the URL. wait: seconds to wait for a connection.
+    deadline: seconds to wait for the response to a statement.
     """
 
     def __init__(
-        self, url: str, size: int, pooler: str, connect_options: Callable[[], dict[str, Any]], *, wait: float = 5.0, deadline: float = 35.0
+        self,
+        url: str,
+        size: int,
+        pooler: str,
+        connect_options: Callable[[], dict[str, Any]],
+        *,
+        wait: float = 5.0,
+        deadline: float = 35.0,
     ) -> None:
         self.url = url
         self.size = size
@@ -95,25 +109,28 @@ class Database:
         self.wait = wait
         self.deadline = deadline
         self.meter: Meter | None = None
-        # What to hold beside a connection: serving/caller_limit.py.
+        # Entered while a connection is lent: serving/caller_limit.py.
         self.share: Callable[[], AbstractContextManager[None]] = nullcontext
-        # Starts a PostgreSQL of our own if it has ended, or raises an error that says why it cannot.
+        # Restarts the embedded PostgreSQL if it has ended, or raises an error.
         self.revive: Callable[[], None] | None = None
-        # When the database last answered on any connection of the pool.
+        # The time of the last response on any connection of the pool.
         self.answered_at = 0.0
         self._revive_at = self._drain_at = 0.0
         self._lock = Lock()
         self._pool: ConnectionPool[DeadlineConnection] | None = None
         self._lent: set[DeadlineConnection] = set()
         self._pinned: Connection | None = None
-        # Why the database is unavailable: then the breaker is open.
+        # Why the database is unavailable, or None. The breaker is open if this is set.
         self._problem: str | None = None
         self._probing = Lock()
         self._is_closed = False
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """Lend a connection in autocommit mode. PoolTimeout: all are in use. DatabaseUnavailable: at once if the breaker is open."""
+        """Lend a connection in autocommit mode.
+
+        Raises PoolTimeout if all are in use for too long, and DatabaseUnavailable at once while the breaker is open.
+        """
         if self._pinned is not None:
             yield self._pinned
             return
@@ -123,7 +140,7 @@ class Database:
 
     @contextmanager
     def pinned(self, conn: Connection) -> Iterator[None]:
-        """Lend this one connection while the block lasts, so that a caller's own transaction holds all that happens."""
+        """Lend only this connection during the block. Everything happens in the caller's transaction then."""
         self._pinned = conn
         try:
             yield
@@ -131,7 +148,7 @@ class Database:
             self._pinned = None
 
     def close(self) -> None:
-        """Close all connections, for good."""
+        """Close all connections permanently."""
         self._is_closed = True
         with self._lock:
             pool, self._pool = self._pool, None
@@ -180,7 +197,7 @@ class Database:
     def _borrow(self, pool: ConnectionPool[DeadlineConnection]) -> DeadlineConnection:
         began = time.monotonic()
         until = began + self.wait
-        # Not with the pool's own check: it pauses for seconds after the second connection that it finds closed.
+        # The pool's own check would pause for seconds after the second closed connection.
         while True:
             is_silent = time.monotonic() > self.answered_at + SILENCE
             if is_silent and not pool.get_stats()["pool_available"]:
@@ -188,14 +205,15 @@ class Database:
             try:
                 conn = pool.getconn(until - time.monotonic())
             except psycopg.OperationalError as error:
-                # _lent alone does not show a busy pool: it is empty for a moment whenever the last connection changes hands.
+                # _lent alone does not show a busy pool: it is empty for a moment whenever the last connection changes
+                # hands.
                 if isinstance(error, PoolTimeout) and (self._lent or self.answered_at > began):
                     raise
-                raise DatabaseUnavailable(self._problem or "No connection could be made in time.") from None
+                raise DatabaseUnavailable(self._problem or "No connection could be opened in time.") from None
             self._lent.add(conn)
             try:
                 discard_if_closed(conn)
-                # A pooler lets even the shortest statement wait for those of others.
+                # Not with a pooler: there, even this statement can wait for other clients.
                 if is_silent and not conn.closed and self.pooler == "none":
                     send(conn, b"SELECT 1", max(until - time.monotonic(), 0.1))
             except DatabaseUnavailable:
@@ -209,17 +227,17 @@ class Database:
             self._give_back(pool, conn)
 
     def _give_back(self, pool: ConnectionPool[DeadlineConnection], conn: DeadlineConnection) -> None:
-        """Give a connection back. The pool replaces one that is closed."""
+        """Return a connection to the pool, which replaces it if it is closed."""
         self._lent.discard(conn)
         pool.putconn(conn)
 
     def _probe(self, pool: ConnectionPool[Any]) -> None:
-        """Find out in a thread of its own whether the database accepts connections; one thread at a time."""
+        """Test in a thread whether the database accepts connections. Only one such thread runs at a time."""
         if pool is self._pool and self._probing.acquire(blocking=False):
             try:
                 Thread(target=self._connect_until_it_works, args=(pool,), name="database-probe", daemon=True).start()
             except RuntimeError:
-                # The machine has no more threads. The next request tries again.
+                # No thread can be started. The next request tries again.
                 self._probing.release()
 
     def _connect_until_it_works(self, pool: ConnectionPool[Any]) -> None:
@@ -242,7 +260,7 @@ class Database:
             self._probing.release()
 
     def _is_merely_busy(self, pool: ConnectionPool[Any], error: psycopg.Error, began: float) -> bool:
-        """Whether the database works although a new connection failed: it may have no more of them for us."""
+        """Return whether the database works although a new connection failed, for example with too many connections."""
         if isinstance(error, ConnectionTimeout):
             return self.answered_at > began
         pool.check()
@@ -253,7 +271,7 @@ class Database:
             pool, self._pool = self._pool, None
             was_open, self._problem = self._problem is not None, problem
         if pool is not None:
-            # This refuses all who wait for a connection.
+            # All waiting requests fail now.
             pool.close(timeout=0)
         if not was_open:
             log.warning("The database is unavailable: %s", problem)
@@ -262,14 +280,14 @@ class Database:
         if self.revive is not None and time.monotonic() > self._revive_at:
             try:
                 self.revive()
-            except Exception as problem:
+            except Exception as error:
                 self._revive_at = time.monotonic() + REVIVE_PAUSE
-                log.warning("%s", problem)
+                log.warning("%s", error)
 
     def _close_breaker(self, pool: ConnectionPool[Any]) -> None:
         if self._problem is not None:
             self._problem = None
             log.warning("The database is available again.")
         else:
-            # The pool may have given up a moment too soon. This makes it connect again for those who wait.
+            # The pool may have stopped its attempts too early. Make it connect again for waiting requests.
             pool.check()

@@ -1,4 +1,4 @@
-"""Compares the schema of a database with the one that schema.sql creates on the same server."""
+"""Compare the schema of a database with the one that schema.sql creates on the same server."""
 
 import secrets
 from difflib import unified_diff
@@ -16,7 +16,7 @@ CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS {schema}"
 
 
 def schema_diff(conn: Connection, url: str) -> list[str]:
-    """Return the lines of a diff from schema.sql to this database; none if they are the same."""
+    """Return the lines of a diff from schema.sql to this database. The list is empty if they are the same."""
     name = f"flags_schema_{secrets.token_hex(8)}"
     fresh_url = make_conninfo(url, dbname=name)
     conn.execute(SQL(CREATE).format(name=Identifier(name)))
@@ -27,10 +27,10 @@ def schema_diff(conn: Connection, url: str) -> list[str]:
                 migrate.migrate(fresh)
             if migrate.has_word_indexes(conn):
                 migrate.index_words(fresh)
-            wanted = schema_of(fresh, fresh_url)
+            expected = schema_of(fresh, fresh_url)
     finally:
         conn.execute(SQL(DROP).format(name=Identifier(name)))
-    return list(unified_diff(wanted, schema_of(conn, url), "schema.sql", "this database", lineterm=""))
+    return list(unified_diff(expected, schema_of(conn, url), "schema.sql", "this database", lineterm=""))
 
 
 def schema_of(conn: Connection, url: str) -> list[str]:
@@ -38,5 +38,5 @@ def schema_of(conn: Connection, url: str) -> list[str]:
     with NamedTemporaryFile() as file:
         backup.pg_dump(conn, url, "--schema-only", "--no-owner", f"--file={file.name}")
         lines = Path(file.name).read_text(encoding="utf-8").splitlines()
-    # A line with a backslash holds a random word.
+    # Lines with a backslash contain a random word.
     return [line for line in lines if line and not line.startswith(("--", "\\"))]

@@ -1,4 +1,4 @@
-"""What flask doctor asks a database server about itself and about the rights of its user."""
+"""Statements of flask doctor about the PostgreSQL server and the privileges of the current role."""
 
 from psycopg.rows import DictRow
 
@@ -28,13 +28,16 @@ LOOK_AT_SERVER = """
 
 
 def look_at_server(conn: Connection) -> DictRow:
-    """Return version, encoding, is_read_only, is_standby, connections for this user, and unsafe: durability settings that are off."""
-    found = one(conn, LOOK_AT_SERVER)
-    assert found is not None
-    return found
+    """Return version, encoding, is_read_only, is_standby, connections for this role, and unsafe.
+
+    unsafe: the durability settings that are off.
+    """
+    row = one(conn, LOOK_AT_SERVER)
+    assert row is not None
+    return row
 
 
-# A slot remembers a standby that is disconnected. Only members of pg_monitor see how far the others are behind.
+# A disconnected standby has a slot. Only members of pg_monitor see how far connected standbys are behind.
 STANDBYS = """
     SELECT coalesce(nullif(application_name, ''), host(client_addr), 'without a name') AS name,
            true AS is_connected,
@@ -52,13 +55,16 @@ STANDBYS = """
 
 
 def standbys(conn: Connection) -> list[DictRow]:
-    """Return the standbys that follow this server: name, is_connected, and bytes and seconds behind, which can be unknown."""
+    """Return the standbys of this server: name, is_connected, and bytes and seconds behind.
+
+    Unknown numbers are None.
+    """
     return rows(conn, STANDBYS)
 
 
-# The owner of the tables may do everything. Any other role is meant to have the rights of deploy/grants.sql.
-RIGHTS = """
-    WITH ours AS (
+# The owner of the tables has all privileges. Other roles should have those of deploy/grants.sql.
+PRIVILEGES = """
+    WITH tables AS (
         SELECT oid, relname AS name, relkind, pg_get_userbyid(relowner) <> current_user AS is_foreign
           FROM pg_class
          WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
@@ -71,14 +77,18 @@ RIGHTS = """
                WHERE relkind = 'r'
                  AND name NOT IN ('schema_version', 'permissions', 'flag_types')
                  AND NOT has_any_column_privilege(oid, 'INSERT')) AS unwritable,
-           coalesce(bool_or(is_foreign AND has_any_column_privilege(oid, 'UPDATE') OR is_foreign AND has_table_privilege(oid, 'DELETE'))
-                        FILTER (WHERE name = 'events'), false) AS changes_events
-      FROM ours
+           coalesce(
+               bool_or(is_foreign AND (has_any_column_privilege(oid, 'UPDATE') OR has_table_privilege(oid, 'DELETE')))
+                   FILTER (WHERE name = 'events'), false) AS changes_events
+      FROM tables
 """
 
 
-def rights(conn: Connection) -> DictRow:
-    """Return the role, has_schema, the tables that are unreadable or unwritable, and changes_events: it can, but should not."""
-    found = one(conn, RIGHTS)
-    assert found is not None
-    return found
+def privileges(conn: Connection) -> DictRow:
+    """Return the role, has_schema, the tables that are unreadable or unwritable, and changes_events.
+
+    changes_events: the role is not the owner, but can change or delete events.
+    """
+    row = one(conn, PRIVILEGES)
+    assert row is not None
+    return row

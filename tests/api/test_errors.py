@@ -93,7 +93,7 @@ def test_a_large_body_is_refused_before_anything_else(app, alice, stranger, monk
 
 
 class Outage:
-    """A service on a private PostgreSQL that can go away."""
+    """A service on a embedded PostgreSQL that can go away."""
 
     def __init__(self, folder: Path) -> None:
         self.server = embedded.Server(folder)

@@ -51,7 +51,7 @@ def url(make_database: Callable[..., str]) -> str:
     url = make_database()
     done = fill(url)
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.fullmatch(r"The demo is filled: 34 users, 9 projects, \d+ flags, \d+ events\. A signup token: [0-9a-f]{32}\n", done.stdout)
+    assert re.fullmatch(r"The demo is ready: 34 users, 9 projects, \d+ flags, \d+ events\. A signup token: [0-9a-f]{32}\n", done.stdout)
     return url
 
 
@@ -103,8 +103,8 @@ def test_a_newcomer_gets_a_running_instance_beside_the_real_one(own_instance, ma
     login = {"username": "admin", "password": re.search(r"password +(\S+)\n", said)[1]}
     words = ["curl", "-s", "-d", json.dumps(login), "-H", "Content-Type: application/json", f"{address}/auth/simple/login"]
     assert json.loads(subprocess.run(words, capture_output=True, check=True).stdout)["username"] == "admin"
-    readme = re.search(r"```text\n(The demo is filled.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
-    assert fits(readme.replace("http://127.0.0.1:4243", address) + "…", said[said.index("The demo is filled") :])
+    readme = re.search(r"```text\n(The demo is ready.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
+    assert fits(readme.replace("http://127.0.0.1:4243", address) + "…", said[said.index("The demo is ready") :])
     shown = re.search(r"^    (curl .*)$", said, re.MULTILINE)[1]
     answer = subprocess.run(["bash", "-c", shown], capture_output=True, check=True)
     assert json.loads(answer.stdout)["name"] == "Checkout"
@@ -114,16 +114,16 @@ def test_a_newcomer_gets_a_running_instance_beside_the_real_one(own_instance, ma
 def test_a_second_start_serves_the_same_demo(own_instance):
     first, _ = own_instance(free_port())
     busy, _ = own_instance(int(re.search(r":(\d+)\n", first)[1]))
-    assert re.search(r"Error: Port \d+ cannot be used: .* If the demo runs there already", busy)
+    assert re.search(r"Error: Cannot listen on 127\.0\.0\.1:\d+: .* If the demo is already running", busy)
     second, _ = own_instance(free_port())
-    assert "was filled before" in second
+    assert "already filled" in second
     assert re.search(r"password .*", second)[0] == re.search(r"password .*", first)[0]
 
 
 def test_a_second_run_changes_nothing(url, read):
     before = digests(read)
     again = fill(url)
-    assert (again.returncode, again.stdout.partition(":")[0]) == (0, "The demo was filled before")
+    assert (again.returncode, again.stdout.partition(":")[0]) == (0, "The demo is already filled")
     assert digests(read) == before
 
 
@@ -140,7 +140,10 @@ def test_a_database_that_holds_something_is_refused(make_database):
         conn.execute("INSERT INTO flags (name, project_id) VALUES ('ours', 'default')")
     refused = fill(url)
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr == "Error: This database has users, projects or flags. The demo fills only an empty one. Nothing was changed.\n"
+    assert (
+        refused.stderr
+        == "Error: This database is not empty: it has users, projects or flags. Use an empty database. Nothing was changed.\n"
+    )
     with connect(url) as conn:
         assert rows(conn, "SELECT name FROM flags") == [{"name": "ours"}]
 
@@ -150,7 +153,7 @@ def test_the_data_folder_of_a_real_instance_is_refused(tmp_path):
     before = sorted(path.name for path in tmp_path.iterdir())
     refused = run("-m", "flask", "--app", "app", "demo", "--data-dir", str(tmp_path), "--port", str(free_port()))
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr.endswith(f"Error: {tmp_path} holds an instance that is not a demo. Choose another --data-dir.\n")
+    assert refused.stderr.endswith(f"Error: {tmp_path} contains an instance that is not a demo. Set --data-dir to another folder.\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
@@ -159,7 +162,7 @@ def test_a_folder_with_other_files_is_refused(tmp_path):
     (tmp_path / "photo").touch()
     refused = run("-m", "flask", "--app", "app", "demo", "--data-dir", str(tmp_path), "--port", str(free_port()))
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr == f"Error: {tmp_path} holds other files. Choose a new folder with --data-dir.\n"
+    assert refused.stderr == f"Error: {tmp_path} contains other files. Set --data-dir to a new folder.\n"
     assert [path.name for path in tmp_path.iterdir()] == ["photo"]
 
 

@@ -64,18 +64,18 @@ def test_a_role_with_the_rights_of_the_service_is_fine(clerk: CommandLine) -> No
         "UPDATE, DELETE ON events",
     ):
         clerk.conn.execute("SELECT deny(%s)", [f"REVOKE {right} FROM"])
-    status, grade, sentence = about(clerk, "rights")
+    status, grade, sentence = about(clerk, "privileges")
     assert (status, grade) == (0, "ok")
-    assert re.fullmatch(r"The role clerk_\w+ has the rights that the service needs\.", sentence)
+    assert re.fullmatch(r"The role clerk_\w+ has the privileges that the service needs\.", sentence)
 
 
 @pytest.mark.parametrize("right", ["UPDATE", "DELETE"])
 def test_a_role_that_can_change_events_is_a_warning_unless_it_owns_them(clerk: CommandLine, line: CommandLine, right: str) -> None:
     clerk.conn.execute("SELECT deny(%s)", [f"REVOKE {'DELETE' if right == 'UPDATE' else 'UPDATE'} ON events FROM"])
-    status, grade, sentence = about(clerk, "rights")
+    status, grade, sentence = about(clerk, "privileges")
     assert (status, grade) == (0, "warn")
     assert sentence.endswith(" can change or delete events. Run deploy/grants.sql (docs/how-to/deploy.md).")
-    assert about(line, "rights")[1] == "ok"
+    assert about(line, "privileges")[1] == "ok"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_role_that_can_change_events_is_a_warning_unless_it_owns_them(clerk: C
 def test_a_missing_right_is_named(clerk: CommandLine, right: str, said: str) -> None:
     clerk.conn.execute("SELECT deny(%s)", ["REVOKE UPDATE, DELETE ON events FROM"])
     clerk.conn.execute("SELECT deny(%s)", [f"REVOKE {right} FROM"])
-    status, grade, sentence = about(clerk, "rights")
+    status, grade, sentence = about(clerk, "privileges")
     assert (status, grade) == (1, "FAIL")
     assert sentence.endswith(f" {said}. Run deploy/grants.sql (docs/how-to/deploy.md).")
 
@@ -97,7 +97,7 @@ def test_a_missing_right_is_named(clerk: CommandLine, right: str, said: str) -> 
 def test_a_schema_that_the_role_cannot_use_is_a_failure(clerk: CommandLine) -> None:
     clerk.conn.execute("REVOKE USAGE ON SCHEMA public FROM public")
     try:
-        status, grade, sentence = about(clerk, "rights")
+        status, grade, sentence = about(clerk, "privileges")
     finally:
         clerk.conn.execute("GRANT USAGE ON SCHEMA public TO public")
     assert (status, grade) == (1, "FAIL")
@@ -167,7 +167,7 @@ def test_a_standby_is_told_of_by_itself_and_by_the_server_that_it_follows(tmp_pa
             done = flask("doctor", DATABASE_URL=standby)
             [(grade, sentence)] = of(done.stdout, "database")
             assert (done.returncode, grade) == (1, "FAIL")
-            assert sentence == "This server is a standby and can only be read. Set DATABASE_URL to the primary server."
+            assert sentence == "This PostgreSQL is a read-only standby. Set DATABASE_URL to the primary server."
             follower.execute("SELECT pg_wal_replay_resume()")
             wait_until(lambda: value(follower, "SELECT to_regclass('late') IS NOT NULL"), "it was there")
             conn.execute("SELECT pg_create_physical_replication_slot('away', true)")

@@ -63,7 +63,7 @@ def test_the_lines_are_those_of_the_search(log: CommandLine) -> None:
     result = log.run("events", "export")
     assert (result.exit_code, result.stdout_bytes) == (0, streamed)
     assert streamed.count(b"\n") == 3
-    assert result.stderr == "Wrote 3 events. To go on later: --after 3\n"
+    assert result.stderr == "Wrote 3 events. To continue later: --after 3\n"
 
 
 def test_each_filter_is_that_of_the_search(log: CommandLine) -> None:
@@ -104,7 +104,7 @@ def test_each_filter_is_that_of_the_search(log: CommandLine) -> None:
         (("--from", "2024-02-30"), "from: must be a day that exists"),
         (("--to", "IS:2024-02-03"), "to: must look like 2024-05-31"),
         (("--query", "x" * 1001), "query: must be at most 1000 characters long"),
-        (("--output", "/nowhere/file"), "The file /nowhere/file cannot be created: No such file or directory."),
+        (("--output", "/nowhere/file"), "/nowhere/file cannot be created: No such file or directory."),
     ],
 )
 def test_what_makes_no_sense_is_one_line(line: CommandLine, args: tuple[str, ...], says: str) -> None:
@@ -113,21 +113,21 @@ def test_what_makes_no_sense_is_one_line(line: CommandLine, args: tuple[str, ...
 
 def test_an_export_can_be_gone_on_with(log: CommandLine) -> None:
     log.conn.execute(INSERT_MANY, [2500])
-    assert exported(log) == (list(range(1, 2501)), "Wrote 2500 events. To go on later: --after 2500\n")
-    assert exported(log, "--after", "2500") == ([], "Wrote 0 events. To go on later: --after 2500\n")
+    assert exported(log) == (list(range(1, 2501)), "Wrote 2500 events. To continue later: --after 2500\n")
+    assert exported(log, "--after", "2500") == ([], "Wrote 0 events. To continue later: --after 2500\n")
     add(log)
-    assert exported(log, "--after", "2500") == ([2501], "Wrote 1 events. To go on later: --after 2501\n")
+    assert exported(log, "--after", "2500") == ([2501], "Wrote 1 events. To continue later: --after 2501\n")
     # What does not match need not be looked at again.
-    assert exported(log, "--project", "nowhere") == ([], "Wrote 0 events. To go on later: --after 2501\n")
+    assert exported(log, "--project", "nowhere") == ([], "Wrote 0 events. To continue later: --after 2501\n")
 
 
 def test_a_file_is_its_owners_alone_and_never_overwritten(log: CommandLine, tmp_path: Path) -> None:
     log.conn.execute(INSERT_MANY, [3])
     plain, packed = tmp_path / "log.ndjson", tmp_path / "log.ndjson.gz"
     for path in (plain, packed):
-        assert exported(log, "--output", str(path)) == ([], "Wrote 3 events. To go on later: --after 3\n")
+        assert exported(log, "--output", str(path)) == ([], "Wrote 3 events. To continue later: --after 3\n")
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert "it already exists" in log.refuses("events", "export", "--output", str(path))
+        assert f"{path} already exists." in log.refuses("events", "export", "--output", str(path))
     assert plain.read_bytes() == gzip.decompress(packed.read_bytes()) == log.run("events", "export").stdout_bytes
 
 
@@ -144,7 +144,7 @@ def test_an_open_transaction_ends_an_export_with_a_sentence(
         assert refusal.startswith("An open transaction on the PostgreSQL server may still write events")
         assert not path.exists()
         # There is nothing to wait for after the newest event.
-        assert exported(hurried, "--after", "2") == ([], "Wrote 0 events. To go on later: --after 2\n")
+        assert exported(hurried, "--after", "2") == ([], "Wrote 0 events. To continue later: --after 2\n")
     patient = CommandLine(make_app(log.app.config["DATABASE_URL"], WAIT_SECONDS=30), log.conn)
     assert exported(patient)[0] == [1, 2]
 
@@ -174,7 +174,7 @@ def test_an_export_is_complete_after_a_restore_into_a_new_server(log: CommandLin
             )
             assert new.run("events", "export").stdout_bytes == log.run("events", "export").stdout_bytes
             # A reader of the old server goes on here.
-            assert said == "Wrote 5 events. To go on later: --after 6\n"
+            assert said == "Wrote 5 events. To continue later: --after 6\n"
             assert exported(new, "--after", "6")[0] == []
             add(new, 2)
             assert exported(new, "--after", "6")[0] == [7, 8]
@@ -221,11 +221,11 @@ def test_whole_days_are_kept_and_what_is_older_goes(log: CommandLine) -> None:
         add(log, created_at=at)
     first_day = f"{MIDNIGHT - timedelta(days=30):%F}"
     before = kept(log)
-    assert log.does("events", "prune", "--days", "30", "--dry-run") == f"Would delete 5 events from before {first_day} (UTC).\n"
+    assert log.does("events", "prune", "--days", "30", "--dry-run") == f"Would delete 5 events before {first_day} (UTC).\n"
     assert kept(log) == before == list(range(1, 11))
-    assert log.does("events", "prune", "--days", "30") == f"Deleted 5 events from before {first_day} (UTC).\n"
+    assert log.does("events", "prune", "--days", "30") == f"Deleted 5 events before {first_day} (UTC).\n"
     assert kept(log) == [6, 7, 8, 9, 10]
-    assert log.does("events", "prune", "--days", "30") == f"Deleted 0 events from before {first_day} (UTC).\n"
+    assert log.does("events", "prune", "--days", "30") == f"Deleted 0 events before {first_day} (UTC).\n"
 
 
 def test_the_setting_says_how_long_unless_the_command_does(log: CommandLine, make_app: Callable[..., Any]) -> None:
@@ -240,7 +240,7 @@ def test_the_setting_says_how_long_unless_the_command_does(log: CommandLine, mak
 def test_for_ever_is_the_default_and_is_not_pruned(log: CommandLine) -> None:
     add(log, created_at=NOON - timedelta(days=10000))
     for args in ((), ("--dry-run",)):
-        assert log.refuses("events", "prune", *args) == "EVENT_RETENTION_DAYS is 0, so events are kept for ever. Set it, or say --days."
+        assert log.refuses("events", "prune", *args) == "EVENT_RETENTION_DAYS is 0: events are kept for ever. Set it, or use --days."
     assert log.run("events", "prune", "--days", "0").exit_code == 2
 
 
@@ -258,7 +258,7 @@ def test_a_prune_goes_by_batches_that_are_each_committed(log: CommandLine, monke
         "CREATE TRIGGER note AFTER DELETE ON events REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION note()"
     )
     with log.altered("SELECT 1", "DROP TRIGGER note ON events; DROP FUNCTION note; DROP TABLE batches"):
-        assert log.does("events", "prune", "--days", "30") == f"Deleted {old} events from before {first_day} (UTC).\n"
+        assert log.does("events", "prune", "--days", "30") == f"Deleted {old} events before {first_day} (UTC).\n"
         written = [row["number"] for row in log.rows("SELECT number, xmin::text FROM batches ORDER BY ctid") if row["number"]]
         assert written == [7] * (old // 7) + ([old % 7] if old % 7 else [])
         transactions = log.rows("SELECT count(DISTINCT xmin::text) AS number, count(*) AS batches FROM batches")[0]

@@ -19,9 +19,9 @@ COMMANDS = (
     ("user", "list"),
     ("user", "reset-password", "admin", "--generate"),
     ("user", "unlock", "admin"),
-    ("api-key", "create", "--name", "x", "--type", "admin"),
-    ("api-key", "list"),
-    ("api-key", "revoke", "1"),
+    ("api-token", "create", "--name", "x", "--type", "admin"),
+    ("api-token", "list"),
+    ("api-token", "revoke", "1"),
     ("signup-token", "create", "--name", "x"),
     ("signup-token", "list"),
 )
@@ -37,7 +37,7 @@ def empty(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
 
 def test_an_empty_database_is_set_up_as_at_a_first_start(empty: CommandLine) -> None:
     said = empty.does("migrate")
-    assert said.startswith(f"The database had schema version 0 (empty); it has version {migrate.VERSION} now.\n")
+    assert said.startswith(f"Created the schema, version {migrate.VERSION}.\n")
     password = re.search(r"admin password   (\S+)   \(user name admin\)", said)
     key = re.search(r"API token        (\S+)", said)
     assert password is not None
@@ -48,7 +48,7 @@ def test_an_empty_database_is_set_up_as_at_a_first_start(empty: CommandLine) -> 
     # A second time changes nothing and shows no secret.
     before = empty.everything()
     said = empty.does("migrate")
-    assert said.startswith(f"The database had schema version {migrate.VERSION}; that is what this version needs.\n")
+    assert said.startswith(f"The schema is current: version {migrate.VERSION}.\n")
     assert "password" not in said
     assert "API token" not in said
     assert empty.everything() == before
@@ -66,14 +66,14 @@ def test_it_indexes_the_words_where_that_can_be_done_and_says_where_not(line: Co
     said = line.does("migrate")
     [row] = line.rows("SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm') AS can")
     assert migrate.has_word_indexes(line.conn) is row["can"]
-    assert ("pg_trgm cannot be had" in said) is not row["can"]
+    assert ("pg_trgm is not available" in said) is not row["can"]
 
 
 def test_no_command_touches_a_newer_schema(line: CommandLine) -> None:
     with line.altered("UPDATE schema_version SET version = version + 1", "UPDATE schema_version SET version = version - 1"):
         messages = [line.refuses(*command) for command in (("migrate",), *COMMANDS)]
-    found = f"schema version {migrate.VERSION + 1}, which is newer than version {migrate.VERSION} of this service"
-    assert set(messages) == {f"The database has {found}. Start a newer service."}
+    found = f"schema version {migrate.VERSION + 1}; this service supports versions up to {migrate.VERSION}"
+    assert set(messages) == {f"The database has {found}. Use a newer service."}
 
 
 @pytest.mark.parametrize("table", ["theirs (id integer)", "users (id integer)", "schema_version (version text)"])
@@ -81,7 +81,7 @@ def test_a_database_of_somebody_else_is_left_alone(empty: CommandLine, table: st
     empty.conn.execute(f"CREATE TABLE {table}")  # pyright: ignore
     result = empty.run("migrate")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "holds something else already" in only_line(result.stderr)
+    assert "is not empty" in only_line(result.stderr)
     assert empty.rows("SELECT to_regclass('events') AS events") == [{"events": None}]
 
 
@@ -89,14 +89,14 @@ def test_every_command_sends_one_to_migrate_when_there_is_no_schema(empty: Comma
     for command in COMMANDS:
         result = empty.run(*command)
         assert (result.exit_code, result.stdout) == (1, "")
-        assert only_line(result.stderr) == "The database is not set up. Run flask --app app migrate."
+        assert only_line(result.stderr) == "The database has no schema. Run flask --app app migrate."
     assert empty.rows("SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace") == []
 
 
 def test_an_older_schema_has_to_be_migrated(line: CommandLine) -> None:
     with pytest.raises(DatabaseProblem) as problem:
         migrate.require_current(line.conn, needed=migrate.VERSION + 1)
-    found = f"schema version {migrate.VERSION}, which is older than version {migrate.VERSION + 1} of this service"
+    found = f"schema version {migrate.VERSION}; this service needs version {migrate.VERSION + 1}"
     assert str(problem.value) == f"The database has {found}. Run flask --app app migrate."
 
 
@@ -112,11 +112,11 @@ def test_every_command_says_in_one_line_that_the_database_cannot_be_reached(make
 def test_a_database_that_can_only_be_read_is_one_line(line: CommandLine) -> None:
     line.alter_database("SET default_transaction_read_only = on")
     try:
-        message = line.refuses("api-key", "create", "--name", "x", "--type", "admin")
-        assert len(line.lists("api-key")) == 1
+        message = line.refuses("api-token", "create", "--name", "x", "--type", "admin")
+        assert len(line.lists("api-token")) == 1
     finally:
         line.alter_database("RESET default_transaction_read_only")
-    assert message.startswith("The database refuses: cannot execute INSERT")
+    assert message.startswith("Database error: cannot execute INSERT")
 
 
 def test_a_setting_that_makes_no_sense_stops_every_command(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,14 +141,14 @@ def test_the_real_program_says_so_too() -> None:
 
 @pytest.mark.slow
 def test_help_needs_no_database_and_no_sensible_settings(tmp_path: Path) -> None:
-    for args in (("--help",), ("user", "create", "--help"), ("api-key", "--help")):
+    for args in (("--help",), ("user", "create", "--help"), ("api-token", "--help")):
         done = flask(*args, DATA_DIR=str(tmp_path / "data"), PORT="no port")
         assert (done.returncode, done.stderr) == (0, "")
         assert "Usage: " in done.stdout
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.parametrize("command", [(), ("user",), ("api-key",), ("signup-token",)])
+@pytest.mark.parametrize("command", [(), ("user",), ("api-token",), ("signup-token",)])
 def test_every_command_and_option_has_a_help_text(line: CommandLine, command: tuple[str, ...]) -> None:
     group: Any = line.app.cli
     for name in command:
@@ -166,7 +166,7 @@ def test_without_an_address_the_private_database_is_started_and_stopped(tmp_path
     done = flask("migrate", **environ)
     assert (done.returncode, done.stderr) == (0, "")
     assert "admin password" in done.stdout
-    done = flask("api-key", "create", "--name", "ci", "--type", "admin", **environ)
+    done = flask("api-token", "create", "--name", "ci", "--type", "admin", **environ)
     assert re.fullmatch(r"\*:\*\.[0-9a-f]{64}\n", done.stdout)
     assert not (tmp_path / "my data" / "postgres" / "postmaster.pid").exists()
     # Also when the command is ended before its time.

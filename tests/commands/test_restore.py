@@ -47,7 +47,7 @@ def make_dump(line: CommandLine, path: Path, *options: str) -> Path:
 
 def test_an_instance_is_not_written_over(line: CommandLine, file: Path) -> None:
     said = line.refuses("restore", str(file))
-    assert said == "The database holds an instance already. Use an empty database, or --replace to delete the instance."
+    assert said == "The database already contains an instance. Use an empty database, or --replace to delete the instance."
 
 
 @pytest.mark.parametrize(("answer", "options"), [("yes", ["--replace"]), ("no", []), ("", [])])
@@ -62,7 +62,7 @@ def test_a_database_of_somebody_else_is_not_written_over(empty: CommandLine, fil
     for options in ([], ["--replace"]):
         result = empty.run("restore", str(file), *options)
         assert (result.exit_code, result.stdout) == (1, "")
-        assert "holds something else already: the relation theirs" in only_line(result.stderr)
+        assert "is not empty: it contains theirs" in only_line(result.stderr)
 
 
 def test_replace_also_drops_what_the_backup_lacks(line: CommandLine, file: Path, make_database: Maker, make_app: Maker) -> None:
@@ -103,7 +103,7 @@ def test_a_restore_waits_for_others_but_not_for_ever(file: Path, make_database: 
     with connect(url) as conn, connect(url) as other, other.transaction():
         other.execute(used)
         said = CommandLine(make_app(url), conn).refuses("restore", "--replace", str(file))
-    assert said == "Nothing was restored, and nothing changed: canceling statement due to lock timeout."
+    assert said == "The restore failed, and nothing changed: canceling statement due to lock timeout."
 
 
 # All or nothing
@@ -115,7 +115,7 @@ def test_a_damaged_backup_leaves_the_instance_as_it_was(line: CommandLine, file:
     damaged = tmp_path / "damaged.dump"
     damaged.write_bytes(whole[: int(len(whole) * share)])
     said = line.refuses("restore", "--replace", str(damaged))
-    assert said.endswith("is not a complete backup of this service in the schema public.") or said.startswith("Nothing was restored, ")
+    assert said.endswith("is not a complete backup of this service in the schema public.") or said.startswith("The restore failed, ")
     assert contents(line.conn) == before
 
 
@@ -127,7 +127,7 @@ def test_a_pg_restore_that_fails_between_two_statements_changes_nothing(line: Co
         (tmp_path / program).chmod(0o755)
     monkeypatch.setattr(embedded, "BINARIES", tmp_path)
     said = line.refuses("restore", "--replace", str(file))
-    assert said == "Nothing was restored, and nothing changed: the program was killed."
+    assert said == "The restore failed, and nothing changed: the program was killed."
     assert contents(line.conn) == before
 
 
@@ -141,7 +141,7 @@ def test_a_backup_that_does_not_fit_leaves_the_instance_as_it_was(
         CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
     before = contents(line.conn)
     said = line.refuses("restore", "--replace", str(tmp_path / "x"))
-    assert said.startswith("Nothing was restored, and nothing changed: insert or update on table ")
+    assert said.startswith("The restore failed, and nothing changed: insert or update on table ")
     assert contents(line.conn) == before
 
 
@@ -179,7 +179,7 @@ def test_a_backup_of_a_newer_version_is_refused(make_database: Maker, make_app: 
         conn.execute("UPDATE schema_version SET version = version + 1")
         CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
     said = only_line(empty.run("restore", str(tmp_path / "x")).stderr)
-    newer = f"The backup has schema version {migrate.VERSION + 1}; this service supports up to version {migrate.VERSION}."
+    newer = f"The backup has schema version {migrate.VERSION + 1}; this service supports versions up to {migrate.VERSION}."
     assert said == f"{newer} Use a newer service."
     assert holds_nothing(empty)
 
@@ -192,7 +192,7 @@ def test_a_backup_of_an_older_version_is_migrated(make_database: Maker, empty: C
         subprocess.run([embedded.BINARIES / "pg_dump", "--format=custom", f"--file={tmp_path}/x", f"--dbname={url}"], check=True)
     result = empty.run("restore", str(tmp_path / "x"))
     assert result.exit_code == 0, result.stderr
-    assert f"0 events and 1 users, schema version 1, migrated to {migrate.VERSION}, in " in result.stderr
+    assert f"0 events and 1 users, schema version 1, upgraded to {migrate.VERSION}, in " in result.stderr
     assert migrate.version(empty.conn) == migrate.VERSION
 
 
@@ -224,9 +224,9 @@ def test_an_instance_in_a_schema_of_its_own_is_backed_up_with_what_is_its_own(em
 @pytest.mark.parametrize("schema", ["public", "our flags"])
 def test_what_another_server_may_lack_is_left_out(schema: str) -> None:
     for entry in (f"INDEX {schema} events_tags_trgm", "EXTENSION - pg_trgm", "COMMENT - EXTENSION pg_trgm", f"SCHEMA - {schema}"):
-        assert backup.LEFT_OUT.match(f"4711; 1259 16800 {entry} ada"), entry
+        assert backup.SKIPPED.match(f"4711; 1259 16800 {entry} ada"), entry
     for entry in (f"INDEX {schema} events_type_idx", f"TABLE {schema} events", f"COMMENT {schema} INDEX events_type_idx"):
-        assert not backup.LEFT_OUT.match(f"4711; 1259 16800 {entry} ada"), entry
+        assert not backup.SKIPPED.match(f"4711; 1259 16800 {entry} ada"), entry
 
 
 @pytest.fixture(scope="module")

@@ -111,11 +111,11 @@ def test_the_commands_page_lists_every_command_with_its_options():
 
 
 def commands_in(group: click.Group, *names: str) -> Iterator[tuple[str, set[str]]]:
-    """Yield each command below a group: its words, and its options."""
+    """Yield each command of a group that is not hidden: its words, and its options."""
     for name, command in group.commands.items():
-        if isinstance(command, click.Group):
+        if isinstance(command, click.Group) and not command.hidden:
             yield from commands_in(command, *names, name)
-        else:
+        elif not command.hidden:
             yield " ".join((*names, name)), {option for it in command.params for option in it.opts if option.startswith("--")}
 
 

@@ -16,7 +16,6 @@ ROOT = Path(__file__).parent.parent.parent
 TO_CLEAN = {
     "app.py",
     "blueprints",
-    "commands",
     "docs/how-to/curl.md",
     "docs/openapi.json",
     "rules",

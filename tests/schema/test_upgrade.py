@@ -77,7 +77,7 @@ def test_an_instance_of_the_first_version_answers_as_one_of_this(make_database: 
         assert len(held["event_totals"]) > 100
         assert all(held.values()), [name for name, them in held.items() if not them]
         with old.transaction():
-            migrate.take_all_the_time(old)
+            migrate.disable_timeout(old)
             assert migrate.migrate(old) == 1
         assert migrate.version(old) == migrate.VERSION
         assert schema_of(other) == schema_of(one)

@@ -40,7 +40,7 @@ def kill(pid: int) -> None:
 
 
 class Crashes:
-    """Kills at random: of a running service with its private PostgreSQL, under load."""
+    """Kills at random: of a running service with its embedded PostgreSQL, under load."""
 
     def __init__(self, service: Service, data: Path, random: Random) -> None:
         self.service = service

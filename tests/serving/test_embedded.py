@@ -1,4 +1,4 @@
-"""The private PostgreSQL: every kind of path, root and ordinary users, who stops it, and what is left after it was killed."""
+"""The embedded PostgreSQL: every kind of path, root and ordinary users, who stops it, and what is left after it was killed."""
 
 import fcntl
 import os
@@ -187,7 +187,7 @@ def test_a_process_that_waits_for_the_lock_says_so(data: Path, capfd):
         wait_until(lambda: said.append(capfd.readouterr().err) or "Waiting" in "".join(said), "it said so")
         assert waiting.is_alive()
     waiting.join()
-    assert "".join(said) == f"Waiting for another process that starts or stops the PostgreSQL in {data} ...\n"
+    assert "".join(said) == f"Waiting for another process to start or stop {data} ...\n"
 
 
 def test_what_an_interrupted_start_had_left_is_gone(data: Path):
@@ -295,12 +295,12 @@ def test_letting_go_of_a_server_that_was_killed_says_nothing(data: Path):
         (
             "PG_VERSION",
             "17\n",
-            "was made by PostgreSQL 17, and this version runs PostgreSQL 18. Restore a backup into a new data folder.",
+            "is of PostgreSQL 17; this version needs PostgreSQL 18. Restore a backup into a new data folder.",
         ),
         (
             "PG_VERSION",
             "",
-            "was made by PostgreSQL an unknown version, and this version runs PostgreSQL 18. Restore a backup into a new data folder.",
+            "is of PostgreSQL (unknown); this version needs PostgreSQL 18. Restore a backup into a new data folder.",
         ),
         (
             "postgresql.conf",

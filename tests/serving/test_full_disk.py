@@ -1,4 +1,4 @@
-"""A full disk under the private PostgreSQL: 503 for what cannot be written, nothing lost, and all is well again when there is space."""
+"""A full disk under the embedded PostgreSQL: 503 for what cannot be written, nothing lost, and all is well again when there is space."""
 
 import os
 import subprocess

@@ -227,7 +227,7 @@ def test_the_commands_work_through_it(pooled: Pooled) -> None:
     done = command(pooled.pooler, "migrate", "transaction")
     assert (done.returncode, done.stderr) == (0, "")
     done = command(pooled.pooler, "demo", "transaction", "--use-database-url")
-    assert (done.returncode, done.stderr.partition(".")[0]) == (1, "Error: This database has users, projects or flags")
+    assert (done.returncode, done.stderr.partition(".")[0]) == (1, "Error: This database is not empty: it has users, projects or flags")
 
 
 def command(pooler: Pooler, name: str, setting: str, *arguments: str) -> CompletedProcess[str]:
@@ -242,13 +242,16 @@ def test_who_does_not_know_of_the_pooler_is_told(pooled: Pooled) -> None:
     assert done.stderr.count("\n") == 1
     if VERSION < (1, 21):
         done = run(*IMPORT, DATABASE_URL=pooled.pooler.url, DATABASE_POOLER="prepared")
-        assert (done.returncode, done.stderr.partition(".")[0]) == (1, "No pooler keeps prepared statements for us")
+        assert (done.returncode, done.stderr.partition(".")[0]) == (
+            1,
+            "DATABASE_POOLER is prepared, but no pooler tracks prepared statements",
+        )
         # It has left none of its own in the sessions of others.
         assert pooled.get_many() == {200}
     with Pooler(pooled.url, SOONER, "ignore_startup_parameters = options\n") as deaf:
         done = command(deaf, "doctor", "none")
         assert (done.returncode, done.stderr) == (0, "")
-        assert "warn  connections     There is a pooler. In transaction mode, prepared statements fail." in done.stdout
+        assert "warn  connections     A pooler in transaction mode breaks prepared statements." in done.stdout
 
 
 def test_a_pooler_that_sets_nothing_leaves_it_to_the_database(make_database: Callable[..., str]) -> None:
@@ -256,11 +259,11 @@ def test_a_pooler_that_sets_nothing_leaves_it_to_the_database(make_database: Cal
     without = {" connect_query='SET statement_timeout = 30000; SET jit = off'": ""}
     with Pooler(url, without, "ignore_startup_parameters = options\n") as pooler:
         done = run(*IMPORT, DATABASE_URL=pooler.url)
-        lost = "What we set does not reach the database (statement_timeout and jit)."
+        lost = "The session settings of this service have no effect (statement_timeout and jit)."
         assert (done.returncode, done.stderr) == (1, f"{lost} Behind PgBouncer, set DATABASE_POOLER=transaction.\n")
         done = run(*IMPORT, DATABASE_URL=pooler.url, DATABASE_POOLER="transaction")
-        advice = "Let it, or the database, as docs/how-to/scale.md says."
-        assert (done.returncode, done.stderr) == (1, f"The pooler does not set statement_timeout and jit for us. {advice}\n")
+        advice = "Set it as in docs/how-to/scale.md."
+        assert (done.returncode, done.stderr) == (1, f"The pooler does not set statement_timeout and jit. {advice}\n")
         with psycopg.connect(url, autocommit=True) as conn:
             here = f'ROLE "{conn.info.user}" IN DATABASE "{conn.info.dbname}"'
             assert block("sql").count("ROLE flags IN DATABASE flags") == 2

@@ -129,18 +129,18 @@ def commanded(service: Service, story: Story) -> None:
         story.logs["stderr of commands"] = story.logs.get("stderr of commands", "") + done.stderr
         return done.stdout.strip()
 
-    story.digested["a key by command"] = flask("api-key", "create", "--name", "by command", "--type", "admin")
+    story.digested["a key by command"] = flask("api-token", "create", "--name", "by command", "--type", "admin")
     story.readable["signup_tokens, by command"] = flask("signup-token", "create", "--name", "by command").partition("invite=")[2]
     story.passwords["Carl's"] = flask("user", "create", "--username", "carl", "--generate")
     story.passwords["Carl's new"] = flask("user", "reset-password", "carl", "--generate")
-    for words in ("api-key list --json", "user list --json", "events export", "doctor"):
+    for words in ("api-token list --json", "user list --json", "events export", "doctor"):
         story.logs[words] = flask(*words.split())
         assert story.logs[words]
 
 
 @pytest.fixture(scope="module")
 def story() -> Iterator[Story]:
-    """After such a story, with a private PostgreSQL that logs every statement with its parameters."""
+    """After such a story, with a embedded PostgreSQL that logs every statement with its parameters."""
     with tempfile.TemporaryDirectory(prefix="secrets-") as name:
         data = Path(name) / "data"
         data.parent.chmod(0o755)

@@ -27,7 +27,7 @@ PASSWORD = "s3cret-of-the-database"
 
 @pytest.fixture(scope="module")
 def locked() -> Iterator[str]:
-    """The address of a private PostgreSQL that lets `guest` in with the right password alone."""
+    """The address of a embedded PostgreSQL that lets `guest` in with the right password alone."""
     with tempfile.TemporaryDirectory(prefix="locked-") as name:
         Path(name).chmod(0o755)
         server = embedded.Server(Path(name) / "data")
@@ -94,10 +94,10 @@ SENTENCES = {
     "no host": r"The database cannot be reached: .*nowhere\.invalid.*\.",
     "wrong password": r'The database cannot be reached: .*password authentication failed for user "guest"\.',
     "no database": r'The database cannot be reached: .*database "absent" does not exist\.',
-    "no rights": r"The database is not set up, and its user \w+ lacks the right to do that: permission denied for schema public\. "
+    "no rights": r"The role \w+ cannot create the schema: permission denied for schema public\. "
     r"Run flask --app app migrate as the owner of the schema\.",
-    "newer": r"The database has schema version \d+, which is newer than version \d+ of this service\. Start a newer service\.",
-    "other tables": r"The database holds something else already: the relation customers\. Use an empty one\.",
+    "newer": r"The database has schema version \d+; this service supports versions up to \d+\. Use a newer service\.",
+    "other tables": r"The database is not empty: it contains customers\. Use an empty database\.",
 }
 
 
@@ -114,11 +114,11 @@ def test_a_database_that_cannot_be_used_is_refused_in_one_sentence(refusals, wro
 OBSTACLES = {
     "a function": (
         "CREATE FUNCTION iso(timestamptz) RETURNS text LANGUAGE sql RETURN ''",
-        'The database holds something else already: function "iso" already exists with same argument types. Use an empty one.',
+        'The database is not empty: function "iso" already exists with same argument types. Use an empty database.',
     ),
     "another tool's table": (
         "CREATE TABLE schema_version (version text)",
-        "The database holds something else already: the relation schema_version. Use an empty one.",
+        "The database is not empty: it contains schema_version. Use an empty database.",
     ),
     "no schema": ("DROP SCHEMA public", "The database cannot be set up: no schema has been selected to create in."),
 }
@@ -162,7 +162,7 @@ def test_a_database_that_cannot_hold_every_text_is_refused(server):
                 bring_up({"DATABASE_URL": address_of(server, name)})
         finally:
             conn.execute(SQL("DROP DATABASE {}").format(Identifier(name)))
-    assert str(problem.value) == "The database has the encoding LATIN1. Use one with the encoding UTF8."
+    assert str(problem.value) == "The database has the encoding LATIN1. Use a database with the encoding UTF8."
 
 
 # libpq quotes what it cannot read, and takes a piece of such a password for something else: a host, a port, a database.

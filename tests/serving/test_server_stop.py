@@ -152,7 +152,7 @@ def test_a_reload_with_an_invalid_setting_keeps_the_last_valid_settings(data: Pa
         token.write_text("short")
         reload()
         sentence = "The setting METRICS_TOKEN must be 16 to 255 ASCII characters without spaces."
-        assert f"{sentence} The service goes on with its previous settings.\n" in service.err
+        assert f"{sentence} The previous settings stay in effect.\n" in service.err
         assert knows("the-token-of-a-file")
         # A worker that starts later gets them too.
         [worker] = service.workers
@@ -174,7 +174,7 @@ def test_a_reload_without_the_address_of_the_database_keeps_it(make_database: Ca
         address.write_text("")
         service.process.send_signal(signal.SIGHUP)
         wait_until(lambda: service.workers and not service.workers & before, "all workers were new")
-        assert "The setting DATABASE_URL is missing. The service goes on with its previous settings.\n" in service.err
+        assert "The setting DATABASE_URL is missing. The previous settings stay in effect.\n" in service.err
         assert service.get("/ready").status == 200
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from tests.support.command_line import CommandLine
 
 Maker = Callable[..., Any]
-SUBJECTS = ["settings", "database", "connections", "rights", "schema", "search", "event log", "administrators"]
+SUBJECTS = ["settings", "database", "connections", "privileges", "schema", "search", "event log", "administrators"]
 
 
 def examine(line: CommandLine) -> tuple[int, list[tuple[str, str, str]]]:

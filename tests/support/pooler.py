@@ -19,7 +19,7 @@ PROGRAM = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
 _said = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True).stdout if PROGRAM else ""
 VERSION = tuple(int(part) for part in re.findall(r"\d+", _said)[:2])
 PAGE = ROOT / "docs" / "how-to" / "scale.md"
-# Root it refuses to be. The socket of a private PostgreSQL is for its owner alone.
+# Root it refuses to be. The socket of a embedded PostgreSQL is for its owner alone.
 AS_ANYBODY = (*AS_NOBODY, "--inh-caps=+dac_override", "--ambient-caps=+dac_override") if os.geteuid() == 0 else ()
 
 

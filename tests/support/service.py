@@ -91,12 +91,12 @@ def run_together(commands: Sequence[tuple[Sequence[str], Mapping[str, object]]])
 
 
 def address_in(data: Path) -> str:
-    """The address of the private PostgreSQL under a data folder."""
+    """The address of the embedded PostgreSQL under a data folder."""
     return f"postgresql://postgres@/postgres?host={quote(str(data / 'socket'), safe='')}"
 
 
 def postmaster_of(data: Path) -> int | None:
-    """The pid of the private PostgreSQL under a data folder; None: it has been stopped."""
+    """The pid of the embedded PostgreSQL under a data folder; None: it has been stopped."""
     try:
         return int((data / "postgres" / "postmaster.pid").read_text().splitlines()[0])
     except (FileNotFoundError, IndexError):

@@ -121,7 +121,7 @@ def export(url: str, is_warm: Event) -> tuple[int, int]:
         is_warm.set()
         with Watch(process.pid) as watch:
             count = follow(process.stdout.read1, count)
-        assert process.stderr.read().decode() == f"Wrote {count} events. To go on later: --after {count}\n"
+        assert process.stderr.read().decode() == f"Wrote {count} events. To continue later: --after {count}\n"
         assert process.wait(PATIENCE) == 0
     return count, watch.growth
 

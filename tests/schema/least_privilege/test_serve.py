@@ -77,14 +77,14 @@ def test_the_commands_of_a_running_instance_work(deployed, service, make_app):
     line.does("user", "create", "--username", "clerk", "--generate")
     line.does("user", "reset-password", "clerk", "--generate")
     line.does("user", "unlock", "clerk")
-    line.does("api-key", "create", "--name", "clerk", "--type", "admin")
-    [key] = [it for it in line.lists("api-key") if "clerk" in it.values()]
-    line.does("api-key", "revoke", str(key["id"]))
+    line.does("api-token", "create", "--name", "clerk", "--type", "admin")
+    [key] = [it for it in line.lists("api-token") if "clerk" in it.values()]
+    line.does("api-token", "revoke", str(key["id"]))
     line.does("signup-token", "create", "--name", "clerks")
-    assert "that is what this version needs" in line.does("migrate")
+    assert "The schema is current: version" in line.does("migrate")
     assert len(line.does("events", "export").splitlines()) == len(line.rows("SELECT FROM events"))
     assert [finding for finding in line.run("doctor").stdout.splitlines() if finding.startswith("FAIL")] == []
-    assert line.refuses("events", "prune", "--days", "1") == "The database refuses: permission denied for table events."
+    assert line.refuses("events", "prune", "--days", "1") == "Database error: permission denied for table events."
 
 
 OLD = """
@@ -96,7 +96,7 @@ OLD = """
 def test_the_third_role_prunes(deployed, admin):
     admin.execute(OLD)
     before = admin.execute("SELECT count(*) AS number FROM events").fetchone()["number"]
-    for options, said in ((["--dry-run"], "Would delete 5 events from before "), ([], "Deleted 5 events from before ")):
+    for options, said in ((["--dry-run"], "Would delete 5 events before "), ([], "Deleted 5 events before ")):
         done = flask("events", "prune", "--days", "60", *options, DATABASE_URL=deployed.address("prune"))
         assert done.stdout.startswith(said), done.stderr
     assert admin.execute("SELECT count(*) AS number FROM events").fetchone() == {"number": before - 5}
@@ -111,4 +111,4 @@ def test_the_owner_backs_up_and_restores_and_the_service_goes_on_after_the_grant
     role = deployed.renamed("flags_service")
     assert f"The role {role} cannot use the schema. Run deploy/grants.sql (docs/how-to/deploy.md)." in flask("doctor", **service).stdout
     deployed.psql(GRANTS, "owner")
-    assert f"The role {role} has the rights that the service needs." in flask("doctor", **service).stdout
+    assert f"The role {role} has the privileges that the service needs." in flask("doctor", **service).stdout

@@ -1,4 +1,4 @@
-"""flask api-key: create, list, revoke."""
+"""flask api-token: create, list, revoke."""
 
 import hashlib
 import re
@@ -58,7 +58,7 @@ def dates(row: dict[str, Any]) -> dict[str, Any]:
 
 def test_an_admin_key_works_and_is_kept_as_a_digest_alone(line: CommandLine) -> None:
     results: list[Any] = []
-    events = line.events_of(lambda: results.append(line.run("api-key", "create", "--name", "deploy", "--type", "admin")))
+    events = line.events_of(lambda: results.append(line.run("api-token", "create", "--name", "deploy", "--type", "admin")))
     key = results[0].stdout.removesuffix("\n")
     assert re.fullmatch(r"\*:\*\.[0-9a-f]{64}", key)
     assert key not in results[0].stderr
@@ -71,7 +71,7 @@ def test_an_admin_key_works_and_is_kept_as_a_digest_alone(line: CommandLine) -> 
 
 @pytest.mark.parametrize("kind", ["client", "frontend", "CLIENT"])
 def test_other_keys_are_for_development_and_all_projects_unless_they_say_otherwise(line: CommandLine, kind: str) -> None:
-    events = line.events_of(lambda: line.does("api-key", "create", "--name", "sdk", "--type", kind))
+    events = line.events_of(lambda: line.does("api-token", "create", "--name", "sdk", "--type", kind))
     row = newest(line)
     assert (row["kind"], row["environment"], row["projects"]) == (kind.lower(), "development", [])
     assert re.fullmatch(r"\*:development\.[0-9a-f]{64}", row["secret"])
@@ -89,7 +89,7 @@ def test_other_keys_are_for_development_and_all_projects_unless_they_say_otherwi
 )
 def test_a_key_can_be_limited_to_projects(line: CommandLine, asked: list[str], kept: list[str], prefix: str) -> None:
     options = [word for project in asked for word in ("--project", project)]
-    args = ("api-key", "create", "--name", "sdk", "--type", "client", "--environment", "production", *options)
+    args = ("api-token", "create", "--name", "sdk", "--type", "client", "--environment", "production", *options)
     events = line.events_of(lambda: line.does(*args))
     row = newest(line)
     assert (row["environment"], row["projects"]) == ("production", sorted(kept))
@@ -99,32 +99,32 @@ def test_a_key_can_be_limited_to_projects(line: CommandLine, asked: list[str], k
 
 
 def test_a_key_can_expire(line: CommandLine) -> None:
-    line.does("api-key", "create", "--name", "brief", "--type", "admin", "--expires", "2031-02-03T04:05:06+02:00")
+    line.does("api-token", "create", "--name", "brief", "--type", "admin", "--expires", "2031-02-03T04:05:06+02:00")
     assert newest(line)["expires_at"] == datetime(2031, 2, 3, 2, 5, 6, tzinfo=UTC)
 
 
 def test_a_key_that_expired_yesterday_does_not_work(line: CommandLine) -> None:
-    key = line.does("api-key", "create", "--name", "late", "--type", "admin", "--expires", "2020-01-01T00:00:00Z").strip()
+    key = line.does("api-token", "create", "--name", "late", "--type", "admin", "--expires", "2020-01-01T00:00:00Z").strip()
     assert Caller(line.app, key).get("/api/admin/insights").status_code == 401
 
 
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        ("admin", ("--environment", "development"), "environment: must be left out, because an admin key is for all environments"),
-        ("admin", ("--project", "default"), "project: must be left out, because an admin key is for all projects"),
-        ("client", ("--environment", "moon"), "environment: no environment is called moon."),
-        ("client", ("--environment", "*"), "environment: no environment is called *."),
-        ("client", ("--environment", "Production"), "environment: no environment is called Production."),
+        ("admin", ("--environment", "development"), "environment: must be omitted: admin tokens are for all environments"),
+        ("admin", ("--project", "default"), "project: must be omitted: admin tokens are for all projects"),
+        ("client", ("--environment", "moon"), "environment: unknown environment moon"),
+        ("client", ("--environment", "*"), "environment: unknown environment *"),
+        ("client", ("--environment", "Production"), "environment: unknown environment Production"),
         ("client", ("--environment", "a\udcff"), "environment: must not contain lone surrogates"),
-        ("frontend", ("--project", "x\n", "--project", "default", "--project", "moon"), r"project: no project has the id x\n, moon."),
+        ("frontend", ("--project", "x\n", "--project", "default", "--project", "moon"), r"project: unknown project x\n, moon"),
         ("client", ("--project", "a\udcff"), "projects.0: must not contain lone surrogates"),
         ("client", ("--expires", "2030-01-01"), "expires: must be a date-time with an offset such as 2024-05-31T12:00:00Z"),
         ("client", ("--expires", "tomorrow"), "expires: must be a date-time with an offset such as 2024-05-31T12:00:00Z"),
     ],
 )
 def test_a_key_that_cannot_be_is_refused(line: CommandLine, kind: str, options: tuple[str, ...], message: str) -> None:
-    assert line.refuses("api-key", "create", "--name", "x", "--type", kind, *options) == message
+    assert line.refuses("api-token", "create", "--name", "x", "--type", kind, *options) == message
 
 
 @pytest.mark.parametrize(
@@ -132,27 +132,27 @@ def test_a_key_that_cannot_be_is_refused(line: CommandLine, kind: str, options: 
     [("", "name: must not be empty"), ("x" * 256, "name: must be at most 255 characters long")],
 )
 def test_a_name_that_the_api_refuses_is_refused(line: CommandLine, name: str, message: str) -> None:
-    assert line.refuses("api-key", "create", "--name", name, "--type", "admin") == message
+    assert line.refuses("api-token", "create", "--name", name, "--type", "admin") == message
 
 
 def test_an_admin_key_may_say_that_it_is_for_all(line: CommandLine) -> None:
-    line.does("api-key", "create", "--name", "all", "--type", "admin", "--environment", "*", "--project", "*")
+    line.does("api-token", "create", "--name", "all", "--type", "admin", "--environment", "*", "--project", "*")
     assert (newest(line)["environment"], newest(line)["projects"]) == (None, [])
 
 
 @pytest.mark.parametrize("args", [("--name", "x"), ("--type", "admin"), ("--name", "x", "--type", "root")])
 def test_an_option_that_is_missing_or_unknown_is_a_mistake(line: CommandLine, args: tuple[str, ...]) -> None:
     before = line.everything()
-    assert line.run("api-key", "create", *args).exit_code == 2
+    assert line.run("api-token", "create", *args).exit_code == 2
     assert line.everything() == before
 
 
 def test_list_says_everything_but_the_secret(line: CommandLine) -> None:
     options = ("--project", "gemini", "--project", "apollo", "--expires", "2031-01-01T00:00:00Z")
-    key = line.does("api-key", "create", "--name", "shown", "--type", "client", *options).strip()
+    key = line.does("api-token", "create", "--name", "shown", "--type", "client", *options).strip()
     row = newest(line)
     line.conn.execute("UPDATE api_keys SET seen_at = '2026-05-04T03:02:01Z' WHERE id = %s", [row["id"]])
-    entry = line.lists("api-key")[-1]
+    entry = line.lists("api-token")[-1]
     created_at = entry.pop("createdAt")
     assert datetime.fromisoformat(created_at) == row["created_at"].replace(microsecond=row["created_at"].microsecond // 1000 * 1000)
     assert entry == {
@@ -168,16 +168,16 @@ def test_list_says_everything_but_the_secret(line: CommandLine) -> None:
         "seenAt": "2026-05-04T03:02:01.000Z",
     }
     for form in ([], ["--json"]):
-        assert key.split(".")[1] not in line.does("api-key", "list", *form)
+        assert key.split(".")[1] not in line.does("api-token", "list", *form)
 
 
 def test_list_shows_keys_in_columns(line: CommandLine) -> None:
-    line.does("api-key", "create", "--name", "a name of many words", "--type", "frontend", "--project", "apollo")
-    lines = line.does("api-key", "list").splitlines()
+    line.does("api-token", "create", "--name", "a name of many words", "--type", "frontend", "--project", "apollo")
+    lines = line.does("api-token", "list").splitlines()
     assert lines[0].split("  ")[0] == "ID"
     for heading, cell in {"NAME": "a name", "TYPE": "frontend", "ENVIRONMENT": "development", "PROJECTS": "apollo", "EXPIRES": "-"}.items():
         assert lines[-1][lines[0].index(heading) :].startswith(cell)
-    assert len(lines) == 1 + len(line.lists("api-key"))
+    assert len(lines) == 1 + len(line.lists("api-token"))
 
 
 LIMITED = ("client", "--project", "gemini", "--project", "apollo")
@@ -191,19 +191,19 @@ LIMITED = ("client", "--project", "gemini", "--project", "apollo")
     ],
 )
 def test_revoke_ends_a_key(line: CommandLine, options: tuple[str, ...], data: dict[str, Any]) -> None:
-    key = line.does("api-key", "create", "--name", "brief", "--type", *options).strip()
+    key = line.does("api-token", "create", "--name", "brief", "--type", *options).strip()
     row = newest(line)
     key_id = row["id"]
-    events = line.events_of(lambda: line.does("api-key", "revoke", str(key_id)))
+    events = line.events_of(lambda: line.does("api-token", "revoke", str(key_id)))
     assert line.rows("SELECT FROM api_keys WHERE id = %s", key_id) == []
     assert line.rows("SELECT FROM api_key_projects WHERE api_key_id = %s", key_id) == []
     assert events == [event("api-token-deleted", project=data["project"], environment=data["environment"], pre_data=data | dates(row))]
     assert Caller(line.app, key).get("/api/admin/insights").status_code == 401
-    assert line.refuses("api-key", "revoke", str(key_id)) == f"No API key has the id {key_id}."
+    assert line.refuses("api-token", "revoke", str(key_id)) == f"No API token has the id {key_id}."
 
 
 def test_a_key_that_somebody_else_deletes_at_that_moment_is_not_revoked(line: CommandLine, url: str) -> None:
-    line.does("api-key", "create", "--name", "brief", "--type", "admin")
+    line.does("api-token", "create", "--name", "brief", "--type", "admin")
     key_id = newest(line)["id"]
 
     is_going = threading.Event()
@@ -218,7 +218,7 @@ def test_a_key_that_somebody_else_deletes_at_that_moment_is_not_revoked(line: Co
         with ThreadPoolExecutor(1) as others:
             deletion = others.submit(others_delete)
             assert is_going.wait(20)
-            assert only_line(line.run("api-key", "revoke", str(key_id)).stderr) == f"No API key has the id {key_id}."
+            assert only_line(line.run("api-token", "revoke", str(key_id)).stderr) == f"No API token has the id {key_id}."
             deletion.result()
 
     assert line.events_of(revoke) == []
@@ -226,21 +226,21 @@ def test_a_key_that_somebody_else_deletes_at_that_moment_is_not_revoked(line: Co
 
 @pytest.mark.parametrize("key_id", ["999999", "9" * 30])
 def test_an_unknown_key_is_refused(line: CommandLine, key_id: str) -> None:
-    assert line.refuses("api-key", "revoke", key_id) == f"No API key has the id {key_id}."
+    assert line.refuses("api-token", "revoke", key_id) == f"No API token has the id {key_id}."
 
 
 @pytest.mark.parametrize("key_id", ["0", "-1", "x", "1.5"])
 def test_what_is_no_id_is_a_mistake(line: CommandLine, key_id: str) -> None:
     before = line.everything()
-    assert line.run("api-key", "revoke", "--", key_id).exit_code == 2
+    assert line.run("api-token", "revoke", "--", key_id).exit_code == 2
     assert line.everything() == before
 
 
 @pytest.mark.slow
 def test_the_real_program_prints_the_key_alone_on_stdout(line: CommandLine, url: str) -> None:
-    done = flask("api-key", "create", "--name", "ci", "--type", "admin", DATABASE_URL=url)
+    done = flask("api-token", "create", "--name", "ci", "--type", "admin", DATABASE_URL=url)
     assert done.returncode == 0
     assert Caller(line.app, done.stdout.removesuffix("\n")).get("/api/admin/insights").status_code == 200
-    done = flask("api-key", "create", "--name", "ci", "--type", "client", "--environment", "moon", DATABASE_URL=url)
+    done = flask("api-token", "create", "--name", "ci", "--type", "client", "--environment", "moon", DATABASE_URL=url)
     assert (done.returncode, done.stdout) == (1, "")
-    assert only_line(done.stderr) == "environment: no environment is called moon."
+    assert only_line(done.stderr) == "environment: unknown environment moon"
