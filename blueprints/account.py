@@ -48,7 +48,7 @@ def update_own_password() -> Response:
     password_hash = passwords().hash(asked["password"])
     with transaction() as conn:
         # The row first: whoever changes the password at the same time ends this session before require() looks at it.
-        users.lock_account(conn, user_id)
+        users.lock(conn, user_id)
         require_user(conn, credential="session")
         past_passwords.replace(conn, user_id, password_hash)
         sessions.delete_of_user(conn, user_id)

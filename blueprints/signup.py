@@ -30,7 +30,7 @@ def validate_signup_token(token: str) -> Response:
     """
     throttle()
     with connection() as conn:
-        usable(signup_tokens.find(conn, token))
+        usable(signup_tokens.get_row(conn, token))
     return empty_response()
 
 
@@ -45,23 +45,21 @@ def sign_up(token: str) -> Response:
     asked = load(InvitedUser(current_app.config["PASSWORD_MIN_LENGTH"]))
     throttle()
     with connection() as conn:
-        usable(signup_tokens.find(conn, token))
+        usable(signup_tokens.get_row(conn, token))
     person = {"name": asked["name"], "username": asked.get("username"), "email": asked["email"]}
     password_hash = passwords().hash(asked["password"])
     with transaction() as conn, unique(users.TAKEN):
-        invite = usable(signup_tokens.hold(conn, token))
-        role = invite["root_role_id"]
-        user_id = users.insert(conn, **person, password_hash=password_hash, root_role=role)
-        signup_tokens.add_user(conn, invite["id"], user_id)
-        actor = Actor(person["email"], user_id)
-        made = users.event_data(user_id, **person, root_role=role)
-        used = {"id": invite["id"], "name": invite["name"], "userId": user_id}
+        invite = usable(signup_tokens.share(conn, token))
+        user = users.insert(conn, **person, password_hash=password_hash, root_role=invite["root_role_id"])
+        signup_tokens.add_user(conn, invite["id"], user["id"])
+        actor = Actor(person["email"], user["id"])
+        used = {"id": invite["id"], "name": invite["name"], "userId": user["id"]}
         events.record(
             conn,
-            Event("user-created", actor, data=made),
+            Event("user-created", actor, data=users.event_data(user)),
             Event("public-signup-token-user-added", actor, data=used),
         )
-        body = users.get(conn, user_id)
+        body = users.get(conn, user["id"])
     return json_response(body)
 
 

@@ -59,7 +59,7 @@ def create(name: str, kind: str, environment: str | None, projects: tuple[str, .
 def list_tokens(as_json: bool) -> None:
     """List API tokens, without their secrets."""
     with connection() as conn:
-        tokens = api_tokens.list_all(conn)
+        tokens = api_tokens.list_rows(conn)
     show(tokens, COLUMNS, as_json=as_json)
 
 
@@ -95,7 +95,7 @@ def scope(conn: Connection, token: dict) -> dict:
     if token["type"] == "admin":
         return {"name": token["name"], "kind": "admin", "environment": None, "projects": []}
     environment = token.get("environment", "development")
-    existing = api_tokens.hold_scope(conn, [environment], projects)
+    existing = api_tokens.share_scope(conn, [environment], projects)
     if existing["environment"] is None:
         raise click.ClickException(f"environment: unknown environment {environment}")
     if existing["unknown_projects"]:

@@ -1,7 +1,6 @@
 """flask signup-token: manage signup tokens."""
 
 import json
-from datetime import UTC, datetime, timedelta
 
 import click
 from flask import current_app
@@ -15,8 +14,6 @@ from sql.events import Event
 from sql.tokens import signup_tokens
 from validators import checked
 from validators.commands import NewSignupToken
-
-LIFETIME = timedelta(days=7)
 
 
 @click.group("signup-token")
@@ -34,12 +31,11 @@ def create(name: str, expires: str | None) -> None:
     This service has no page at the link: create accounts with POST /invite/TOKEN/signup.
     """
     options = checked(NewSignupToken(), {"name": name} if expires is None else {"name": name, "expires": expires})
-    expires_at = options.get("expires") or datetime.now(UTC) + LIFETIME
     with transaction() as conn:
-        token = signup_tokens.insert(conn, name=options["name"], expires_at=expires_at, created_by=System().name)
-        data = {field: value for field, value in token.items() if field != "secret"}
-        events.record(conn, Event("public-signup-token-created", System(), data=data))
-        record = signup_tokens.get(conn, token["secret"], current_app.config["BASE_URL"])
+        secret = signup_tokens.generate()
+        token = signup_tokens.insert(conn, secret, options, created_by=System().name)
+        events.record(conn, Event("public-signup-token-created", System(), data=token))
+        record = signup_tokens.get(conn, secret, current_app.config["BASE_URL"])
     assert record is not None
     click.echo(f"The link is valid until {json.loads(record)['expiresAt']}:", err=True)
     click.echo(json.loads(record)["url"])
@@ -50,7 +46,7 @@ def create(name: str, expires: str | None) -> None:
 def list_tokens(as_json: bool) -> None:
     """List signup tokens, newest first, including disabled and expired ones."""
     with connection() as conn:
-        tokens = signup_tokens.list_all(conn, current_app.config["BASE_URL"])
+        tokens = signup_tokens.list_rows(conn, current_app.config["BASE_URL"])
     show(tokens, COLUMNS, as_json=as_json)
 
 

@@ -7,7 +7,6 @@ from typing import Any, TextIO
 
 import click
 from flask import current_app
-from psycopg.rows import DictRow
 
 from commands.database import DatabaseCommand
 from commands.output import json_option, show
@@ -66,10 +65,9 @@ def create(role: str, password_file: TextIO | None, generate: bool, **names: str
     password = new_password(password_file, generate)
     password_hash = hashed(password, person)
     with transaction() as conn, unique(users.TAKEN):
-        user_id = users.insert(conn, **person, password_hash=password_hash, root_role=role_id)
-        data = users.event_data(user_id, **person, root_role=role_id)
-        events.record(conn, Event("user-created", System(), data=data))
-    click.echo(f"Created user {user_id}.", err=True)
+        created = users.insert(conn, **person, password_hash=password_hash, root_role=role_id)
+        events.record(conn, Event("user-created", System(), data=users.event_data(created)))
+    click.echo(f"Created user {created['id']}.", err=True)
     if generate:
         click.echo(password)
 
@@ -79,7 +77,7 @@ def create(role: str, password_file: TextIO | None, generate: bool, **names: str
 def list_users(as_json: bool) -> None:
     """List the users, without service accounts."""
     with connection() as conn:
-        rows = users.list_all(conn)
+        rows = users.list_rows(conn)
     show(rows, COLUMNS, as_json=as_json)
 
 
@@ -112,7 +110,7 @@ def reset_password(name: str, password_file: TextIO | None, generate: bool) -> N
         person = lock_user(conn, name)
         past_passwords.replace(conn, person["id"], password_hash)
         sessions.delete_of_user(conn, person["id"])
-        data = users.event_data(person.pop("id"), **person)
+        data = users.event_data(person)
         events.record(conn, Event("user-updated", System(), data=data, pre_data=data))
     click.echo(f"User {data['id']} has a new password. All their sessions have ended.", err=True)
     if generate:
@@ -145,15 +143,15 @@ def without_none(**options: Any) -> dict[str, Any]:
 
 def root_role(conn: Connection, name: str) -> int:
     """Return the id of the root role with this name."""
-    role = root_roles.hold(conn, name)
+    role = root_roles.share(conn, name)
     if role is None:
         raise click.ClickException(f"role: unknown root role {name}")
     return role["id"]
 
 
-def lock_user(conn: Connection, name: str) -> DictRow:
-    """Lock the user with this user name or email, and return id, name, username, email and root_role."""
-    person = users.lock(conn, checked(UserName(), {"user": name})["user"])
+def lock_user(conn: Connection, name: str) -> dict[str, Any]:
+    """Lock the user with this user name or email. Return the same as users.lock_by_login()."""
+    person = users.lock_by_login(conn, checked(UserName(), {"user": name})["user"])
     if person is None:
         raise click.ClickException(f"No user has the user name or email {name}.")
     return person

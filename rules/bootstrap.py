@@ -60,8 +60,8 @@ def create_administrator(conn: Connection, config: Mapping[str, Any]) -> FirstSt
     password = config["INIT_ADMIN_PASSWORD"] or secrets.token_urlsafe(54)[: max(20, config["PASSWORD_MIN_LENGTH"])]
     fields = {"name": "Administrator", "username": config["INIT_ADMIN_USERNAME"], "email": None}
     password_hash = Passwords(config["BCRYPT_ROUNDS"], queue=1).hash(password)
-    user_id = users.insert(conn, **fields, password_hash=password_hash, root_role=1)
-    events.record(conn, Event("user-created", System(), data=users.event_data(user_id, **fields, root_role=1)))
+    user = users.insert(conn, **fields, password_hash=password_hash, root_role=1)
+    events.record(conn, Event("user-created", System(), data=users.event_data(user)))
     tokens = config["INIT_ADMIN_API_TOKENS"] or (api_tokens.generate(),)
     for number, secret in enumerate(tokens, start=1):
         token = api_tokens.lock(conn, api_tokens.insert(conn, secret, name=f"init-{number}"))

@@ -9,7 +9,7 @@ from rules.access import Actor
 from sql import events
 from sql.database import Connection
 from sql.events import Event
-from sql.people.users import hold as share_users
+from sql.people.users import share_many as share_users
 from sql.projects import access as project_access
 from sql.projects.access import OWNER, RoleGrant
 

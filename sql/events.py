@@ -107,6 +107,13 @@ def record(conn: Connection, *events: Event) -> None:
     note_events(conn, (event.type for event in events))
 
 
+def record_change(conn: Connection, event: Event) -> None:
+    """Write an event into the log, unless data and pre_data are equal."""
+    # Our choice: a request that changes nothing records no event.
+    if event.data != event.pre_data:
+        record(conn, event)
+
+
 def as_params(event: Event) -> dict[str, Any]:
     """Return the parameters of INSERT for one event."""
     return {

@@ -1,5 +1,6 @@
 """Schemas for the options of commands, with the rules of the HTTP API."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from marshmallow import ValidationError, fields, validates_schema
@@ -8,6 +9,7 @@ from validators import Body
 from validators.events import QUERY_MAX
 from validators.fields import DateTime, Day, Email, Integer, Text, Username
 from validators.people.users import InvitedUser
+from validators.tokens.signup_tokens import PublicSignupTokenCreate
 
 
 class NewUser(Body):
@@ -58,11 +60,10 @@ class NewApiToken(Body):
                 raise ValidationError("must be omitted: admin tokens are for all projects", "project")
 
 
-class NewSignupToken(Body):
+class NewSignupToken(PublicSignupTokenCreate):
     """The options of signup-token create."""
 
-    name = Text(min=1, max=255, required=True)
-    expires = DateTime()
+    expiresAt = DateTime(data_key="expires", load_default=lambda: datetime.now(UTC) + timedelta(days=7))
 
 
 class EventExport(Body):

@@ -1,5 +1,7 @@
 """Groups of users (neighbours.md 3.7)."""
 
+from typing import Any
+
 from flask import Blueprint, Response, abort
 
 from rules.access import id_in_path, require
@@ -25,7 +27,7 @@ def list_groups() -> Response:
     """
     with connection() as conn:
         require(conn, "ADMIN")
-        body = groups.read(conn)
+        body = groups.list_all(conn)
     return json_response(body)
 
 
@@ -51,11 +53,18 @@ def create_group() -> Response:
     """
     with transaction() as conn, unique(groups.TAKEN):
         actor = require(conn, "ADMIN")
-        asked = whole(conn, load(CreateGroup()))
-        members = asked.pop("users")
-        group_id = groups.insert(conn, **asked, created_by=actor.name)
-        groups.set_users(conn, group_id, members, created_by=actor.name)
-        events.record(conn, Event("group-created", actor, data=groups.event_data(conn, group_id)))
+        group = load(CreateGroup())
+        check(conn, group)
+        group_id = groups.insert(
+            conn,
+            group["name"],
+            description=group["description"],
+            root_role=group["rootRole"],
+            mappings_sso=group["mappingsSSO"],
+            created_by=actor.name,
+        )
+        groups.set_users(conn, group_id, group["users"], created_by=actor.name)
+        events.record(conn, Event("group-created", actor, data=groups.get_logged(conn, group_id)))
         body = groups.get(conn, group_id)
     return created(body, "groups/{}", group_id)
 
@@ -69,14 +78,14 @@ def update_group(group_id: str) -> Response:
     """
     with transaction() as conn, unique(groups.TAKEN):
         actor = require(conn, "ADMIN")
-        number, asked = id_in_path(group_id), load(CreateGroup())
-        found = groups.lock(conn, number) or abort(404, "No group has that id.")
-        before = groups.event_data(conn, found)
-        replace(conn, found, asked, actor.name)
-        after = groups.event_data(conn, found)
-        if after != before:
-            events.record(conn, Event("group-updated", actor, data=after, pre_data=before))
-        body = groups.get(conn, found)
+        number, change = id_in_path(group_id), load(CreateGroup())
+        before = groups.lock(conn, number) or abort(404, "No group has that id.")
+        check(conn, change)
+        groups.set_users(conn, number, change["users"], created_by=actor.name)
+        groups.update(conn, before | change)
+        after = groups.get_logged(conn, number)
+        events.record_change(conn, Event("group-updated", actor, data=after, pre_data=before))
+        body = groups.get(conn, number)
     return json_response(body)
 
 
@@ -89,29 +98,20 @@ def delete_group(group_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        found = groups.lock(conn, id_in_path(group_id)) or abort(404, "No group has that id.")
-        events.record(conn, Event("group-deleted", actor, pre_data=groups.event_data(conn, found)))
-        groups.delete(conn, found)
+        before = groups.lock(conn, id_in_path(group_id)) or abort(404, "No group has that id.")
+        events.record(conn, Event("group-deleted", actor, pre_data=before))
+        groups.delete(conn, before["id"])
     return empty_response()
 
 
-def replace(conn: Connection, group_id: int, asked: dict, by: str) -> None:
-    """Make a group what is asked for, and nothing else."""
-    kept = whole(conn, asked)
-    groups.set_users(conn, group_id, kept.pop("users"), created_by=by)
-    groups.update(conn, group_id, **kept)
-
-
-def whole(conn: Connection, asked: dict) -> dict:
-    """What a group is to be, as it is kept; 400 for a role or users that do not exist."""
+def check(conn: Connection, group: dict[str, Any]) -> None:
+    """400 if the root role or a user of the group does not exist. Keep them from being deleted."""
     problems = []
-    if asked["rootRole"] is not None and root_roles.hold(conn, asked["rootRole"]) is None:
+    if group["rootRole"] is not None and root_roles.share(conn, group["rootRole"]) is None:
         problems.append("rootRole: must be the id of a root role")
-    unknown = set(asked["users"]) - users.hold(conn, asked["users"])
+    unknown = set(group["users"]) - users.share_many(conn, group["users"])
     if unknown:
         some = ", ".join(map(str, sorted(unknown)[:20]))
         problems.append(f"users: must be users that exist, which these are not: {some}")
     if problems:
         abort(400, "; ".join(problems))
-    words = {"name": "name", "description": "description", "root_role": "rootRole", "mappings_sso": "mappingsSSO", "users": "users"}
-    return {kept: asked[word] for kept, word in words.items()}

@@ -1,6 +1,7 @@
 """Roles, the predefined and those of one's own (neighbours.md 3.6)."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from flask import Blueprint, Response, abort
 from psycopg.rows import DictRow
@@ -28,7 +29,7 @@ def list_roles() -> Response:
     """
     with connection() as conn:
         require(conn, "READ_ROLE")
-        body = roles.read(conn)
+        body = roles.list_all(conn)
     return json_response(body)
 
 
@@ -58,7 +59,7 @@ def create_role() -> Response:
         allowed = allowable(conn, asked["permissions"], asked["type"])
         role_id = roles.insert(conn, asked["name"], type=asked["type"], description=asked["description"])
         roles.set_permissions(conn, role_id, allowed)
-        events.record(conn, Event("role-created", actor, data=roles.event_data(conn, role_id)))
+        events.record(conn, Event("role-created", actor, data=roles.get_logged(conn, role_id)))
         body = roles.answer(conn, role_id)
     # 200, not 201: the Terraform provider takes nothing else.
     return json_response(body)
@@ -73,14 +74,15 @@ def update_role(role_id: str) -> Response:
     """
     with transaction() as conn, unique(roles.TAKEN):
         actor = require(conn, "ADMIN")
-        number, asked = id_in_path(role_id), load(UpdateRole())
-        role = changeable(conn, number, asked)
-        before = roles.event_data(conn, role["id"])
-        change(conn, role, asked)
-        after = roles.event_data(conn, role["id"])
-        if after != before:
-            events.record(conn, Event("role-updated", actor, data=after, pre_data=before))
-        body = roles.answer(conn, role["id"])
+        number, change = id_in_path(role_id), load(UpdateRole())
+        before = lock_custom(conn, number, change)
+        # Our choice: an omitted description stays, like omitted permissions.
+        roles.update(conn, before | change)
+        if "permissions" in change:
+            roles.set_permissions(conn, number, allowable(conn, change["permissions"], before["type"]))
+        after = roles.get_logged(conn, number)
+        events.record_change(conn, Event("role-updated", actor, data=after, pre_data=before))
+        body = roles.answer(conn, number)
     return json_response(body)
 
 
@@ -93,29 +95,21 @@ def delete_role(role_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        role = changeable(conn, id_in_path(role_id))
-        refuse_held(roles.holders(conn, role["id"]))
-        events.record(conn, Event("role-deleted", actor, pre_data=roles.event_data(conn, role["id"])))
-        roles.delete(conn, role["id"])
+        before = lock_custom(conn, id_in_path(role_id))
+        refuse_held(roles.holders(conn, before["id"]))
+        events.record(conn, Event("role-deleted", actor, pre_data=before))
+        roles.delete(conn, before["id"])
     return empty_response()
 
 
-def changeable(conn: Connection, role_id: int, asked: dict | None = None) -> DictRow:
-    """The role, locked; 404 when there is none, 409 when it is predefined, 400 when another type is asked for."""
+def lock_custom(conn: Connection, role_id: int, change: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Lock a custom role and return what the log shows of it. 404 if there is none, 409 if it is predefined, 400 for another type."""
     role = roles.lock(conn, role_id) or abort(404, "No role has that id.")
     if role["type"] in ("root", "project"):
         abort(409, "A predefined role cannot be changed or deleted.")
-    if asked and asked.get("type", role["type"]) != role["type"]:
+    if change and change.get("type", role["type"]) != role["type"]:
         abort(400, f"type: must stay {role['type']}")
     return role
-
-
-def change(conn: Connection, role: DictRow, asked: dict) -> None:
-    """Make a role what is asked for; what is not named stays."""
-    # Our choice: a description, too.
-    roles.update(conn, role["id"], name=asked["name"], description=asked.get("description"))
-    if "permissions" in asked:
-        roles.set_permissions(conn, role["id"], allowable(conn, asked["permissions"], role["type"]))
 
 
 def refuse_held(holders: dict[str, int]) -> None:

@@ -1,10 +1,11 @@
 """Service accounts: users that are programs, without a password (neighbours.md 3.3)."""
 
+from typing import Any
+
 from flask import Blueprint, Response, abort
-from psycopg.rows import DictRow
 
 from blueprints.people import personal_tokens
-from blueprints.people.users import hold_role
+from blueprints.people.users import share_role
 from rules.access import id_in_path, require
 from rules.limits import unique
 from serving.contract import operation
@@ -43,12 +44,11 @@ def create_service_account() -> Response:
     with transaction() as conn, unique(users.TAKEN):
         actor = require(conn, "ADMIN")
         asked = load(CreateServiceAccount())
-        role = hold_role(conn, asked["rootRole"])["id"]
-        said = {"name": asked["name"], "username": asked["username"], "email": None, "root_role": role}
-        account_id = users.insert(conn, **said, password_hash=None, account_type=KIND)
-        events.record(conn, Event("service-account-created", actor, data=users.event_data(account_id, **said)))
-        body = service_accounts.get(conn, account_id)
-    return created(body, "service-account/{}", account_id)
+        role = share_role(conn, asked.pop("rootRole"))
+        account = users.insert(conn, **asked, email=None, password_hash=None, root_role=role["id"], account_type=KIND)
+        events.record(conn, Event("service-account-created", actor, data=users.event_data(account)))
+        body = service_accounts.get(conn, account["id"])
+    return created(body, "service-account/{}", account["id"])
 
 
 @bp.put("/api/admin/service-account/<account_id>")
@@ -60,15 +60,12 @@ def update_service_account(account_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        asked = load(UpdateServiceAccount())
+        change = load(UpdateServiceAccount())
         before = lock(conn, account_id)
-        role = hold_role(conn, asked.get("rootRole", before["root_role"]))["id"]
-        after = users.update(conn, before["user_id"], name=asked.get("name"), root_role=role)
-        if after != before:
-            events.record(
-                conn, Event("service-account-updated", actor, data=users.event_data(**after), pre_data=users.event_data(**before))
-            )
-        body = service_accounts.get(conn, before["user_id"])
+        role = share_role(conn, change.get("rootRole", before["rootRole"]))
+        after = users.update(conn, before | change | {"rootRole": role["id"]})
+        events.record_change(conn, Event("service-account-updated", actor, data=users.event_data(after), pre_data=users.event_data(before)))
+        body = service_accounts.get(conn, before["id"])
     return json_response(body)
 
 
@@ -82,8 +79,8 @@ def delete_service_account(account_id: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "ADMIN")
         before = lock(conn, account_id)
-        past_users.delete(conn, before["user_id"])
-        events.record(conn, Event("service-account-deleted", actor, pre_data=users.event_data(**before)))
+        past_users.delete(conn, before["id"])
+        events.record(conn, Event("service-account-deleted", actor, pre_data=users.event_data(before)))
     return empty_response()
 
 
@@ -111,7 +108,7 @@ def create_service_account_token(account_id: str) -> Response:
         actor = require(conn, "ADMIN")
         asked = load(CreatePersonalToken())
         account = lock(conn, account_id)
-        token_id, body = personal_tokens.issue(conn, actor, account["user_id"], asked)
+        token_id, body = personal_tokens.issue(conn, actor, account["id"], asked)
     return created(body, "token/{}", token_id)
 
 
@@ -135,9 +132,6 @@ KIND = "Service Account"
 UNKNOWN = "No service account has that id."
 
 
-def lock(conn: Connection, account_id: str) -> DictRow:
-    """What the log says of the service account with this id; 404 when there is none."""
-    account = users.lock_account(conn, id_in_path(account_id), KIND)
-    if account is None:
-        abort(404, UNKNOWN)
-    return account
+def lock(conn: Connection, account_id: str) -> dict[str, Any]:
+    """Lock a service account and return the same as users.lock(). 404 if it does not exist."""
+    return users.lock(conn, id_in_path(account_id), KIND) or abort(404, UNKNOWN)

@@ -19,6 +19,8 @@ from validators.people.users import CreateUser, SetPassword, UpdateUser, UserSea
 
 bp = Blueprint("users", __name__)
 
+UNKNOWN = "No user has that id."
+
 
 @bp.get("/api/admin/user-admin")
 @operation(record="managedUsers", refuses=(401, 403))
@@ -47,11 +49,11 @@ def create_user() -> Response:
     person: dict[str, Any] = {field: asked.get(field) for field in ("name", "username", "email")}
     with transaction() as conn, unique(users.TAKEN):
         actor = require(conn, "ADMIN")
-        role = hold_role(conn, asked["rootRole"])["id"]
-        user_id = users.insert(conn, **person, password_hash=password_hash, root_role=role)
-        events.record(conn, Event("user-created", actor, data=users.event_data(user_id, **person, root_role=role)))
-        body = user_records.get_created(conn, user_id)
-    return created(body, "user-admin/{}", user_id)
+        role = share_role(conn, asked["rootRole"])
+        user = users.insert(conn, **person, password_hash=password_hash, root_role=role["id"])
+        events.record(conn, Event("user-created", actor, data=users.event_data(user)))
+        body = user_records.get_created(conn, user["id"])
+    return created(body, "user-admin/{}", user["id"])
 
 
 @bp.get("/api/admin/user-admin/search")
@@ -90,16 +92,15 @@ def update_user(user_id: str) -> Response:
     """
     with transaction() as conn, unique(users.TAKEN):
         actor = require(conn, "ADMIN")
-        asked = load(UpdateUser())
+        change = load(UpdateUser())
         administrators = root_roles.lock_administrators(conn, id_in_path(user_id))
-        before = known(users.lock_account(conn, int(user_id)))
-        role = hold_role(conn, asked.pop("rootRole", before["root_role"]))
+        before = users.lock(conn, int(user_id)) or abort(404, UNKNOWN)
+        role = share_role(conn, change.get("rootRole", before["rootRole"]))
         if not role["is_admin"]:
             refuse_last_administrator(administrators, before)
-        after = users.update(conn, before["user_id"], root_role=role["id"], **asked)
-        if after != before:
-            events.record(conn, Event("user-updated", actor, data=users.event_data(**after), pre_data=users.event_data(**before)))
-        body = user_records.get(conn, before["user_id"])
+        after = users.update(conn, before | change | {"rootRole": role["id"]})
+        events.record_change(conn, Event("user-updated", actor, data=users.event_data(after), pre_data=users.event_data(before)))
+        body = user_records.get(conn, before["id"])
     return json_response(body)
 
 
@@ -113,10 +114,10 @@ def delete_user(user_id: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "ADMIN")
         administrators = root_roles.lock_administrators(conn, id_in_path(user_id))
-        before = known(users.lock_account(conn, int(user_id)))
+        before = users.lock(conn, int(user_id)) or abort(404, UNKNOWN)
         refuse_last_administrator(administrators, before)
-        past_users.delete(conn, before["user_id"])
-        events.record(conn, Event("user-deleted", actor, pre_data=users.event_data(**before)))
+        past_users.delete(conn, before["id"])
+        events.record(conn, Event("user-deleted", actor, pre_data=users.event_data(before)))
     return empty_response()
 
 
@@ -133,31 +134,24 @@ def set_user_password(user_id: str) -> Response:
     password_hash = passwords().hash(asked["password"])
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        user = known(users.lock_account(conn, id_in_path(user_id)))
+        user = users.lock(conn, id_in_path(user_id)) or abort(404, UNKNOWN)
         refuse_own_name(asked["password"], user)
-        past_passwords.replace(conn, user["user_id"], password_hash)
-        sessions.delete_of_user(conn, user["user_id"])
-        data = users.event_data(**user)
+        past_passwords.replace(conn, user["id"], password_hash)
+        sessions.delete_of_user(conn, user["id"])
+        data = users.event_data(user)
         events.record(conn, Event("user-updated", actor, data=data, pre_data=data))
     return empty_response()
 
 
-def known(user: DictRow | None) -> DictRow:
-    """The user that was found; 404 when there is none."""
-    if user is None:
-        abort(404, "No user has that id.")
-    return user
-
-
-def hold_role(conn: Connection, asked: int | str) -> DictRow:
-    """id and is_admin of the root role with this id or name, which stays as it is until the end; 400 when there is none."""
-    role = root_roles.hold(conn, asked)
+def share_role(conn: Connection, asked: int | str) -> DictRow:
+    """Return id and is_admin of the root role with this id or name, and keep it from being deleted. 400 if it does not exist."""
+    role = root_roles.share(conn, asked)
     if role is None:
         abort(400, "rootRole: must be the id or the name of a root role")
     return role
 
 
-def refuse_last_administrator(administrators: set[int], user: DictRow) -> None:
+def refuse_last_administrator(administrators: set[int], user: dict[str, Any]) -> None:
     """409 when this user is the only one who administers."""
-    if administrators == {user["user_id"]}:
+    if administrators == {user["id"]}:
         abort(409, "This user is the last administrator: make another user one first.")

@@ -93,12 +93,13 @@ def change(project_id: str, schema: Body) -> Response:
     """Let the keys of the body replace those of the project."""
     with transaction() as conn:
         actor = require(conn, *CHANGE, project=project_id)
-        asked = load(schema)
-        before = projects.lock(conn, project_id) or abort(404, "No project has that id.")
-        after = before["whole"] | asked
-        if after != before["whole"]:
+        change = load(schema)
+        project = projects.lock(conn, project_id) or abort(404, "No project has that id.")
+        before = project["logged"]
+        after = before | change
+        if after != before:
             projects.update(conn, after)
-            events.record(conn, Event("project-updated", actor, project=project_id, data=after, pre_data=before["whole"]))
+            events.record(conn, Event("project-updated", actor, project=project_id, data=after, pre_data=before))
     return empty_response()
 
 

@@ -1,7 +1,8 @@
 """API tokens: the keys of programs (neighbours.md 3.4)."""
 
+from typing import Any
+
 from flask import Blueprint, Response, abort
-from psycopg.rows import DictRow
 
 from rules.access import Actor, require
 from rules.limits import refuse_excess
@@ -29,7 +30,7 @@ def list_api_tokens() -> Response:
     """
     with connection() as conn:
         actor = require(conn, *permissions("READ"))
-        body = api_tokens.read(conn, readable(actor))
+        body = api_tokens.list_all(conn, readable(actor))
     return json_response(body)
 
 
@@ -42,7 +43,7 @@ def list_api_tokens_by_name(api_token: str) -> Response:
     """
     with connection() as conn:
         actor = require(conn, *permissions("READ"))
-        body = api_tokens.read(conn, readable(actor), api_token)
+        body = api_tokens.list_all(conn, readable(actor), api_token)
     return json_response(body)
 
 
@@ -60,7 +61,7 @@ def create_api_token() -> Response:
         actor = require(conn, permission("CREATE", asked["type"]))
         refuse_excess(conn, "MAX_API_TOKENS", "API tokens")
         key_id, secret = make(conn, asked)
-        record(conn, "api-token-created", actor, data=api_tokens.lock(conn, key_id))
+        events.record(conn, token_event("api-token-created", actor, data=api_tokens.lock(conn, key_id)))
         body = api_tokens.get(conn, key_id, secret)
     return created(body, "api-tokens/{}", asked["name"])
 
@@ -75,13 +76,12 @@ def update_api_token(api_token: str) -> Response:
     with transaction() as conn:
         # Our choice: who may change no kind of token is refused before one is looked for, and learns nothing of any.
         require(conn, *permissions("UPDATE"))
-        asked = load(UpdateApiToken())
-        found = api_tokens.find(conn, api_token) or abort(404, "No API token has that secret.")
+        change = load(UpdateApiToken())
+        found = api_tokens.lock_by_secret(conn, api_token) or abort(404, "No API token has that secret.")
         actor = require(conn, permission("UPDATE", found["kind"]))
-        before = api_tokens.lock(conn, found["id"])
-        after = api_tokens.update(conn, found["id"], asked["expiresAt"])
-        if after != before:
-            record(conn, "api-token-updated", actor, data=after, pre_data=before)
+        before = api_tokens.lock(conn, found["id"]) or {}
+        after = api_tokens.update(conn, found["id"], before | change)
+        events.record_change(conn, token_event("api-token-updated", actor, data=after, pre_data=before))
     return empty_response()
 
 
@@ -94,10 +94,10 @@ def delete_api_token(api_token: str) -> Response:
     """
     with transaction() as conn:
         require(conn, *permissions("DELETE"))
-        found = api_tokens.find(conn, api_token)
+        found = api_tokens.lock_by_secret(conn, api_token)
         if found is not None:
             actor = require(conn, permission("DELETE", found["kind"]))
-            record(conn, "api-token-deleted", actor, pre_data=api_tokens.lock(conn, found["id"]))
+            events.record(conn, token_event("api-token-deleted", actor, pre_data=api_tokens.lock(conn, found["id"])))
             api_tokens.delete(conn, found["id"])
     return empty_response()
 
@@ -130,7 +130,7 @@ def scope(conn: Connection, asked: dict) -> tuple[str | None, list[str]]:
     if asked["type"] == "admin":
         return None, []
     environments = [asked["environment"]] if "environment" in asked else list(USUAL_ENVIRONMENTS)
-    found = api_tokens.hold_scope(conn, environments, asked["projects"])
+    found = api_tokens.share_scope(conn, environments, asked["projects"])
     if found["environment"] is None:
         abort(400, "environment: must be an environment that exists")
     if found["unknown_projects"]:
@@ -139,7 +139,7 @@ def scope(conn: Connection, asked: dict) -> tuple[str | None, list[str]]:
     return found["environment"], asked["projects"]
 
 
-def record(conn: Connection, type: str, actor: Actor, *, data: DictRow | None = None, pre_data: DictRow | None = None) -> None:
-    """Log what happened to a token, under the projects and the environment that it is for."""
+def token_event(type: str, actor: Actor, *, data: dict[str, Any] | None = None, pre_data: dict[str, Any] | None = None) -> Event:
+    """Return an event of a token: with its projects and its environment."""
     token = data or pre_data or {}
-    events.record(conn, Event(type, actor, project=token["project"], environment=token["environment"], data=data, pre_data=pre_data))
+    return Event(type, actor, project=token["project"], environment=token["environment"], data=data, pre_data=pre_data)

@@ -24,7 +24,7 @@ def list_signup_tokens() -> Response:
     """
     with connection() as conn:
         require(conn, "ADMIN")
-        body = signup_tokens.read(conn, current_app.config["BASE_URL"])
+        body = signup_tokens.list_all(conn, current_app.config["BASE_URL"])
     return json_response(body)
 
 
@@ -50,9 +50,8 @@ def create_signup_token() -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        asked = load(PublicSignupTokenCreate())
-        token = signup_tokens.insert(conn, name=asked["name"], expires_at=asked["expiresAt"], created_by=actor.name)
-        secret = token.pop("secret")
+        secret = signup_tokens.generate()
+        token = signup_tokens.insert(conn, secret, load(PublicSignupTokenCreate()), created_by=actor.name)
         events.record(conn, Event("public-signup-token-created", actor, data=token))
         body = signup_tokens.get(conn, secret, current_app.config["BASE_URL"])
     return created(body, "tokens/{}", secret)
@@ -67,15 +66,9 @@ def update_signup_token(token: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        asked = load(SignupTokenUpdate())
-        before = signup_tokens.lock(conn, token)
-        if before is None:
-            abort(404, "No signup token has that secret.")
-        after, body = signup_tokens.update(
-            conn, before["id"], current_app.config["BASE_URL"], enabled=asked.get("enabled"), expires_at=asked.get("expiresAt")
-        )
-        # Our choice: a request that changes nothing is no change, and the log tells what is stored: an expired token that nobody has
-        # disabled stands there as enabled.
-        if after != before:
-            events.record(conn, Event("public-signup-token-updated", actor, data=after, pre_data=before))
+        change = load(SignupTokenUpdate())
+        before = signup_tokens.lock(conn, token) or abort(404, "No signup token has that secret.")
+        after = signup_tokens.update(conn, before | change)
+        events.record_change(conn, Event("public-signup-token-updated", actor, data=after, pre_data=before))
+        body = signup_tokens.get(conn, token, current_app.config["BASE_URL"])
     return json_response(body)

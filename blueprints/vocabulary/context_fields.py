@@ -93,8 +93,7 @@ def update_context_field(name: str) -> Response:
         asked = load(UpdateContextField())
         before = context_fields.lock(conn, name) or abort(404, "No context field has that name.")
         after = context_fields.update(conn, before | asked)
-        if after != before:
-            events.record(conn, Event("context-field-updated", actor, data=after, pre_data=before))
+        events.record_change(conn, Event("context-field-updated", actor, data=after, pre_data=before))
     return empty_response()
 
 

@@ -40,6 +40,5 @@ def update_flag_type_lifetime(type_id: str) -> Response:
         asked = load(UpdateLifetime())
         before = flag_types.lock(conn, type_id) or abort(404, "No flag type has that id.")
         after = flag_types.set_lifetime(conn, type_id, asked["lifetimeDays"])
-        if after != before:
-            events.record(conn, Event("feature-type-updated", actor, data=after, pre_data=before))
+        events.record_change(conn, Event("feature-type-updated", actor, data=after, pre_data=before))
     return json_response(as_json(after))

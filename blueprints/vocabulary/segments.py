@@ -106,8 +106,7 @@ def update_segment(segment_id: str) -> Response:
             hold_project(conn, asked["project"])
         check(conn, asked, before)
         after = segments.update(conn, before["id"], asked)
-        if after != before:
-            events.record(conn, Event("segment-updated", actor, project=asked["project"], data=after, pre_data=before))
+        events.record_change(conn, Event("segment-updated", actor, project=asked["project"], data=after, pre_data=before))
     return empty_response(204)
 
 

@@ -74,8 +74,7 @@ def update_strategy_type(name: str) -> Response:
             abort(400, "name: must be the same as in the address")
         before = editable(conn, name)
         after = strategy_types.update(conn, before | asked)
-        if after != before:
-            events.record(conn, Event("strategy-updated", actor, data=after, pre_data=before))
+        events.record_change(conn, Event("strategy-updated", actor, data=after, pre_data=before))
     return empty_response()
 
 

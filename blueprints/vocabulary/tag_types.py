@@ -86,8 +86,7 @@ def update_tag_type(name: str) -> Response:
         asked = load(UpdateTagType())
         before = tag_types.lock(conn, name) or abort(404, "No tag type has that name.")
         after = tag_types.update(conn, before | asked)
-        if after != before:
-            events.record(conn, Event("tag-type-updated", actor, data=after, pre_data=before))
+        events.record_change(conn, Event("tag-type-updated", actor, data=after, pre_data=before))
     return empty_response()
 
 

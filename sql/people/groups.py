@@ -1,6 +1,6 @@
 """Groups of users, and the Group record of neighbours.md 1.2."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
 from sql.database import Connection, rows, run, value
@@ -36,12 +36,12 @@ RECORD: LiteralString = f"""
 # What the service says when a unique index refuses a group.
 TAKEN = {"groups_name_key": "name: a group with this name exists already"}
 
-READ: LiteralString = f"SELECT json_build_object('groups', coalesce(json_agg({RECORD} ORDER BY groups.name), '[]'))::text FROM groups"
+LIST: LiteralString = f"SELECT json_build_object('groups', coalesce(json_agg({RECORD} ORDER BY groups.name), '[]'))::text FROM groups"
 
 
-def read(conn: Connection) -> str:
-    """{"groups": [...]} as JSON text: every group, by name."""
-    return value(conn, READ)
+def list_all(conn: Connection) -> str:
+    """Return {"groups": [...]} as JSON text: every group, by name."""
+    return value(conn, LIST)
 
 
 GET: LiteralString = f"SELECT ({RECORD})::text FROM groups WHERE groups.id = %(id)s"
@@ -52,33 +52,35 @@ def get(conn: Connection, group_id: int) -> str | None:
     return value(conn, GET, {"id": group_id})
 
 
-LOCK = "SELECT id FROM groups WHERE id = %(id)s FOR UPDATE"
-
-
-def lock(conn: Connection, group_id: int) -> int | None:
-    """The id of a group that nobody else changes until the transaction ends; None: unknown."""
-    return value(conn, LOCK, {"id": group_id})
-
-
-EVENT_DATA = """
-    SELECT jsonb_build_object(
+# What the log shows of a group. It is a statement of its own, begun when the lock is held: a subquery beside the lock
+# would see the members as they were before the wait for it.
+LOGGED = """
+    SELECT json_build_object(
                'id', id,
                'name', name,
                'description', description,
                'mappingsSSO', mappings_sso,
                'rootRole', root_role_id,
                'users', (
-                    SELECT coalesce(jsonb_agg(user_id ORDER BY user_id), '[]')
+                    SELECT coalesce(json_agg(user_id ORDER BY user_id), '[]')
                       FROM group_users
-                     WHERE group_id = groups.id)) AS data
+                     WHERE group_id = groups.id)) AS logged
       FROM groups
      WHERE id = %(id)s
 """
 
 
-def event_data(conn: Connection, group_id: int) -> dict[str, Any]:
-    """What the log says of a group. Read it after lock(): it is then what no other transaction is changing."""
-    return value(conn, EVENT_DATA, {"id": group_id})
+def get_logged(conn: Connection, group_id: int) -> dict[str, Any]:
+    """Return what the log shows of a group that this transaction has locked or inserted."""
+    return value(conn, LOGGED, {"id": group_id})
+
+
+LOCK = "SELECT id FROM groups WHERE id = %(id)s FOR UPDATE"
+
+
+def lock(conn: Connection, group_id: int) -> dict[str, Any] | None:
+    """Lock a group and return what the log shows of it, or None if it does not exist."""
+    return None if value(conn, LOCK, {"id": group_id}) is None else get_logged(conn, group_id)
 
 
 INSERT = """
@@ -112,22 +114,19 @@ UPDATE = """
     UPDATE groups
        SET name = %(name)s,
            description = %(description)s,
-           root_role_id = %(root_role)s,
-           mappings_sso = %(mappings_sso)s
+           root_role_id = %(rootRole)s,
+           mappings_sso = %(mappingsSSO)s
      WHERE id = %(id)s
 """
 
 
-def update(
-    conn: Connection, group_id: int, name: str, *, description: str | None, root_role: int | None, mappings_sso: Sequence[str]
-) -> None:
-    """All that a group is, but for its members. UniqueViolation of groups_name_key when the name is taken."""
-    params = {"id": group_id, "name": name, "description": description, "root_role": root_role, "mappings_sso": list(mappings_sso)}
-    run(conn, UPDATE, params)
+def update(conn: Connection, group: Mapping[str, Any]) -> None:
+    """Set every field of a group but its members. Raises UniqueViolation of groups_name_key if the name is taken."""
+    run(conn, UPDATE, group)
 
 
 # As before the deletion of a user (sql/people/past_users.py).
-HOLD_PROJECTS = """
+SHARE_PROJECTS = """
     SELECT
       FROM projects
      WHERE id IN (SELECT project_id FROM project_group_roles WHERE group_id = %(id)s)
@@ -140,7 +139,7 @@ DELETE = "DELETE FROM groups WHERE id = %(id)s"
 
 def delete(conn: Connection, group_id: int) -> None:
     """End a group, its memberships and its roles in projects; that they were there is kept."""
-    rows(conn, HOLD_PROJECTS, {"id": group_id})
+    rows(conn, SHARE_PROJECTS, {"id": group_id})
     run(conn, DELETE, {"id": group_id})
 
 

@@ -1,9 +1,7 @@
 """Roles and what they allow."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
-
-from psycopg.rows import DictRow
 
 from sql.database import Connection, one, run, value
 from sql.people import permissions
@@ -17,14 +15,14 @@ RECORD: LiteralString = """
 # What the service says when a unique index refuses a role.
 TAKEN = {"roles_name_key": "name: a role with this name exists already"}
 
-READ: LiteralString = (
+LIST: LiteralString = (
     f"SELECT json_build_object('version', 1, 'roles', coalesce(json_agg({RECORD} ORDER BY roles.id), '[]'))::text FROM roles"
 )
 
 
-def read(conn: Connection) -> str:
-    """{"version": 1, "roles": [...]} as JSON text: every role, by id."""
-    return value(conn, READ)
+def list_all(conn: Connection) -> str:
+    """Return {"version": 1, "roles": [...]} as JSON text: every role, by id."""
+    return value(conn, LIST)
 
 
 # Our choice: what a role allows in one project alone, as Editor does in project default, is not told: a permission has no place for it,
@@ -55,30 +53,32 @@ def answer(conn: Connection, role_id: int) -> str:
     return value(conn, ANSWER, {"id": role_id})
 
 
-LOCK = "SELECT id, type FROM roles WHERE id = %(id)s FOR UPDATE"
-
-
-def lock(conn: Connection, role_id: int) -> DictRow | None:
-    """id and type of a role, which nobody else changes, removes or gives to anybody until the transaction ends; None: unknown."""
-    return one(conn, LOCK, {"id": role_id})
-
-
-EVENT_DATA: LiteralString = f"""SELECT {RECORD} || jsonb_build_object('permissions', (
+# What the log shows of a role. It is a statement of its own, begun when the lock is held: a subquery beside the lock
+# would see the permissions as they were before the wait for it.
+LOGGED: LiteralString = f"""SELECT {RECORD} || jsonb_build_object('permissions', (
                SELECT coalesce(jsonb_agg(
                           jsonb_build_object('name', permissions.name)
                           || jsonb_strip_nulls(jsonb_build_object('environment', role_permissions.environment))
                           ORDER BY permissions.id, role_permissions.environment NULLS FIRST), '[]')
                  FROM role_permissions
                  JOIN permissions ON permissions.name = role_permissions.permission
-                WHERE role_permissions.role_id = roles.id)) AS data
+                WHERE role_permissions.role_id = roles.id)) AS logged
       FROM roles
      WHERE roles.id = %(id)s
 """
 
 
-def event_data(conn: Connection, role_id: int) -> dict[str, Any]:
-    """What the log says of a role and its permissions. Read it after lock(): it is then what no other transaction is changing."""
-    return value(conn, EVENT_DATA, {"id": role_id})
+def get_logged(conn: Connection, role_id: int) -> dict[str, Any]:
+    """Return what the log shows of a role that this transaction has locked or inserted."""
+    return value(conn, LOGGED, {"id": role_id})
+
+
+LOCK = "SELECT id FROM roles WHERE id = %(id)s FOR UPDATE"
+
+
+def lock(conn: Connection, role_id: int) -> dict[str, Any] | None:
+    """Lock a role and return what the log shows of it, or None if it does not exist. No other request can give it."""
+    return None if value(conn, LOCK, {"id": role_id}) is None else get_logged(conn, role_id)
 
 
 INSERT = """
@@ -96,14 +96,14 @@ def insert(conn: Connection, name: str, *, type: str = "custom", description: st
 UPDATE = """
     UPDATE roles
        SET name = %(name)s,
-           description = coalesce(%(description)s, description)
+           description = %(description)s
      WHERE id = %(id)s
 """
 
 
-def update(conn: Connection, role_id: int, *, name: str, description: str | None) -> None:
-    """Another name and description; None leaves that as it is. UniqueViolation of roles_name_key: the name is taken."""
-    run(conn, UPDATE, {"id": role_id, "name": name, "description": description})
+def update(conn: Connection, role: Mapping[str, Any]) -> None:
+    """Set name and description of a role. Raises UniqueViolation of roles_name_key if the name is taken."""
+    run(conn, UPDATE, role)
 
 
 SET_PERMISSIONS = """

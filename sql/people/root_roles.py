@@ -11,7 +11,7 @@ from sql.people import roles
 RECORDS: LiteralString = f"(SELECT coalesce(json_agg({roles.RECORD} ORDER BY roles.id), '[]') FROM roles WHERE scope = 'root')"
 
 # KEY SHARE: a role that is being given to somebody is not deleted meanwhile.
-HOLD = """
+SHARE = """
     SELECT id,
            EXISTS (SELECT FROM role_permissions WHERE role_id = roles.id AND permission = 'ADMIN') AS is_admin
       FROM roles
@@ -21,9 +21,9 @@ HOLD = """
 """
 
 
-def hold(conn: Connection, asked: int | str) -> DictRow | None:
+def share(conn: Connection, asked: int | str) -> DictRow | None:
     """id and is_admin of the root role with this id or name, in any case of letters; None: there is none. It stays until the end."""
-    return one(conn, HOLD, {"id": asked if isinstance(asked, int) else None, "name": asked if isinstance(asked, str) else None})
+    return one(conn, SHARE, {"id": asked if isinstance(asked, int) else None, "name": asked if isinstance(asked, str) else None})
 
 
 # Our choice: who administers by his own root role counts, with or without a password. A group can be changed at any time.

@@ -1,6 +1,6 @@
 """Users: rows for decisions, and the User record of api.md."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
@@ -63,10 +63,21 @@ def find_for_login(conn: Connection, login: str) -> DictRow | None:
     return one(conn, FIND_FOR_LOGIN, {"login": login, "email": login.lower()})
 
 
-INSERT = """
+# What the log shows of a user; event_data() leaves out what is null.
+LOGGED: LiteralString = """
+    json_build_object('id', id, 'name', name, 'username', username, 'email', email, 'rootRole', root_role_id)
+"""
+
+
+def event_data(user: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a user as the log shows it: without the fields that are None."""
+    return {key: text for key, text in user.items() if text is not None}
+
+
+INSERT: LiteralString = f"""
     INSERT INTO users (name, username, email, password_hash, root_role_id, account_type)
     VALUES (%(name)s, %(username)s, %(email)s, %(password_hash)s, %(root_role)s, %(account_type)s)
-    RETURNING id
+    RETURNING {LOGGED}
 """
 
 
@@ -79,8 +90,11 @@ def insert(
     password_hash: str | None,
     root_role: int,
     account_type: str = "User",
-) -> int:
-    """The id of the new user. UniqueViolation of users_email_key or users_username_key when the address or the name is taken."""
+) -> dict[str, Any]:
+    """Insert a user. Return id, name, username, email and rootRole.
+
+    Raises UniqueViolation of users_email_key or users_username_key if the address or the user name is taken.
+    """
     params = {
         "name": name,
         "username": username,
@@ -90,12 +104,6 @@ def insert(
         "account_type": account_type,
     }
     return value(conn, INSERT, params)
-
-
-def event_data(user_id: int, *, name: str | None, username: str | None, email: str | None, root_role: int) -> dict[str, Any]:
-    """What user-created and its like say of a user; what is not set is left out."""
-    said = {"id": user_id, "name": name, "username": username, "email": email, "rootRole": root_role}
-    return {key: word for key, word in said.items() if word is not None}
 
 
 # The hash must be the one that was compared: when it was changed meanwhile, the password that was given is no longer the right one.
@@ -128,7 +136,7 @@ def count_failed_login(conn: Connection, user_id: int) -> None:
     run(conn, COUNT_FAILURE, {"id": user_id})
 
 
-LIST = """
+LIST_ROWS = """
     SELECT users.id,
            username,
            email,
@@ -145,13 +153,13 @@ LIST = """
 """
 
 
-def list_all(conn: Connection) -> list[DictRow]:
+def list_rows(conn: Connection) -> list[DictRow]:
     """Every user, without service accounts, oldest first, for the command line."""
-    return rows(conn, LIST)
+    return rows(conn, LIST_ROWS)
 
 
-LOCK = """
-    SELECT id, name, username, email, root_role_id AS root_role
+LOCK_BY_LOGIN: LiteralString = f"""
+    SELECT {LOGGED}
       FROM users
      WHERE deleted_at IS NULL
        AND account_type = 'User'
@@ -160,13 +168,13 @@ LOCK = """
 """
 
 
-def lock(conn: Connection, login: str) -> DictRow | None:
-    """What event_data() says of the user with this user name (case-sensitive) or e-mail address (not). None: unknown."""
-    return one(conn, LOCK, {"login": login, "email": login.lower()})
+def lock_by_login(conn: Connection, login: str) -> dict[str, Any] | None:
+    """Lock the user with this user name (case-sensitive) or e-mail address (not). Return the same as insert(), or None."""
+    return value(conn, LOCK_BY_LOGIN, {"login": login, "email": login.lower()})
 
 
-LOCK_ACCOUNT = """
-    SELECT id AS user_id, name, username, email, root_role_id AS root_role
+LOCK: LiteralString = f"""
+    SELECT {LOGGED}
       FROM users
      WHERE id = %(id)s
        AND deleted_at IS NULL
@@ -175,37 +183,33 @@ LOCK_ACCOUNT = """
 """
 
 
-def lock_account(conn: Connection, user_id: int, account_type: str = "User") -> DictRow | None:
-    """What event_data() says of the user, or of the service account, with this id. None: there is none, or it is of the other kind."""
-    return one(conn, LOCK_ACCOUNT, {"id": user_id, "account_type": account_type})
+def lock(conn: Connection, user_id: int, account_type: str = "User") -> dict[str, Any] | None:
+    """Lock a user, or with account_type a service account. Return the same as insert(), or None if it does not exist."""
+    return value(conn, LOCK, {"id": user_id, "account_type": account_type})
 
 
-# FOR SHARE, in one order: a user who is being deleted gets no membership and no role meanwhile.
-HOLD = "SELECT id FROM users WHERE id = ANY(%(ids)s::bigint[]) AND deleted_at IS NULL ORDER BY id FOR SHARE"
+# FOR SHARE: a user who is being deleted gets no membership and no role. In one order: two requests cannot deadlock.
+SHARE_MANY = "SELECT id FROM users WHERE id = ANY(%(ids)s::bigint[]) AND deleted_at IS NULL ORDER BY id FOR SHARE"
 
 
-def hold(conn: Connection, ids: Collection[int]) -> set[int]:
-    """Those of these users and service accounts that exist, which are not deleted until the transaction ends."""
-    return {row["id"] for row in rows(conn, HOLD, {"ids": list(ids)})}
+def share_many(conn: Connection, ids: Collection[int]) -> set[int]:
+    """Return which of these users and service accounts exist, and keep them from being deleted."""
+    return {row["id"] for row in rows(conn, SHARE_MANY, {"ids": list(ids)})}
 
 
-UPDATE = """
+UPDATE: LiteralString = f"""
     UPDATE users
-       SET name = coalesce(%(name)s::text, name),
-           email = coalesce(%(email)s::text, email),
-           root_role_id = coalesce(%(root_role)s::integer, root_role_id)
+       SET name = %(name)s,
+           email = %(email)s,
+           root_role_id = %(rootRole)s
      WHERE id = %(id)s
-    RETURNING id AS user_id, name, username, email, root_role_id AS root_role
+    RETURNING {LOGGED}
 """
 
 
-def update(
-    conn: Connection, user_id: int, *, name: str | None = None, email: str | None = None, root_role: int | None = None
-) -> dict[str, Any]:
-    """What event_data() says of the changed user. None leaves a field as it is. UniqueViolation of users_email_key."""
-    changed = one(conn, UPDATE, {"id": user_id, "name": name, "email": email, "root_role": root_role})
-    assert changed is not None
-    return changed
+def update(conn: Connection, user: Mapping[str, Any]) -> dict[str, Any]:
+    """Set name, email and rootRole of a user. Return the same as insert(). Raises UniqueViolation of users_email_key."""
+    return value(conn, UPDATE, user)
 
 
 FORGET_FAILURES = "UPDATE users SET login_attempts = 0 WHERE id = %(id)s"

@@ -33,8 +33,8 @@ ACTIVE: LiteralString = "stale_since IS NULL AND coalesce(now() - flags.created_
 # A mean number of days with one decimal, never below 0.1 when there is one; 0: there is none.
 MEAN_DAYS: LiteralString = "CASE WHEN days IS NULL THEN 0 ELSE trim_scale(greatest(0.1, round(days, 1))) END"
 
-# What the log says of a project before and after a change.
-WHOLE: LiteralString = """
+# What the log shows of a project.
+LOGGED: LiteralString = """
     json_build_object(
         'id', id,
         'name', name,
@@ -49,13 +49,13 @@ WHOLE: LiteralString = """
 """
 
 # NO KEY: who refers to the project alone, as a segment or a favourite does, need not wait, and so is waited for by nobody in a circle.
-LOCK: LiteralString = f"SELECT {WHOLE} AS whole, archived_at FROM projects WHERE id = %(id)s FOR NO KEY UPDATE"
+LOCK: LiteralString = f"SELECT {LOGGED} AS logged, archived_at FROM projects WHERE id = %(id)s FOR NO KEY UPDATE"
 
 
 def lock(conn: Connection, project_id: str) -> DictRow | None:
-    """whole (what the log says of it) and archived_at of a project, locked; None: unknown.
+    """Lock a project. Return logged (what the log shows of it) and archived_at, or None if it does not exist.
 
-    Who makes a flag in a project, or brings one there or back, holds the project FOR SHARE.
+    A request that adds a flag to a project, or revives one, has the project FOR SHARE and waits.
     """
     return one(conn, LOCK, {"id": project_id})
 
@@ -75,9 +75,9 @@ UPDATE = """
 """
 
 
-def update(conn: Connection, whole: Mapping[str, Any]) -> None:
-    """Make a project what the log will say of it."""
-    run(conn, UPDATE, {**whole, "naming": as_json(whole["featureNaming"])})
+def update(conn: Connection, project: Mapping[str, Any]) -> None:
+    """Set every field of a project that can change."""
+    run(conn, UPDATE, {**project, "naming": as_json(project["featureNaming"])})
 
 
 ARCHIVE = "UPDATE projects SET archived_at = now(), updated_at = now() WHERE id = %(id)s"

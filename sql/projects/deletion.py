@@ -1,8 +1,6 @@
 """The end of a project: its flags, its API keys, and then itself. The caller has locked the project, by projects.lock()."""
 
-from typing import LiteralString
-
-from psycopg.rows import DictRow
+from typing import Any, LiteralString
 
 from sql.database import Connection, rows, run
 from sql.tokens import api_tokens
@@ -34,7 +32,7 @@ def hold(conn: Connection, project_id: str) -> None:
 
 
 # Of two projects that share a key and are deleted at once, the second sees here what the first has left.
-HOLD_KEYS = """
+LOCK_KEYS = """
     SELECT
       FROM api_keys
      WHERE id IN (SELECT api_key_id FROM api_key_projects WHERE project_id = %(id)s)
@@ -43,7 +41,8 @@ HOLD_KEYS = """
 """
 
 # A key without projects would be one for all of them.
-READ_KEYS: LiteralString = f"""SELECT id, {api_tokens.RECORD}
+READ_KEYS: LiteralString = f"""
+    SELECT id, {api_tokens.LOGGED} AS logged
       FROM api_keys
      WHERE EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id AND project_id = %(id)s)
        AND NOT EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id AND project_id <> %(id)s)
@@ -55,13 +54,16 @@ DELETE_KEYS = "DELETE FROM api_keys WHERE id = ANY(%(ids)s)"
 LEAVE_KEYS = "DELETE FROM api_key_projects WHERE project_id = %(id)s"
 
 
-def delete_keys(conn: Connection, project_id: str) -> list[DictRow]:
-    """Delete the API keys of this project alone, and take it from those that it shares with others. The records of the deleted ones."""
-    rows(conn, HOLD_KEYS, {"id": project_id})
-    found = rows(conn, READ_KEYS, {"id": project_id})
-    run(conn, DELETE_KEYS, {"ids": [key.pop("id") for key in found]})
+def delete_keys(conn: Connection, project_id: str) -> list[dict[str, Any]]:
+    """Delete the API tokens that are for this project only, and remove it from tokens for several projects.
+
+    Return what the log shows of the deleted tokens.
+    """
+    rows(conn, LOCK_KEYS, {"id": project_id})
+    tokens = rows(conn, READ_KEYS, {"id": project_id})
+    run(conn, DELETE_KEYS, {"ids": [token["id"] for token in tokens]})
     run(conn, LEAVE_KEYS, {"id": project_id})
-    return found
+    return [token["logged"] for token in tokens]
 
 
 LEAVE_SEGMENTS = """

@@ -1,7 +1,7 @@
 """API keys: admin keys kept as a digest and a mask, client and frontend keys readable beside their digest."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, LiteralString
 
@@ -65,79 +65,85 @@ def insert(
     return key_id
 
 
-# The record of neighbours.md 1.1 without its secret, of rows of the table api_keys: what lists and the log tell of a key.
-RECORD: LiteralString = """
-    name AS "tokenName",
-    name AS username,
-    kind AS type,
-    coalesce(environment, '*') AS environment,
-    coalesce((SELECT string_agg(project_id, ',' ORDER BY project_id) FROM api_key_projects WHERE api_key_id = api_keys.id), '*') AS project,
-    coalesce((SELECT json_agg(project_id ORDER BY project_id) FROM api_key_projects WHERE api_key_id = api_keys.id),
-             '["*"]') AS projects,
-    iso(created_at) AS "createdAt",
-    iso(expires_at) AS "expiresAt",
-    iso(seen_at) AS "seenAt",
-    NULL AS alias
+# The record of neighbours.md 1.1 without its secret, as arguments of json_build_object.
+FIELDS: LiteralString = """
+    'tokenName', name,
+    'username', name,
+    'type', kind,
+    'environment', coalesce(environment, '*'),
+    'project', coalesce((
+        SELECT string_agg(project_id, ',' ORDER BY project_id)
+          FROM api_key_projects
+         WHERE api_key_id = api_keys.id), '*'),
+    'projects', coalesce((
+        SELECT json_agg(project_id ORDER BY project_id)
+          FROM api_key_projects
+         WHERE api_key_id = api_keys.id), '["*"]'),
+    'createdAt', iso(created_at),
+    'expiresAt', iso(expires_at),
+    'seenAt', iso(seen_at),
+    'alias', NULL
 """
 
-LIST: LiteralString = f"SELECT id, {RECORD} FROM api_keys ORDER BY created_at, id"
+# What the log shows of a token.
+LOGGED: LiteralString = f"json_build_object({FIELDS})"
+
+LIST_ROWS: LiteralString = f"SELECT json_build_object('id', id, {FIELDS}) AS record FROM api_keys ORDER BY created_at, id"
 
 
-def list_all(conn: Connection) -> list[DictRow]:
-    """The id and the record of every key, oldest first, for the command line."""
-    return rows(conn, LIST)
+def list_rows(conn: Connection) -> list[dict[str, Any]]:
+    """Return id and record of every token, oldest first, for the command line."""
+    return [row["record"] for row in rows(conn, LIST_ROWS)]
 
 
-READ: LiteralString = f"""
-    SELECT json_build_object('tokens', coalesce(json_agg(entry ORDER BY api_keys.created_at, api_keys.id), '[]'))::text
+LIST: LiteralString = f"""
+    SELECT json_build_object('tokens', coalesce(
+               json_agg(json_build_object('secret', coalesce(secret, mask), {FIELDS}) ORDER BY created_at, id), '[]'))::text
       FROM api_keys
-     CROSS JOIN LATERAL (SELECT coalesce(secret, mask) AS secret, {RECORD}) AS entry
      WHERE kind = ANY(%(kinds)s)
        AND (%(name)s::text IS NULL OR name = %(name)s)
 """
 
 
-def read(conn: Connection, kinds: Sequence[str], name: str | None = None) -> str:
-    """{"tokens": [...]} as JSON text: the keys of these kinds, with their secrets or masks, oldest first; with a name, those called so."""
-    return value(conn, READ, {"kinds": list(kinds), "name": name})
+def list_all(conn: Connection, kinds: Sequence[str], name: str | None = None) -> str:
+    """Return {"tokens": [...]} as JSON text: tokens of these kinds, oldest first, with their secrets or masks.
+
+    With a name, only tokens of that name.
+    """
+    return value(conn, LIST, {"kinds": list(kinds), "name": name})
 
 
-GET: LiteralString = f"""
-    SELECT row_to_json(entry)::text
-      FROM api_keys
-     CROSS JOIN LATERAL (SELECT NULL AS secret, {RECORD}) AS entry
-     WHERE id = %(id)s
-"""
+GET: LiteralString = f"SELECT json_build_object('secret', NULL, {FIELDS})::text FROM api_keys WHERE id = %(id)s"
 
 
 def get(conn: Connection, key_id: int, secret: str) -> str:
-    """The record of a new key as JSON text, with its secret."""
-    # It joins its record here: a database that logs statements, or slow ones, logs their parameters too.
-    return value(conn, GET, {"id": key_id}).replace('{"secret":null', f'{{"secret":{as_json(secret)}', 1)
+    """Return a new token as JSON text, with its secret."""
+    # The secret is put in here, not in the statement: a database that logs statements logs their parameters too.
+    return value(conn, GET, {"id": key_id}).replace('{"secret" : null', f'{{"secret" : {as_json(secret)}', 1)
 
 
-FIND = "SELECT id, kind FROM api_keys WHERE digest = %(digest)s FOR UPDATE"
+LOCK_BY_DIGEST = "SELECT id, kind FROM api_keys WHERE digest = %(digest)s FOR UPDATE"
 
 
-def find(conn: Connection, secret: str) -> DictRow | None:
-    """id and kind of the key with this secret, locked; None: unknown."""
-    return one(conn, FIND, {"digest": digest(secret)})
+def lock_by_secret(conn: Connection, secret: str) -> DictRow | None:
+    """Lock the token with this secret. Return id and kind, or None if there is none."""
+    return one(conn, LOCK_BY_DIGEST, {"digest": digest(secret)})
 
 
-LOCK: LiteralString = f"SELECT {RECORD} FROM api_keys WHERE id = %(id)s FOR UPDATE"
+LOCK: LiteralString = f"SELECT {LOGGED} FROM api_keys WHERE id = %(id)s FOR UPDATE"
 
 
-def lock(conn: Connection, key_id: int) -> DictRow | None:
-    """The record of a key without its secret, locked; None: unknown."""
-    return one(conn, LOCK, {"id": key_id})
+def lock(conn: Connection, key_id: int) -> dict[str, Any] | None:
+    """Lock a token and return what the log shows of it, or None if it does not exist."""
+    return value(conn, LOCK, {"id": key_id})
 
 
-UPDATE: LiteralString = f"UPDATE api_keys SET expires_at = %(expires_at)s WHERE id = %(id)s RETURNING {RECORD}"
+UPDATE: LiteralString = f"UPDATE api_keys SET expires_at = %(expiresAt)s WHERE id = %(id)s RETURNING {LOGGED}"
 
 
-def update(conn: Connection, key_id: int, expires_at: datetime) -> DictRow | None:
-    """The record of a key without its secret; it works until that instant."""
-    return one(conn, UPDATE, {"id": key_id, "expires_at": expires_at})
+def update(conn: Connection, key_id: int, token: Mapping[str, Any]) -> dict[str, Any]:
+    """Set expiresAt of a token. Return what the log shows of it."""
+    return value(conn, UPDATE, {**token, "id": key_id})
 
 
 DELETE = "DELETE FROM api_keys WHERE id = %(id)s"
@@ -148,25 +154,25 @@ def delete(conn: Connection, key_id: int) -> None:
     run(conn, DELETE, {"id": key_id})
 
 
-# Held, so that they are there still when a key is made for them.
-HOLD_SCOPE = """
-    WITH held_environments AS (
+# FOR KEY SHARE: they exist until the token that names them is inserted.
+SHARE_SCOPE = """
+    WITH kept_environments AS (
         SELECT name FROM environments WHERE name = ANY(%(environments)s::text[]) FOR KEY SHARE
     ),
-    held_projects AS (
+    kept_projects AS (
         SELECT id FROM projects WHERE id = ANY(%(projects)s::text[]) ORDER BY id FOR KEY SHARE
     )
-    SELECT (SELECT name FROM held_environments ORDER BY array_position(%(environments)s::text[], name) LIMIT 1) AS environment,
+    SELECT (SELECT name FROM kept_environments ORDER BY array_position(%(environments)s::text[], name) LIMIT 1) AS environment,
            ARRAY(
                SELECT asked.id
                  FROM unnest(%(projects)s::text[]) WITH ORDINALITY AS asked (id, place)
-                WHERE asked.id NOT IN (SELECT held_projects.id FROM held_projects)
+                WHERE asked.id NOT IN (SELECT kept_projects.id FROM kept_projects)
                 ORDER BY place) AS unknown_projects
 """
 
 
-def hold_scope(conn: Connection, environments: Sequence[str], projects: Sequence[str]) -> DictRow:
-    """environment: the first of the environments that exists, or None. unknown_projects: those of the projects that do not."""
-    found = one(conn, HOLD_SCOPE, {"environments": list(environments), "projects": list(projects)})
-    assert found is not None
-    return found
+def share_scope(conn: Connection, environments: Sequence[str], projects: Sequence[str]) -> DictRow:
+    """Return environment, the first of these that exists or None, and unknown_projects. Keep the others from being deleted."""
+    scope = one(conn, SHARE_SCOPE, {"environments": list(environments), "projects": list(projects)})
+    assert scope is not None
+    return scope

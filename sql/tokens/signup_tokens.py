@@ -1,7 +1,7 @@
 """Public signup tokens: rows for decisions, and the public signup token record of api.md."""
 
 import secrets
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
@@ -30,68 +30,72 @@ RECORD: LiteralString = f"""
         'role', (SELECT {roles.RECORD} FROM roles WHERE roles.id = signup_tokens.root_role_id))
 """
 
-# Not by the secret: that would be compared byte by byte, and a database that logs its statements would log guesses and secrets alike.
+# What the log shows of a token: its fields as stored, so an expired token that is not disabled is enabled.
+LOGGED: LiteralString = "json_build_object('id', id, 'name', name, 'enabled', enabled, 'expiresAt', iso(expires_at))"
+
+# By the digest: to compare the secret itself takes longer the more of it matches, and a database that logs its
+# statements would log secrets.
 HAS_DIGEST: LiteralString = r"sha256(decode(replace(signup_tokens.secret, '\', '\\'), 'escape')) = %(digest)s"
 
 GET: LiteralString = f"SELECT ({RECORD})::text FROM signup_tokens WHERE {HAS_DIGEST}"
 
 
 def get(conn: Connection, secret: str, base_url: str) -> str | None:
-    """The record as JSON text; its url begins with base_url. None: unknown."""
+    """Return the token as JSON text, or None if no token has this secret. Its url begins with base_url."""
     return value(conn, GET, {"digest": digest(secret), "base_url": base_url})
 
 
-READ: LiteralString = f"""
+LIST: LiteralString = f"""
     SELECT json_build_object(
                'tokens', coalesce(json_agg({RECORD} ORDER BY signup_tokens.created_at DESC, signup_tokens.id DESC), '[]'))::text
       FROM signup_tokens
 """
 
 
-def read(conn: Connection, base_url: str) -> str:
-    """{"tokens": [...]} as JSON text: every token, newest first."""
-    return value(conn, READ, {"base_url": base_url})
+def list_all(conn: Connection, base_url: str) -> str:
+    """Return {"tokens": [...]} as JSON text: every token, newest first."""
+    return value(conn, LIST, {"base_url": base_url})
 
 
-LOCK: LiteralString = f"""SELECT id, name, enabled, iso(expires_at) AS "expiresAt" FROM signup_tokens WHERE {HAS_DIGEST} FOR UPDATE"""
+LOCK: LiteralString = f"SELECT {LOGGED} FROM signup_tokens WHERE {HAS_DIGEST} FOR UPDATE"
 
 
-def lock(conn: Connection, secret: str) -> DictRow | None:
-    """id, name, enabled and expiresAt as they are stored: what the log says of a token. None: unknown."""
-    return one(conn, LOCK, {"digest": digest(secret)})
+def lock(conn: Connection, secret: str) -> dict[str, Any] | None:
+    """Lock a token and return what the log shows of it, or None if no token has this secret."""
+    return value(conn, LOCK, {"digest": digest(secret)})
 
 
 UPDATE: LiteralString = f"""
     UPDATE signup_tokens
-       SET enabled = coalesce(%(enabled)s::boolean, enabled),
-           expires_at = coalesce(%(expires_at)s::timestamptz, expires_at)
+       SET enabled = %(enabled)s,
+           expires_at = %(expiresAt)s
      WHERE id = %(id)s
-    RETURNING id, name, enabled, iso(expires_at) AS "expiresAt", ({RECORD})::text AS body"""
+    RETURNING {LOGGED}
+"""
 
 
-def update(conn: Connection, token_id: int, base_url: str, *, enabled: bool | None, expires_at: datetime | None) -> tuple[DictRow, str]:
-    """The same four of the changed token, and its record as JSON text, as get() gives it. None leaves a field as it is."""
-    params = {"id": token_id, "base_url": base_url, "enabled": enabled, "expires_at": expires_at}
-    changed = one(conn, UPDATE, params)
-    assert changed is not None
-    return changed, changed.pop("body")
+def update(conn: Connection, token: Mapping[str, Any]) -> dict[str, Any]:
+    """Set every field of a token that can change. Return what the log shows of it."""
+    return value(conn, UPDATE, token)
 
 
-FIND: LiteralString = f"SELECT id, name, root_role_id, enabled AND expires_at > now() AS is_usable FROM signup_tokens WHERE {HAS_DIGEST}"
+ROW: LiteralString = f"""
+    SELECT id, name, root_role_id, enabled AND expires_at > now() AS is_usable FROM signup_tokens WHERE {HAS_DIGEST}
+"""
 
 
-def find(conn: Connection, secret: str) -> DictRow | None:
-    """id, name, root_role_id, and is_usable: enabled and not expired. None: unknown."""
-    return one(conn, FIND, {"digest": digest(secret)})
+def get_row(conn: Connection, secret: str) -> DictRow | None:
+    """Return id, name, root_role_id and is_usable (enabled and not expired), or None if no token has this secret."""
+    return one(conn, ROW, {"digest": digest(secret)})
 
 
-# FOR SHARE: a token that is being switched off is not used meanwhile; several signups do not wait for each other.
-HOLD: LiteralString = f"{FIND} FOR SHARE"
+# FOR SHARE: several signups use a token at once, but a change of the token waits for them.
+SHARE: LiteralString = f"{ROW} FOR SHARE"
 
 
-def hold(conn: Connection, secret: str) -> DictRow | None:
-    """The same, and the token stays as it is until the transaction ends."""
-    return one(conn, HOLD, {"digest": digest(secret)})
+def share(conn: Connection, secret: str) -> DictRow | None:
+    """Return the same as get_row(), and keep others from changing the token."""
+    return one(conn, SHARE, {"digest": digest(secret)})
 
 
 ADD_USER = """
@@ -101,37 +105,28 @@ ADD_USER = """
 
 
 def add_user(conn: Connection, token_id: int, user_id: int) -> None:
-    """Remember that the user signed up with the token."""
+    """Record that a user signed up with a token."""
     run(conn, ADD_USER, {"token_id": token_id, "user_id": user_id})
 
 
-INSERT = """
+def generate() -> str:
+    """Return a new secret: 32 hexadecimal characters."""
+    return secrets.token_hex(16)
+
+
+INSERT: LiteralString = f"""
     INSERT INTO signup_tokens (secret, name, expires_at, created_by)
-    VALUES (%(secret)s, %(name)s, %(expires_at)s, %(created_by)s)
-    RETURNING id, secret, name, enabled, iso(expires_at) AS "expiresAt"
+    VALUES (%(secret)s, %(name)s, %(expiresAt)s, %(created_by)s)
+    RETURNING {LOGGED}
 """
 
 
-def insert(
-    conn: Connection,
-    *,
-    name: str,
-    expires_at: datetime,
-    created_by: str,
-) -> DictRow:
-    """The new token: what the log says of it, and its secret, 32 hexadecimal characters."""
-    params: dict[str, Any] = {
-        "secret": secrets.token_hex(16),
-        "name": name,
-        "expires_at": expires_at,
-        "created_by": created_by,
-    }
-    created = one(conn, INSERT, params)
-    assert created is not None
-    return created
+def insert(conn: Connection, secret: str, token: Mapping[str, Any], *, created_by: str) -> dict[str, Any]:
+    """Insert a token with these fields. Return what the log shows of it."""
+    return value(conn, INSERT, {**token, "secret": secret, "created_by": created_by})
 
 
-LIST: LiteralString = f"""
+LIST_ROWS: LiteralString = f"""
     SELECT id,
            name,
            CASE WHEN NOT enabled THEN 'disabled'
@@ -148,6 +143,6 @@ LIST: LiteralString = f"""
 """
 
 
-def list_all(conn: Connection, base_url: str) -> list[DictRow]:
-    """Every token, newest first, for the command line; its url begins with base_url."""
-    return rows(conn, LIST, {"base_url": base_url})
+def list_rows(conn: Connection, base_url: str) -> list[DictRow]:
+    """Return every token, newest first, for the command line."""
+    return rows(conn, LIST_ROWS, {"base_url": base_url})

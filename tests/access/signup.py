@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from sql.tokens import signup_tokens
 from tests.access import Props
+from tests.support import fixtures
 from tests.support.world import PASSWORD, Caller, World
 
 TABLE = """
@@ -16,6 +16,6 @@ TABLE = """
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """A token that invites, and somebody new."""
     tomorrow = datetime.now(UTC) + timedelta(days=1)
-    token = signup_tokens.insert(world.conn, name="an invitation", expires_at=tomorrow, created_by="alice")["secret"]
+    token = fixtures.signup_token(world.conn, name="an invitation", expires_at=tomorrow, created_by="alice")["secret"]
     newcomer = {"email": "new@example.org", "name": "New Comer", "password": PASSWORD}
     return Props(words={"*": {"token": token}}, bodies={"POST /invite/<token>/signup": newcomer})

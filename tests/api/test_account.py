@@ -132,7 +132,7 @@ def test_nobody_is_nobody(stranger, world, alice, conn):
 
 @pytest.mark.parametrize("role", [1, 2, 3])
 def test_no_hash_and_no_role_is_told(world: World, role: int) -> None:
-    user_id = users.insert(world.conn, name="Ida", username="ida", email=None, password_hash="$2b$04$secret", root_role=role)
+    user_id = users.insert(world.conn, name="Ida", username="ida", email=None, password_hash="$2b$04$secret", root_role=role)["id"]
     world.conn.execute("UPDATE personal_tokens SET user_id = %s WHERE user_id = %s", [user_id, (ida := world.user("Other")).id])
     response = ida.get(PATH)
     assert response.json["user"]["id"] == user_id

@@ -178,7 +178,7 @@ def test_an_instance_that_nobody_can_administer_is_a_failure(line: CommandLine, 
 
 
 def test_who_administers_by_a_group_counts(line: CommandLine) -> None:
-    ada = users.insert(line.conn, name=None, username="ada", email=None, password_hash="$2b$", root_role=3)
+    ada = users.insert(line.conn, name=None, username="ada", email=None, password_hash="$2b$", root_role=3)["id"]
     assert about(line, "administrators") == (0, "ok", "1 can log in.")
     group_id = groups.insert(line.conn, "Keepers", root_role=1)
     fixtures.add_group_user(line.conn, group_id, ada)

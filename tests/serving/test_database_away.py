@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from sql.database import connect, embedded
-from sql.tokens import api_tokens, signup_tokens
+from sql.tokens import api_tokens
+from tests.support import fixtures
 from tests.support.outage import ABSENT, AUTHORIZED, FROZEN, KEY, LIMITS, MARGIN, TOKEN, Callers, assert_told, assert_unavailable
 from tests.support.service import Service, is_alive, postmaster_of, wait_until
 
@@ -98,7 +99,7 @@ def test_requests_get_503_at_once_and_normal_answers_within_two_seconds_of_its_r
 def test_while_it_is_frozen_one_request_is_held_for_a_while_and_the_second_is_refused_soon(server, service):
     wait_until(lambda: service.get("/ready").status == 200, "it answered")
     with connect(server.ensure()) as conn, ThreadPoolExecutor(2) as threads:
-        token = signup_tokens.insert(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")
+        token = fixtures.signup_token(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")
         change = {"json": {"enabled": False}, "headers": AUTHORIZED}
         with conn.transaction():
             conn.execute("SELECT FROM signup_tokens FOR UPDATE")
@@ -129,7 +130,7 @@ def test_a_busy_database_is_not_reported_as_unavailable(server):
         # The same caller would get 429 for its own share of connections.
         api_tokens.insert(conn, "*:*.the-key-of-another-caller", name="other")
         other = {"Authorization": "*:*.the-key-of-another-caller"}
-        token = signup_tokens.insert(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")
+        token = fixtures.signup_token(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")
         change = {"json": {"enabled": False}, "headers": AUTHORIZED}
         with conn.transaction(), ThreadPoolExecutor(1) as threads:
             conn.execute("SELECT FROM signup_tokens FOR UPDATE")

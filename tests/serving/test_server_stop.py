@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sql.database import Connection, connect
-from sql.tokens import signup_tokens
+from tests.support import fixtures
 from tests.support.service import PATIENCE, Answer, Service, address_in, is_alive, postmaster_of, wait_until
 
 pytestmark = pytest.mark.slow
@@ -44,7 +44,7 @@ def service_on(data: Path) -> Service:
 @contextmanager
 def in_flight(service: Service, conn: Connection) -> Iterator[tuple[str, list[Answer]]]:
     """The secret of a signup token whose change waits in the service while the block lasts, and its answer: there when it has ended."""
-    token = signup_tokens.insert(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")
+    token = fixtures.signup_token(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")
     answers: list[Answer] = []
     with conn.transaction():
         conn.execute("SELECT FROM signup_tokens FOR UPDATE")

@@ -11,8 +11,8 @@ from sql.events import Event
 from sql.tokens import signup_tokens
 
 
-def insert(conn: Connection, table: str, **columns: Any) -> None:
-    """Insert a row with these columns."""
+def insert(conn: Connection, table: str, **columns: Any) -> dict[str, Any]:
+    """Insert a row with these columns, and return the whole row."""
     words = {
         "table": Identifier(table),
         "columns": SQL(", ").join(map(Identifier, columns)),
@@ -119,7 +119,6 @@ def report_usage(conn: Connection, reports: Iterable[Mapping[str, Any]]) -> None
 
 
 def signup_token(conn: Connection, *, name: str, expires_at: Any, created_by: str, **fields: Any) -> dict[str, Any]:
-    """Insert a signup token, also a disabled or an old one, or one with this secret; return what signup_tokens.insert() does."""
-    token = signup_tokens.insert(conn, name=name, expires_at=expires_at, created_by=created_by)
-    update(conn, "signup_tokens", token["id"], **fields)
-    return token | fields
+    """Insert a signup token, also a disabled or an old one, or one with this secret. Return the row."""
+    fields = {"secret": signup_tokens.generate()} | fields
+    return insert(conn, "signup_tokens", name=name, expires_at=expires_at, created_by=created_by, **fields)

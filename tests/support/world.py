@@ -63,7 +63,7 @@ class World:
         email = f"{name.lower()}@example.org"
         fields = {"name": name, "username": name.lower(), "email": email, "password_hash": None} | fields
         dates = {name: fields.pop(name) for name in ("created_at", "seen_at") if name in fields}
-        user_id = users.insert(self.conn, root_role=root_role, **fields)
+        user_id = users.insert(self.conn, root_role=root_role, **fields)["id"]
         fixtures.update(self.conn, "users", user_id, **dates)
         token = personal_tokens.insert(self.conn, user_id, "test", datetime(2100, 1, 1, tzinfo=UTC))
         return Caller(self.app, token, user_id, fields["email"])

@@ -9,7 +9,7 @@ from werkzeug.test import TestResponse
 from rules.access import digest
 from sql import sessions
 from sql.database import Connection
-from sql.tokens import signup_tokens
+from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.world import Caller, World, refused
 
@@ -27,7 +27,7 @@ PLAIN = {"content_type": "text/plain"}
 def token(world: World) -> str:
     """The secret of a signup token that works."""
     tomorrow = datetime.now(UTC) + timedelta(days=1)
-    return signup_tokens.insert(world.conn, name="a token", expires_at=tomorrow, created_by="alice")["secret"]
+    return fixtures.signup_token(world.conn, name="a token", expires_at=tomorrow, created_by="alice")["secret"]
 
 
 class Refusals:

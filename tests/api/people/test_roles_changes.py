@@ -9,7 +9,6 @@ from psycopg.errors import ForeignKeyViolation
 
 from sql.database import Connection, connect, value
 from sql.people import groups, roles, users
-from sql.tokens import signup_tokens
 from tests.support import fixtures
 from tests.support.event_log import event, events
 from tests.support.fingerprint import fingerprint
@@ -104,7 +103,7 @@ def test_a_role_that_is_held_stays_and_the_message_counts_the_holders(world, ali
     assert refused(alice.delete(f"{PATH}/{root}"), 409, "ConflictError") == "The role is held by 1 user."
     world.user("Bob", root_role=root)
     groups.insert(conn, "crew", root_role=root)
-    signup_tokens.insert(conn, name="x", expires_at="2099-01-01T00:00:00Z", created_by="x")
+    fixtures.signup_token(conn, name="x", expires_at="2099-01-01T00:00:00Z", created_by="x")
     conn.execute("UPDATE signup_tokens SET root_role_id = %s", [root])
     since, before = world.last_event_id(), fingerprint(conn)
     assert refused(alice.delete(f"{PATH}/{root}"), 409, "ConflictError") == "The role is held by 2 users, 1 group and 1 signup token."

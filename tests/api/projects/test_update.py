@@ -36,7 +36,7 @@ def whole(conn: Connection) -> dict[str, Any]:
     """The project as the log would tell of it."""
     found = projects.lock(conn, "mobile")
     assert found
-    return found["whole"]
+    return found["logged"]
 
 
 CHANGES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [

@@ -170,7 +170,7 @@ def test_no_secret_reaches_the_log_or_an_event(alice, stranger, conn, capfd):
 @pytest.mark.parametrize("secret", ["a secret", "\\x00", "back\\\\slash\\", "\\134", "Zürich ☃"])
 def test_whatever_it_is_made_of_the_secret_is_found_and_there_once(conn, secret):
     make_token(conn, secret=secret)
-    assert signup_tokens.find(conn, secret)
+    assert signup_tokens.get_row(conn, secret)
     with pytest.raises(UniqueViolation), conn.transaction():
         make_token(conn, secret=secret)
 
@@ -179,7 +179,7 @@ def test_a_token_is_found_among_many_without_hashing_each(conn):
     make_token(conn)
     numbers = "SELECT 'secret ' || number, 'one', now() FROM generate_series(1, 1000) AS number"
     conn.execute(f"INSERT INTO signup_tokens (secret, name, expires_at) {numbers}")
-    for statement in (signup_tokens.FIND, signup_tokens.HOLD, signup_tokens.LOCK, signup_tokens.GET):
+    for statement in (signup_tokens.ROW, signup_tokens.SHARE, signup_tokens.LOCK, signup_tokens.GET):
         params = {"digest": b"unknown", "base_url": "http://localhost"}
         plan = "\n".join(row["QUERY PLAN"] for row in rows(conn, "EXPLAIN " + statement, params))
         assert "signup_tokens_secret_idx" in plan
