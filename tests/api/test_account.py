@@ -27,7 +27,7 @@ def rights(caller: Caller) -> set[tuple[str, str | None, str | None]]:
     return told
 
 
-def test_an_administrator_is_told_who_he_is_and_that_he_may_do_everything(alice, conn):
+def test_an_administrator_gets_name_and_admin(alice, conn):
     assert me(alice) == {
         "user": {
             "id": alice.id,
@@ -54,7 +54,7 @@ def test_what_is_unset_is_left_out(world, conn):
     assert "email" not in me(world.user("Bob", email=None))["user"]
 
 
-def test_an_admin_key_is_told_its_name(world, conn):
+def test_an_admin_token_gets_its_name(world, conn):
     key = world.api_key(name="the pipeline")
     answer = me(key)
     now = value(conn, "SELECT iso(now())")
@@ -75,7 +75,7 @@ def test_a_key_behind_the_word_bearer_is_the_same(app, world):
     assert me(Caller(app, "Bearer a-key-of-the-operator"))["user"]["username"] == "of the operator"
 
 
-def test_a_viewer_may_do_nothing_and_a_member_what_his_role_says_in_his_project(victor, max):
+def test_a_viewer_has_no_permissions_a_member_those_of_the_role(victor, max):
     assert me(victor)["permissions"] == []
     told = rights(max)
     assert ("CREATE_FEATURE", "apollo", None) in told
@@ -83,7 +83,7 @@ def test_a_viewer_may_do_nothing_and_a_member_what_his_role_says_in_his_project(
     assert "UPDATE_PROJECT" not in {permission for permission, _, _ in told}
 
 
-def test_an_editor_is_told_what_holds_everywhere_and_what_holds_in_default(eve):
+def test_an_editor_gets_global_and_project_permissions(eve):
     told = rights(eve)
     assert ("CREATE_PROJECT", None, None) in told
     assert ("UPDATE_PROJECT", "default", None) in told
@@ -103,7 +103,7 @@ def test_rights_of_groups_and_of_custom_roles_add_up(victor, apollo, conn):
     assert rights(victor) == {("CREATE_SEGMENT", None, None), ("UPDATE_FEATURE_ENVIRONMENT", "apollo", "development")}
 
 
-def test_what_he_may_twice_is_told_once(max, apollo, conn):
+def test_each_permission_is_listed_once(max, apollo, conn):
     before = rights(max)
     group = groups.insert(conn, "band")
     fixtures.add_group_user(conn, group, max.id)
@@ -111,18 +111,18 @@ def test_what_he_may_twice_is_told_once(max, apollo, conn):
     assert rights(max) == before
 
 
-def test_who_administers_by_a_group_has_admin_alone(olga, conn):
+def test_administrators_by_group_get_admin_alone(olga, conn):
     group = groups.insert(conn, "administrators", root_role=1)
     fixtures.add_group_user(conn, group, olga.id)
     assert me(olga)["permissions"] == [{"permission": "ADMIN"}]
 
 
-def test_a_service_account_is_told_too(world):
+def test_a_service_account_gets_its_record(world):
     robot = world.user("Robot", email=None, account_type="Service Account")
     assert me(robot)["user"]["accountType"] == "Service Account"
 
 
-def test_nobody_is_nobody(stranger, world, alice, conn):
+def test_a_stranger_is_401(stranger, world, alice, conn):
     refused(stranger.get(PATH), 401, "AuthenticationRequired")
     for kind in ("client", "frontend"):
         refused(world.api_key(kind).get(PATH), 403, "NoAccessError")
@@ -131,7 +131,7 @@ def test_nobody_is_nobody(stranger, world, alice, conn):
 
 
 @pytest.mark.parametrize("role", [1, 2, 3])
-def test_no_hash_and_no_role_is_told(world: World, role: int) -> None:
+def test_no_hash_and_no_role_is_returned(world: World, role: int) -> None:
     user_id = users.insert(world.conn, name="Ida", username="ida", email=None, password_hash="$2b$04$secret", root_role=role)["id"]
     world.conn.execute("UPDATE personal_tokens SET user_id = %s WHERE user_id = %s", [user_id, (ida := world.user("Other")).id])
     response = ida.get(PATH)

@@ -83,7 +83,7 @@ def test_guessing_by_a_session_is_slowed_down_like_guessing_at_the_login(app, wo
     assert change(stranger).status_code == 200
 
 
-def test_who_has_no_address_is_slowed_down_by_his_user_name(world, stranger, conn):
+def test_without_an_address_the_user_name_is_throttled(world, stranger, conn):
     begin(conn, ada(world, email=None))
     for _ in range(5):
         refused(change(stranger, old="a guess"), 401, "AuthenticationRequired")
@@ -91,7 +91,7 @@ def test_who_has_no_address_is_slowed_down_by_his_user_name(world, stranger, con
 
 
 @pytest.mark.usefixtures("user")
-def test_a_right_password_is_no_use_when_others_have_failed_while_it_was_compared(app, world, stranger, monkeypatch):
+def test_a_right_password_waits_after_failures_meanwhile(app, world, stranger, monkeypatch):
     hasher = app.extensions["passwords"]
     compare = type(hasher).matches
 
@@ -128,7 +128,7 @@ def test_the_passwords_of_others_do_not_count(world, stranger, conn):
 
 
 @pytest.mark.usefixtures("user")
-def test_a_wrong_old_password_tells_nothing_of_the_last_ones(stranger):
+def test_a_wrong_old_password_reveals_no_earlier_one(stranger):
     refused(change(stranger, PASSWORD, "wrong"), 401, "AuthenticationRequired")
 
 

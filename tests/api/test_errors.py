@@ -59,7 +59,7 @@ def test_a_path_that_is_not_ours_is_not_there(alice, stranger, path):
     ],
 )
 @pytest.mark.parametrize("method", ["OPTIONS", "PATCH", "TRACE", "WHATEVER"])
-def test_another_method_is_refused_and_told_the_right_ones(stranger, path, allowed, method):
+def test_another_method_is_405_with_the_allowed_ones(stranger, path, allowed, method):
     response = stranger.request(method, path)
     refused(response, 405, "MethodNotAllowedError")
     assert response.headers["Allow"] == allowed
@@ -159,14 +159,14 @@ def test_a_database_that_restarts_between_two_requests_is_not_noticed(outage):
     assert outage.admin.get("/api/admin/insights").status_code == 200
 
 
-def test_with_all_connections_in_use_one_more_request_is_told_to_come_back(outage, monkeypatch):
+def test_with_all_connections_in_use_a_request_gets_503(outage, monkeypatch):
     monkeypatch.setattr(outage.app.extensions["database"], "wait", 0.2)
     with outage.app.app_context(), database.connection(), database.connection():
         refused(outage.admin.get("/api/admin/insights"), 503, "UnavailableError")
     assert outage.admin.get("/api/admin/insights").status_code == 200
 
 
-def test_what_can_only_be_read_is_read_and_a_change_is_told_so_until_it_can_be_written(make_database, make_app):
+def test_a_read_only_server_answers_reads_and_refuses_changes(make_database, make_app):
     url = make_database()
 
     def alter(word: str) -> None:

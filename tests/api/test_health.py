@@ -10,7 +10,7 @@ GOOD = b'{"health":"GOOD"}'
 
 
 @pytest.mark.parametrize("path", ["/health", "/ready"])
-def test_good_is_said_byte_for_byte_to_anybody(stranger, path):
+def test_good_is_the_same_for_every_caller(stranger, path):
     response = stranger.get(path)
     assert (response.status_code, response.data, response.content_type) == (200, GOOD, "application/json")
     response = stranger.request("HEAD", path)

@@ -85,7 +85,7 @@ def test_one_name_is_enough(world, stranger, conn):
     assert "email" not in by_name.json
 
 
-def test_who_has_the_names_of_a_deleted_user_is_somebody_else(world, stranger, conn):
+def test_a_new_user_with_old_names_is_another_user(world, stranger, conn):
     gone = ada(world, password_hash=bcrypt.hashpw(b"another password", bcrypt.gensalt(4)).decode())
     conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [gone.id])
     heir = ada(world)
@@ -126,7 +126,7 @@ def people_who_cannot_log_in(world: World) -> dict[str, tuple[str, str]]:
     }
 
 
-def test_all_who_are_refused_are_told_the_same(world, stranger, conn):
+def test_all_refusals_have_the_same_message(world, stranger, conn):
     cases = people_who_cannot_log_in(world)
     since = world.last_event_id()
     answers = set()
@@ -188,7 +188,7 @@ def test_a_body_that_is_not_json_is_415(stranger):
     refused(stranger.post("/auth/simple/login", data=form), 415, "ContentTypeError")
 
 
-def test_a_password_changed_while_the_old_one_was_compared_lets_nobody_in(world, conn):
+def test_a_password_changed_during_the_comparison_is_refused(world, conn):
     user = ada(world)
     compared = value(conn, "SELECT password_hash FROM users WHERE id = %(id)s", {"id": user.id})
     conn.execute("UPDATE users SET password_hash = 'a newer one', login_attempts = 2 WHERE id = %s", [user.id])

@@ -44,14 +44,14 @@ def test_an_attempt_that_waits_for_its_name_counts_for_the_address(app, stranger
     assert retry_after(log_in(stranger, "nobody")) <= 60
 
 
-def test_what_a_stranger_says_of_his_address_is_not_believed(app, world, stranger, monkeypatch):
+def test_forwarded_headers_of_clients_are_ignored(app, world, stranger, monkeypatch):
     monkeypatch.setitem(app.config, "LOGIN_ATTEMPTS_PER_MINUTE", 2)
     ada(world)
     forwarded = [{"X-Forwarded-For": f"198.51.100.{number}", "Forwarded": f"for=198.51.100.{number}"} for number in range(3)]
     assert [log_in(stranger, "ada", headers=headers).status_code for headers in forwarded] == [200, 200, 429]
 
 
-def test_what_a_trusted_proxy_says_of_it_is(make_app, shared_url, world, conn):
+def test_forwarded_headers_of_trusted_proxies_count(make_app, shared_url, world, conn):
     ada(world)
     behind_proxy = make_app(shared_url, TRUSTED_PROXIES=1, LOGIN_ATTEMPTS_PER_MINUTE=1)
     with pinned_to(behind_proxy, conn):
@@ -98,7 +98,7 @@ def test_a_body_that_does_not_fit_is_no_attempt_to_sign_up(app, world, stranger,
     assert value(conn, "SELECT address FROM login_addresses") == "signup 127.0.0.1"
 
 
-def test_what_a_stranger_says_of_his_address_does_not_let_him_sign_up_more_often(app, world, stranger, monkeypatch):
+def test_forwarded_headers_give_no_further_signups(app, world, stranger, monkeypatch):
     monkeypatch.setitem(app.config, "SIGNUP_ATTEMPTS_PER_MINUTE", 2)
     path = f"/invite/{invitation(world)}/validate"
     forwarded = [{"X-Forwarded-For": f"198.51.100.{number}", "X-Real-IP": f"198.51.100.{number}"} for number in range(3)]

@@ -33,7 +33,7 @@ def test_the_sixth_attempt_waits_even_with_the_right_password(world, stranger, c
     assert world.events(since) == []
 
 
-def test_a_name_that_nobody_has_is_treated_just_so(world, stranger, conn):
+def test_an_unknown_name_is_throttled_alike(world, stranger, conn):
     ada(world)
     stories = []
     for name in ("ada", "nobody", "ada@example.org", "nobody@example.org"):
@@ -121,7 +121,7 @@ def test_attempts_during_the_wait_neither_count_nor_lengthen_it(world, stranger,
     assert value(conn, "SELECT login_attempts FROM users WHERE id = %(id)s", {"id": user.id}) == 5
 
 
-def test_who_waits_is_sent_away_before_his_password_is_compared(app, stranger, conn):
+def test_blocked_names_are_refused_before_the_comparison(app, stranger, conn):
     blocked(conn, stranger, "nobody")
     hasher = app.extensions["passwords"]
     with ExitStack() as crowd:
@@ -132,7 +132,7 @@ def test_who_waits_is_sent_away_before_his_password_is_compared(app, stranger, c
         assert retry_after(log_in(stranger, "nobody")) >= 1
 
 
-def test_one_who_waits_keeps_nobody_else_from_logging_in(world, stranger, conn):
+def test_a_blocked_name_blocks_no_other(world, stranger, conn):
     ada(world)
     world.user("Bob", password_hash=HASH)
     blocked(conn, stranger, "ada")
@@ -195,7 +195,7 @@ def test_no_name_can_be_read_in_what_is_kept(world, stranger, conn):
     assert "secret" not in kept
 
 
-def test_who_reads_what_is_kept_cannot_try_many_names():
+def test_stored_digests_hide_the_names():
     began = time.process_time()
     for guess in range(20):
         name_digest(f"guess {guess}")

@@ -13,7 +13,7 @@ BOTH = pytest.mark.parametrize("method", ["GET", "POST"])
 
 
 @BOTH
-def test_all_sessions_of_the_user_end_and_nobody_elses(world, stranger, alice, conn, method):
+def test_all_sessions_of_the_user_end_and_no_others(world, stranger, alice, conn, method):
     ada(world)
     here, _ = cookie_of(log_in(stranger, "ada"))
     elsewhere, _ = cookie_of(log_in(stranger, "ada"))

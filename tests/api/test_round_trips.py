@@ -70,7 +70,7 @@ def test_a_request_costs_no_more_than_its_number(known: Stage, family: Family) -
     assert not complaints, "\n".join(["", *complaints])
 
 
-def test_what_only_reads_asks_who_it_is_for_and_then_once() -> None:
+def test_reads_take_two_round_trips() -> None:
     reads = {route: number for route, number in ROUND_TRIPS.items() if route.startswith("GET ") and route not in BY_SESSION | THROTTLED}
     assert {route: number for route, number in reads.items() if number > 2} == {}
 

@@ -54,7 +54,7 @@ def test_what_is_sent_is_noticed_in_the_answer_and_later(way: str) -> None:
 
 
 @pytest.mark.parametrize("way", GIVEN)
-def test_what_is_given_out_may_be_told_this_once(way: str) -> None:
+def test_a_new_secret_may_be_returned_once(way: str) -> None:
     path, headers, body = GIVEN[way]
     vault = Vault()
     vault.look(path, None, [], headers, body)
@@ -62,7 +62,7 @@ def test_what_is_given_out_may_be_told_this_once(way: str) -> None:
     assert tells(vault, SECRET, path) == (way != "invitation")
 
 
-def test_tokens_of_sdks_are_told_again_where_they_are_listed() -> None:
+def test_sdk_tokens_may_be_listed_with_secrets() -> None:
     vault = Vault()
     vault.look("/x", None, [("Authorization", SECRET)], [], b"")
     token = f'{{"secret": "{SECRET}", "type": "client"}}'
@@ -70,7 +70,7 @@ def test_tokens_of_sdks_are_told_again_where_they_are_listed() -> None:
     assert tells(vault, token)
 
 
-def test_a_hash_of_a_password_is_noticed_whosever_it_is() -> None:
+def test_every_password_hash_is_noticed() -> None:
     assert tells(Vault(), bcrypt.hashpw(b"x", bcrypt.gensalt(4)).decode())
 
 

@@ -71,7 +71,7 @@ def test_only_the_digest_of_a_session_is_kept(world, stranger, conn):
 
 
 @pytest.mark.parametrize("session", ["", "x", "\\x00", "' OR true --", "é"])
-def test_what_nobody_was_given_opens_nothing(world, stranger, session):
+def test_unknown_sessions_are_refused(world, stranger, session):
     ada(world)
     log_in(stranger, "ada")
     refused(stranger.get(ANY_PAGE, headers=with_session(session)), 401, "AuthenticationRequired")
@@ -91,7 +91,7 @@ def test_a_session_is_no_key(world, stranger):
     refused(stranger.get(ANY_PAGE, headers={"Authorization": session}), 401, "AuthenticationRequired")
 
 
-def test_every_login_has_an_id_of_its_own_and_ends_the_session_it_came_with(world, stranger):
+def test_each_login_gets_a_new_id_and_ends_the_old_session(world, stranger):
     ada(world)
     first, _ = cookie_of(log_in(stranger, "ada"))
     elsewhere, _ = cookie_of(log_in(stranger, "ada"))
@@ -131,7 +131,7 @@ def test_a_session_ends_with_its_user(world, stranger, conn):
     refused(stranger.get(ANY_PAGE, headers=with_session(session)), 401, "AuthenticationRequired")
 
 
-def test_a_new_session_clears_the_expired_ones_of_everybody_away(world, stranger, conn):
+def test_a_new_session_deletes_all_expired_ones(world, stranger, conn):
     user, bob = ada(world), world.user("Bob")
     for kept, owner in ((b"past", bob), (b"just now", bob), (b"to come", bob), (b"of Ada", user)):
         sessions.insert(conn, kept, owner.id, 1)
@@ -199,7 +199,7 @@ def test_the_service_as_its_users_reach_it_is_no_other_site(app, world, stranger
     refused(stranger.put(TOKEN, **change), 404, "NotFoundError")
 
 
-def test_an_address_by_which_the_service_was_reached_is_no_other_site_where_nothing_is_encrypted(world, stranger):
+def test_over_http_the_requested_address_is_the_same_site(world, stranger):
     ada(world, root_role=1)
     session, _ = cookie_of(log_in(stranger, "ada"))
     # The first is that of BASE_URL.

@@ -30,7 +30,7 @@ def test_the_answer_is_the_record_of_a_viewer_who_has_never_logged_in(world, str
     }
 
 
-def test_a_user_and_his_link_to_the_token_are_made_and_no_session(world, stranger, conn):
+def test_signup_creates_user_and_link_but_no_session(world, stranger, conn):
     secret = invitation(world)
     before = counts(world)
     response = sign_up(stranger, secret)
@@ -40,7 +40,7 @@ def test_a_user_and_his_link_to_the_token_are_made_and_no_session(world, strange
     assert link == {"user_id": response.json["id"], "secret": secret}
 
 
-def test_two_events_tell_of_it_with_the_new_user_as_author(world, stranger, conn):
+def test_two_events_have_the_new_user_as_author(world, stranger, conn):
     secret = invitation(world)
     since = world.last_event_id()
     user_id = sign_up(stranger, secret).json["id"]
@@ -89,12 +89,12 @@ def test_a_token_can_be_used_many_times(world, stranger, conn):
     assert [row["user_id"] for row in rows(conn, "SELECT user_id FROM signup_token_users ORDER BY user_id")] == people
 
 
-def test_who_signs_up_needs_no_key_and_a_wrong_one_does_no_harm(world, app):
+def test_signup_needs_no_credential_and_ignores_wrong_ones(world, app):
     wrong = Caller(app, "*:*.no-such-key-at-all")
     assert sign_up(wrong, invitation(world)).status_code == 200
 
 
-def test_an_administrator_who_signs_up_somebody_is_not_the_author(world, alice):
+def test_the_new_user_is_the_author_for_administrators_too(world, alice):
     since = world.last_event_id()
     user_id = sign_up(alice, invitation(world)).json["id"]
     assert {event["created_by_user_id"] for event in world.events(since)} == {user_id}

@@ -88,7 +88,7 @@ def test_the_overview_counts_what_was_done_in_hermes(story, overview):
     assert found["onboardingStatus"] == {"status": "first-flag-created", "feature": "mail"}
 
 
-def test_the_overview_tells_the_settings_of_the_projects(overview):
+def test_the_overview_has_the_settings_of_the_projects(overview):
     apollo, hermes = overview("apollo"), overview("hermes")
     assert apollo == Having(
         version=1,
@@ -111,7 +111,7 @@ def test_a_favorite_is_the_callers_own(overview):
     assert [overview("hermes", name)["favorite"] for name in ("victor", "olga", "root")] == [True, False, False]
 
 
-def test_a_private_project_is_there_for_those_who_may_see_it(story):
+def test_a_private_project_is_visible_to_its_members(story):
     for name, status in {"root": 200, "eve": 200, "olga": 200, "max": 200, "robot": 200, "victor": 404}.items():
         assert story.people[name].get(f"{PROJECTS}/apollo/overview").status_code == status, name
     assert story.people["victor"].get(f"{PROJECTS}/hermes/overview").status_code == 200
@@ -120,7 +120,7 @@ def test_a_private_project_is_there_for_those_who_may_see_it(story):
 # Project access
 
 
-def test_access_tells_who_was_let_in(story):
+def test_access_lists_users_and_groups(story):
     id = story.ids
     apollo = story.read(f"{PROJECTS}/apollo/access", "eve")
     hermes = story.read(f"{PROJECTS}/hermes/access", "olga")
@@ -228,7 +228,7 @@ def test_today_is_when_it_all_happened(story):
     assert total(story, **{"to": f"IS:{first - timedelta(days=1)}"}) == 0
 
 
-def test_who_does_not_see_the_private_project_does_not_see_its_events(story):
+def test_events_of_the_private_project_are_hidden(story):
     victor = story.people["victor"]
 
     def shown(*projects):
@@ -267,7 +267,7 @@ def test_login_and_signup_answered_the_user(story):
     assert story.since() == []
 
 
-def test_the_signup_token_knows_who_came_by_it(story):
+def test_the_signup_token_lists_its_users(story):
     token = story.read(f"/api/admin/invite-link/tokens/{story.ids['newcomers']}")
     assert token == story.answers["invitation"] | {"users": token["users"]}
     assert token == Having(name="newcomers", enabled=True, expiresAt=LATER, createdBy="admin")

@@ -77,7 +77,7 @@ def test_what_terraform_deletes_is_200_and_gone(tool):
 # Terraform: values
 
 
-def test_no_integer_has_a_fraction_and_each_instant_is_in_utc_with_milliseconds(tool):
+def test_integers_and_instants_have_their_formats(tool):
     for operation, text in texts(tool).items():
         assert re.search(r'": ?-?\d+\.', text) is None, operation
         for name, found in re.findall(r'"(\w+At)": ?("[^"]*"|null)', text):
@@ -179,7 +179,7 @@ def test_the_deletion_of_a_strategy_is_json_without_a_body(tool):
     assert (answer.status_code, answer.get_data()) == (200, b"")
 
 
-def test_what_went_wrong_is_told_in_the_message(tool):
+def test_the_message_names_the_mistake(tool):
     answer = tool.caller.post("/api/admin/projects/tools/features", json={"name": "flag"})
     assert "flag" in refused(answer, 409, "NameExistsError")
     assert "name" in refused(tool.caller.post("/api/admin/projects/tools/features", json={}))

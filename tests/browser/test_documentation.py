@@ -69,7 +69,7 @@ def test_the_documentation_is_not_to_be_written_to(alice: Caller) -> None:
         assert (answer.status_code, answer.json["name"]) == (405, "MethodNotAllowedError")
 
 
-def test_the_viewer_is_the_one_that_its_readme_tells_of() -> None:
+def test_the_viewer_is_the_one_in_its_readme() -> None:
     readme = (VIEWER / "README.md").read_text(encoding="utf-8")
     kept = (VIEWER / SCRIPT).read_bytes()
     version = re.fullmatch(r"rapidoc-(\d+\.\d+\.\d+)\.min\.js", SCRIPT)
@@ -180,7 +180,7 @@ def test_the_page_shows_every_operation(browser: Browser, service: Service) -> N
 
 
 @pytest.mark.slow
-def test_the_page_warns_that_try_changes_this_instance_and_explains_authentication(browser: Browser, service: Service) -> None:
+def test_the_page_warns_about_try_and_explains_authentication(browser: Browser, service: Service) -> None:
     browser.open(f"{service.origin}/flags/docs")
     browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
     assert browser.run("return document.body.innerText").startswith("TRY sends real requests to this instance.")

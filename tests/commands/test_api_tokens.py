@@ -70,7 +70,7 @@ def test_an_admin_key_works_and_is_kept_as_a_digest_alone(line: CommandLine) -> 
 
 
 @pytest.mark.parametrize("kind", ["client", "frontend", "CLIENT"])
-def test_other_keys_are_for_development_and_all_projects_unless_they_say_otherwise(line: CommandLine, kind: str) -> None:
+def test_other_tokens_default_to_development_and_all_projects(line: CommandLine, kind: str) -> None:
     events = line.events_of(lambda: line.does("api-token", "create", "--name", "sdk", "--type", kind))
     row = newest(line)
     assert (row["kind"], row["environment"], row["projects"]) == (kind.lower(), "development", [])
@@ -202,7 +202,7 @@ def test_revoke_ends_a_key(line: CommandLine, options: tuple[str, ...], data: di
     assert line.refuses("api-token", "revoke", str(key_id)) == f"No API token has the id {key_id}."
 
 
-def test_a_key_that_somebody_else_deletes_at_that_moment_is_not_revoked(line: CommandLine, url: str) -> None:
+def test_a_token_deleted_meanwhile_is_not_revoked(line: CommandLine, url: str) -> None:
     line.does("api-token", "create", "--name", "brief", "--type", "admin")
     key_id = newest(line)["id"]
 

@@ -85,9 +85,7 @@ def test_the_private_instance_is_backed_up_whether_or_not_it_runs(tmp_path: Path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_backup_that_is_ended_leaves_nothing_that_looks_whole_and_told_nobody_the_password(
-    make_database: Maker, tmp_path: Path, number
-) -> None:
+def test_an_aborted_backup_leaves_no_file_and_shows_no_password(make_database: Maker, tmp_path: Path, number) -> None:
     url = make_database()
     waits = "SELECT pid FROM pg_locks WHERE NOT granted AND relation = 'events'::regclass"
     with connect(url) as conn, connect(url) as other, other.transaction():

@@ -80,7 +80,7 @@ def test_a_database_that_can_only_be_read_is_a_failure(line: CommandLine) -> Non
         ({"unsafe": "fsync"}, "warn"),
     ],
 )
-def test_the_server_must_be_new_enough_hold_every_text_and_keep_what_it_has_committed(server: dict[str, Any], grade: str) -> None:
+def test_version_encoding_and_durability_are_checked(server: dict[str, Any], grade: str) -> None:
     sound = {"version": 14, "encoding": "UTF8", "is_read_only": False, "is_standby": False, "unsafe": ""}
     assert doctor.database_finding(sound | server)[:2] == (grade, "database")
 
@@ -170,14 +170,14 @@ def test_the_limit_of_one_database_counts_too(line: CommandLine) -> None:
         ("account_type = 'Service Account'", "account_type = 'User'"),
     ],
 )
-def test_an_instance_that_nobody_can_administer_is_a_failure(line: CommandLine, loss: str, undo: str) -> None:
+def test_an_instance_without_administrator_is_a_failure(line: CommandLine, loss: str, undo: str) -> None:
     with line.altered(f"UPDATE users SET {loss} WHERE id = 1", f"UPDATE users SET {undo} WHERE id = 1"):
         status, grade, sentence = about(line, "administrators")
     assert (status, grade) == (1, "FAIL")
     assert "flask --app app user create --role admin" in sentence
 
 
-def test_who_administers_by_a_group_counts(line: CommandLine) -> None:
+def test_administrators_by_group_count(line: CommandLine) -> None:
     ada = users.insert(line.conn, name=None, username="ada", email=None, password_hash="$2b$", root_role=3)["id"]
     assert about(line, "administrators") == (0, "ok", "1 can log in.")
     group_id = groups.insert(line.conn, "Keepers", root_role=1)
@@ -207,7 +207,7 @@ def test_the_real_program_examines_the_private_database(tmp_path: Path) -> None:
         server.release()
 
 
-def test_who_lacks_the_settings_of_the_service_is_told_so_and_given_no_new_database(make_app: Maker, tmp_path: Path) -> None:
+def test_without_settings_doctor_says_so_and_creates_no_database(make_app: Maker, tmp_path: Path) -> None:
     damaged = tmp_path / "x.dump"
     damaged.touch()
     runner = make_app(None, DATA_DIR=tmp_path / "data").test_cli_runner()

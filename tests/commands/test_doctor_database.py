@@ -32,9 +32,7 @@ def line(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
 
 @pytest.mark.skipif("TEST_DATABASE_URL" in os.environ, reason="the way leads to the socket of a private server")
 @pytest.mark.parametrize(("name", "is_told"), [("db.example.org", True), ("localhost", False)])
-def test_a_database_that_is_asked_unencrypted_over_a_network_is_told_of(
-    line: CommandLine, make_app: Maker, name: str, is_told: bool
-) -> None:
+def test_an_unencrypted_network_connection_is_a_warning(line: CommandLine, make_app: Maker, name: str, is_told: bool) -> None:
     with Proxy(line.app.config["DATABASE_URL"]) as proxy:
         url = f"{proxy.url.replace('@127.0.0.1', f'@{name}')}?hostaddr=127.0.0.1"
         result = make_app(url).test_cli_runner().invoke(args=["doctor"])
@@ -139,7 +137,7 @@ def test_what_differs_from_schema_sql_is_shown(line: CommandLine, change: str, l
 
 
 @pytest.mark.slow
-def test_a_standby_is_told_of_by_itself_and_by_the_server_that_it_follows(tmp_path: Path) -> None:
+def test_a_standby_is_shown_on_both_servers(tmp_path: Path) -> None:
     first = embedded.Server(tmp_path / "first")
     url = first.ensure()
     second = embedded.Server(tmp_path / "second")

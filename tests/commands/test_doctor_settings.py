@@ -63,7 +63,7 @@ def test_a_good_setting_is_none(line: CommandLine, make_app: Maker, settings: di
     assert about(with_settings(line, make_app, **settings), "settings") == (0, "ok", "All settings are valid.")
 
 
-def test_every_setting_that_makes_no_sense_is_told(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_invalid_setting_is_named(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in {"PORT": "x", "THREADS": "0", "PASSWORD_MIN_LENGTH": "30", "INIT_ADMIN_PASSWORD": "too short", "HOST": "::1"}.items():
         monkeypatch.setenv(name, text)
     status, found = examine(line)
@@ -90,7 +90,7 @@ def test_an_address_that_makes_no_sense_is_not_tried(line: CommandLine, monkeypa
 
 
 @pytest.mark.slow
-def test_the_real_program_tells_of_settings_that_make_no_sense(line: CommandLine) -> None:
+def test_the_real_program_names_invalid_settings(line: CommandLine) -> None:
     done = flask("doctor", DATABASE_URL=line.app.config["DATABASE_URL"], PORT="x", BASE_URL="y")
     assert (done.returncode, done.stderr) == (1, "")
     found = parsed(done.stdout)

@@ -189,7 +189,7 @@ def test_an_export_is_complete_after_a_restore_into_a_new_server(log: CommandLin
 
 
 @pytest.mark.slow
-def test_a_reader_who_goes_leaves_no_complaint(log: CommandLine) -> None:
+def test_a_closed_pipe_is_no_error(log: CommandLine) -> None:
     log.conn.execute(INSERT_MANY, [5000])
     command = f"'{FLASK}' --app app events export | head -n 1; echo ${{PIPESTATUS[0]}}"
     environ = clean({"DATABASE_URL": log.app.config["DATABASE_URL"]})

@@ -77,7 +77,7 @@ def test_no_command_touches_a_newer_schema(line: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("table", ["theirs (id integer)", "users (id integer)", "schema_version (version text)"])
-def test_a_database_of_somebody_else_is_left_alone(empty: CommandLine, table: str) -> None:
+def test_a_foreign_database_is_left_alone(empty: CommandLine, table: str) -> None:
     empty.conn.execute(f"CREATE TABLE {table}")  # pyright: ignore
     result = empty.run("migrate")
     assert (result.exit_code, result.stdout) == (1, "")
@@ -100,7 +100,7 @@ def test_an_older_schema_has_to_be_migrated(line: CommandLine) -> None:
     assert str(problem.value) == f"The database has {found}. Run flask --app app migrate."
 
 
-def test_every_command_says_in_one_line_that_the_database_cannot_be_reached(make_app: Maker) -> None:
+def test_every_command_reports_an_unreachable_database(make_app: Maker) -> None:
     app = make_app("postgresql://somebody:the-secret@127.0.0.1:1/nowhere")
     for command in (("migrate",), *COMMANDS):
         result = app.test_cli_runner().invoke(args=command, catch_exceptions=False)

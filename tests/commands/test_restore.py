@@ -57,7 +57,7 @@ def test_make_replaces_only_on_yes(answer: str, options: list[str]) -> None:
     assert shown.split() == ["exec", ".venv/bin/flask", "--app", "app", "restore", *options, "--", '"$FILE"']
 
 
-def test_a_database_of_somebody_else_is_not_written_over(empty: CommandLine, file: Path) -> None:
+def test_a_foreign_database_is_not_overwritten(empty: CommandLine, file: Path) -> None:
     empty.conn.execute("CREATE TABLE theirs (id integer)")
     for options in ([], ["--replace"]):
         result = empty.run("restore", str(file), *options)
@@ -207,7 +207,7 @@ def test_a_backup_goes_back_into_the_schema_that_it_came_from(file: Path, empty:
     assert holds_nothing(empty)
 
 
-def test_an_instance_in_a_schema_of_its_own_is_backed_up_with_what_is_its_own(empty: CommandLine, make_app: Maker, tmp_path: Path) -> None:
+def test_an_instance_in_its_own_schema_is_backed_up_alone(empty: CommandLine, make_app: Maker, tmp_path: Path) -> None:
     empty.conn.execute('CREATE SCHEMA "our flags"; CREATE TABLE public.theirs (id integer)')
     own = make_app(make_url(empty.app.config["DATABASE_URL"], "-csearch_path=%22our%5C%20flags%22"))
     for arguments in (["migrate"], ["backup", str(tmp_path / "x")], ["restore", "--replace", str(tmp_path / "x")]):

@@ -68,7 +68,7 @@ def test_what_the_api_refuses_is_refused(line: CommandLine, options: tuple[str, 
     assert line.refuses("signup-token", "create", *options) == message
 
 
-def test_list_tells_enabled_expired_and_disabled_tokens_newest_first(line: CommandLine) -> None:
+def test_list_shows_the_state_of_tokens_newest_first(line: CommandLine) -> None:
     old = datetime(2020, 1, 1, tzinfo=UTC)
     fields = {"created_by": "alice@example.org", "created_at": old}
     fixtures.signup_token(line.conn, name="off", enabled=False, expires_at=datetime(2090, 1, 1, tzinfo=UTC), **fields)
@@ -93,7 +93,7 @@ def test_list_tells_enabled_expired_and_disabled_tokens_newest_first(line: Comma
     ]
 
 
-def test_list_counts_who_came_by_a_token(line: CommandLine) -> None:
+def test_list_counts_the_users_of_a_token(line: CommandLine) -> None:
     line.does("signup-token", "create", "--name", "door")
     for name in ("a", "b"):
         body = INVITED | {"email": f"{name}@door.example.org"}

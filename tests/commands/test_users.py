@@ -148,7 +148,7 @@ def test_no_option_takes_a_password(line: CommandLine) -> None:
     assert "No such option" in result.stderr
 
 
-def test_without_a_terminal_nobody_is_asked(line: CommandLine) -> None:
+def test_without_a_terminal_nothing_is_asked(line: CommandLine) -> None:
     message = line.refuses("user", "create", "--username", "x", input=f"{PASSWORD}\n{PASSWORD}\n")
     assert message == "No terminal to ask for the password. Use --password-file or --generate."
 
@@ -200,7 +200,7 @@ def test_list_leaves_out_service_accounts_and_the_deleted(line: CommandLine, pas
 
 
 @pytest.mark.parametrize("by", ["username", "email"])
-def test_reset_password_changes_it_and_ends_all_sessions_of_that_user_alone(line: CommandLine, password_file: str, by: str) -> None:
+def test_reset_password_ends_the_sessions_of_that_user(line: CommandLine, password_file: str, by: str) -> None:
     username = f"olive-{by}"
     names = {"username": username, "email": f"{username}@EXAMPLE.org"}
     user_id = make(line, username, password_file, "--name", "Olive")
@@ -236,7 +236,7 @@ def test_a_name_that_is_no_text_is_refused(line: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("by", ["username", "email"])
-def test_unlock_lets_a_user_in_by_both_his_names(line: CommandLine, password_file: str, by: str) -> None:
+def test_unlock_works_for_both_names_of_a_user(line: CommandLine, password_file: str, by: str) -> None:
     names = {"username": f"locked-{by}", "email": f"locked-{by}@example.org"}
     user_id = make(line, names["username"], password_file)
     address = f"192.0.2.{10 if by == 'email' else 11}"

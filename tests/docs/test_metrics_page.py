@@ -32,7 +32,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
-def test_the_page_tells_of_every_metric_with_its_kind_and_labels(text):
+def test_the_page_lists_every_metric_with_type_and_labels(text):
     told = {name: (kind, set(re.findall(r"`(\w+)`", labels))) for name, kind, labels, _ in ROW.findall(PAGE.read_text(encoding="utf-8"))}
     kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
     assert {name: kind for name, (kind, _) in told.items()} == kinds
@@ -43,7 +43,7 @@ def test_the_page_tells_of_every_metric_with_its_kind_and_labels(text):
     assert {name: its_labels for name, (_, its_labels) in told.items()} == labels
 
 
-def test_the_page_tells_of_every_outcome_of_a_login(text):
+def test_the_page_lists_every_outcome_of_a_login(text):
     ((meaning,),) = [(row[3],) for row in ROW.findall(PAGE.read_text(encoding="utf-8")) if row[0] == "flags_logins_total"]
     told = set(re.findall(r"`(\w+)`", meaning))
     assert told == set(re.findall(r'^flags_logins_total\{outcome="(\w+)"\}', text, re.MULTILINE)) > set(meters.OUTCOMES.values())
@@ -80,7 +80,7 @@ def test_every_label_by_which_a_query_chooses_is_there_with_such_a_value(text):
         assert any(re.fullmatch(words if "~" in how else re.escape(words), value) for value in found), (series, label, words)
 
 
-def test_the_page_tells_of_every_alert():
+def test_the_page_lists_every_alert():
     names = re.findall(r"- alert: (\w+)$", ALERTS.read_text(encoding="utf-8"), re.MULTILINE)
     assert names == re.findall(r"^\| `(Flags\w+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
 

@@ -79,7 +79,7 @@ def test_the_headers_are_those_that_every_answer_is_held_against(app: Flask) -> 
             assert sorted(target(response)["headers"]) == sorted(records.headers(endpoint, contract, int(status)))
 
 
-def test_who_must_authenticate_and_what_is_deprecated(app: Flask) -> None:
+def test_security_and_deprecation_are_documented(app: Flask) -> None:
     assert set(DOCUMENT["components"]["securitySchemes"]) == {"apiKey", "session"}
     for method, path, contract, _ in routes(app):
         operation = OPERATIONS[method, path]

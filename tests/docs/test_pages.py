@@ -98,7 +98,7 @@ def test_the_readme_says_what_it_is_and_is_not_and_begins_with_the_demo():
     assert len(text.splitlines()) <= 120
 
 
-def test_the_settings_page_lists_every_setting_with_its_default_and_meaning():
+def test_the_settings_page_lists_every_setting():
     rows = re.findall(r"^\| `([A-Z_]+)`( \*)? \| (?:`(.*?)`)? *\| (.*) \|$", SETTINGS_PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     expected = [(it.name, " *" if it.secret else "", it.default or "", it.meaning) for it in settings.SETTINGS]
     assert sorted(rows) == sorted(expected)
@@ -138,7 +138,7 @@ def test_what_the_page_about_proxies_sets_is_a_setting():
     assert {name for name in re.findall(r"`([A-Z_]{4,})[`=]", PROXY.read_text(encoding="utf-8"))} <= names
 
 
-def test_a_pooler_is_told_to_set_what_we_set_ourselves():
+def test_the_settings_for_poolers_are_our_own():
     assert database.OPTIONS.startswith("-c statement_timeout=30s -c jit=off ")
     text = SCALING.read_text(encoding="utf-8")
     assert "connect_query='SET statement_timeout = 30000; SET jit = off'\n" in text

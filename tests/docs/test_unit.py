@@ -46,7 +46,7 @@ def test_systemd_understands_every_line(tmp_path: Path) -> None:
 
 @needs_systemd
 @pytest.mark.parametrize("name", [name for name in UNITS if name.endswith(".service")])
-def test_its_exposure_is_the_one_that_the_page_tells(name: str) -> None:
+def test_its_exposure_is_the_documented_one(name: str) -> None:
     [told] = re.findall(r"an exposure of (\d)\.(\d) \(", PAGE.read_text(encoding="utf-8"))
     # In tenths, as systemd-analyze wants to have it; a newer systemd may look at more.
     most = int("".join(told)) + 2
@@ -66,7 +66,7 @@ def test_gunicorn_has_the_time_to_stop_that_it_takes() -> None:
     assert (unit["KillMode"], unit["Type"]) == ("mixed", "notify")
 
 
-def test_each_unit_has_the_limit_of_memory_that_the_page_tells() -> None:
+def test_each_unit_has_the_documented_memory_limit() -> None:
     limits = {name: dict(said(name))["MemoryMax"] for name in (*UNITS[:2], "database.conf")}
     assert limits == {UNITS[0]: "2G", UNITS[1]: "512M", "database.conf": "1G"}
     assert "1 GB of memory (`MemoryMax=1G` in `database.conf`), or 2 GB with the embedded" in PAGE.read_text(encoding="utf-8")

@@ -70,7 +70,7 @@ def test_two_lists_in_opposite_orders_do_not_wait_for_each_other(world: World, a
         assert statuses(answers) == {202: 2, 200: 2}
 
 
-def test_what_is_tagged_at_once_is_told_with_the_tags_of_that_time(world: World, admin: Caller, project: str) -> None:
+def test_concurrent_tags_are_recorded_in_order(world: World, admin: Caller, project: str) -> None:
     world.flag(project, project)
     since = world.last_event_id()
     path = f"/api/admin/features/{project}/tags"
@@ -151,7 +151,7 @@ def test_a_tag_is_not_put_on_when_its_type_goes_meanwhile(
 
 
 @pytest.mark.parametrize("other", ["archive", "clone"])
-def test_a_flag_is_cloned_while_somebody_has_its_parent_and_waits(
+def test_a_clone_waits_for_a_change_of_its_parent(
     world: World, admin: Caller, conn: Connection, gate: Connection, project: str, other: str
 ) -> None:
     parent, child = f"{project}-a", f"{project}-b"

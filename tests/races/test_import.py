@@ -41,7 +41,7 @@ def gate(caller: Caller) -> Iterator[Connection]:
         yield gate
 
 
-def test_an_import_waits_for_who_changes_one_of_its_flags_and_tells_what_it_then_was(caller, world, conn, gate):
+def test_an_import_waits_for_changes_of_its_flags(caller, world, conn, gate):
     world.flag("f", description="Old.")
     before = world.last_event_id()
     with ThreadPoolExecutor(1) as thread:

@@ -56,7 +56,7 @@ def test_a_right_guess_waits_too_when_others_failed_while_it_was_compared(world,
     assert value(conn, "SELECT count(*) FROM sessions WHERE user_id = %(id)s", {"id": user.id}) == 0
 
 
-def test_a_right_guess_waits_for_the_failure_that_others_have_at_that_moment(world, app, conn, gate, name):
+def test_a_right_guess_waits_for_concurrent_failures(world, app, conn, gate, name):
     user = world.user(name, password_hash=HASH)
     conn.execute("INSERT INTO login_throttle VALUES (%s, 4, now(), now())", [name_digest(name)])
     failing = threading.Event()
@@ -88,7 +88,7 @@ def test_a_login_does_not_wait_for_one_that_fails_with_the_other_name(world, app
         assert [future.result().status_code for future in futures] == [200, 401]
 
 
-def test_nobody_waits_for_what_is_cleared_away_meanwhile(world, app, conn, gate, name):
+def test_no_login_waits_for_the_cleanup(world, app, conn, gate, name):
     user = world.user(name, password_hash=HASH)
     old = "now() - interval '2 days'"
     conn.execute(f"INSERT INTO sessions (digest, user_id, expires_at) VALUES (%s, %s, {old})", [digest(name), user.id])
@@ -100,7 +100,7 @@ def test_nobody_waits_for_what_is_cleared_away_meanwhile(world, app, conn, gate,
         assert log_in(Caller(app), name).status_code == 200
 
 
-def test_a_password_changed_while_it_was_compared_lets_nobody_in(world, app, conn, name):
+def test_a_password_changed_during_the_comparison_is_refused(world, app, conn, name):
     user = world.user(name, password_hash=HASH)
     newer = bcrypt.hashpw(b"a newer password", bcrypt.gensalt(4)).decode()
     with while_hashing(app, conn, lambda: log_in(Caller(app), name)) as future:
@@ -118,7 +118,7 @@ def test_eight_right_logins_all_get_in(world, app, conn, name):
     assert one(conn, "SELECT login_attempts FROM users WHERE id = %(id)s", {"id": user.id}) == {"login_attempts": 0}
 
 
-def test_each_of_eight_logins_is_told_of_the_one_before(world, app, conn, gate, name):
+def test_each_login_shows_the_one_before(world, app, conn, gate, name):
     user = world.user(name, password_hash=HASH)
     calls = [lambda: log_in(Caller(app), name)] * 8
     answers = at_the_gate(conn, gate, f"SELECT FROM users WHERE id = {user.id} FOR UPDATE", *calls)

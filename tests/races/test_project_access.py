@@ -65,7 +65,7 @@ def test_two_last_owners_cannot_both_be_removed(world, conn, gate, admin, projec
     assert len(types(conn, project)) == 1
 
 
-def test_what_two_give_at_once_is_given_and_told_once(world, conn, gate, admin, project):
+def test_a_role_given_twice_at_once_is_recorded_once(world, conn, gate, admin, project):
     user = person(world)
     place = f"/api/admin/projects/{project}/access"
     asked = {"roles": [4, 5], "users": [user.id], "groups": []}
@@ -77,7 +77,7 @@ def test_what_two_give_at_once_is_given_and_told_once(world, conn, gate, admin, 
     assert types(conn, project) == ["project-access-added", "project-access-updated"]
 
 
-def test_who_is_being_deleted_gets_no_role(world, conn, gate, admin, project):
+def test_a_user_being_deleted_gets_no_role(world, conn, gate, admin, project):
     user = person(world)
     place = f"/api/admin/projects/{project}/access"
     delete = f"UPDATE users SET deleted_at = now() WHERE id = {user.id}"
@@ -94,7 +94,7 @@ def test_who_is_being_deleted_gets_no_role(world, conn, gate, admin, project):
     assert types(conn, project) == []
 
 
-def test_of_two_who_add_an_environment_one_is_told_that_it_is_there(world, conn, gate, admin, project):
+def test_of_two_links_of_an_environment_one_gets_409(world, conn, gate, admin, project):
     world.flag(f"flag-{uuid4().hex}", project)
     place = f"/api/admin/projects/{project}/environments"
     answers = at_the_gate(conn, gate, hold(project), *[lambda: admin.post(place, json={"environment": "production"})] * 2)

@@ -105,9 +105,7 @@ def test_a_project_ends_once(conn: Connection, gate: Connection, world: World, a
     assert told(conn, name) == (["project-archived"] if method == "POST" else ["feature-deleted", "project-deleted"])
 
 
-def test_a_key_of_two_projects_that_are_deleted_at_once_does_not_become_one_for_all(
-    conn: Connection, gate: Connection, world: World, admin: Caller, name: str
-) -> None:
+def test_a_token_of_two_deleted_projects_is_not_for_all(conn: Connection, gate: Connection, world: World, admin: Caller, name: str) -> None:
     projects = [world.project(f"{name}-{letter}") for letter in "ab"]
     key = api_keys.insert(conn, api_keys.generate("[]"), name=name, kind="client", environment="production", projects=projects)
     calls = [lambda project=project: admin.delete(f"{PATH}/{project}") for project in projects]
@@ -143,7 +141,7 @@ def test_a_project_that_is_being_deleted_is_nobodys_favourite(conn: Connection, 
 
 
 @pytest.mark.parametrize("end", ["archive", "delete"])
-def test_who_ends_a_project_is_in_no_circle_of_who_changes_its_flags_and_segments(
+def test_deleting_a_project_never_deadlocks_with_its_changes(
     world: World, admin: Caller, conn: Connection, gate: Connection, name: str, end: str
 ) -> None:
     world.project(name)
@@ -169,9 +167,7 @@ def test_who_ends_a_project_is_in_no_circle_of_who_changes_its_flags_and_segment
     assert [answer.status_code for answer in answers] == [200, 409, 204]
 
 
-def test_who_makes_a_key_of_a_project_that_is_being_deleted_waits_and_is_refused(
-    world: World, admin: Caller, conn: Connection, gate: Connection, name: str
-) -> None:
+def test_a_token_for_a_project_being_deleted_is_refused(world: World, admin: Caller, conn: Connection, gate: Connection, name: str) -> None:
     world.project(name)
     segment = value(conn, "INSERT INTO segments (name, project_id) VALUES (%(name)s, %(name)s) RETURNING id", {"name": name})
     strategy = world.strategy(world.flag(name))
@@ -189,9 +185,7 @@ def test_who_makes_a_key_of_a_project_that_is_being_deleted_waits_and_is_refused
     assert told(conn, name) == ["project-deleted"]
 
 
-def test_a_project_that_was_made_private_and_deleted_meanwhile_keeps_its_id(
-    conn: Connection, gate: Connection, world: World, name: str
-) -> None:
+def test_the_id_of_a_project_made_private_meanwhile_stays_taken(conn: Connection, gate: Connection, world: World, name: str) -> None:
     world.project(name)
     editor = world.user(name, 2)
     assert editor.get(PATH).status_code == 200

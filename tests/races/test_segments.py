@@ -107,7 +107,7 @@ def test_no_segment_is_of_a_project_that_is_being_deleted(world, gate, change):
     assert world.events(since) == []
 
 
-def test_a_segment_that_is_changed_does_not_wait_for_its_project_that_waits_for_it(world, gate):
+def test_changing_a_segment_does_not_deadlock_with_its_project(world, gate):
     admin = world.api_key()
     world.project("doomed")
     segment = make(admin, "Of the doomed", project="doomed")

@@ -125,7 +125,7 @@ def test_eight_changes_of_a_token_follow_one_another(world, admin, conn, gate, g
     assert {answer.json["expiresAt"]: answer.json["enabled"] for answer in answers} == told
 
 
-def test_who_signs_up_while_a_token_is_disabled_is_before_it_or_refused(world, admin, app, conn, name):
+def test_a_signup_comes_before_the_disabling_or_is_refused(world, admin, app, conn, name):
     secret, since = invitation(world), world.last_event_id()
     calls = [lambda n=n: sign_up(Caller(app), secret, email=f"{name}-{n}@example.org", username=f"{name}-{n}") for n in range(7)]
     disabled, *answers = at_once(lambda: put(admin, secret, enabled=False), *calls)
@@ -138,7 +138,7 @@ def test_who_signs_up_while_a_token_is_disabled_is_before_it_or_refused(world, a
     assert value(conn, "SELECT count(*) FROM users WHERE username ^@ %(name)s", {"name": name}) == statuses(answers)[200]
 
 
-def test_who_signs_up_while_a_token_is_being_disabled_waits_and_is_refused(world, app, conn, gate, name):
+def test_a_signup_waits_for_the_disabling_and_is_refused(world, app, conn, gate, name):
     secret, since = invitation(world), world.last_event_id()
     calls = [lambda n=n: sign_up(Caller(app), secret, email=f"{name}-{n}@example.org", username=f"{name}-{n}") for n in range(8)]
     answers = at_the_gate(conn, gate, f"UPDATE signup_tokens SET enabled = false WHERE secret = '{secret}'", *calls)
@@ -146,7 +146,7 @@ def test_who_signs_up_while_a_token_is_being_disabled_waits_and_is_refused(world
     assert world.events(since) == []
 
 
-def test_who_signs_up_is_refused_when_the_token_was_disabled_while_the_password_was_hashed(world, admin, app, conn, name):
+def test_a_token_disabled_while_hashing_refuses_the_signup(world, admin, app, conn, name):
     secret, since = invitation(world), world.last_event_id()
     with while_hashing(app, conn, lambda: sign_up(Caller(app), secret, email=f"{name}@example.org", username=name)) as future:
         assert put(admin, secret, enabled=False).status_code == 200
@@ -155,7 +155,7 @@ def test_who_signs_up_is_refused_when_the_token_was_disabled_while_the_password_
     assert value(conn, "SELECT count(*) FROM users WHERE username = %(name)s", {"name": name}) == 0
 
 
-def test_nobody_waits_for_a_change_of_another_with_the_same_key_or_token(world, gate, name):
+def test_changes_with_the_same_token_do_not_wait_for_each_other(world, gate, name):
     for caller, table in ((world.api_key(name=name), "api_keys"), (world.user(name), "personal_tokens")):
         with gate.transaction():
             gate.execute(f"SELECT FROM {table} FOR UPDATE")

@@ -62,7 +62,7 @@ def test_the_last_two_strategies_go_and_the_flag_goes_off_once(world, admin, con
     assert types(world, since)[1] == "feature-environment-disabled"
 
 
-def test_while_the_last_strategy_goes_nobody_is_on_for_everyone(world, admin, conn, name):
+def test_deleting_the_last_strategy_never_enables_all_users(world, admin, conn, name):
     flag = world.flag(name)
     strategy = world.strategy(flag)
     calls = [lambda: admin.post(path(name, "/on")), lambda: admin.delete(path(name, f"/strategies/{strategy}"))]
@@ -156,14 +156,14 @@ def test_no_flag_becomes_parent_and_child(world, admin, conn, name, links):
     assert types(world, since) == ["feature-dependency-added"]
 
 
-def test_who_waits_for_a_parent_that_is_archived_meanwhile_is_409(world, admin, conn, gate, name):
+def test_a_parent_archived_meanwhile_is_409(world, admin, conn, gate, name):
     world.flag(name)
     world.flag(f"{name}-child")
     statement = f"UPDATE flags SET archived_at = now() WHERE name = '{name}'"
     assert statuses(at_the_gate(conn, gate, statement, depend(admin, f"{name}-child", name))) == {409: 1}
 
 
-def test_eight_say_the_same_and_one_of_them_is_told(world, admin, name):
+def test_of_eight_equal_changes_one_is_recorded(world, admin, name):
     world.flag(name)
     world.flag(f"{name}-child")
     since = world.last_event_id()

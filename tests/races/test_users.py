@@ -59,7 +59,7 @@ def test_one_administrator_stays(world, pair, conn, gate, acts, how):
     assert len(world.events(since)) == 1
 
 
-def test_one_administrator_stays_of_many_who_begin_at_once(world, conn):
+def test_one_administrator_stays_of_many_demoted_at_once(world, conn):
     many = [world.user(f"Number{number}", root_role=1) for number in range(6)]
     calls = [(deletes if number % 2 else demotes)(many[number], many[(number + 1) % 6]) for number in range(6)]
     assert set(statuses(at_once(*calls))) <= {200, 401, 403, 404, 409}
@@ -105,7 +105,7 @@ def test_eight_tokens_at_once_do_not_exceed_the_limit(world, conn):
     assert value(conn, "SELECT count(*) FROM personal_tokens WHERE user_id = %(id)s", {"id": victor.id}) == 10
 
 
-def test_a_token_that_is_revoked_while_it_changes_its_own_account_is_no_deadlock(world, conn, gate):
+def test_revoking_a_token_in_use_is_no_deadlock(world, conn, gate):
     robot, key = world.user("Robot", account_type="Service Account"), world.api_key()
     token = value(conn, "SELECT id FROM personal_tokens WHERE user_id = %(id)s", {"id": robot.id})
     with ThreadPoolExecutor(1) as thread:
@@ -119,7 +119,7 @@ def test_a_token_that_is_revoked_while_it_changes_its_own_account_is_no_deadlock
     assert value(conn, "SELECT count(*) FROM personal_tokens WHERE id = %(id)s", {"id": token}) == 0
 
 
-def test_nobody_waits_for_the_first_change_that_the_same_user_makes_on_a_day(world, conn, gate):
+def test_the_first_change_of_a_day_blocks_no_other(world, conn, gate):
     victor = world.user("Victor")
     with ThreadPoolExecutor(1) as thread:
         with gate.transaction():
@@ -132,7 +132,7 @@ def test_nobody_waits_for_the_first_change_that_the_same_user_makes_on_a_day(wor
     assert value(conn, "SELECT count(*) FROM user_seen_days WHERE user_id = %(id)s", {"id": victor.id}) == 1
 
 
-def test_who_is_deleted_while_he_makes_a_token_has_none(world, conn, gate):
+def test_a_user_deleted_meanwhile_gets_no_token(world, conn, gate):
     victor, since = world.user("Victor"), world.last_event_id()
     statement = f"UPDATE users SET deleted_at = now() WHERE id = {victor.id}"
     body = {"description": "one more", "expiresAt": "2099-01-01T00:00:00Z"}
@@ -142,7 +142,7 @@ def test_who_is_deleted_while_he_makes_a_token_has_none(world, conn, gate):
     assert world.events(since) == []
 
 
-def test_of_two_who_change_one_password_by_one_session_the_first_has_it(world, app, conn, gate):
+def test_of_two_password_changes_by_one_session_the_first_wins(world, app, conn, gate):
     ada = world.user("Ada", password_hash=HASH)
     sessions.insert(conn, digest("Ada"), ada.id, 48)
     stranger = Caller(app)
@@ -155,7 +155,7 @@ def test_of_two_who_change_one_password_by_one_session_the_first_has_it(world, a
     assert value(conn, "SELECT count(*) FROM past_passwords") == 1
 
 
-def test_an_administrator_who_sets_the_password_meanwhile_has_the_last_word(world, app, conn):
+def test_an_administrators_password_wins(world, app, conn):
     ada = world.user("Ada", password_hash=HASH)
     sessions.insert(conn, digest("Ada"), ada.id, 48)
     stranger, theirs = Caller(app), world.user("Bob", password_hash=HASH).id
@@ -166,7 +166,7 @@ def test_an_administrator_who_sets_the_password_meanwhile_has_the_last_word(worl
     assert log_in(stranger, "ada", PASSWORD).status_code == 200
 
 
-def test_who_logs_in_while_he_is_deleted_has_no_session(world, app, conn):
+def test_a_user_deleted_during_login_gets_no_session(world, app, conn):
     ada, key, stranger = world.user("Ada", password_hash=HASH), world.api_key(), Caller(app)
     with while_hashing(app, conn, lambda: log_in(stranger, "ada")) as future:
         assert key.delete(f"{PATH}/{ada.id}").status_code == 200
@@ -178,7 +178,7 @@ NEW = {"email": "new@example.org", "rootRole": 1, "password": "a new password"}
 
 
 @pytest.mark.parametrize(("path", "body"), [(PATH, NEW), (f"{PATH}/{{}}/change-password", {"password": "a new password"})])
-def test_an_administrator_who_is_demoted_while_a_password_is_hashed_gives_it_to_nobody(world, app, conn, path, body):
+def test_an_administrator_demoted_while_hashing_is_refused(world, app, conn, path, body):
     ann, ada, since = world.user("Ann", root_role=1), world.user("Ada", password_hash=HASH), world.last_event_id()
     with while_hashing(app, conn, lambda: ann.post(path.format(ada.id), json=body)) as future:
         conn.execute("UPDATE users SET root_role_id = 3 WHERE id = %s", [ann.id])
@@ -187,7 +187,7 @@ def test_an_administrator_who_is_demoted_while_a_password_is_hashed_gives_it_to_
     assert log_in(Caller(app), "ada", PASSWORD).status_code == 200
 
 
-def test_a_role_that_goes_while_it_is_given_is_given_to_nobody_or_stays(world, conn, gate):
+def test_a_role_deleted_while_given_is_refused_or_stays(world, conn, gate):
     role = value(conn, "INSERT INTO roles (name, type) VALUES ('Brief', 'root-custom') RETURNING id")
     key = world.api_key()
     statement = f"DELETE FROM roles WHERE id = {role}"

@@ -27,7 +27,7 @@ def told(world: World, since: int) -> list[str]:
 @pytest.mark.parametrize(
     ("noun", "table"), [("context field", "context_fields"), ("tag type", "tag_types"), ("strategy type", "strategy_types")]
 )
-def test_of_eight_with_one_name_one_is_made_and_one_of_four_removes_it(
+def test_one_of_eight_creates_a_name_and_one_of_four_deletes_it(
     world: World, admin: Caller, conn: Connection, gate: Connection, noun: str, table: str, name: str
 ) -> None:
     path, said, event = NOUNS[noun]
@@ -38,7 +38,7 @@ def test_of_eight_with_one_name_one_is_made_and_one_of_four_removes_it(
     assert told(world, since) == [f"{event}-created", f"{event}-deleted"]
 
 
-def test_of_eight_who_make_one_tag_one_makes_it_and_one_of_four_removes_it(
+def test_one_of_eight_creates_a_tag_and_one_of_four_deletes_it(
     world: World, admin: Caller, conn: Connection, gate: Connection, name: str
 ) -> None:
     since = world.last_event_id()
@@ -70,7 +70,7 @@ def test_of_two_changes_at_once_neither_is_lost(
     assert second["data"] == first["pre_data"] | one | other
 
 
-def test_of_two_changes_of_a_lifetime_each_tells_what_it_found(world: World, admin: Caller, conn: Connection, gate: Connection) -> None:
+def test_concurrent_changes_of_a_lifetime_record_what_they_found(world: World, admin: Caller, conn: Connection, gate: Connection) -> None:
     path, since = f"{ADMIN}/feature-types/release/lifetime", world.last_event_id()
     calls = [lambda days=days: admin.put(path, json={"lifetimeDays": days}) for days in (1, 2)]
     assert statuses(at_the_gate(conn, gate, "SELECT FROM flag_types WHERE id = 'release' FOR UPDATE", *calls)) == {200: 2}

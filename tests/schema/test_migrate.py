@@ -57,7 +57,7 @@ def migrated(url: str, folder: Path) -> int:
         return migrate.migrate(conn, folder)
 
 
-def test_an_old_database_with_data_is_brought_up_by_the_steps_that_it_lacks(old, folder):
+def test_an_old_database_takes_the_missing_steps(old, folder):
     assert migrated(old, folder) == 1
     with connect(old) as conn:
         assert migrate.version(conn) == 3
@@ -107,7 +107,7 @@ def test_a_newer_database_is_left_alone(old, folder):
     assert schema_of(old) == before
 
 
-def test_a_step_keeps_requests_waiting_for_a_moment_only_while_somebody_reads_for_long(old, folder, monkeypatch):
+def test_a_step_delays_requests_briefly_during_long_reads(old, folder, monkeypatch):
     monkeypatch.setattr(migrate, "PATIENCE", 1)
     (folder / "0002_pets.sql").write_text(f"ALTER TABLE events ADD mood text; {MADE_UP['0002_pets.sql']}")
     before = schema_of(old)

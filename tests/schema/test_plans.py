@@ -58,7 +58,7 @@ def conn(shared_url: str) -> Iterator[Connection]:
 
 @pytest.mark.parametrize("known", ["analyzed", "grown since", "new"])
 @pytest.mark.parametrize("name", ASK)
-def test_a_plan_is_kept_even_when_one_for_these_values_alone_would_be_cheaper(conn: Connection, name: str, known: str) -> None:
+def test_a_generic_plan_is_kept(conn: Connection, name: str, known: str) -> None:
     if known != "new":
         conn.execute(UNEVEN.replace("ANALYZE", "ANALYZE" if known == "analyzed" else ""), prepare=False)
     # PostgreSQL makes five plans for the very values, and then compares what they cost with what one for all values does.
@@ -73,12 +73,12 @@ def test_a_listing_by_id_is_planned_for_its_very_values(conn: Connection) -> Non
     assert not [row for row in rows(conn, "SELECT statement FROM pg_prepared_statements") if "totalEvents" in row["statement"]]
 
 
-def test_psycopg_remembers_where_the_parameters_of_what_every_request_asks_are() -> None:
+def test_psycopg_caches_the_frequent_statements() -> None:
     for statement in (access.AUTHENTICATE, access.AUTHENTICATE_AND_LIST):
         assert len(unindented(statement)) <= MAX_CACHED_STATEMENT_LENGTH
 
 
-def test_insights_never_read_the_whole_log_however_little_the_planner_knows(conn: Connection) -> None:
+def test_insights_never_read_the_whole_log(conn: Connection) -> None:
     conn.execute(UNEVEN, prepare=False)
     conn.execute("INSERT INTO past_environment_types VALUES ('production', 'development', now() - interval '10 days')")
     today = datetime.now(UTC).date()

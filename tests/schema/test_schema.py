@@ -217,7 +217,7 @@ def memberships(conn: Connection, project: str = "default") -> list[tuple[Any, .
     return [tuple(row.values()) for row in rows(conn, statement, {"id": project})]
 
 
-def test_who_was_a_member_is_not_forgotten(world, conn):
+def test_former_members_are_kept(world, conn):
     ada, bob = world.user("Ada"), world.user("Bob")
     now = value(conn, "SELECT now()")
     world.member("default", ada, 5, created_at=day(1))
@@ -284,7 +284,7 @@ def test_what_ends_by_a_trigger_ends_now(world, conn):
         (None, None),
     ],
 )
-def test_an_instant_is_written_in_utc_with_milliseconds_whatever_the_session_says(conn, instant, written):
+def test_instants_are_written_in_utc_with_milliseconds(conn, instant, written):
     for zone in ("UTC", "Asia/Kathmandu"):
         conn.execute("SELECT set_config('TimeZone', %s, true)", [zone])
         assert value(conn, "SELECT iso(%(instant)s::timestamptz)", {"instant": instant}) == written

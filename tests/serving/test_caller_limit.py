@@ -71,7 +71,7 @@ def is_limited(response: TestResponse) -> bool:
     return response.headers["Retry-After"] == "1"
 
 
-def test_requests_beyond_the_share_wait_for_it_and_are_refused_while_others_are_answered(app, url, cast, pool, capsys):
+def test_requests_beyond_the_share_wait_and_are_refused(app, url, cast, pool, capsys):
     victor, vera = cast
     with locked(url, "tag_types") as wait_for:
         held = [pool.submit(victor.get, TAG_TYPES) for _ in range(2)]
@@ -87,7 +87,7 @@ def test_requests_beyond_the_share_wait_for_it_and_are_refused_while_others_are_
     assert victor.get(OTHER).status_code == 200
 
 
-def test_one_caller_holds_at_most_half_of_the_threads_and_a_request_that_waits_is_answered(make_app, url, cast, pool):
+def test_one_caller_holds_at_most_half_of_the_threads(make_app, url, cast, pool):
     patient = Caller(make_app(url, DATABASE_POOL_SIZE=4, THREADS=12, WAIT_SECONDS=30), cast[0].key)
     with locked(url, "tag_types") as wait_for:
         held = [pool.submit(patient.get, TAG_TYPES) for _ in range(2)]

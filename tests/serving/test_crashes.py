@@ -21,7 +21,7 @@ CLIENTS = 8
 KILLS = {"a worker": 28, "a backend": 16, "gunicorn": 3, "PostgreSQL": 3}
 
 
-def test_a_change_without_its_event_is_told_in_words():
+def test_a_change_without_its_event_is_reported():
     off = {"id": 7, "type": "feature-environment-disabled", "feature_name": "f", "environment": "e", "data": None, "pre_data": None}
     with pytest.raises(AssertionError, match="event 7 ends what began without an event: on f e"):
         replayed([off])

@@ -72,7 +72,7 @@ def freeze(server: embedded.Server) -> Callable[[], object]:
     [(stop, 40, ABSENT, ABSENT), (freeze, FOUND + 1, FROZEN, FOUND)],
     ids=["stopped", "frozen"],
 )
-def test_requests_get_503_at_once_and_normal_answers_within_two_seconds_of_its_return(server, service, go_away, seconds, longest, known):
+def test_requests_get_503_at_once_and_soon_normal_answers(server, service, go_away, seconds, longest, known):
     workers, said = service.workers, len(service.err)
     with Callers(service) as callers:
         callers.until(200)
@@ -96,7 +96,7 @@ def test_requests_get_503_at_once_and_normal_answers_within_two_seconds_of_its_r
     assert "Traceback" not in service.err
 
 
-def test_while_it_is_frozen_one_request_is_held_for_a_while_and_the_second_is_refused_soon(server, service):
+def test_a_frozen_database_holds_only_the_first_request(server, service):
     wait_until(lambda: service.get("/ready").status == 200, "it answered")
     with connect(server.ensure()) as conn, ThreadPoolExecutor(2) as threads:
         token = fixtures.signup_token(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")

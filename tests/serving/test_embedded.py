@@ -87,7 +87,7 @@ def test_the_folder_may_be_called_anything(data: Path, name: str):
 
 
 @pytest.mark.parametrize("name", ["a, comma", "long" * 50])
-def test_a_path_that_no_socket_can_have_is_refused_before_anything_is_created(tmp: Path, name: str):
+def test_too_long_a_path_is_refused_before_anything_is_created(tmp: Path, name: str):
     with pytest.raises(DatabaseProblem) as problem:
         Server(tmp / name).ensure()
     sentence = f"DATA_DIR must be a path of at most 81 bytes without a comma. A symbolic link can shorten {tmp / name}."
@@ -116,7 +116,7 @@ def test_the_folder_may_be_a_link_to_a_longer_path(data: Path):
         target.rename(data)
 
 
-def test_it_can_be_reached_by_its_socket_alone_and_by_nobody_else(data: Path):
+def test_it_can_be_reached_by_its_socket_and_user_alone(data: Path):
     server = Server(data)
     with psycopg.connect(server.ensure()) as conn:
         assert conn.execute("SHOW listen_addresses").fetchone() == ("",)
@@ -194,7 +194,7 @@ def test_what_an_interrupted_start_had_left_is_gone(data: Path):
     assert not (data / "postgres.new").exists()
 
 
-def test_it_runs_until_the_last_who_asked_for_it_lets_go(data: Path):
+def test_it_runs_until_the_last_process_releases_it(data: Path):
     first, second = Server(data), Server(data)
     url = first.ensure()
     assert second.ensure() == first.ensure() == url
@@ -218,7 +218,7 @@ def test_a_fork_does_not_let_go_of_it(data: Path):
     server.release()
 
 
-def test_a_server_that_somebody_is_starting_is_waited_for(data: Path):
+def test_a_server_that_is_starting_is_awaited(data: Path):
     server = Server(data)
     server.ensure()
     postmaster = postmaster_of(data)
@@ -395,7 +395,7 @@ def test_without_a_user_postgres_root_runs_it_as_a_user_id_of_its_own(tmp: Path,
 
 
 @root_only
-def test_a_cluster_of_nobody_in_a_folder_of_root_keeps_working(data: Path):
+def test_a_cluster_of_user_nobody_keeps_working(data: Path):
     subprocess.run(["chown", "--recursive", f"{NOBODY}:{NOBODY}", str(data / "postgres"), str(data / "socket")], check=True)
     os.chown(data, 0, 0)
     server = Server(data)
@@ -470,7 +470,7 @@ def test_what_root_has_started_its_owner_can_start_too(data: Path):
     assert not is_alive(postmaster)
 
 
-def test_who_deletes_the_folder_can_still_stop(made: Path):
+def test_a_server_without_its_folder_can_be_stopped(made: Path):
     server = Server(made)
     server.ensure()
     postmaster = postmaster_of(made)

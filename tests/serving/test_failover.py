@@ -101,7 +101,7 @@ def test_a_first_server_that_can_only_be_read_from_now_on_is_left(servers):
         assert "unavailable" not in service.err
 
 
-def test_where_only_a_standby_is_left_reads_go_on_and_changes_when_it_takes_over(servers):
+def test_reads_go_on_with_a_standby_and_changes_after_promotion(servers):
     first, second = servers
     addresses = first.ensure(), second.ensure()
     with Service(together(*addresses, "any"), INIT_ADMIN_API_TOKENS=KEY) as service:
@@ -119,7 +119,7 @@ def test_where_only_a_standby_is_left_reads_go_on_and_changes_when_it_takes_over
         assert "Traceback" not in service.err
 
 
-def test_what_can_only_be_read_is_read_and_a_change_is_503_until_the_address_leads_elsewhere(servers):
+def test_changes_are_503_until_the_address_has_a_primary(servers):
     first, second = (server.ensure() for server in servers)
     with Service(first, INIT_ADMIN_API_TOKENS=KEY):
         pass

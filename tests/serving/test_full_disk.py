@@ -66,7 +66,7 @@ def assert_unavailable(answer: Answer, message: str) -> None:
     assert (list(answer.json), answer.json["message"]) == (["id", "name", "message"], message)
 
 
-def test_what_cannot_be_written_is_503_nothing_is_lost_and_it_goes_on_when_there_is_room(disk):
+def test_a_full_disk_is_503_and_nothing_is_lost(disk):
     data = disk / "data"
     settings = {"MAX_FLAGS": 1_000_000, "MAX_SEGMENTS": 100_000, "INIT_ADMIN_API_TOKENS": ",".join(KEYS)}
     with Service(DATA_DIR=data, **settings) as service:

@@ -84,7 +84,7 @@ def chance(some: list[float], others: list[float]) -> float:
     return sum((mine > theirs) + (mine == theirs) / 2 for mine, theirs in product(some, others)) / (len(some) * len(others))
 
 
-def test_a_name_that_nobody_has_takes_as_long_as_one_that_somebody_has(make_database: Callable[..., str]):
+def test_unknown_names_take_as_long_as_known_ones(make_database: Callable[..., str]):
     url = make_database()
     kept = bcrypt.hashpw(b"correct horse battery", bcrypt.gensalt(10)).decode()
     with psycopg.connect(url) as conn:

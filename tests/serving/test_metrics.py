@@ -53,12 +53,12 @@ LOADED = "import sys, app; app.create_app(); print('prometheus_client' in sys.mo
 LOADED += "app.create_app({'METRICS_PORT': 9100}); print('prometheus_client' in sys.modules)"
 
 
-def test_who_does_not_want_metrics_does_not_load_the_library():
+def test_without_metrics_the_library_is_not_loaded():
     assert run("-c", LOADED, DATABASE_URL="postgresql://h").stdout.split() == ["False", "True"]
 
 
 @pytest.mark.parametrize("given", [f"Bearer {TOKEN}", f"bearer {TOKEN}", f"BEARER  {TOKEN} "])
-def test_who_has_the_token_gets_it(app_with_token, given):
+def test_the_token_opens_it(app_with_token, given):
     answers = [app_with_token.test_client().open("/metrics", method=method, headers={"Authorization": given}) for method in ("GET", "HEAD")]
     for answer in answers:
         assert answer.status_code == 200
@@ -72,7 +72,7 @@ WRONG = ["", TOKEN, "Bearer", "Bearer ", f"Bearer {TOKEN[:-1]}", f"Bearer {TOKEN
 
 
 @pytest.mark.parametrize("given", [*WRONG, f"Bearer {TOKEN} {TOKEN}", "Bearer \xff" + TOKEN, ADMIN_KEY, f"Bearer {ADMIN_KEY}", None])
-def test_nobody_else_does(app_with_token, given):
+def test_other_callers_are_refused(app_with_token, given):
     headers = {} if given is None else {"Authorization": given}
     for method in ("GET", "HEAD"):
         response = app_with_token.test_client().open("/metrics", method=method, headers=headers)
@@ -165,7 +165,7 @@ def test_connections_are_counted_while_they_are_held_or_waited_for(make_app, url
     assert it.total("database_requests_refused_total") == 1
 
 
-def test_who_gets_no_connection_because_the_database_is_away_is_counted_too(make_app):
+def test_requests_without_a_connection_are_counted(make_app):
     it = Scraped(make_app(f"postgresql://127.0.0.1:{free_port()}/x", METRICS_TOKEN=TOKEN))
     assert [it.stranger.get("/ready").status_code for _ in range(3)] == [503] * 3
     assert it.total("database_requests_refused_total") == 3
@@ -246,12 +246,12 @@ def test_events_are_not_counted_before_the_commit(it):
     assert it.total("events_recorded_total", type="project-deleted") == 3
 
 
-def test_nobody_remembers_a_transaction_that_has_ended(it):
+def test_ended_transactions_are_forgotten(it):
     assert it.admin.post(FEATURES, json={"name": "remembered"}).status_code == 201
     assert database._recorded == {}
 
 
-def test_it_tells_the_version_and_since_when_it_runs(it):
+def test_it_shows_version_and_start_time(it):
     found = read(it.text)
     ((labels, value),) = [(dict(labels), value) for (name, labels), value in found.items() if name == "flags_build_info"]
     assert (labels, value) == (

@@ -39,7 +39,7 @@ def be_hostile(it: Scraped) -> None:
     it.stranger.post("/auth/simple/login", data=WORD, content_type=WORD)
 
 
-def test_no_label_holds_what_somebody_sent(it):
+def test_no_label_contains_client_input(it):
     be_hostile(it)
     assert it.total("events_recorded_total", type="feature-created") == 2
     text = it.text
@@ -61,7 +61,7 @@ def test_no_label_holds_what_somebody_sent(it):
     assert "none" in seen["route"]
 
 
-def test_an_event_or_a_method_that_nobody_knows_has_no_series_of_its_own(it):
+def test_unknown_events_and_methods_get_no_series(it):
     with it.app.app_context():
         database().meter.count_events([WORD, WORD])
     assert (it.total("events_recorded_total", type="other"), it.total("events_recorded_total")) == (2, 2)

@@ -80,7 +80,7 @@ def test_a_port_without_a_token_is_open_at_its_own_address_alone(make_database):
         assert service.get("/metrics", headers=BEARER).status == 404
 
 
-def test_it_is_seen_that_all_threads_wait_and_what_a_killed_worker_held_is_held_no_more(make_database):
+def test_waiting_threads_are_shown_and_killed_workers_forgotten(make_database):
     url = make_database()
     with Metered(url, WEB_CONCURRENCY=1, THREADS=1, DATABASE_POOL_SIZE=1) as service, connect(url) as conn:
         with conn.transaction():

@@ -86,7 +86,7 @@ def test_what_is_not_http_is_never_answered_with_metrics_there(service, data):
 
 
 @pytest.mark.parametrize("part", [b"", b"GET /metr", b"GET /metrics HTTP/1.1\r\nAuthorization: "])
-def test_slow_clients_there_hold_nobody_up_and_are_disconnected(service, part):
+def test_slow_clients_delay_no_other_and_are_disconnected(service, part):
     before = threads(service.process.pid)
     with ExitStack() as stack:
         for _ in range(100):

@@ -63,7 +63,7 @@ def create(service: Service, name: str, key: str = ADMIN_KEY) -> tuple[float, An
     return time.monotonic() - began, answer
 
 
-def test_what_takes_too_long_is_ended_and_who_waits_for_it_is_told_to_come_back(hurried: Service, url: str) -> None:
+def test_slow_statements_end_and_waiting_requests_get_503(hurried: Service, url: str) -> None:
     # One caller would have one of the two connections.
     keys = [f"*:*.a-key-among-many-{number}" for number in range(12)]
     with connect(url) as conn:
@@ -112,7 +112,7 @@ def pids_of(url: str) -> set[int]:
         return {row["pid"] for row in found}
 
 
-def test_who_waits_too_long_for_another_change_is_told_to_come_back(hurried: Service, url: str) -> None:
+def test_waiting_too_long_for_a_lock_is_503(hurried: Service, url: str) -> None:
     assert create(hurried, "held")[1].status == 201
     with connect(url) as conn, conn.transaction():
         conn.execute("SELECT FROM tag_types WHERE name = 'held' FOR UPDATE")

@@ -117,13 +117,13 @@ def in_a_transaction_that_the_pool_ends(database: Database, proxy: Proxy) -> Non
 
 
 @pytest.mark.parametrize("act", [in_a_statement, in_a_rollback, in_a_commit, in_a_transaction_that_the_pool_ends])
-def test_a_silent_server_holds_nobody_longer_than_the_deadline(proxy, act):
+def test_a_silent_server_holds_no_request_beyond_the_deadline(proxy, act):
     with opened(proxy.url, deadline=1) as database:
         assert ask(database) == 1
         assert 1 <= seconds_until_refused(partial(act, database, proxy)) < 1 + MARGIN
 
 
-def test_after_a_silence_an_idle_connection_is_asked_first_and_no_longer_than_the_wait(proxy):
+def test_idle_connections_are_checked_after_a_silence(proxy):
     with opened(proxy.url, 2, wait=1) as database:
         with database.connection(), database.connection():
             pass
@@ -179,7 +179,7 @@ def test_an_absent_database_is_refused_at_once_once_that_is_known():
         assert sorted(seconds_until_refused(partial(ask, database)) for _ in range(9))[4] < 0.05
 
 
-def test_those_who_wait_already_are_refused_with_the_first(proxy):
+def test_waiting_requests_are_refused_with_the_first(proxy):
     with opened(proxy.url, 2, wait=10) as database:
         assert ask(database) == 1
         proxy.refuse()
@@ -285,7 +285,7 @@ def test_nor_is_one_that_answers_statements_but_no_new_connection(proxy):
             assert database._problem is None
 
 
-def test_a_request_that_waits_gets_its_connection_where_the_pool_gave_up_a_moment_too_soon(proxy):
+def test_a_waiting_request_gets_a_late_connection(proxy):
     # One connection for each attempt.
     with opened(proxy.url, wait=10, sslmode="disable", gssencmode="disable") as database:
         assert ask(database) == 1

@@ -235,7 +235,7 @@ def command(pooler: Pooler, name: str, setting: str, *arguments: str) -> Complet
     return run("-m", "flask", "--app", "app", name, *arguments, DATABASE_URL=pooler.url, DATABASE_POOLER=setting)
 
 
-def test_who_does_not_know_of_the_pooler_is_told(pooled: Pooled) -> None:
+def test_a_missing_pooler_setting_is_reported(pooled: Pooled) -> None:
     done = run(*IMPORT, DATABASE_URL=pooled.pooler.url)
     assert (done.returncode, done.stdout) == (1, "")
     assert re.search(r"unsupported startup parameter.*\. Behind PgBouncer, set DATABASE_POOLER=transaction\.\n$", done.stderr)

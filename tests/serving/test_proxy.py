@@ -67,7 +67,7 @@ def logged_in(site: Site, **headers: str) -> dict[str, str]:
     return {"Cookie": cookie, "Origin": urljoin(site.base, "/").rstrip("/"), "Sec-Fetch-Site": "same-origin"}
 
 
-def test_every_address_that_the_service_tells_leads_back_to_it(site: Site):
+def test_every_address_in_answers_leads_back(site: Site):
     browser = logged_in(site)
     # A Location is seen from where it was asked.
     made = site.ask("POST", "/api/admin/invite-link/tokens", {"name": "a", "expiresAt": "2099-01-01T00:00:00Z"}, browser)
@@ -90,7 +90,7 @@ def test_every_address_that_the_service_tells_leads_back_to_it(site: Site):
     assert site.ask("GET", "/api/admin/user", headers=browser).status == 401
 
 
-def test_a_change_by_a_page_of_somebody_else_is_refused(site: Site):
+def test_a_change_from_another_site_is_refused(site: Site):
     browser = logged_in(site)
     port = site.proxy.port
     change = ("PUT", "/api/admin/invite-link/tokens/absent", {"enabled": False})
@@ -156,7 +156,7 @@ def is_connected_to(port: int) -> bool:
     return any(row[2].endswith(f":{port:04X}") and row[3] == "01" for row in rows)
 
 
-def test_no_connection_to_the_service_is_kept_that_could_end_while_it_is_used(site: Site):
+def test_no_upstream_connection_can_end_while_in_use(site: Site):
     assert site.ask("GET", "/health").status == 200
     began = time.monotonic()
     wait_until(lambda: not is_connected_to(site.service.port), "nginx had hung up")
@@ -164,7 +164,7 @@ def test_no_connection_to_the_service_is_kept_that_could_end_while_it_is_used(si
     assert time.monotonic() - began < 4
 
 
-def test_who_comes_without_tls_is_sent_to_it(site: Site):
+def test_plain_http_is_redirected(site: Site):
     connection = HTTPConnection("127.0.0.1", site.plain_port, timeout=PATIENCE)
     try:
         # Wherever they say that they are.

@@ -21,7 +21,7 @@ from tests.support.world import Caller
 OVERVIEW = "/api/admin/projects/<project_id>/overview"
 
 
-def test_a_line_tells_what_was_asked_and_how_it_ended(victor, capsys):
+def test_a_line_has_the_request_and_its_outcome(victor, capsys):
     before = datetime.now(UTC) - timedelta(milliseconds=1)
     response = victor.get("/api/admin/projects/default/overview")
     line = line_of(capsys)
@@ -34,7 +34,7 @@ def test_a_line_tells_what_was_asked_and_how_it_ended(victor, capsys):
     assert 0 < line["ms"] < 10000
 
 
-def test_the_caller_is_told_by_kind_and_id(world, victor, stranger, conn, capsys):
+def test_the_caller_is_logged_by_kind_and_id(world, victor, stranger, conn, capsys):
     key = world.api_key()
     key_id = value(conn, "SELECT max(id) FROM api_keys")
     assert victor.get("/api/admin/insights").status_code == 200
@@ -50,7 +50,7 @@ def test_the_caller_is_told_by_kind_and_id(world, victor, stranger, conn, capsys
     assert line_of(capsys)["caller"] is None
 
 
-def test_a_session_is_told_as_one(app, capsys):
+def test_a_session_is_logged_as_such(app, capsys):
     client = app.test_client()
     assert client.post("/auth/simple/login", json={"username": "admin", "password": "the administrator's password"}).status_code == 200
     assert line_of(capsys)["caller"] is None
@@ -142,7 +142,7 @@ def test_a_bug_has_its_traceback_in_the_line_and_nothing_of_it_in_the_body(make_
 
 
 @pytest.mark.parametrize("led_by", ["__cause__", "__context__"])
-def test_what_led_to_an_error_is_told_too(make_app, shared_url, capsys, led_by):
+def test_the_cause_of_an_error_is_logged(make_app, shared_url, capsys, led_by):
     error = ValueError("a secret")
     setattr(error, led_by, KeyError("another secret"))
     assert Caller(broken_app(make_app, shared_url, error)).get("/broken/x").status_code == 500
@@ -175,7 +175,7 @@ def test_each_5xx_is_found_by_its_id_with_the_place_that_it_came_from(app, alice
     assert f"in {place}\n" in line["error"]
 
 
-def test_a_database_error_is_told_by_its_kind_and_not_by_what_it_quotes(make_app, shared_url, capsys):
+def test_a_database_error_is_logged_without_its_values(make_app, shared_url, capsys):
     with connect(shared_url) as conn, pytest.raises(UniqueViolation) as violation:
         run(conn, "INSERT INTO permissions SELECT * FROM permissions LIMIT 1")
     assert Caller(broken_app(make_app, shared_url, violation.value)).get("/broken/x").status_code == 500
@@ -238,7 +238,7 @@ def told(make_database) -> tuple[list[dict[str, Any]], str, str, list[str]]:
         return service.lines, service.out, service.err, cookies
 
 
-def test_no_secret_is_told_anywhere(told):
+def test_no_secret_is_logged(told):
     _, out, err, cookies = told
     assert len(cookies[0]) > 20
     for secret in (*SECRETS.values(), *cookies):

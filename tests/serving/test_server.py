@@ -130,7 +130,7 @@ def test_a_body_up_to_the_limit_is_read_whatever_its_framing(service):
         assert service.request("POST", "/api/admin/events/search", headers=headers, **framed).status == 200
 
 
-def test_a_client_that_asks_first_is_told_to_go_on(service):
+def test_expect_100_continue_is_answered(service):
     body = b'{"limit": 1}'
     head = f"POST /api/admin/events/search HTTP/1.1\r\nHost: x\r\nAuthorization: {ADMIN_KEY}\r\nContent-Type: application/json\r\n"
     with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as connection:
@@ -189,7 +189,7 @@ def test_the_cookie_is_for_that_path(service):
 
 # gunicorn alone would believe these, as this request comes from this machine.
 @pytest.mark.parametrize("script", ["/absent", "/of/flags", "/of"])
-def test_no_header_says_which_part_of_the_path_counts_or_that_it_came_encrypted(service, script):
+def test_no_header_changes_the_path_or_the_scheme(service, script):
     headers = {"SCRIPT_NAME": script, "X-Forwarded-Proto": "http", "X-Forwarded-Ssl": "on"}
     assert service.get("/of/flags/health", headers=headers).status == 200
     refused(service.get("/absent/health", headers=headers), 404, "NotFoundError")

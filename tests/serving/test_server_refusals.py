@@ -125,7 +125,7 @@ OBSTACLES = {
 
 
 @pytest.mark.parametrize("obstacle", OBSTACLES)
-def test_a_database_that_is_somebody_elses_is_left_as_it_was(make_database, obstacle):
+def test_a_foreign_database_is_left_unchanged(make_database, obstacle):
     statement, sentence = OBSTACLES[obstacle]
     url = changed(make_database(empty=True), statement)
     before = contents(url)
@@ -148,7 +148,7 @@ def contents(url: str) -> list[tuple[str, ...]]:
         ).fetchall()
 
 
-def test_a_user_who_may_not_read_is_told_so(make_database, guest):
+def test_missing_read_rights_are_reported(make_database, guest):
     with pytest.raises(DatabaseProblem, match=r"^The database cannot be set up: permission denied for table \w+\.$"):
         bring_up({"DATABASE_URL": by(guest, make_database())})
 
@@ -170,7 +170,7 @@ def test_a_database_that_cannot_hold_every_text_is_refused(server):
     "password", ["100%s3cret", "s3/cret", "s3@cret", "s3 cret", "s3%2Fcret", "s3?cret", "s3#cret", "s3:cret", "s3=cret"]
 )
 @pytest.mark.parametrize("template", ["postgresql://u:{}@127.0.0.1:{}/x", "postgresql://127.0.0.1:{1}/x?user=u&password={0}"])
-def test_no_piece_of_a_password_is_told(template: str, password: str):
+def test_no_part_of_a_password_is_shown(template: str, password: str):
     with pytest.raises((SettingError, DatabaseProblem)) as problem:
         bring_up({"DATABASE_URL": template.format(password, free_port())})
     assert "cret" not in str(problem.value)

@@ -53,7 +53,7 @@ AMBIGUOUS = {
 
 
 @pytest.mark.parametrize("headers", AMBIGUOUS.values(), ids=AMBIGUOUS)
-def test_a_body_of_which_it_is_not_clear_where_it_ends_ends_the_connection(service: Service, headers: bytes) -> None:
+def test_an_ambiguous_length_ends_the_connection(service: Service, headers: bytes) -> None:
     before = smuggled(service)
     answers = said(service, b"POST /absent HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n" + END + SMUGGLED)
     assert answers in ([400], []), "refused, or not even answered"
@@ -69,7 +69,7 @@ CHUNKS = {
 
 
 @pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
-def test_a_chunk_of_which_it_is_not_clear_where_it_ends_ends_the_connection(service: Service, chunks: bytes) -> None:
+def test_an_ambiguous_chunk_ends_the_connection(service: Service, chunks: bytes) -> None:
     before = smuggled(service)
     head = b"POST /auth/simple/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     answers = said(service, head + CHUNKED + b"\r\n" + chunks + SMUGGLED)

@@ -79,7 +79,7 @@ def press_ctrl_c(service: Service) -> None:
 
 
 @pytest.mark.parametrize("stop", [terminate, press_ctrl_c])
-def test_a_request_in_flight_is_answered_then_gunicorn_ends_then_postgresql(data: Path, stop: Callable[[Service], None]):
+def test_running_requests_finish_then_gunicorn_then_postgresql(data: Path, stop: Callable[[Service], None]):
     with service_on(data) as service, connect(address_in(data)) as conn:
         pids = {service.process.pid, postmaster_of(data), *service.workers}
         with in_flight(service, conn) as (secret, answers):
@@ -98,7 +98,7 @@ def test_a_request_in_flight_is_answered_then_gunicorn_ends_then_postgresql(data
 @pytest.mark.parametrize(
     ("folder", "made", "number"), [("data", "postgres/postmaster.pid", signal.SIGTERM), ("new", "postgres.new", signal.SIGINT)]
 )
-def test_who_stops_it_before_it_serves_leaves_no_postgresql_behind(tmp: Path, folder: str, made: str, number: signal.Signals):
+def test_a_stop_during_the_start_leaves_no_postgresql(tmp: Path, folder: str, made: str, number: signal.Signals):
     data = tmp / folder
     service = service_on(data).start()
     try:
@@ -113,7 +113,7 @@ def test_who_stops_it_before_it_serves_leaves_no_postgresql_behind(tmp: Path, fo
         service.end()
 
 
-def test_a_reload_goes_on_serving_and_another_service_that_stops_leaves_postgresql_alone(data: Path):
+def test_a_reload_keeps_serving_and_postgresql_running(data: Path):
     with service_on(data) as service:
         before, statuses = service.workers, []
         service.process.send_signal(signal.SIGHUP)
@@ -178,7 +178,7 @@ def test_a_reload_without_the_address_of_the_database_keeps_it(make_database: Ca
         assert service.get("/ready").status == 200
 
 
-def test_a_start_right_after_kill_9_takes_over_while_orphans_answer_what_they_have_accepted(data: Path):
+def test_a_start_after_kill_9_takes_over_from_orphans(data: Path):
     with service_on(data) as killed, connect(address_in(data)) as conn:
         orphans = killed.workers
         with in_flight(killed, conn) as (_, answers):

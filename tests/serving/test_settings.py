@@ -100,7 +100,7 @@ WHOLE_NUMBERS = [setting.name for setting in SETTINGS if setting.read.__qualname
 
 
 @pytest.mark.parametrize("name", SENSELESS)
-def test_an_invalid_value_is_refused_with_a_sentence_that_names_the_setting(name: str):
+def test_an_invalid_value_is_refused_by_name(name: str):
     for text in [*SENSELESS[name], *("x", "-1") * (name in WHOLE_NUMBERS)]:
         with pytest.raises(SettingError) as problem:
             load({name: text})

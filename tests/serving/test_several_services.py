@@ -81,7 +81,7 @@ def sees(services: list[Service], headers: dict[str, str], path: str = OVERVIEW)
     return [service.get(path, headers=headers).status for service in services]
 
 
-def test_two_services_at_once_make_one_administrator_and_one_key_and_one_says_so(pair: Pair) -> None:
+def test_two_first_starts_create_one_administrator(pair: Pair) -> None:
     said = pair.one.err + pair.other.err
     assert said.count(HEADLINE) == said.count("admin password") == said.count("API token ") == 1
     (password,) = re.findall(r"admin password +(\S+)", said)
@@ -120,7 +120,7 @@ def test_a_password_changed_at_one_ends_sessions_at_the_other(pair: Pair, by: st
         assert [log_in(service, name, password).status for password in (PASSWORD, new)] == [401, 200]
 
 
-def test_a_user_deleted_at_one_is_nobody_at_the_other(pair: Pair) -> None:
+def test_a_user_deleted_at_one_is_unknown_at_the_other(pair: Pair) -> None:
     user_id = pair.user("carl")
     session = session_of(pair.one, "carl")
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()

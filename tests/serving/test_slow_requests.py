@@ -33,7 +33,7 @@ def statements(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return line["slow"]["statements"]
 
 
-def test_a_slow_request_says_which_statement_took_how_long_and_tells_no_value(app, conn, alice, capsys, monkeypatch):
+def test_a_slow_request_logs_statements_without_values(app, conn, alice, capsys, monkeypatch):
     monkeypatch.setitem(app.config, "SLOW_REQUEST_MS", 90)
     conn.execute(SLOW_INSERT)
     assert alice.post("/api/admin/tag-types", json={"name": SECRET, "description": SECRET}).status_code == 201
@@ -85,7 +85,7 @@ def test_a_request_does_not_have_the_statements_of_the_one_before(make_app, url,
         assert [one["times"] for one in statements(capsys) if one["statement"] == "vocabulary.tag_types.LIST"] == [1]
 
 
-def test_a_statement_that_was_put_together_is_told_by_its_first_words(make_app, url, capsys):
+def test_a_composed_statement_is_logged_by_its_first_words(make_app, url, capsys):
     caller = Caller(everything(make_app, url), ADMIN_KEY)
     assert caller.get(f"/api/admin/search/events?query={SECRET}&feature=IS:{SECRET}").status_code == 200
     told = statements(capsys)
@@ -95,7 +95,7 @@ def test_a_statement_that_was_put_together_is_told_by_its_first_words(make_app, 
     assert all(len(name) <= 61 and "\n" not in name for name in names)
 
 
-def test_the_time_that_a_commit_takes_is_told(make_app, url, capsys):
+def test_the_time_of_a_commit_is_logged(make_app, url, capsys):
     caller = Caller(everything(make_app, url), ADMIN_KEY)
     assert caller.post("/api/admin/tag-types", json={"name": "told"}).status_code == 201
     assert "COMMIT" in [one["statement"] for one in statements(capsys)]

@@ -114,7 +114,7 @@ def test_a_refused_change_leaves_prepared_what_is_prepared(app: Flask) -> None:
         assert value(conn, PREPARED) >= before
 
 
-def test_a_connection_of_a_process_with_many_files_is_looked_at_and_used_again(make_database: Callable[..., str]) -> None:
+def test_a_process_with_many_files_reuses_connections(make_database: Callable[..., str]) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048), hard))
     held = [os.open(os.devnull, os.O_RDONLY) for _ in range(1024)]

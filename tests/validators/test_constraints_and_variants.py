@@ -150,7 +150,7 @@ def test_a_payload_is_what_it_says_it_is(payload: dict[str, Any], good: bool) ->
     assert (refuses(Payload, payload) == "") is good
 
 
-def test_a_variant_of_a_strategy_says_all_of_itself_and_one_of_a_flag_need_not() -> None:
+def test_variants_of_strategies_are_whole_those_of_flags_need_not() -> None:
     bare = {"name": "a", "weight": 10}
     assert "weightType" in refuses(StrategyVariant, bare)
     assert "stickiness" in refuses(StrategyVariant, bare)
@@ -189,7 +189,7 @@ def test_variants_of_a_strategy_are_balanced_and_refused_with_their_place() -> N
     assert "variants" in StrategyInput().validate({"name": "x", "variants": [variant, variant]})
 
 
-def test_a_change_leaves_what_it_does_not_name_but_for_constraints_and_variants() -> None:
+def test_a_change_keeps_omitted_fields_except_lists() -> None:
     assert StrategyChange().load({}) == {"constraints": [], "variants": []}
     assert StrategyChange().load({"id": 7, "featureName": None, "sortOrder": "x", "disabled": None, "title": None}) == {
         "constraints": [],

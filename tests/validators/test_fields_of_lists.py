@@ -55,7 +55,7 @@ NULLABLE = [Text, Trimmed, Name, Username, Email, Boolean, DateTime, Day, Filter
 
 
 @pytest.mark.parametrize("kind", NULLABLE, ids=lambda kind: kind.__name__)
-def test_null_is_taken_only_where_that_is_said(kind: Any) -> None:
+def test_null_is_accepted_only_where_declared(kind: Any) -> None:
     takes(kind(allow_none=True), None, None)
     assert refuses(kind(allow_none=False), None) == "Field may not be null."
 
@@ -100,7 +100,7 @@ def test_a_nested_body_is_read_like_one_that_is_not() -> None:
     takes(Nested(Leaf, allow_none=True), None, None)
 
 
-def test_unknown_properties_of_a_nested_body_are_counted_once_they_are_many() -> None:
+def test_many_unknown_properties_are_counted() -> None:
     many = {f"property-{count}": 1 for count in range(21)}
     assert refuses(Nested(Leaf), many) == "must not hold 21 properties that are not known here"
     takes(Nested(Open), many, {})

@@ -155,7 +155,7 @@ def test_what_does_not_look_like_a_day_is_refused(value: str) -> None:
     assert refuses(Day(prefix="IS:"), f"IS:{value}") == "must look like IS:2024-05-31"
 
 
-def test_no_day_is_one_only_where_that_is_said() -> None:
+def test_an_empty_day_is_accepted_only_where_declared() -> None:
     assert refuses(Day(), "") == "must look like 2024-05-31"
     assert refuses(Day(prefix="IS:"), "") == refuses(Day(prefix="IS:"), "IS:") == "must look like IS:2024-05-31"
     assert Day(empty_is_absent=True).deserialize("") is None

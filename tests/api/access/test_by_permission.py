@@ -185,7 +185,7 @@ def test_a_permission_of_one_environment_opens_nothing_in_another(stage: Stage, 
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_who_lacks_the_permission_learns_nothing_of_his_body(stage: Stage, family: Family) -> None:
+def test_without_the_permission_the_body_is_not_read(stage: Stage, family: Family) -> None:
     stage.furnish(family)
     complaints = []
     for route in closed(family).keys() - BODY_FIRST:

@@ -118,7 +118,7 @@ def test_either_of_two_permissions_opens_the_access_list(stage: Stage) -> None:
         stage.conn.execute("DELETE FROM project_user_roles WHERE user_id = %s", [victor.id])
 
 
-def test_a_role_in_one_project_lets_nobody_see_others(stage: Stage) -> None:
+def test_a_role_in_one_project_shows_no_other_project(stage: Stage) -> None:
     victor, stale = stage.cast["victor"], "POST /api/admin/projects/<project_id>/stale"
     stage.furnish(ROUTES[stale])
     role = roles.insert(stage.conn, "Marker")

@@ -59,7 +59,7 @@ WRONG = ({"Authorization": "forged"}, {"Authorization": "user:" + "0" * 64}, {"C
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_a_stranger_gets_one_answer_whatever_he_asks_for(stage: Stage, app: Flask, family: Family) -> None:
+def test_a_stranger_always_gets_the_same_answer(stage: Stage, app: Flask, family: Family) -> None:
     stage.furnish(family)
     stranger, complaints = Caller(app), []
     for route in dict.fromkeys(row.route for row in family.rows):
@@ -119,7 +119,7 @@ FILTERED = [route for route in ROUTES if filters(route)]
 
 
 @pytest.mark.parametrize("route", FILTERED)
-def test_no_filter_tells_what_is_hidden_from_what_is_not_there(stage: Stage, route: str) -> None:
+def test_filters_treat_hidden_and_missing_alike(stage: Stage, route: str) -> None:
     alice, outsider = stage.cast["alice"], stage.cast["victor"]
     stage.furnish(ROUTES[route])
     # That there is something to be found.
@@ -157,7 +157,7 @@ def test_what_is_of_another_project_is_not_there(stage: Stage, family: Family) -
     verdict(complaints + changed(stage, before))
 
 
-def test_what_is_somebody_elses_is_not_there(stage: Stage, world: World) -> None:
+def test_records_of_other_users_are_404(stage: Stage, world: World) -> None:
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     robot, other = (world.user(name, email=None, account_type="Service Account") for name in ("R2", "C3"))
     gone, human = world.user("Gone"), world.user("Human")

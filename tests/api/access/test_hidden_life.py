@@ -158,7 +158,7 @@ def furnished(stage: Stage, families: list[Family]) -> list[Family]:
     return found
 
 
-def test_what_goes_on_in_a_hidden_project_is_not_told(stage: Stage, world: World) -> None:
+def test_a_hidden_project_changes_no_answer(stage: Stage, world: World) -> None:
     victor, alice = stage.cast["victor"], stage.cast["alice"]
     # She becomes an active user now, not by what she does in apollo.
     access.mark_user_seen(stage.conn, alice.id or 0)

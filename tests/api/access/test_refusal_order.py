@@ -127,7 +127,7 @@ def test_the_wrong_kind_of_key_comes_before_permission_project_and_body(refusals
     refusals.wrong_key(key.post(DEPRECATED, data=b"{", **JSON))
 
 
-def test_a_forged_cross_site_request_comes_before_permission_project_and_body(refusals: Refusals, world: World, victor: Caller) -> None:
+def test_a_cross_site_request_is_refused_before_all_else(refusals: Refusals, world: World, victor: Caller) -> None:
     sessions.insert(world.conn, digest("victors"), victor.id or 0, 48)
     refusals.before = fingerprint(world.conn)
     cookie, forged = Caller(world.app), {"Cookie": "session=victors", "Origin": "http://evil.example"}

@@ -87,7 +87,7 @@ def test_the_table_holds_for_every_credential(stage: Stage, app: Flask, route: s
     verdict(complaints + changed(stage, before))
 
 
-def test_each_mismatch_is_told(stage: Stage) -> None:
+def test_each_mismatch_is_reported(stage: Stage) -> None:
     stage.furnish(ROUTES[UPDATE_TOKEN])
     row, eve = Row(UPDATE_TOKEN, "-", {}), stage.cast["eve"]
     assert stage.mismatch(row, "eve", eve, 403) == []
@@ -100,7 +100,7 @@ def test_each_mismatch_is_told(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("family", OPEN)
-def test_a_public_route_is_the_same_for_everybody(stage: Stage, app: Flask, family: Family) -> None:
+def test_a_public_route_answers_every_caller_alike(stage: Stage, app: Flask, family: Family) -> None:
     stage.furnish(family)
     complaints = []
     for route, status in family.public.items():

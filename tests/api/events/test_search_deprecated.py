@@ -45,7 +45,7 @@ def test_offset_is_the_id_of_the_event_to_start_from(alice: Caller, log: Log) ->
     assert page(alice.post(PATH, json={"offset": a - 1 or -1})) == ([], 4)
 
 
-def test_an_offset_whose_event_does_not_match_or_is_gone_starts_at_the_next_older_one(alice: Caller, log: Log) -> None:
+def test_an_offset_without_an_event_starts_at_the_next_older(alice: Caller, log: Log) -> None:
     a, b, c, d = (log.add(project=project) for project in ("p", "q", "p", "p"))
     log.conn.execute("DELETE FROM events WHERE id = %s", [c])
     assert page(alice.post(PATH, json={"project": "p", "offset": b})) == ([a], 2)
@@ -53,7 +53,7 @@ def test_an_offset_whose_event_does_not_match_or_is_gone_starts_at_the_next_olde
     assert page(alice.post(PATH, json={"project": "p", "offset": d})) == ([d, a], 2)
 
 
-def test_who_follows_the_ids_meets_every_event_once(alice: Caller, log: Log) -> None:
+def test_paging_by_id_returns_each_event_once(alice: Caller, log: Log) -> None:
     # Written in another order than they are dated: an import, or clocks that differ.
     added = [log.add(at=NOON + timedelta(days=number * 5 % 7)) for number in range(23)]
     listed: list[int] = []

@@ -73,7 +73,7 @@ def answered_by_lines(response: TestResponse) -> bool:
         ("application/json;q=0.9, application/x-ndjson", True),
     ],
 )
-def test_lines_are_for_who_prefers_them(alice: Caller, log: Log, accept: str | None, lines: bool) -> None:
+def test_the_accept_header_chooses_lines(alice: Caller, log: Log, accept: str | None, lines: bool) -> None:
     log.add()
     assert answered_by_lines(alice.get(PATH, headers={} if accept is None else {"Accept": accept})) is lines
 

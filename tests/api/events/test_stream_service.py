@@ -149,7 +149,7 @@ def test_many_events_come_each_once_in_constant_memory(service: Service, url: st
     assert "cut" not in service.lines[-1]
 
 
-def test_a_client_that_does_not_read_holds_nobody_else_up(service: Service, url: str) -> None:
+def test_a_client_that_does_not_read_delays_no_other(service: Service, url: str) -> None:
     with streaming(service) as answer, connect(url) as conn:
         assert id_of(answer.readline().rstrip()) == 1
         # Nothing of the database is held: no statement runs, and no transaction is open.

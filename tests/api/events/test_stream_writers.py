@@ -192,7 +192,7 @@ def test_ids_of_changes_that_were_rolled_back_hold_nothing_up(client: FlaskClien
         assert given(client) == [1, 3, 4]
 
 
-def test_any_transaction_that_changes_something_holds_a_stream_up_also_in_another_database(
+def test_a_writing_transaction_in_any_database_delays_a_stream(
     client: FlaskClient, impatient: FlaskClient, conn: Connection, shared_url: str, capsys: Any
 ) -> None:
     write(conn)
@@ -205,7 +205,7 @@ def test_any_transaction_that_changes_something_holds_a_stream_up_also_in_anothe
     assert given(client) == [1]
 
 
-def test_a_statement_that_fails_cuts_the_stream_and_the_log_line_says_where(
+def test_a_failing_statement_cuts_the_stream_and_is_logged(
     client: FlaskClient, conn: Connection, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     write(conn, 2, data={"secret": "not for this log"})

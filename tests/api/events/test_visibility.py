@@ -73,7 +73,7 @@ def test_a_viewer_sees_no_private_project(sees: Sight, victor: Caller) -> None:
     assert sees(victor) == PUBLIC
 
 
-def test_a_member_sees_his_private_project(sees: Sight, olga: Caller, max: Caller) -> None:
+def test_a_member_sees_the_private_project(sees: Sight, olga: Caller, max: Caller) -> None:
     assert sees(olga) == PUBLIC | {"apollo"}
     assert sees(max) == PUBLIC | {"apollo"}
 
@@ -207,7 +207,7 @@ def test_a_filter_for_a_type_opens_nothing_and_hides_nothing(max: Caller, olga: 
     assert page(max.get(PATH, query_string={"type": "IS:project-updated"}))[1] == 3
 
 
-def test_there_are_twelve_types_that_tell_who_has_which_role() -> None:
+def test_twelve_types_show_roles_of_users() -> None:
     assert len(ACCESS_TYPES) == 12
 
 

@@ -88,7 +88,7 @@ def test_the_first_search_adds_up_finished_weeks_and_the_next_uses_them(connecti
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_nothing_is_added_up_while_somebody_changes_the_past(connections: list[Connection], change: str) -> None:
+def test_no_week_is_added_up_while_the_past_changes(connections: list[Connection], change: str) -> None:
     conn, other, _ = connections
     # The lock that the change takes, without that of TRUNCATE on the table, for which every search waits.
     with other.transaction():
@@ -158,7 +158,7 @@ def test_weeks_that_were_added_up_while_the_clock_was_ahead_are_counted(connecti
     assert filled(other) == 3
 
 
-def test_who_can_only_read_counts(connections: list[Connection]) -> None:
+def test_a_read_only_server_counts(connections: list[Connection]) -> None:
     conn, other, _ = connections
     other.execute("SET default_transaction_read_only = on")
     assert (total(other), filled(other), value(other, IS_DUE)) == (40, 0, False)
@@ -189,7 +189,7 @@ def test_the_past_cannot_be_changed_where_the_weeks_of_others_are_not_seen(conne
     assert total(other) == 40
 
 
-def test_writers_of_the_present_wait_for_nobody(connections: list[Connection]) -> None:
+def test_writers_of_new_events_never_wait(connections: list[Connection]) -> None:
     conn, other, _ = connections
     total(conn)
     with other.transaction():
@@ -229,7 +229,7 @@ def test_every_search_returns_the_count_while_others_write(connections: list[Con
     assert len(numbers) > 1
 
 
-def test_insights_count_the_week_in_which_the_type_of_an_environment_changed(conn: Connection) -> None:
+def test_insights_count_a_week_in_which_a_type_changed(conn: Connection) -> None:
     environments.insert(conn, "staging", "preproduction")
     wednesday = OLD + timedelta(days=2, hours=12)
     for week in (-7, 0, 7):

@@ -14,7 +14,7 @@ from validators.flags.core import TYPES
 # --- Creation -------------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_new_flag_is_off_everywhere_and_told(world, alice, conn):
+def test_a_new_flag_is_off_everywhere_and_recorded(world, alice, conn):
     since = world.last_event_id()
     body = {"name": "f", "type": "kill-switch", "description": "é", "impressionData": True}
     response = alice.post(FLAGS, json=body)
@@ -44,7 +44,7 @@ def test_a_name_is_enough(world, conn):
     assert "createdBy" not in key.get(f"{FLAGS}/f").json
 
 
-def test_tags_of_a_new_flag_are_made_and_told_one_after_the_other(world, alice, conn):
+def test_tags_of_a_new_flag_are_created_and_recorded_in_order(world, alice, conn):
     fixtures.tag(conn, world.flag("other"), "simple", "known")
     since = world.last_event_id()
     tags = [{"type": "simple", "value": value} for value in ("known", "  new ", "known")]

@@ -12,7 +12,7 @@ from tests.support.world import refused
 
 
 @pytest.mark.parametrize("query", ["", "?shouldActivateDisabledStrategies=false", "?shouldActivateDisabledStrategies=true", "?other=1"])
-def test_on_without_a_strategy_adds_one_that_is_on_for_everybody(world, alice, conn, query):
+def test_on_without_a_strategy_adds_a_full_rollout(world, alice, conn, query):
     tagged_flag(world)
     conn.execute("UPDATE projects SET default_stickiness = 'sessionId' WHERE id = 'default'")
     since = world.last_event_id()
@@ -42,7 +42,7 @@ def default_strategy(conn: Connection, **said: Any) -> None:
     conn.execute(statement, [Json(said)])
 
 
-def test_on_without_an_enabled_strategy_adds_the_default_strategy_behind_those_that_are_there(world, alice, conn):
+def test_on_without_an_enabled_strategy_appends_the_default(world, alice, conn):
     flag = tagged_flag(world)
     old = world.strategy(flag, disabled=True, sort_order=4)
     segment = segments.insert(conn, "beta", [])

@@ -82,7 +82,7 @@ def test_an_environment_that_is_not_linked_is_404_even_for_no_flag(world, alice,
     assert done(switch_many(alice, to))
 
 
-def test_where_one_needs_a_strategy_and_the_caller_may_not_add_it_none_is_switched(world, victor, conn):
+def test_no_flag_is_switched_if_one_needs_a_forbidden_strategy(world, victor, conn):
     for name in ("a", "b"):
         flag = world.flag(name)
         if name == "a":

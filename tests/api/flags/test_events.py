@@ -44,7 +44,7 @@ def test_only_the_newest_hundred_are_given_and_all_are_counted(alice: Caller, co
     assert events_of(alice, "f") == (ids[:2:-1], 103)
 
 
-def test_who_may_not_see_a_project_sees_no_events_of_its_flags(
+def test_events_of_flags_in_hidden_projects_are_hidden(
     world: World, conn: Connection, alice: Caller, eve: Caller, victor: Caller, olga: Caller, apollo: str
 ) -> None:
     log = Log(conn)
@@ -81,7 +81,7 @@ def test_creators_are_users_each_once_by_name(world: World, conn: Connection, al
     assert alice.get("/api/admin/search/events", query_string={"createdBy": f"IS:{gone.id}"}).json["total"] == 1
 
 
-def test_who_made_only_events_that_one_may_not_see_is_not_told_of(
+def test_creators_of_hidden_events_only_are_not_listed(
     world: World, conn: Connection, alice: Caller, eve: Caller, victor: Caller, max: Caller, apollo: str
 ) -> None:
     log = Log(conn)
@@ -93,9 +93,7 @@ def test_who_made_only_events_that_one_may_not_see_is_not_told_of(
     assert victor.get(CREATORS).json == []
 
 
-def test_who_made_events_is_known_of_every_project_that_the_caller_sees(
-    alice: Caller, eve: Caller, victor: Caller, world: World, conn: Connection
-) -> None:
+def test_creators_of_all_visible_projects_are_listed(alice: Caller, eve: Caller, victor: Caller, world: World, conn: Connection) -> None:
     world.project("apollo", mode="private")
     log = Log(conn)
     log.add(project="default", by=Author("Eve", eve.id))
@@ -107,9 +105,7 @@ def test_who_made_events_is_known_of_every_project_that_the_caller_sees(
     assert [entry["name"] for entry in alice.get(CREATORS).json] == ["Alice", "Eve", "Victor"]
 
 
-def test_who_made_events_of_a_project_with_nearly_the_same_name_is_not_told_of(
-    alice: Caller, eve: Caller, victor: Caller, conn: Connection
-) -> None:
+def test_creators_in_a_project_of_a_similar_name_are_not_listed(alice: Caller, eve: Caller, victor: Caller, conn: Connection) -> None:
     log = Log(conn)
     log.add(project="default", by=Author("Eve", eve.id))
     log.add(project="default", by=Author("a key"))
@@ -118,7 +114,7 @@ def test_who_made_events_of_a_project_with_nearly_the_same_name_is_not_told_of(
     assert [entry["name"] for entry in victor.get(CREATORS).json] == ["Eve"]
 
 
-def test_of_many_users_and_many_projects_it_is_told_soon_who_made_events(eve: Caller, victor: Caller, conn: Connection) -> None:
+def test_creators_among_many_users_and_projects_are_found_fast(eve: Caller, victor: Caller, conn: Connection) -> None:
     Log(conn).add(project="default", by=Author("Eve", eve.id))
     conn.execute("INSERT INTO projects (id, name) SELECT 'p' || number, 'P' FROM generate_series(1, 1000) AS number")
     conn.execute("INSERT INTO users (username, root_role_id) SELECT 'user' || number, 3 FROM generate_series(1, 10000) AS number")

@@ -57,7 +57,7 @@ def test_a_bare_flag_has_one_state_and_nothing_else(world, victor):
     assert {key for key, value in document.items() if value} == {"features", "featureEnvironments"}
 
 
-def test_only_what_is_of_the_environment_is_told(world, victor):
+def test_only_the_environment_is_exported(world, victor):
     flag = world.flag("f", enabled_in=("production",))
     here = world.strategy(flag, "development", parameters=ROLLOUT)
     there = world.strategy(flag, "production", parameters=ROLLOUT)
@@ -71,7 +71,7 @@ def test_only_what_is_of_the_environment_is_told(world, victor):
     assert production["featureEnvironments"][0]["variants"] == [blue]
 
 
-def test_a_strategy_is_told_whole_with_what_it_uses(world, conn, victor):
+def test_a_strategy_is_exported_with_its_segments_and_fields(world, conn, victor):
     for number, name in enumerate(("country", "plan", "unused", "team"), 1):
         values = '[{"value": "NO", "description": "Norway"}]'
         conn.execute(
@@ -128,7 +128,7 @@ def test_the_field_of_an_override_is_one_that_is_used(world, conn, victor):
     assert [field["name"] for field in document["contextFields"]] == ["userId"]
 
 
-def test_tags_and_their_types_are_told(world, conn, victor):
+def test_tags_and_their_types_are_exported(world, conn, victor):
     tag_types.insert(conn, "team", "Whose it is.", "group")
     tag_types.insert(conn, "unused", "Of none.")
     f, g = world.flag("f"), world.flag("g")
@@ -143,7 +143,7 @@ def test_tags_and_their_types_are_told(world, conn, victor):
     assert document["featureTags"] == [{"featureName": flag, "tagType": type, "tagValue": text} for flag, type, text in tags]
 
 
-def test_dependencies_are_told_of_children_also_without_their_parents(world, victor):
+def test_dependencies_are_exported_without_their_parents(world, victor):
     child, parent, other = world.flag("child"), world.flag("parent"), world.flag("other")
     depend(world, child, parent, variants=["blue"])
     depend(world, child, other, enabled=False)

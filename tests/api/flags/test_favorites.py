@@ -12,7 +12,7 @@ from tests.support.world import refused
 FAVORITES = f"{FLAGS}/f/favorites"
 
 
-def test_a_favourite_is_of_one_user_and_told_once(world, alice, victor, conn):
+def test_a_favourite_belongs_to_one_user_and_is_recorded_once(world, alice, victor, conn):
     flag = world.flag("f")
     fixtures.tag(conn, flag, "simple", "beta")
     since = world.last_event_id()
@@ -27,7 +27,7 @@ def test_a_favourite_is_of_one_user_and_told_once(world, alice, victor, conn):
     assert world.api_key().get(f"{FLAGS}/f").json["favorite"] is False
 
 
-def test_it_is_taken_away_from_that_user_alone_and_told_once(world, alice, victor, conn):
+def test_removing_it_changes_one_user_and_is_recorded_once(world, alice, victor, conn):
     flag = world.flag("f")
     for user in (alice, victor):
         flag_favorites.add(conn, user.id, flag)

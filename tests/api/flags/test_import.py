@@ -123,7 +123,7 @@ def sorted_entries(entries):
     return [entries[0], ("simple", "new"), entries[1]]
 
 
-def test_a_document_without_a_list_of_tags_leaves_them_and_with_an_empty_one_takes_them_off(world, conn, alice):
+def test_a_missing_list_of_tags_keeps_them_an_empty_one_removes_them(world, conn, alice):
     fixtures.tag(conn, world.flag("f"), "simple", "web")
     bring_in(alice, document("f"))
     assert len(flag(world)["tags"]) == 1
@@ -196,14 +196,14 @@ def test_a_name_that_a_deleted_flag_had_is_free(world, alice):
     assert len(place(world)["strategies"]) == 1
 
 
-def test_a_flag_gets_a_state_in_an_environment_that_was_linked_after_it_was_made(world, conn, alice):
+def test_a_flag_gets_a_state_in_a_newly_linked_environment(world, conn, alice):
     world.flag("f")
     conn.execute("DELETE FROM flag_environments WHERE environment = 'development'")
     bring_in(alice, document("f", featureStrategies=[strategy()], featureEnvironments=[state(enabled=True, variants=[BLUE])]))
     assert (place(world)["enabled"], len(place(world)["strategies"]), place(world)["variants"]) == (True, 1, [BLUE])
 
 
-def test_a_document_of_nothing_is_imported_and_said_so(world, alice):
+def test_an_empty_document_is_imported_and_recorded(world, alice):
     before = world.last_event_id()
     bring_in(alice, document())
     assert happened(world, before) == [("features-imported", None)]

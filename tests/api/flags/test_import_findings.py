@@ -55,7 +55,7 @@ def test_archived_flags_are_left_out(world, alice):
     assert told(alice, document("f")) == NOTHING | {"warnings": {"These flags are archived here, and are left out.": ["f"]}}
 
 
-def test_custom_types_of_strategies_are_told(conn, alice):
+def test_custom_types_of_strategies_are_reported(conn, alice):
     conn.execute("INSERT INTO strategy_types (name) VALUES ('ours'), ('theirs')")
     found = told(alice, document("f", featureStrategies=[strategy(name="ours"), strategy(name="default")]))
     assert found == NOTHING | {"warnings": {"Strategies are of these custom types, which are to mean the same here.": ["ours"]}}
@@ -229,7 +229,7 @@ def test_what_depends_on_another_can_be_no_parent(world, alice):
     is_an_error(world, alice, data, "Flags depend on these, so that they can depend on none.", ["parent"])
 
 
-def test_several_errors_are_told_at_once_with_the_first_few_names(alice):
+def test_several_errors_are_reported_at_once(alice):
     names = [f"flag-{number}" for number in range(7)]
     data = document(*names, *names, featureStrategies=[strategy("flag-0", name="ours")])
     sentence = refused(alice.post(IMPORT, json=body(data)))

@@ -99,7 +99,7 @@ def test_an_id_of_this_flag_is_free_when_its_strategy_goes(world, alice):
     assert happened(world, before)[:2] == [("feature-strategy-remove", "f"), ("feature-strategy-add", "f")]
 
 
-def test_strategies_that_are_alike_stay_by_their_ids_first_and_each_for_one(world, alice):
+def test_equal_strategies_are_matched_by_id_first(world, alice):
     id = world.flag("f")
     for strategy_id in (ID, OTHER_ID):
         world.strategy(id, strategy_id=strategy_id, parameters=ROLLOUT)
@@ -162,7 +162,7 @@ def test_the_first_time_in_production_is_remembered(conn, alice):
 
 
 @pytest.mark.parametrize("there", [[], [strategy(disabled=True)]], ids=["none", "disabled ones"])
-def test_what_is_on_without_a_strategy_gets_the_one_that_it_would_get_by_hand(world, alice, there):
+def test_a_state_that_is_on_gets_the_default_strategy(world, alice, there):
     data = document("f", featureStrategies=there, featureEnvironments=[state(enabled=True)])
     bring_in(alice, data)
     [*_, made] = place(world)["strategies"]
@@ -201,7 +201,7 @@ def test_the_strategy_by_hand_is_that_of_the_project(world, conn, alice):
 
 
 @pytest.mark.parametrize("gone", [{"name": "gone"}, {"name": "default", "segments": [10**6]}])
-def test_a_strategy_of_the_project_that_cannot_be_had_is_an_error_where_it_is_needed(world, conn, alice, gone):
+def test_an_unusable_default_strategy_is_an_error_where_needed(world, conn, alice, gone):
     set_default(conn, gone)
     data = document("f", featureEnvironments=[state(enabled=True)])
     assert "what is no longer there: f" in refused(alice.post(IMPORT, json=body(data)))

@@ -156,7 +156,7 @@ def test_a_list_that_does_not_fit_is_refused(world, alice, conn, action, change,
 # --- Reviving -------------------------------------------------------------------------------------------------------------------------
 
 
-def test_revived_flags_are_off_and_told_each(world, alice, conn, now):
+def test_revived_flags_are_off_and_recorded_one_by_one(world, alice, conn, now):
     for name in ("a", "b"):
         fixtures.tag(conn, world.flag(name, enabled_in=("production",), archived_at=now), "simple", "beta")
     world.flag("live", enabled_in=("production",))
@@ -203,7 +203,7 @@ def test_no_more_come_back_than_the_project_may_have(world, alice, conn, now):
 # --- Stale ----------------------------------------------------------------------------------------------------------------------------
 
 
-def test_flags_are_marked_stale_and_only_those_that_change_are_told(world, alice, conn, now):
+def test_only_flags_that_become_stale_are_recorded(world, alice, conn, now):
     fixtures.tag(conn, world.flag("a"), "simple", "beta")
     world.flag("b", stale_since=now - timedelta(days=3))
     world.flag("c")
@@ -235,7 +235,7 @@ def test_a_flag_of_another_project_is_409_but_404_where_it_is_hidden(world, olga
     assert fingerprint(conn) == before
 
 
-def test_whether_they_are_stale_must_be_said(world, alice):
+def test_stale_is_required(world, alice):
     world.flag("f")
     assert refused(alice.post(f"{PROJECT}/stale", json={"features": ["f"]})) == "stale: is required"
 

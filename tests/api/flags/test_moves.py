@@ -92,7 +92,7 @@ def test_the_group_can_stay_that_of_the_flag(world, alice, conn):
     assert production["strategies"][0]["parameters"]["groupId"] == "f"
 
 
-def test_a_copy_of_a_bare_flag_is_one_event_and_a_dependency_without_variants_names_none(world, alice, conn):
+def test_a_copy_of_a_bare_flag_is_one_event(world, alice, conn):
     flag = world.flag("f")
     since = world.last_event_id()
     assert alice.post(CLONE, json={"name": "copy"}).status_code == 201

@@ -130,7 +130,7 @@ def made(world, at, name="f", **fields):
     return world.flag(name, created_at=value(world.conn, "SELECT now() + %(at)s::interval", {"at": at}), **fields)
 
 
-def test_a_flag_was_last_seen_in_its_newest_hour_here_and_in_each_environment(world, conn):
+def test_last_seen_is_the_newest_hour_of_each_environment(world, conn):
     made(world, "-3 days")
     report(conn, "-2 days", "development")
     report(conn, "-30 hours", "production", no=1, yes=0)
@@ -178,7 +178,7 @@ def test_a_flag_is_initial_then_pre_live_then_live(world, conn):
     assert read(conn)["lifecycle"] == {"stage": "live", "enteredStageAt": hour(conn, "-7 days")}
 
 
-def test_an_environment_that_is_on_but_of_another_type_does_not_make_it_live(world, conn):
+def test_only_production_environments_make_it_live(world, conn):
     made(world, "-9 days", enabled_in=("development",))
     report(conn, "-5 days", "development")
     assert read(conn)["lifecycle"]["stage"] == "pre-live"
@@ -187,7 +187,7 @@ def test_an_environment_that_is_on_but_of_another_type_does_not_make_it_live(wor
 # --- People and others ----------------------------------------------------------------------------------------------------------------
 
 
-def test_the_user_who_made_it_is_named_by_the_name_that_he_has(world, conn):
+def test_the_creator_has_their_present_name(world, conn):
     named, nameless, faceless = world.user("Ada"), world.user("Bob"), world.user("Cyd", username=None)
     conn.execute("UPDATE users SET name = NULL WHERE id = ANY(%s)", [[nameless.id, faceless.id]])
     conn.execute("UPDATE users SET image_url = 'https://example.org/bob.png' WHERE id = %s", [nameless.id])
@@ -231,7 +231,7 @@ def test_a_flag_knows_its_parents_and_children(world, conn):
     assert read(conn, "a")["children"] == read(conn, "parent")["dependencies"] == []
 
 
-def test_variants_of_all_environments_are_told_once_each(world, conn):
+def test_variants_of_all_environments_are_listed_once(world, conn):
     flag = world.flag("f")
     for environment, name, weight in (("production", "a", 1), ("development", "a", 2), ("production", "b", 3)):
         fixtures.insert_variant(conn, flag, environment, None, name=name, weight=weight)

@@ -100,7 +100,7 @@ def everything():
     )
 
 
-def test_an_export_imported_into_an_empty_instance_and_exported_again_is_the_same(instance):
+def test_export_import_export_gives_the_same_document(instance):
     first, second = instance("alpha", "beta"), instance("one more", "beta", "alpha")
     assert first.post(IMPORT, json=body(everything(), environment="production")).status_code == 200
     document = exported(first)
@@ -129,7 +129,7 @@ def test_the_same_import_again_is_all_that_is_recorded(instance):
     assert [event["type"] for event in second["events"]] == ["features-imported"]
 
 
-def test_an_export_from_one_environment_goes_into_another_with_ids_of_its_own(instance):
+def test_an_import_into_another_environment_gives_new_ids(instance):
     caller = instance("alpha", "beta")
     assert caller.post(IMPORT, json=body(everything(), environment="production")).status_code == 200
     document = json.loads(exported(caller))

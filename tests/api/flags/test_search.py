@@ -130,7 +130,7 @@ def test_letters_are_found_in_any_case(world: World, alice: Caller) -> None:
         assert names(alice, query=f"{text} ").split() in (["long"], ["greek", "long"]), text
 
 
-def test_who_made_a_flag(alice: Caller, eve: Caller, five: dict[str, int]) -> None:
+def test_the_creator_of_a_flag_is_found(alice: Caller, eve: Caller, five: dict[str, int]) -> None:
     assert five
     assert names(alice, createdBy=f"IS:{eve.id}") == "b"
     assert names(alice, createdBy=f"IS_ANY_OF:{eve.id},{alice.id}") == "a b"

@@ -172,7 +172,7 @@ def test_thirty_strategies_are_enough(world, alice, conn):
     assert add(alice, {"name": "default"}, environment="production").status_code == 200
 
 
-def test_who_adds_needs_the_permission_in_that_environment(world, victor, conn):
+def test_adding_needs_the_permission_in_that_environment(world, victor, conn):
     tagged_flag(world)
     role = roles.insert(conn, "Strategist")
     fixtures.allow(conn, role, "CREATE_FEATURE_STRATEGY", environment="development")

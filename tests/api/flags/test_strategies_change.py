@@ -87,7 +87,7 @@ def test_constraints_and_variants_that_are_left_out_go_and_the_rest_stays(world,
     assert world.events(since) == []
 
 
-def test_a_change_that_changes_nothing_is_not_told(world, alice, conn):
+def test_a_change_without_effect_is_not_recorded(world, alice, conn):
     strategy = full_strategy(world, conn, tagged_flag(world))
     before, since = seen(alice, strategy), world.last_event_id()
     assert put(alice, strategy, before).json == before
@@ -225,7 +225,7 @@ def test_strategies_are_put_in_order(world, alice, conn):
     assert (event["data"], event["pre_data"]) == ({"strategyIds": [c, b, a]}, {"strategyIds": [a, b, c]})
 
 
-def test_an_order_that_is_the_same_is_not_told(world, alice, conn):
+def test_the_same_order_is_not_recorded(world, alice, conn):
     a, _, c = three(world)
     since = world.last_event_id()
     for places in ([], [{"id": a, "sortOrder": 0}, {"id": c, "sortOrder": 2}]):

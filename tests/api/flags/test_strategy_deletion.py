@@ -80,7 +80,7 @@ def test_the_event_holds_the_whole_strategy_as_it_was_written(world, alice, conn
     assert "éléphant" in written
 
 
-def test_a_bare_strategy_is_told_with_empty_lists(world, alice):
+def test_a_bare_strategy_is_recorded_with_empty_lists(world, alice):
     since = world.last_event_id()
     strategy = world.strategy(world.flag("f"), name="default")
     assert deleted(delete(alice, strategy))

@@ -64,7 +64,7 @@ def test_a_strategy_of_an_archived_flag_is_404_and_stays(world, alice, conn):
     assert world.events(since) == []
 
 
-def test_who_lacks_the_permission_is_refused_before_anything_is_looked_for(world, eve, victor, max, stranger, conn):
+def test_the_permission_is_checked_first(world, eve, victor, max, stranger, conn):
     strategy = world.strategy(world.flag("f", "apollo"))
     since = world.last_event_id()
     for place in ({"project": "apollo"}, {"project": "unknown"}, {"project": "apollo", "flag": "unknown"}):

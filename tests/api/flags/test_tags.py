@@ -18,7 +18,7 @@ def tag(text="beta", type="simple"):
     return {"type": type, "value": text}
 
 
-def test_a_new_tag_is_made_put_on_the_flag_and_told(world, alice):
+def test_a_new_tag_is_created_added_and_recorded(world, alice):
     world.flag("f")
     since = world.last_event_id()
     response = alice.post(TAGS, json=tag("  beta\n"))
@@ -31,7 +31,7 @@ def test_a_new_tag_is_made_put_on_the_flag_and_told(world, alice):
     assert alice.get(TAGS).json == {"version": 1, "tags": [tag()]}
 
 
-def test_a_tag_that_is_there_is_not_made_again_and_one_on_the_flag_is_no_change(world, alice, conn):
+def test_an_existing_tag_is_reused_and_a_second_one_changes_nothing(world, alice, conn):
     fixtures.tag(conn, world.flag("other"), "simple", "beta")
     fixtures.tag(conn, world.flag("f"), "simple", "alpha")
     since = world.last_event_id()
@@ -52,7 +52,7 @@ def test_tags_are_listed_by_type_and_value(world, alice, conn):
 
 
 @pytest.mark.parametrize("text", ["beta", "a/b", "/a", "a//b/", "//", "é ü", "50 %", "a?b#c", "a:b", "日本", "%41", "a\tb"])
-def test_whatever_the_value_it_can_be_taken_off_at_the_place_that_was_told(world, alice, conn, text):
+def test_any_tag_can_be_removed_at_its_location(world, alice, conn, text):
     world.flag("f")
     made = alice.post(TAGS, json=tag(text))
     since = world.last_event_id()
@@ -105,7 +105,7 @@ def test_an_archived_flag_keeps_its_tags_as_they_are(world, alice, conn):
     assert alice.get(TAGS).json["tags"] == [tag()]
 
 
-def test_who_may_see_nothing_of_a_flag_cannot_tell_it_from_one_that_is_not_there(world, victor, eve, apollo, conn):
+def test_a_hidden_flag_looks_like_a_missing_one(world, victor, eve, apollo, conn):
     fixtures.tag(conn, world.flag("f", apollo), "simple", "beta")
     since = world.last_event_id()
     for method, path, body in (

@@ -9,7 +9,7 @@ from tests.support.flags import FLAGS, core, event, told
 from tests.support.world import refused
 
 
-def test_a_change_is_told_with_the_whole_flag_before_and_after(world, alice, conn):
+def test_a_change_is_recorded_with_the_flag_before_and_after(world, alice, conn):
     fixtures.tag(conn, world.flag("f", description="old"), "simple", "beta")
     before, since = core(conn), world.last_event_id()
     change = {"name": "f", "description": None, "type": "experiment", "impressionData": True}

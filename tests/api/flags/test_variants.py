@@ -107,7 +107,7 @@ def test_an_empty_list_clears(world, alice):
     assert (event["data"], event["pre_data"]) == ({"variants": []}, {"variants": [BLUE, RED]})
 
 
-def test_the_same_variants_again_are_not_told(world, alice):
+def test_the_same_variants_are_not_recorded(world, alice):
     with_variants(world)
     since = world.last_event_id()
     assert put(alice, [RED, BLUE | {"weight": 7}]).json["variants"] == [BLUE, RED]

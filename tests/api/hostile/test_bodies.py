@@ -199,7 +199,7 @@ def test_a_body_where_none_is_asked_for_is_ignored(probe: Probe, alice: Caller, 
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_a_body_that_is_too_large_is_refused_to_everybody_alike(probe: Probe, alice: Caller, stranger: Caller, operation: str) -> None:
+def test_too_large_a_body_is_413_for_every_caller(probe: Probe, alice: Caller, stranger: Caller, operation: str) -> None:
     largest = alice.app.config["MAX_BODY_BYTES"]
     for body in (b" " * (largest + 1), b"{" + b" " * largest + b"}", b"\xff" * (largest + 1)):
         for caller in (alice, stranger):

@@ -56,9 +56,7 @@ def test_other_headers_do_not_matter_to_a_key(probe: Probe, alice: Caller, opera
 
 
 @pytest.mark.parametrize("operation", [name for name in OPERATIONS if name not in PUBLIC])
-def test_where_a_request_says_it_comes_from_does_at_most_refuse_a_session(
-    probe: Probe, app: Flask, alice: Caller, conn: Connection, operation: str
-) -> None:
+def test_origin_headers_can_only_refuse_a_session(probe: Probe, app: Flask, alice: Caller, conn: Connection, operation: str) -> None:
     sessions.insert(conn, digest("the session"), alice.id or 0, 48)
     probe.before = fingerprint(conn)
     expected = {200} if OPERATIONS[operation][0] == "GET" else {200, 403}

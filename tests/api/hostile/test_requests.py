@@ -107,7 +107,7 @@ def test_a_long_text_is_refused_or_taken_as_it_is(stage: Stage, family: Family) 
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_a_body_that_nobody_asks_for_is_not_looked_at(stage: Stage, family: Family) -> None:
+def test_an_unneeded_body_is_ignored(stage: Stage, family: Family) -> None:
     stage.furnish(family)
     complaints = []
     for route in routes(family):

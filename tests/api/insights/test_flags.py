@@ -138,7 +138,7 @@ def test_a_stale_flag_that_is_archived_counts_in_neither(world, alice):
         ("permission", "2000-01-01T00:00:00Z", [0, 0, 0]),
     ],
 )
-def test_a_flag_is_potentially_stale_when_older_than_the_lifetime_of_its_type(world, alice, type, created_at, expected):
+def test_a_flag_older_than_its_lifetime_is_potentially_stale(world, alice, type, created_at, expected):
     world.flag("a", type=type, created_at=created_at)
     assert trend(alice) == [(1, 1 - count, 0, count) for count in expected]
 

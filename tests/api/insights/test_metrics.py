@@ -111,7 +111,7 @@ def test_weeks_and_projects_without_traffic_have_no_row(world, alice, report):
     assert found == [("2024-09", "gemini"), ("2024-11", "gemini")]
 
 
-def test_traffic_is_told_apart_by_project_in_their_order(world, alice, gemini, report):
+def test_traffic_is_counted_by_project_in_order(world, alice, gemini, report):
     for project in ("zond", "apollo"):
         world.project(project, created_at=JANUARY_1)
     for at in ("2024-03-05T10:00:00Z", "2024-02-27T10:00:00Z"):

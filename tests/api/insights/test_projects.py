@@ -133,7 +133,7 @@ def test_time_to_production_is_the_mean_in_days_with_one_decimal(world, alice, g
     assert trend(alice, "timeToProduction") == [expected] * 3
 
 
-def test_time_to_production_counts_who_got_there_by_then(world, alice, gemini):
+def test_time_to_production_counts_flags_that_were_live_by_then(world, alice, gemini):
     vostok = world.project("vostok", created_at=JANUARY_1)
     for name, project, created_at, first in (
         ("a", gemini, "2024-02-20T00:00:00Z", "2024-02-22T00:00:00Z"),  # 2 days
@@ -169,7 +169,7 @@ def test_users_are_members_directly_or_through_a_group_counted_once(world, alice
     assert trend(alice, "users") == [3, 4, 4]
 
 
-def test_a_group_brings_members_from_the_later_of_its_role_and_their_joining(world, alice, gemini, users):
+def test_group_members_count_from_the_later_of_role_and_joining(world, alice, gemini, users):
     anna, ben, *_ = users
     early, late = (groups.insert(world.conn, name) for name in ("early", "late"))
     fixtures.add_project_group(world.conn, gemini, early, 5, FEBRUARY_1)

@@ -145,7 +145,7 @@ def test_weeks_that_have_not_begun_have_no_entry(alice, now):
 
 
 @pytest.mark.usefixtures("gemini")
-def test_the_running_week_is_dated_now_on_whichever_of_its_days_it_is_asked_for(alice, now):
+def test_the_running_week_is_dated_now(alice, now):
     monday = now.date() - timedelta(days=now.weekday())
     for day in (monday, monday + timedelta(days=6)):
         assert weeks(alice, from_=str(day), to=str(day)) == [(label(now), milliseconds(now))]
@@ -215,7 +215,7 @@ def test_what_is_no_day_is_refused(world, alice, field, text):
     assert world.events(before) == []
 
 
-def test_all_that_is_wrong_is_said_at_once(alice):
+def test_all_mistakes_are_named_at_once(alice):
     assert refused_for(ask(alice, from_="2025-02-29", to="tomorrow"), "from", "to")
 
 

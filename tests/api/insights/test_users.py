@@ -38,7 +38,7 @@ def delete(world, user, at):
     world.conn.execute("UPDATE users SET deleted_at = %s WHERE id = %s", [at, user.id])
 
 
-def test_nobody_is_there_before_the_first_user(alice):
+def test_no_user_counts_before_the_first(alice):
     assert alice.get(MARCH).json["userTrends"] == [
         {"date": "2024-03-03T23:59:59.999Z", "total": 0, "active": 0, "inactive": 0},
         {"date": "2024-03-10T23:59:59.999Z", "total": 0, "active": 0, "inactive": 0},
@@ -46,7 +46,7 @@ def test_nobody_is_there_before_the_first_user(alice):
     ]
 
 
-def test_total_counts_who_exists_at_the_end_of_the_week(world, alice):
+def test_total_counts_users_at_the_end_of_the_week(world, alice):
     for name, created_at in (
         ("Anna", FEBRUARY_1),
         ("Ben", "2024-03-06T08:00:00Z"),
@@ -65,7 +65,7 @@ def test_service_accounts_are_not_counted(world, alice):
     assert trend(alice) == [(1, 0, 1)] * 3
 
 
-def test_a_deleted_user_counts_until_he_was_deleted(world, alice):
+def test_a_deleted_user_counts_until_the_deletion(world, alice):
     for name, deleted_at in (
         ("Anna", "2024-03-06T08:00:00Z"),  # in the second week
         ("Ben", "2024-03-10T23:59:59Z"),  # just before its end
@@ -97,7 +97,7 @@ def test_a_deleted_user_counts_until_he_was_deleted(world, alice):
         ("2024-03-18", [0, 0, 0]),
     ],
 )
-def test_active_is_who_was_seen_in_the_ninety_days_before(world, alice, day, active):
+def test_active_users_were_seen_in_the_last_ninety_days(world, alice, day, active):
     anna = world.user("Anna", created_at="2023-01-01T00:00:00Z")
     seen(world, anna, day)
     assert trend(alice) == [(1, count, 1 - count) for count in active]
@@ -112,7 +112,7 @@ def test_a_user_seen_on_many_days_is_one_active_user(world, alice):
     assert trend(alice) == [(3, 1, 2), (3, 2, 1), (3, 2, 1)]
 
 
-def test_the_running_week_counts_who_is_there_now(world, alice):
+def test_the_running_week_counts_present_users(world, alice):
     # The administrator of the bootstrap, Alice, and Anna; only Alice has been here.
     anna = world.user("Anna")
     assert running_week(alice) == (3, 1, 2)
@@ -157,6 +157,6 @@ def test_use_of_a_session_makes_active(world, alice, stranger):
     assert running_week(alice) == (3, 2, 1)
 
 
-def test_use_of_an_api_key_makes_nobody_active(world):
+def test_use_of_an_api_token_makes_no_user_active(world):
     # The administrator of the bootstrap alone.
     assert running_week(world.api_key()) == (1, 0, 1)

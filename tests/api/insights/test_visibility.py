@@ -96,7 +96,7 @@ def test_a_role_of_ones_group_in_the_project_shows_it(sees, world, apollo, victo
     assert sees(victor)
 
 
-def test_who_is_no_longer_a_member_no_longer_sees_it(sees, world, apollo, max):
+def test_former_members_no_longer_see_it(sees, world, apollo, max):
     assert sees(max)
     world.conn.execute("DELETE FROM project_user_roles WHERE project_id = %s AND user_id = %s", [apollo, max.id])
     assert not sees(max)
@@ -123,7 +123,7 @@ def test_the_other_arrays_count_the_whole_instance_for_everyone(sees, world, ali
         assert [entry["totalUpdates"] for entry in body["environmentTypeTrends"]] == [1]
 
 
-def test_a_stranger_is_refused_before_his_parameters_are_read(world, stranger):
+def test_a_stranger_is_refused_before_parameters_are_read(world, stranger):
     before = world.last_event_id()
     for path in ("/api/admin/insights", "/api/admin/insights?from=nonsense"):
         refused(stranger.get(path), 401, "AuthenticationRequired")

@@ -65,7 +65,7 @@ def test_what_a_change_leaves_out_is_unset(alice, ada):
     assert (told["description"], told["mappingsSSO"], told["rootRole"], told["users"], told["userCount"]) == (None, [], None, [], 0)
 
 
-def test_who_stays_has_joined_when_he_had_and_of_who_leaves_it_is_kept_that_he_was_there(world, alice, ada, bob, conn):
+def test_staying_members_keep_their_date_and_former_ones_are_kept(world, alice, ada, bob, conn):
     group = groups.insert(conn, "Payments")
     for caller in (ada, bob):
         fixtures.add_group_user(conn, group, caller.id, created_by="somebody", created_at=LONG_AGO)

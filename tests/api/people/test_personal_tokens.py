@@ -73,7 +73,7 @@ def test_the_list_has_ones_own_oldest_first_and_no_secret(victor, alice, conn):
     assert expired not in answer.text
 
 
-def test_who_has_none_gets_an_empty_list(world, stranger, conn):
+def test_without_tokens_the_list_is_empty(world, stranger, conn):
     user = world.user("Ada")
     conn.execute("DELETE FROM personal_tokens WHERE user_id = %s", [user.id])
     sessions.insert(conn, digest("Ada's"), user.id, 48)
@@ -132,7 +132,7 @@ def test_an_expiry_must_lie_ahead(world, victor):
     assert make(victor, expires_at=(datetime.now(UTC) + timedelta(minutes=1)).isoformat()).status_code == 201
 
 
-def test_a_deleted_token_opens_nothing_and_the_log_tells_of_it(world, app, victor):
+def test_a_deleted_token_is_invalid_and_the_deletion_recorded(world, app, victor):
     made = make(victor).json
     since = world.last_event_id()
     response = victor.delete(f"{PATH}/{made['id']}")
@@ -155,7 +155,7 @@ def test_a_token_may_delete_itself(app, victor):
     refused(itself.get(PATH), 401, "AuthenticationRequired")
 
 
-def test_somebody_elses_is_not_there(world, alice, victor):
+def test_tokens_of_other_users_are_404(world, alice, victor):
     made = make(victor).json
     before = state(world)
     for token_id in (made["id"], 2**31 - 1, 2**40):
@@ -217,7 +217,7 @@ def test_a_session_creates_tokens_of_any_length(world: World, victor: Caller, st
     assert make(stranger, headers=with_session("Victor's")).status_code == 201
 
 
-def test_an_administrator_gives_a_service_account_a_token_that_outlives_their_own(world: World, alice: Caller) -> None:
+def test_a_token_for_a_service_account_may_outlive_the_callers(world: World, alice: Caller) -> None:
     robot = world.user("Robot", account_type="Service Account")
     script = expiring(world, alice, datetime(2098, 5, 31, 12, tzinfo=UTC))
     body = {"description": "for the robot", "expiresAt": EXPIRY}

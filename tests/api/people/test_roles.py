@@ -31,7 +31,7 @@ def test_every_permission_is_in_the_tree_with_its_label(alice, conn):
         assert {name[1:] for name in names} == {("environment", environment["name"])}
 
 
-def test_the_environments_of_the_tree_stand_in_their_order_disabled_ones_too(alice, conn):
+def test_the_tree_lists_all_environments_in_order(alice, conn):
     conn.execute("INSERT INTO environments (name, type, sort_order, enabled) VALUES ('z', 'test', 0, false), ('a', 'test', 9, true)")
     tree = alice.get("/api/admin/permissions").json["permissions"]
     assert [environment["name"] for environment in tree["environments"]] == ["z", "development", "production", "a"]
@@ -176,7 +176,7 @@ def test_a_root_role_holds_all_kinds_of_permissions_in_every_project(world, alic
     assert ada.delete(place.format("production", strategies["production"])).status_code == 200
 
 
-def test_an_environment_permission_without_one_holds_in_environments_to_come(world, alice, conn):
+def test_a_permission_without_environment_holds_in_new_ones(world, alice, conn):
     ada = world.user("Ada")
     world.member(world.project("hermes"), ada, make(alice, permissions=[{"name": "DELETE_FEATURE_STRATEGY"}]))
     conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('staging', 'test', 3)")

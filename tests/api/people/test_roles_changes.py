@@ -186,7 +186,7 @@ def test_a_role_that_is_given_while_it_is_deleted_stays(committed, gate):
     assert committed.events(since) == []
 
 
-def test_a_role_that_was_deleted_first_can_be_given_to_nobody(committed):
+def test_a_deleted_role_cannot_be_given(committed):
     admin, role = committed.api_key(), roles.insert(committed.conn, "Gone", type="root-custom")
     assert admin.delete(f"{PATH}/{role}").status_code == 200
     with pytest.raises(ForeignKeyViolation):

@@ -37,7 +37,7 @@ def said(robot: Caller, **change: Any) -> dict[str, Any]:
     return {"id": robot.id, "name": "Robot", "username": "robot", "rootRole": 3} | change
 
 
-def test_the_whole_record_comes_back_and_the_log_tells_of_it(world, alice, conn):
+def test_the_whole_record_is_returned_and_recorded(world, alice, conn):
     since = world.last_event_id()
     response = make(alice)
     assert response.status_code == 201
@@ -65,7 +65,7 @@ def test_the_whole_record_comes_back_and_the_log_tells_of_it(world, alice, conn)
     assert (event["created_by"], event["created_by_user_id"]) == ("alice@example.org", alice.id)
 
 
-def test_the_list_has_service_accounts_with_their_tokens_and_the_root_roles(alice, robot, conn):
+def test_the_list_has_accounts_tokens_and_root_roles(alice, robot, conn):
     made = make(alice).json
     conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [make(alice, username="gone").json["id"]])
     fiddler = roles.insert(conn, "Fiddler", type="root-custom")
@@ -108,7 +108,7 @@ def test_a_user_name_that_is_taken_makes_nothing(world, alice):
     ("change", "after"),
     [({"name": "R2"}, {"name": "R2"}), ({"rootRole": 1}, {"rootRole": 1}), ({"name": "R2", "rootRole": 2}, {"name": "R2", "rootRole": 2})],
 )
-def test_a_change_is_answered_and_told_before_and_after(world, alice, robot, change, after):
+def test_a_change_is_returned_and_recorded(world, alice, robot, change, after):
     since = world.last_event_id()
     response = alice.put(f"{PATH}/{robot.id}", json=change)
     assert response.status_code == 200
@@ -172,7 +172,7 @@ def test_the_last_service_account_that_administers_may_go(world, alice):
         ("DELETE", "/token/{token}", None),
     ],
 )
-def test_who_is_no_service_account_is_not_there(world, alice, victor, conn, method, suffix, body):
+def test_other_users_are_404(world, alice, victor, conn, method, suffix, body):
     gone = world.user("Gone", account_type="Service Account")
     conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [gone.id])
     before = state(world)

@@ -49,7 +49,7 @@ def test_what_is_unset_is_left_out_and_what_can_be_null_is_null(world, alice, co
     assert [listed[user.id] for user in (ada, bob)] == [user | {"inviteLink": ""} for user in expected]
 
 
-def test_what_is_set_is_told(alice, victor, conn, now):
+def test_set_fields_are_returned(alice, victor, conn, now):
     conn.execute(
         "UPDATE users SET image_url = 'https://example.org/v.png', scim_id = 's7', login_attempts = 2, seen_at = '2026-02-03T04:05:06.789Z'"
         " WHERE id = %s",
@@ -76,7 +76,7 @@ def test_the_list_has_users_without_service_accounts_and_the_root_roles(world, a
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "POST"])
-def test_who_is_no_user_is_not_there(world, alice, conn, method):
+def test_unknown_users_are_404(world, alice, conn, method):
     gone = world.user("Gone")
     conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [gone.id])
     before, since = rows(conn, "SELECT * FROM users ORDER BY id"), world.last_event_id()
@@ -112,7 +112,7 @@ def test_a_search_looks_at_name_user_name_and_address_in_any_case(world, victor)
     assert found(victor, "example.org") == ["Victor"]
 
 
-def test_a_hit_says_who_it_is_and_no_more(world, victor, conn):
+def test_a_hit_names_the_user_only(world, victor, conn):
     ada = world.user("Ada", username=None)
     (hit,) = victor.get(f"{PATH}/search?q=ada").json
     assert hit == {"id": ada.id, "name": "Ada", "email": "ada@example.org", "accountType": "User"}
@@ -120,7 +120,7 @@ def test_a_hit_says_who_it_is_and_no_more(world, victor, conn):
     assert victor.get(f"{PATH}/search?q=ada").json[0]["imageUrl"] == "https://example.org/a.png"
 
 
-def test_a_search_finds_no_service_account_and_nobody_who_is_gone(world, victor, conn):
+def test_a_search_finds_no_service_accounts_and_no_deleted_users(world, victor, conn):
     robot(world)
     conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [world.user("Robin").id])
     assert found(victor, "rob") == []
@@ -138,7 +138,7 @@ def test_a_search_that_does_not_fit_is_refused(victor):
         refused(victor.get(f"{PATH}/search{query}"))
 
 
-def test_no_hash_is_told(world, alice):
+def test_no_hash_is_returned(world, alice):
     world.user("Ada", password_hash="$2b$04$of-ada")
     for path in (PATH, f"{PATH}/search?q=ada"):
         assert "$2b$" not in alice.get(path).text

@@ -23,7 +23,7 @@ def count(conn: Connection) -> int:
     return value(conn, "SELECT count(*) FROM users")
 
 
-def test_the_whole_record_comes_back_and_the_log_tells_of_it(world, alice, conn):
+def test_the_whole_record_is_returned_and_recorded(world, alice, conn):
     since = world.last_event_id()
     response = make(alice, username="ada", name="Ada Lovelace", email="Ada@Example.org", rootRole=2, password=PASSWORD, sendEmail=True)
     assert response.status_code == 201
@@ -118,7 +118,7 @@ def test_a_body_that_does_not_fit_makes_nothing(world, alice, conn, fields, name
 
 
 @pytest.mark.parametrize("known", ["augusta ada", "COUNTESS", "Augusta@example.org"])
-def test_a_name_of_his_own_is_no_password(alice, conn, known):
+def test_their_own_name_is_no_password(alice, conn, known):
     before = count(conn)
     person = {"name": "Augusta Ada", "username": "countess", "email": "augusta@example.org"}
     assert "password: " in refused(make(alice, **person, password=known))
@@ -150,14 +150,14 @@ def test_user_names_differ_by_case_and_those_of_the_deleted_are_free(world, alic
     assert make(alice, username="gone", email="gone@example.org").status_code == 201
 
 
-def test_he_can_log_in_by_either_name_at_once(alice, stranger):
+def test_a_new_user_can_log_in_by_either_name(alice, stranger):
     make(alice, username="ada", password=PASSWORD)
     assert log_in(stranger, "ada").status_code == 200
     assert log_in(stranger, "ADA@example.org").status_code == 200
     assert log_in(stranger, "ada", "something else").status_code == 401
 
 
-def test_without_a_password_he_cannot_log_in_until_he_is_given_one(alice, stranger):
+def test_without_a_password_a_user_cannot_log_in(alice, stranger):
     user_id = make(alice).json["id"]
     for guess in ("", PASSWORD, "null"):
         refused(log_in(stranger, "ada@example.org", guess), 401, "AuthenticationRequired")
@@ -165,7 +165,7 @@ def test_without_a_password_he_cannot_log_in_until_he_is_given_one(alice, strang
     assert log_in(stranger, "ada@example.org").status_code == 200
 
 
-def test_the_password_is_kept_as_a_hash_and_told_nowhere(alice, conn, capsys):
+def test_the_password_is_stored_as_a_hash_only(alice, conn, capsys):
     response = make(alice, password=PASSWORD)
     assert PASSWORD not in response.text
     kept = value(conn, "SELECT password_hash FROM users WHERE email = 'ada@example.org'")
@@ -187,7 +187,7 @@ def test_only_administrators_make_users(world, eve, olga, stranger, conn):
     assert (event["created_by"], event["created_by_user_id"]) == ("terraform", None)
 
 
-def test_without_its_event_nobody_is_made(alice: Caller, conn: Connection) -> None:
+def test_without_its_event_no_user_is_created(alice: Caller, conn: Connection) -> None:
     before = rows(conn, "SELECT * FROM users ORDER BY id")
     conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> 'user-created') NOT VALID")
     refused(make(alice), 500, "InternalError")

@@ -38,7 +38,7 @@ def owned(conn: Connection, user: Caller) -> dict[str, int]:
     return {table: value(conn, f"SELECT count(*) FROM {table} WHERE user_id = %(id)s", {"id": user.id}) for table in HIS}
 
 
-def test_all_that_was_his_goes_and_nothing_of_anybody_else(world, alice, victor, eve, conn):
+def test_everything_of_the_user_goes_and_nothing_else(world, alice, victor, eve, conn):
     for user in (victor, eve):
         settled(world, user)
     since = world.last_event_id()
@@ -58,14 +58,14 @@ def test_all_that_was_his_goes_and_nothing_of_anybody_else(world, alice, victor,
     assert event["project"] is event["environment"] is event["feature_name"] is None
 
 
-def test_that_he_was_a_member_is_remembered(world, alice, victor, conn):
+def test_former_membership_is_kept(world, alice, victor, conn):
     settled(world, victor)
     delete(alice, victor)
     for table in ("past_project_user_roles", "past_group_users"):
         assert rows(conn, f"SELECT user_id, ended_at = now() AS now FROM {table}") == [{"user_id": victor.id, "now": True}]
 
 
-def test_he_is_nobody_at_once(world, alice, stranger, conn):
+def test_credentials_end_at_once(world, alice, stranger, conn):
     ada = world.user("Ada", password_hash=HASH)
     sessions.insert(conn, digest("Ada's"), ada.id, 48)
     assert delete(alice, ada).status_code == 200
@@ -76,7 +76,7 @@ def test_he_is_nobody_at_once(world, alice, stranger, conn):
         refused(response, 404, "NotFoundError")
 
 
-def test_his_names_are_free_again_and_the_log_keeps_them(world, alice, victor, conn):
+def test_names_are_free_again_and_stay_in_the_log(world, alice, victor, conn):
     own = alice.post(f"{PATH}", json={"username": "passing", "email": "passing@example.org", "rootRole": 1}).json["id"]
     since = world.last_event_id()
     assert victor.post("/api/admin/user/tokens", json={"description": "x", "expiresAt": "2099-01-01T00:00:00Z"}).status_code == 201
@@ -89,7 +89,7 @@ def test_his_names_are_free_again_and_the_log_keeps_them(world, alice, victor, c
     assert told[0] == ("pat-created", "victor@example.org", victor.id)
 
 
-def test_he_leaves_the_signup_token_that_he_used(world, alice, stranger, conn):
+def test_a_deleted_user_leaves_the_signup_token(world, alice, stranger, conn):
     secret = invitation(world)
     grace = sign_up(stranger, secret).json
     assert alice.delete(f"{PATH}/{grace['id']}").status_code == 200
@@ -138,7 +138,7 @@ def test_tokens_that_an_earlier_deletion_passed_over_go_too(world, alice, victor
     assert owned(conn, gone)["personal_tokens"] == 0
 
 
-def test_without_its_event_nobody_goes(world, alice, victor, conn):
+def test_without_its_event_no_user_is_deleted(world, alice, victor, conn):
     settled(world, victor)
     conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> 'user-deleted') NOT VALID")
     refused(delete(alice, victor), 500, "InternalError")

@@ -33,7 +33,7 @@ def day(number: int) -> datetime:
     return LONG_AGO + timedelta(days=number)
 
 
-def test_a_user_is_told_with_all_his_roles_and_the_first(world, alice, conn):
+def test_a_user_is_listed_with_all_roles_and_the_first(world, alice, conn):
     world.project("apollo")
     custom = roles.insert(conn, "Auditor")
     ada = world.user("Ada")
@@ -83,7 +83,7 @@ def test_what_is_not_set_is_left_out_or_null(world, alice, conn):
     assert first["imageUrl"] is second["imageUrl"] is None
 
 
-def test_deleted_users_and_those_of_other_projects_are_not_told(world, alice, conn):
+def test_deleted_users_and_those_of_other_projects_are_not_listed(world, alice, conn):
     world.project("apollo")
     gone, elsewhere = world.user("Gone"), world.user("Else")
     world.member("apollo", gone)
@@ -93,7 +93,7 @@ def test_deleted_users_and_those_of_other_projects_are_not_told(world, alice, co
     assert [user["id"] for user in read(alice, "default")["users"]] == [elsewhere.id]
 
 
-def test_a_group_is_told_with_its_roles_and_its_members(world, alice, conn):
+def test_a_group_is_listed_with_its_roles_and_members(world, alice, conn):
     world.project("apollo")
     custom = roles.insert(conn, "Auditor")
     group = groups.insert(
@@ -146,7 +146,7 @@ def test_a_group_is_told_with_its_roles_and_its_members(world, alice, conn):
     }
 
 
-def test_a_bare_group_is_told_with_nulls_and_empty_lists(world, alice, conn):
+def test_a_bare_group_is_listed_with_nulls_and_empty_lists(world, alice, conn):
     world.project("apollo")
     group = groups.insert(conn, "nobody")
     fixtures.add_project_group(conn, "apollo", group, 5)
@@ -157,7 +157,7 @@ def test_a_bare_group_is_told_with_nulls_and_empty_lists(world, alice, conn):
     assert entry["mappingsSSO"] == entry["users"] == []
 
 
-def test_members_who_were_deleted_or_left_are_not_told(world, alice, conn):
+def test_former_members_are_not_listed(world, alice, conn):
     world.project("apollo")
     group = groups.insert(conn, "crew")
     fixtures.add_project_group(conn, "apollo", group, 5)
@@ -172,7 +172,7 @@ def test_members_who_were_deleted_or_left_are_not_told(world, alice, conn):
     assert read(alice)["users"] == []
 
 
-def test_groups_stand_in_the_order_in_which_they_came_and_only_those_with_a_role(world, alice, conn):
+def test_groups_with_a_role_are_listed_in_order_of_arrival(world, alice, conn):
     world.project("apollo")
     late, early, elsewhere, _ = (groups.insert(conn, name) for name in ("a", "b", "c", "d"))
     fixtures.add_project_group(conn, "apollo", late, 5, day(2))
@@ -219,7 +219,7 @@ def test_an_editor_reads_that_of_project_default_and_of_no_other(eve, apollo):
 
 
 @pytest.mark.parametrize("project", ["default", "apollo", "unknown", "APOLLO", "%00"])
-def test_who_may_not_learns_nothing_not_even_what_there_is(world, victor, max, stranger, project):
+def test_without_the_permission_nothing_is_revealed(world, victor, max, stranger, project):
     for caller in (victor, max, world.api_key("client"), world.api_key("frontend")):
         refused(caller.get(path(project)), 403, "NoAccessError")
     refused(stranger.get(path(project)), 401, "AuthenticationRequired")
@@ -227,7 +227,7 @@ def test_who_may_not_learns_nothing_not_even_what_there_is(world, victor, max, s
 
 @pytest.mark.usefixtures("apollo")
 @pytest.mark.parametrize("project", ["unknown", "Apollo", "apollo%20", "apollo%00", "%F0%9F%90%98", "x" * 5000])
-def test_an_unknown_project_is_404_for_who_may(alice, project):
+def test_an_unknown_project_is_404_with_the_permission(alice, project):
     refused(alice.get(path(project)), 404, "NotFoundError")
 
 

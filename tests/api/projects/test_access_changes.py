@@ -52,7 +52,7 @@ def test_every_user_and_group_gets_every_role(world, alice, conn, people, crew, 
     assert held(conn, "default") == set()
 
 
-def test_what_is_added_comes_beside_what_is_there_and_the_log_tells_what_is_new(world, alice, conn, people):
+def test_roles_are_added_and_only_new_ones_recorded(world, alice, conn, people):
     ada, bob, _ = people
     fixtures.add_project_user(conn, "gemini", ada, 4, DAY.format(1))
     fixtures.add_project_user(conn, "gemini", bob, 5, DAY.format(2))
@@ -171,7 +171,7 @@ UNKNOWN = (10**6, 2**31, 2**63 - 1)
 
 @pytest.mark.parametrize("field", ["roles", "users", "groups"])
 @pytest.mark.parametrize("unknown", UNKNOWN)
-def test_whoever_is_unknown_gets_nothing_and_neither_do_the_others(world, alice, conn, people, crew, field, unknown):
+def test_one_unknown_user_refuses_the_whole_change(world, alice, conn, people, crew, field, unknown):
     since = world.last_event_id()
     asked = {"roles": [5], "users": people, "groups": [crew]}
     assert refused(alice.post(url(), json=asked | {field: [*asked[field], unknown]})).startswith(f"{field}: ")
@@ -184,7 +184,7 @@ def test_whoever_is_unknown_gets_nothing_and_neither_do_the_others(world, alice,
     assert (held(conn), world.events(since)) == (set(), [])
 
 
-def test_root_roles_and_deleted_users_are_refused_and_all_that_is_wrong_is_told(world, alice, conn, people):
+def test_all_invalid_roles_and_users_are_named(world, alice, conn, people):
     root = roles.insert(conn, "Boss", type="root-custom")
     conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [people[0]])
     since = world.last_event_id()

@@ -53,7 +53,7 @@ def auditor(conn: Connection) -> int:
     return roles.insert(conn, "Auditor")
 
 
-def test_his_roles_are_set_and_what_stays_keeps_its_date(world, alice, conn, him, auditor):
+def test_roles_are_set_and_kept_ones_keep_their_date(world, alice, conn, him, auditor):
     him.add(conn, "gemini", him.id, 5, DAY.format(1))
     him.add(conn, "gemini", him.id, auditor, DAY.format(2))
     other = world.user("Bob")
@@ -79,7 +79,7 @@ def test_the_same_roles_again_are_no_event(world, alice, conn, him):
     assert (held(conn), world.events(since), past(conn)) == (him.held(4, 5), [], [])
 
 
-def test_his_roles_are_taken_away(world, alice, conn, him):
+def test_all_roles_are_removed(world, alice, conn, him):
     for role in (5, 4):
         him.add(conn, "gemini", him.id, role)
         him.add(conn, "default", him.id, role)
@@ -102,7 +102,7 @@ def test_an_empty_list_takes_all_away(world, alice, conn, him):
 
 
 @pytest.mark.parametrize("unknown", ["1000000", "2147483648", "99999999999999999999999"])
-def test_somebody_unknown_has_no_roles(world, alice, him, unknown):
+def test_an_unknown_user_has_no_roles(world, alice, him, unknown):
     since = world.last_event_id()
     refused(alice.put(him.url(unknown), json={"roles": [5]}), 404, "NotFoundError")
     refused(alice.delete(him.url(unknown)), 404, "NotFoundError")

@@ -68,7 +68,7 @@ def test_a_name_is_enough(conn: Connection, world: World, eve: Caller) -> None:
     }
 
 
-def test_everything_that_can_be_said_is_kept(conn: Connection, world: World, alice: Caller) -> None:
+def test_all_fields_are_stored(conn: Connection, world: World, alice: Caller) -> None:
     since = world.last_event_id()
     said = {
         "description": "Ünlü 'app'",
@@ -117,7 +117,7 @@ def test_a_session_owns_what_it_makes(conn: Connection, app: Flask, eve: Caller)
     assert value(conn, "SELECT user_id FROM project_user_roles WHERE project_id = 'mobile'") == eve.id
 
 
-def test_what_a_key_makes_nobody_owns(conn: Connection, world: World) -> None:
+def test_projects_of_api_tokens_have_no_owner(conn: Connection, world: World) -> None:
     since = world.last_event_id()
     assert make(world.api_key(name="the key"), name="Mobile").status_code == 201
     assert rows(conn, "SELECT FROM project_user_roles WHERE project_id = 'mobile'") == []

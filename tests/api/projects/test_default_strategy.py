@@ -77,7 +77,7 @@ def test_a_default_strategy_is_replaced_and_the_same_again_is_no_event(world, al
     assert logged(world, since, alice, "production") == [("default-strategy-updated", BARE, STORED)]
 
 
-def test_one_that_somebody_wrote_by_hand_can_be_replaced(alice, conn):
+def test_one_from_sql_can_be_replaced(alice, conn):
     fixtures.add_project_environment(conn, "default", make(conn), {"name": "flexibleRollout"})
     assert put(alice, FULL, environment="staging").json == STORED
 

@@ -94,7 +94,7 @@ def test_all_that_belongs_to_a_project_goes_with_it(conn: Connection, alice: Cal
     assert gone == [{"id": full[name], "project_id": None, "is_deleted_now": True} for name in ("mobile-a", "mobile-b")]
 
 
-def test_the_log_tells_of_flags_then_keys_then_the_project(conn: Connection, world: World, alice: Caller, full: dict[str, Any]) -> None:
+def test_the_log_has_flags_then_tokens_then_the_project(conn: Connection, world: World, alice: Caller, full: dict[str, Any]) -> None:
     made = "SELECT iso(created_at) FROM api_keys WHERE id = %(id)s"
     at = value(conn, made, {"id": full["mobile-key"]})
     since = world.last_event_id()
@@ -131,7 +131,7 @@ def test_the_log_tells_of_flags_then_keys_then_the_project(conn: Connection, wor
     ]
 
 
-def test_no_secret_of_a_key_is_told(conn: Connection, world: World, alice: Caller, full: dict[str, Any]) -> None:
+def test_no_secret_of_a_token_is_recorded(conn: Connection, world: World, alice: Caller, full: dict[str, Any]) -> None:
     secrets = [row["secret"] for row in rows(conn, "SELECT secret FROM api_keys WHERE secret IS NOT NULL")]
     assert len(secrets) >= len([name for name in full if name.endswith("key")])
     since = world.last_event_id()
@@ -181,7 +181,7 @@ def test_a_flag_of_another_project_loses_its_deleted_parent_and_segment(conn: Co
     assert value(conn, "SELECT deleted_at FROM flags WHERE id = %(id)s", {"id": child}) is None
 
 
-def test_an_archived_project_can_be_deleted_and_a_second_time_it_is_not_found(world: World, alice: Caller) -> None:
+def test_an_archived_project_can_be_deleted_once(world: World, alice: Caller) -> None:
     world.project("mobile", archived_at=THEN)
     since = world.last_event_id()
     assert alice.delete(PATH, data="not JSON", content_type="text/plain").status_code == 200
@@ -189,7 +189,7 @@ def test_an_archived_project_can_be_deleted_and_a_second_time_it_is_not_found(wo
     assert alice.delete(PATH).status_code == 404
 
 
-def test_a_flag_that_was_deleted_before_is_not_told_of_again(conn: Connection, world: World, alice: Caller) -> None:
+def test_a_flag_deleted_before_is_not_recorded_again(conn: Connection, world: World, alice: Caller) -> None:
     world.project("mobile")
     flag = world.flag("old", "mobile", archived_at=THEN)
     conn.execute("UPDATE flags SET deleted_at = %s WHERE id = %s", [THEN, flag])

@@ -23,7 +23,7 @@ def states(conn: Connection) -> list[tuple[str, str, bool]]:
 # --- Reading ----------------------------------------------------------------------------------------------------------------------------
 
 
-def test_only_linked_environments_are_listed_in_their_order_with_their_counts(world, victor, conn):
+def test_linked_environments_are_listed_in_order_with_counts(world, victor, conn):
     for name, order in (("unlinked", 1), ("b-staging", 2), ("a-staging", 2)):
         environments.insert(conn, name, "preproduction", sort_order=order, enabled=name != "a-staging")
     conn.execute("UPDATE environments SET protected = true WHERE name = 'development'")
@@ -48,14 +48,14 @@ def test_only_linked_environments_are_listed_in_their_order_with_their_counts(wo
     ]
 
 
-def test_a_project_without_environments_has_an_empty_list_and_an_archived_one_is_read(world, victor):
+def test_empty_and_archived_projects_can_be_read(world, victor):
     world.project("empty", ())
     world.project("archived", ("production",), archived_at="2026-01-01T00:00:00Z")
     assert read(victor, "empty") == []
     assert [it["name"] for it in read(victor, "archived")] == ["production"]
 
 
-def test_the_environments_of_a_hidden_project_are_not_told(victor, max, apollo):
+def test_the_environments_of_a_hidden_project_are_404(victor, max, apollo):
     assert len(read(max, apollo)) == 2
     for project in (apollo, "nowhere"):
         refused(victor.get(f"/api/admin/environments/project/{project}"), 404, "NotFoundError")

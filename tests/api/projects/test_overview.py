@@ -41,7 +41,7 @@ def now(world: World):
     return value(world.conn, "SELECT now()")
 
 
-def test_a_project_with_nothing_set_is_told_in_full(world, alice):
+def test_a_bare_project_has_all_fields(world, alice):
     world.project("gemini", environments=(), created_at="2024-02-29T12:34:56.789Z")
     record = overview(alice)
     assert set(record.pop("stats")) == {
@@ -73,7 +73,7 @@ def test_a_project_with_nothing_set_is_told_in_full(world, alice):
     }
 
 
-def test_what_is_set_is_told_as_it_was_set(world, alice):
+def test_set_fields_are_returned_unchanged(world, alice):
     world.project(
         "gemini",
         name='Gemini ♊ "8"',
@@ -205,7 +205,7 @@ def test_root_roles_make_no_members(world, alice, gemini):
     assert overview(alice, gemini)["members"] == 0
 
 
-def test_who_left_is_no_member(world, alice, gemini):
+def test_former_members_do_not_count(world, alice, gemini):
     anna, ben = world.user("Anna"), world.user("Ben")
     group_id = groups.insert(world.conn, "team")
     fixtures.add_project_group(world.conn, gemini, group_id, 5)

@@ -90,7 +90,7 @@ def test_a_flag_that_moves_brings_its_usage_and_leaves_what_was_reported(world, 
     assert alice.get("/api/admin/projects/vostok/overview").json["onboardingStatus"] == ONBOARDED
 
 
-def test_usage_of_an_earlier_flag_of_the_same_name_is_that_of_the_project_which_had_it(world, gemini, status, alice):
+def test_usage_of_a_former_flag_belongs_to_its_project(world, gemini, status, alice):
     world.flag("a", "vostok", created_at="2024-02-01T00:00:00Z", archived_at="2024-04-01T00:00:00Z")
     report(world, "a", "vostok")
     assert alice.delete("/api/admin/archive/a").status_code == 200

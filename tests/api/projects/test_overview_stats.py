@@ -154,7 +154,7 @@ def test_activity_is_all_events_of_the_project_and_no_others(world, gemini, stat
 
 
 @pytest.mark.parametrize(("length", "expected"), WINDOWS)
-def test_a_member_counts_when_he_was_added_in_the_current_window(world, gemini, stats, ago, length, expected):
+def test_members_added_in_the_current_window_count(world, gemini, stats, ago, length, expected):
     world.member(gemini, world.user("Anna"), created_at=ago(length))
     assert stats() == NOTHING | {"projectMembersAddedCurrentWindow": expected[0]}
     assert stats("vostok") == NOTHING
@@ -215,12 +215,12 @@ def test_time_to_production_is_the_mean_in_days_with_one_decimal(world, gemini, 
 
 
 @pytest.mark.parametrize(("length", "expected"), WINDOWS)
-def test_time_to_production_counts_who_got_there_in_the_current_window(world, gemini, stats, ago, length, expected):
+def test_time_to_production_counts_flags_live_since_the_window(world, gemini, stats, ago, length, expected):
     world.flag("a", gemini, created_at=ago(length) - timedelta(days=7), first_in_production_at=ago(length))
     assert stats()["avgTimeToProdCurrentWindow"] == 7 * expected[0]
 
 
-def test_time_to_production_leaves_out_who_got_there_before(world, gemini, stats, ago):
+def test_time_to_production_omits_flags_live_before(world, gemini, stats, ago):
     world.flag("a", gemini, created_at=ago(20), first_in_production_at=ago(16))  # 4 days
     world.flag("b", gemini, created_at=ago(40), first_in_production_at=ago(29))  # 11 days
     world.flag("c", gemini, created_at=ago(131), first_in_production_at=ago(31))  # 100 days, in the past window

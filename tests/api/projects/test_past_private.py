@@ -52,7 +52,7 @@ def test_the_id_of_a_project_that_was_never_private_is_free(alice: Caller, eve: 
     assert make(eve).status_code == 201
 
 
-def test_a_new_private_project_is_nobody_s_past(eve: Caller) -> None:
+def test_a_new_private_project_has_no_past(eve: Caller) -> None:
     assert eve.post(PATH, json={"name": "Secret", "mode": "private"}).status_code == 201
 
 

@@ -66,7 +66,7 @@ CHANGES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("path", "body", "changed"), CHANGES, ids=str)
-def test_what_is_said_changes_and_the_rest_stays(
+def test_named_fields_change_and_the_rest_stays(
     conn: Connection, world: World, eve: Caller, alice: Caller, path: str, body: dict[str, Any], changed: dict[str, Any]
 ) -> None:
     world.member("mobile", eve, role=4)
@@ -165,7 +165,7 @@ def test_a_refusal_names_the_place_in_the_naming(alice: Caller) -> None:
 
 
 @pytest.mark.parametrize("path", [PATH, SETTINGS])
-def test_who_may_settle_projects_may_change_them(conn: Connection, world: World, victor: Caller, path: str) -> None:
+def test_the_permission_for_settings_is_enough(conn: Connection, world: World, victor: Caller, path: str) -> None:
     role = roles.insert(conn, "Settler", type="custom")
     world.member("mobile", victor, role=role)
     body = {"name": "M", "mode": "open"} if path == PATH else {"mode": "open"}
@@ -181,7 +181,7 @@ def test_an_archived_project_can_be_changed(conn: Connection, world: World, alic
 
 
 @pytest.mark.parametrize("path", [PATH, SETTINGS])
-def test_who_may_not_learns_nothing_of_his_body_and_what_is_not_there_comes_before_it(alice: Caller, victor: Caller, path: str) -> None:
+def test_permission_and_project_are_checked_before_the_body(alice: Caller, victor: Caller, path: str) -> None:
     plain = {"data": "{", "content_type": "text/plain"}
     refused(victor.put(path, **plain), 403, "NoAccessError")
     refused(alice.put(path.replace("mobile", "nowhere"), **plain), 404, "NotFoundError")
@@ -189,6 +189,6 @@ def test_who_may_not_learns_nothing_of_his_body_and_what_is_not_there_comes_befo
     refused(alice.put(path), 400)
 
 
-def test_who_may_not_make_projects_learns_nothing_of_his_body(victor: Caller, alice: Caller) -> None:
+def test_the_permission_to_create_is_checked_before_the_body(victor: Caller, alice: Caller) -> None:
     refused(victor.post("/api/admin/projects", data="{", content_type="text/plain"), 403, "NoAccessError")
     refused(alice.post("/api/admin/projects", data="{", content_type="text/plain"), 415, "ContentTypeError")

@@ -14,7 +14,7 @@ from tests.support.world import Caller, refused
 # Lists
 
 
-def test_client_and_frontend_tokens_are_listed_with_their_secrets_and_admin_tokens_masked(world, alice, conn):
+def test_sdk_tokens_are_listed_with_secrets_admin_tokens_masked(world, alice, conn):
     conn.execute("DELETE FROM api_keys")
     admin, client, frontend = (world.api_key(kind, name=f"a {kind}").key for kind in ("admin", "client", "frontend"))
     answer = alice.get(PATH)
@@ -80,7 +80,7 @@ def test_an_editor_reads_all_but_admin_tokens(world, eve):
     assert {token["type"] for token in eve.get(PATH).json["tokens"]} == {"client", "frontend"}
 
 
-def test_who_may_read_no_kind_is_refused(world, victor):
+def test_callers_without_any_read_permission_get_403(world, victor):
     world.api_key("client", name="it")
     for caller in (victor, holder(world, "CREATE_CLIENT_API_TOKEN", "UPDATE_FRONTEND_API_TOKEN", "READ_ROLE")):
         for path in (PATH, f"{PATH}/it", f"{PATH}/none"):
@@ -151,7 +151,7 @@ def test_a_token_can_be_limited_to_projects(world, alice, conn, asked, kept, pre
 
 
 @pytest.mark.parametrize("type", ["client", "Client", "CLIENT", "frontend", "FRONTEND", "backend", "Backend"])
-def test_a_kind_may_be_written_in_any_case_and_backend_is_another_word_for_client(world, alice, conn, type):
+def test_types_ignore_case_and_backend_means_client(world, alice, conn, type):
     answer = alice.post(PATH, json={"type": type, "username": "by the old word"})
     assert (answer.json["type"], answer.json["tokenName"]) == (type.lower(), "by the old word")
     assert stored(conn)[0]["kind"] == type.lower()
@@ -173,7 +173,7 @@ def test_without_an_environment_it_is_for_default_or_else_development(alice, con
     assert refused(alice.post(PATH, json=asked)) == "environment: must be an environment that exists"
 
 
-def test_an_expiry_is_kept_and_one_in_the_past_makes_a_token_that_does_not_work(world, alice):
+def test_an_expired_token_can_be_created_and_is_invalid(world, alice):
     late = alice.post(PATH, json={"type": "admin", "tokenName": "late", "expiresAt": "2020-01-01T02:00:00+02:00"})
     assert (late.status_code, late.json["expiresAt"]) == (201, "2020-01-01T00:00:00.000Z")
     refused(Caller(world.app, late.json["secret"]).get(PATH), 401, "AuthenticationRequired")

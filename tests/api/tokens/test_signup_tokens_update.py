@@ -68,7 +68,7 @@ def test_a_token_is_switched_and_the_expiry_stays(world, alice, conn, enabled):
     assert (event["pre_data"], event["data"]) == (before, before | {"enabled": enabled})
 
 
-def test_both_can_change_at_once_and_one_event_tells_of_both(world, alice, conn):
+def test_both_fields_change_with_one_event(world, alice, conn):
     secret = make_token(conn)
     other = make_token(conn, name="another")
     before, since, untouched = stored(conn, secret), world.last_event_id(), stored(conn, other)
@@ -214,7 +214,7 @@ def test_what_changes_nothing_is_no_change(world, alice, conn):
     assert unchanged(world, secret, before, since)
 
 
-def test_the_author_is_the_address_else_the_user_name_else_the_name_of_the_key(world, conn):
+def test_the_author_is_the_address_or_the_name(world, conn):
     secret = make_token(conn)
     by_address = world.user("Grace", root_role=1)
     by_name = world.user("Ida", root_role=1, email=None)

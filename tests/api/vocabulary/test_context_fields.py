@@ -39,7 +39,7 @@ def test_an_installation_has_five_fields(alice: Caller) -> None:
     assert names(alice) == BUILT_IN
 
 
-def test_a_field_is_made_and_told_of(world: World, eve: Caller) -> None:
+def test_a_field_is_created_and_recorded(world: World, eve: Caller) -> None:
     since = world.last_event_id()
     made = make(eve)
     assert made == COUNTRY | {"createdAt": made["createdAt"]}
@@ -105,7 +105,7 @@ def test_a_change_leaves_what_it_does_not_name(world: World, eve: Caller) -> Non
     assert eve.get(f"{PATH}/country").json == after | {"description": None, "sortOrder": 0}
 
 
-def test_a_change_that_changes_nothing_is_not_told_of(world: World, alice: Caller) -> None:
+def test_a_change_without_effect_is_not_recorded(world: World, alice: Caller) -> None:
     before = make(alice)
     since = world.last_event_id()
     for said in ({}, {key: COUNTRY[key] for key in COUNTRY if key != "name"}):

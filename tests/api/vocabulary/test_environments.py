@@ -127,7 +127,7 @@ def test_there_are_no_more_than_the_setting_allows(world, alice, app, conn, monk
     assert world.events(since) == []
 
 
-def test_of_two_at_once_one_makes_it_and_the_last_place_is_taken_once(make_database, make_app):
+def test_two_creations_at_once_get_one_name_and_one_place(make_database, make_app):
     app = make_app(make_database(), MAX_ENVIRONMENTS=4)
     with app.app_context():
         from_sql = app.extensions["database"]

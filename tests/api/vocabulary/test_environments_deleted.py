@@ -118,7 +118,7 @@ def test_an_environment_that_is_being_deleted_cannot_be_added(racers):
 
 @pytest.mark.parametrize("end", ["/api/admin/environments/{}", "/api/admin/projects/{}/environments/{}"], ids=["deleted", "removed"])
 @pytest.mark.parametrize("held", ["projects WHERE id = %s FOR SHARE", "flags WHERE project_id = %s FOR UPDATE"], ids=["project", "flag"])
-def test_who_makes_or_changes_a_flag_with_it_is_waited_for(racers, end, held):
+def test_deletion_waits_for_changes_of_its_flags(racers, end, held):
     world, gate, admin = racers
     name = f"race-{uuid4().hex}"
     environments.insert(world.conn, name, "test")
@@ -134,7 +134,7 @@ def test_who_makes_or_changes_a_flag_with_it_is_waited_for(racers, end, held):
     assert value(world.conn, "SELECT count(*) FROM flag_environments WHERE flag_id = %(id)s", {"id": flag}) == 0
 
 
-def test_of_two_who_delete_it_one_finds_it_gone(racers):
+def test_of_two_deletions_one_gets_404(racers):
     world, gate, admin = racers
     environments.insert(world.conn, "load", "test")
     hold = "SELECT FROM environments WHERE name = 'load' FOR UPDATE"

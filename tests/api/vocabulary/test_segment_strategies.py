@@ -197,7 +197,7 @@ def test_it_takes_the_permission_in_that_project_and_environment(world, olga, vi
 # Telling them
 
 
-def test_the_strategies_of_a_segment_are_told_by_where_they_are(world, alice, victor, apollo, conn, flag, strategy):
+def test_the_strategies_of_a_segment_are_listed_with_their_place(world, alice, victor, apollo, conn, flag, strategy):
     used, unused = some(conn, 2)
     production = world.strategy(flag, "production", name="default")
     rocket = world.strategy(world.flag("rocket", apollo))
@@ -215,7 +215,7 @@ def test_the_strategies_of_a_segment_are_told_by_where_they_are(world, alice, vi
     assert alice.get(f"{PATH}/{unused}/strategies").json == {"strategies": [], "changeRequestStrategies": []}
 
 
-def test_the_segments_of_a_strategy_are_told_by_name(world, alice, victor, max, apollo, conn, strategy):
+def test_the_segments_of_a_strategy_are_listed_by_name(world, alice, victor, max, apollo, conn, strategy):
     ids = {name: segments.insert(conn, name, [], project=project) for name, project in (("b", None), ("a", "default"), ("c", None))}
     for name in "ab":
         fixtures.add_segment(conn, strategy, ids[name])
@@ -232,7 +232,7 @@ def test_the_segments_of_a_strategy_are_told_by_name(world, alice, victor, max, 
         assert alice.get(f"{path}/{word}").json == {"segments": []}
 
 
-def test_a_segment_of_a_hidden_project_is_not_told_of_a_strategy_that_is_seen(alice, victor, apollo, conn, strategy):
+def test_segments_of_hidden_projects_are_not_listed(alice, victor, apollo, conn, strategy):
     """As when a flag has left the project of its segment."""
     [segment] = some(conn, 1, project=apollo)
     fixtures.add_segment(conn, strategy, segment)

@@ -12,7 +12,7 @@ from tests.support.world import refused
 # Making one
 
 
-def test_a_segment_is_made_and_told_of(world, eve, conn):
+def test_a_segment_is_created_and_recorded(world, eve, conn):
     since = world.last_event_id()
     answer = eve.post(PATH, json={"name": " Beta testers ", "description": "Früh dran", "constraints": [ASKED]})
     assert answer.status_code == 201
@@ -126,7 +126,7 @@ def test_there_is_a_most_of_everything(app, world, alice, conn, monkeypatch):
 # Who may make one
 
 
-def test_a_curator_makes_segments_in_his_projects_alone(world, apollo, conn):
+def test_a_curator_creates_segments_in_their_projects_alone(world, apollo, conn):
     carla = curator(world, apollo)
     world.project("zeus")
     since = world.last_event_id()
@@ -144,7 +144,7 @@ def test_a_curator_makes_segments_in_his_projects_alone(world, apollo, conn):
     assert fingerprint(conn) == before
 
 
-def test_who_can_make_no_segment_is_refused_before_his_body_is_read(victor, olga, alice, world):
+def test_the_permission_to_create_is_checked_before_the_body(victor, olga, alice, world):
     carla = curator(world, "default")
     for caller in (victor, olga):
         refused(caller.post(PATH, data="x", content_type="text/plain"), 403, "NoAccessError")

@@ -177,7 +177,7 @@ def test_a_deleted_segment_is_gone_and_recorded(world, alice, eve, apollo, conn)
 # Who may
 
 
-def test_a_curator_changes_segments_of_his_projects_alone(world, alice, apollo, conn):
+def test_a_curator_changes_segments_of_their_projects_alone(world, alice, apollo, conn):
     world.project("zeus")
     carla = curator(world, apollo, "zeus")
     mine, other, shared = make(alice, "mine", project=apollo), make(alice, "other", project="default"), make(alice, "shared")
@@ -194,7 +194,7 @@ def test_a_curator_changes_segments_of_his_projects_alone(world, alice, apollo, 
     assert [(row["type"], row["project"]) for row in world.events(since)] == [("segment-updated", "zeus"), ("segment-deleted", "zeus")]
 
 
-def test_who_can_change_no_segment_is_refused_before_anything_is_looked_for(alice, victor, olga, apollo):
+def test_the_permission_to_change_is_checked_first(alice, victor, olga, apollo):
     segment = make(alice, project=apollo)
     for caller in (victor, olga):
         for word in (segment, 999, "x"):

@@ -48,7 +48,7 @@ def test_an_installation_has_five_types(alice: Caller) -> None:
     }
 
 
-def test_a_type_is_made_and_told_of(world: World, eve: Caller) -> None:
+def test_a_type_is_created_and_recorded(world: World, eve: Caller) -> None:
     since = world.last_event_id()
     make(eve)
     assert events(world, since) == [event("strategy-created", eve, data=MADE)]

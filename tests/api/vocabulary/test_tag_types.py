@@ -19,7 +19,7 @@ def make(caller: Caller) -> None:
     assert (response.status_code, response.json, response.headers["Location"]) == (201, TEAM, "tag-types/team")
 
 
-def test_a_type_is_made_and_told_of(world: World, eve: Caller) -> None:
+def test_a_type_is_created_and_recorded(world: World, eve: Caller) -> None:
     since = world.last_event_id()
     make(eve)
     assert events(world, since) == [event("tag-type-created", eve, data=TEAM)]

@@ -20,7 +20,7 @@ def make(caller: Caller, word: str = "beta") -> None:
     assert (response.status_code, response.json["tag"]["value"]) == (201, word)
 
 
-def test_a_tag_is_made_and_told_of(world: World, max: Caller) -> None:
+def test_a_tag_is_created_and_recorded(world: World, max: Caller) -> None:
     since = world.last_event_id()
     response = max.post(PATH, json={"type": "simple", "value": "  beta "})
     assert (response.status_code, response.json) == (201, {"version": 1, "tag": BETA})
@@ -102,7 +102,7 @@ def test_a_tag_goes_from_every_flag_first(world: World, alice: Caller, apollo: s
         assert value(world.conn, table) == "other"
 
 
-def test_who_may_not_change_a_project_takes_no_tag_from_its_flags(world: World, eve: Caller, max: Caller, apollo: str) -> None:
+def test_deleting_a_tag_needs_rights_in_all_its_projects(world: World, eve: Caller, max: Caller, apollo: str) -> None:
     make(eve)
     fixtures.tag(world.conn, world.flag("f", apollo), "simple", "beta")
     since = world.last_event_id()
@@ -115,7 +115,7 @@ def test_who_may_not_change_a_project_takes_no_tag_from_its_flags(world: World, 
 
 
 @pytest.mark.parametrize("way", ["project role", "project role of a group", "root role", "root role of a group"])
-def test_who_may_change_flags_in_whichever_way_deletes_tags_of_those_flags(world: World, apollo: str, way: str) -> None:
+def test_any_permission_on_flags_allows_deleting_their_tags(world: World, apollo: str, way: str) -> None:
     dora, kind = world.user("Dora"), "root-custom" if way.startswith("root") else "custom"
     role = roles.insert(world.conn, "Changer", type=kind)
     fixtures.allow(world.conn, role, "UPDATE_FEATURE")
@@ -131,7 +131,7 @@ def test_who_may_change_flags_in_whichever_way_deletes_tags_of_those_flags(world
     assert dora.delete(f"{PATH}/simple/beta").status_code == 200
 
 
-def test_who_may_change_flags_in_one_environment_alone_changes_no_tag(world: World, victor: Caller) -> None:
+def test_permissions_of_one_environment_change_no_tag(world: World, victor: Caller) -> None:
     role = roles.insert(world.conn, "Changer there")
     fixtures.allow(world.conn, role, "UPDATE_FEATURE", environment="development")
     world.member("default", victor, role)
@@ -139,7 +139,7 @@ def test_who_may_change_flags_in_one_environment_alone_changes_no_tag(world: Wor
     assert value(world.conn, "SELECT count(*) FROM tags") == 0
 
 
-def test_who_may_change_no_flag_learns_nothing_of_a_tag(world: World, victor: Caller) -> None:
+def test_without_permission_on_flags_tags_reveal_nothing(world: World, victor: Caller) -> None:
     since = world.last_event_id()
     refused(victor.delete(f"{PATH}/simple/none"), 403, "NoAccessError")
     refused(victor.post(PATH, data="{", content_type="application/json"), 403, "NoAccessError")

@@ -32,7 +32,7 @@ def test_rights_are_on_whole_tables_except_for_inserting_events(deployed, admin)
 CHOOSE_AN_ID = "INSERT INTO events (id, type, created_by) OVERRIDING SYSTEM VALUE VALUES (7000000, 'x', 'x') RETURNING id"
 
 
-def test_a_right_to_insert_into_the_whole_table_would_let_the_service_choose_ids(deployed, admin):
+def test_a_right_on_the_whole_table_would_allow_choosing_ids(deployed, admin):
     """Why that one right is by column. The refusal is in test_refused.py."""
     with admin.transaction(force_rollback=True):
         admin.execute(deployed.renamed("GRANT INSERT ON events TO flags_service"))
@@ -55,7 +55,7 @@ def test_the_service_reads_every_table_and_empties_none(deployed, admin):
     assert {row["privilege"] for row in found} == {"SELECT", "INSERT", "UPDATE", "DELETE"}
 
 
-def test_a_migration_is_the_owners_and_gives_nobody_else_a_right(deployed, tmp_path):
+def test_a_migration_grants_no_rights(deployed, tmp_path):
     found, needed = migrate.VERSION, migrate.VERSION + 1
     for number in range(2, needed + 1):
         (tmp_path / f"{number:04}_adds_a_table.sql").write_text("CREATE TABLE later (id integer); ALTER TABLE events ADD more text;")

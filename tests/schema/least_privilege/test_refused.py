@@ -71,7 +71,7 @@ def test_the_service_may_not_become_another_role(deployed, service, role):
         service.execute(deployed.renamed(f"SET ROLE flags_{role}"))
 
 
-def test_what_it_gives_away_reaches_nobody(service, admin):
+def test_its_grants_reach_no_other_role(service, admin):
     """PostgreSQL only warns of a right that is not there to be given."""
     for right in ("SELECT ON users", "INSERT ON past_group_users"):
         service.execute(f"GRANT {right} TO PUBLIC")
@@ -89,7 +89,7 @@ def test_it_reads_nothing_of_other_databases(deployed, shared_url):
                 conn.execute(f"SELECT FROM {table}")
 
 
-def test_nobody_else_gets_in(deployed, admin):
+def test_no_other_role_can_connect(deployed, admin):
     """Neither into the database nor into its schema."""
     name = deployed.renamed("flags_prune")
     admin.execute(f"REVOKE CONNECT ON DATABASE {deployed.database} FROM {name}")
@@ -124,7 +124,7 @@ PRUNE_FORBIDDEN = (
 
 
 @pytest.mark.parametrize("statement", PRUNE_FORBIDDEN)
-def test_who_prunes_may_not(deployed, statement):
+def test_the_role_for_pruning_may_not(deployed, statement):
     with connect(deployed.address("prune")) as conn, pytest.raises(InsufficientPrivilege):
         conn.execute(statement)
 
