@@ -1,15 +1,16 @@
 """What a body asks for that only the database can judge: that what constraints and strategies refer to is there, and the limits."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from flask import current_app
 from werkzeug.exceptions import BadRequest
 
+from rules.refusals import Refuse, at_once
 from sql.database import Connection
 from sql.vocabulary.context_fields import legal_values
 from sql.vocabulary.segments import usable_segments
-from sql.vocabulary.strategy_types import is_strategy_type
+from sql.vocabulary.strategy_types import share_types
 
 Constraints = Sequence[Mapping[str, Any]]
 
@@ -53,17 +54,46 @@ def check_segments(conn: Connection, segments: Sequence[int], project: str, befo
 
     field: what the body calls them.
     """
+    problems = list(bad_segments(segments, usable_segments(conn, segments, project), before, field=field))
+    if problems:
+        raise BadRequest("; ".join(problems))
+
+
+def bad_segments(segments: Sequence[int], usable: Collection[int], before: Sequence[int], *, field: str = "segments") -> Iterator[str]:
+    """Yield what is wrong with the segments of a strategy."""
     most = max(current_app.config["MAX_STRATEGY_SEGMENTS"], len(before))
     if len(segments) > most:
-        raise BadRequest(f"{field}: must be at most {most}")
-    if set(segments) - usable_segments(conn, segments, project):
-        raise BadRequest(f"{field}: must be ids of segments that exist, of all projects or of this one")
+        yield f"{field}: must be at most {most}"
+    if not set(segments) <= set(usable):
+        yield f"{field}: must be ids of segments that exist, of all projects or of this one"
 
 
 def check_strategy(conn: Connection, strategy: Mapping[str, Any], project: str, before: Mapping[str, Any] | None = None) -> None:
-    """400 unless the type of strategy exists, and its constraints and segments are as they should be. before: what it replaces."""
+    """400 unless the type of the strategy exists, and its constraints and segments are valid. before: the strategy that it replaces."""
+    check_strategies(conn, [("", strategy)], project, before)
+
+
+def check_strategies(
+    conn: Connection,
+    strategies: Sequence[tuple[str, Mapping[str, Any]]],
+    project: str,
+    before: Mapping[str, Any] | None = None,
+    refuse: Refuse = at_once,
+) -> None:
+    """Refuse flags with a strategy whose type is unknown, or whose constraints or segments are invalid.
+
+    strategies: each with the name of its flag. before: the strategy that they replace; they can have as many of each as it has.
+    """
     known = before or {"constraints": (), "segments": ()}
-    if not is_strategy_type(conn, strategy["name"]):
-        raise BadRequest("name: must be a type of strategy that exists")
-    check_constraints(conn, strategy["constraints"], known["constraints"])
-    check_segments(conn, strategy["segments"], project, known["segments"])
+    types = share_types(conn, {strategy["name"] for _, strategy in strategies})
+    legal = legal_values(conn, [constraint["contextName"] for _, strategy in strategies for constraint in strategy["constraints"]])
+    usable = usable_segments(conn, list({segment for _, strategy in strategies for segment in strategy["segments"]}), project)
+    for flag, strategy in strategies:
+        problems = [
+            *([] if strategy["name"] in types else ["name: must be a type of strategy that exists"]),
+            *too_many(strategy["constraints"], known["constraints"]),
+            *illegal(strategy["constraints"], legal),
+            *bad_segments(strategy["segments"], usable, known["segments"]),
+        ]
+        if problems:
+            refuse(BadRequest("; ".join(problems)), [flag])

@@ -1,35 +1,42 @@
-"""The flags that a request is about, held until it is done, and the events that tell of them."""
+"""Flags: lock them, create and change them, and describe their events."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from psycopg.rows import DictRow
-from werkzeug.exceptions import NotFound
+from werkzeug.exceptions import BadRequest, NotFound
 
 from rules.access import Actor, require
+from rules.limits import refuse_excess
+from rules.projects import refuse_full_project
+from rules.refusals import Refuse, at_once
+from sql import events
 from sql.database import Connection
 from sql.events import Event
 from sql.flags import core as flags
+from validators.errors import NameExists
+from validators.projects import naming
 
 NO_FLAG = "No such flag is in this project, or it is archived."
 NO_FLAG_ANYWHERE = "No flag has that name."
+NAME_TAKEN = "name: a flag with this name exists already; it may be archived, or in another project"
 
 
-def hold(conn: Connection, project_id: str, name: str) -> DictRow:
-    """A live flag of the project, as flags.lock() gives it; 404 if there is none."""
+def lock_flag(conn: Connection, project_id: str, name: str) -> DictRow:
+    """Lock a live flag of the project, and return it as flags.lock() does; 404 if it does not exist."""
     flag = flags.lock(conn, project_id, name)
     if flag is None:
         raise NotFound(NO_FLAG)
     return flag
 
 
-def hold_anywhere(conn: Connection, name: str, permission: str) -> tuple[Actor, DictRow]:
-    """The caller, who holds the permission in the flag's project, and the flag, live or archived.
+def lock_flag_anywhere(conn: Connection, name: str, permission: str) -> tuple[Actor, DictRow]:
+    """Return the caller, who holds the permission in the flag's project, and the locked flag, live or archived.
 
-    Where an address names the flag alone, its project decides. In this order: 401, 403 wrong kind of key, 404 unknown or in a hidden
-    project, 403 no permission.
+    For addresses that name the flag only: its project decides. Refusals, in this order: 401, 403 wrong kind of token, 404 flag unknown or
+    in a hidden project, 403 no permission.
     """
-    # Our choice: who may see the project may know its flags, so that 403 tells him nothing; to who may not, the flag is not there.
+    # Our choice: callers who can see the project can know its flags, so a 403 tells them nothing. For others, the flag does not exist.
     caller = require(conn)
     flag = flags.lock_anywhere(conn, name, caller.viewer)
     if flag is None:
@@ -37,15 +44,15 @@ def hold_anywhere(conn: Connection, name: str, permission: str) -> tuple[Actor, 
     return require(conn, permission, project=flag["project_id"]), flag
 
 
-def hold_many(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]) -> list[DictRow]:
-    """Flags of the project, live or archived, in the order of their names here; 404 unless all are there."""
+def lock_flags(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]) -> list[DictRow]:
+    """Lock flags of the project, live or archived, and return them in the order of the names; 404 if one does not exist."""
     found = [flag for flag in flags.lock_many(conn, names, actor.viewer) if flag["project_id"] == project_id]
     refuse_unknown(names, [flag["name"] for flag in found], "features: this project has no flag")
     return found
 
 
 def refuse_unknown(names: Sequence[str], found: Collection[str], what: str) -> None:
-    """404 that says which of the flags are not among those found; what: the beginning of that sentence."""
+    """404 with the names that are not among those found; what: the beginning of that sentence."""
     known = set(found)
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -53,10 +60,64 @@ def refuse_unknown(names: Sequence[str], found: Collection[str], what: str) -> N
 
 
 def listed(names: Sequence[str]) -> str:
-    """Some names in a sentence: the first five of them."""
+    """Return names for a sentence: the first five of them."""
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def flag_event(type: str, actor: Actor, flag: DictRow, **payload: Any) -> Event:
-    """Return an event of a flag: with its project, its name, and its tags unless the payload has others."""
-    return Event(type, actor, **({"project": flag["project_id"], "feature": flag["name"], "tags": flag["tags"]} | payload))
+    """Return an event of a flag, with what its row has: project, environment if any, name, and tags unless the payload has others."""
+    of_flag = {"project": flag["project_id"], "environment": flag.get("environment"), "feature": flag["name"], "tags": flag["tags"]}
+    return Event(type, actor, **(of_flag | payload))
+
+
+def add_flags(
+    conn: Connection, actor: Actor, project: DictRow, new: Sequence[Mapping[str, Any]], refuse: Refuse = at_once
+) -> list[DictRow]:
+    """Create flags, off in every environment of the project, and return them as flags.lock() does, without those that are refused.
+
+    new: name, type, description and impressionData of each. Refused are names that do not match the project's naming pattern or that are
+    taken, and flags beyond the limits of the instance and of the project.
+    """
+    if not new:
+        return []
+    names = [flag["name"] for flag in new]
+    refuse_bad_names(project, names, refuse)
+    refuse_no_room(conn, project, names, refuse)
+    ids = flags.insert(conn, project["id"], new, actor.user_id)
+    refuse(NameExists(NAME_TAKEN), [name for name in names if name not in ids])
+    added = flags.read(conn, list(ids.values()))
+    events.record(conn, *[flag_event("feature-created", actor, flag, data=flag["record"]) for flag in added])
+    return added
+
+
+def refuse_bad_names(project: DictRow, names: Sequence[str], refuse: Refuse = at_once) -> None:
+    """Refuse names that do not match the naming pattern of the project."""
+    pattern = project["naming_pattern"]
+    if pattern is not None:
+        try:
+            refuse(BadRequest(f"name: must match the naming pattern of the project, {pattern}"), naming.mismatches(pattern, names))
+        except naming.PatternError as error:
+            refuse(BadRequest(f"name: the naming pattern of the project, {pattern}, {error}"), names)
+
+
+def refuse_no_room(conn: Connection, project: DictRow, names: Sequence[str], refuse: Refuse = at_once) -> None:
+    """Refuse new flags beyond the limits of the instance and of the project."""
+    refuse_excess(conn, "MAX_FLAGS", "flags", names, refuse)
+    refuse_full_project(conn, project, names, refuse)
+
+
+def change_flags(conn: Connection, actor: Actor, changes: Sequence[tuple[DictRow, Mapping[str, Any]]]) -> None:
+    """Change type, description, impressionData and stale of locked flags. What a change omits stays as it is."""
+    changes = [(flag, change) for flag, change in changes if flag["record"] != flag["record"] | change]
+    if not changes:
+        return
+    flags.update(conn, [flag["record"] | change | {"id": flag["id"]} for flag, change in changes])
+    log = []
+    for (flag, _), after in zip(changes, flags.read(conn, [flag["id"] for flag, _ in changes]), strict=True):
+        before, now = flag["record"], after["record"]
+        # Our choice: the stale mark has an event of its own, which comes last.
+        if any(now[key] != before[key] for key in ("type", "description", "impressionData")):
+            log.append(flag_event("feature-metadata-updated", actor, flag, data=now, pre_data=before))
+        if now["stale"] != before["stale"]:
+            log.append(flag_event("feature-stale-on" if now["stale"] else "feature-stale-off", actor, flag))
+    events.record(conn, *log)

@@ -14,6 +14,7 @@ from sql.flags import imports as flag_import
 from sql.flags import tags as flag_tags
 from sql.vocabulary.context_fields import legal_values
 from sql.vocabulary.segments import usable_segments
+from sql.vocabulary.strategy_types import share_types
 from validators.flags.strategies import with_defaults
 
 Json = dict[str, Any]
@@ -111,7 +112,7 @@ def draw_up(conn: Connection, home: DictRow, document: Json) -> Plan:
     constrained = {constraint["contextName"] for strategy in strategies for constraint in strategy["constraints"]}
     types = {type["name"] for type in document["tagTypes"]} | {tag["tagType"] for tag in document.get("featureTags", ())}
     default = EVERYONE | (home["default_strategy"] or {})
-    known_types = flag_import.strategy_types(conn, {default["name"]} | {strategy["name"] for strategy in strategies})
+    known_types = share_types(conn, {default["name"]} | {strategy["name"] for strategy in strategies})
     segments = flag_import.segments(conn, {segment["name"] for segment in document["segments"]}, home["project"])
     usable = usable_segments(conn, default["segments"], home["project"])
     wishes = list(wished(document, home, here, segments, default))
@@ -120,7 +121,7 @@ def draw_up(conn: Connection, home: DictRow, document: Json) -> Plan:
         home=home,
         here=here,
         strategy_types=known_types,
-        tag_types=flag_tags.hold_types(conn, types),
+        tag_types=flag_tags.share_types(conn, types),
         legal_values=legal_values(conn, list(constrained | fields)),
         segments=segments,
         has_default=default["name"] in known_types and set(default["segments"]) <= usable,

@@ -1,12 +1,13 @@
 """Refuse a name that is taken, and what would exceed a limit of the instance."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from flask import current_app
 from psycopg.errors import UniqueViolation
 from werkzeug.exceptions import BadRequest
 
+from rules.refusals import Refuse, at_once
 from sql import limits
 from sql.database import Connection
 from validators.errors import NameExists
@@ -24,8 +25,11 @@ def unique(taken: Mapping[str, str]) -> Iterator[None]:
         raise NameExists(message) from None
 
 
-def refuse_excess(conn: Connection, setting: str, what: str) -> None:
-    """Refuse with 400 one more of these than the setting allows. The count is locked until the transaction ends."""
+def refuse_excess(conn: Connection, setting: str, what: str, names: Collection[str] = ("",), refuse: Refuse = at_once) -> None:
+    """Refuse these new things, or one without a name, if the instance would then have more of them than the setting allows.
+
+    The count is locked until the transaction ends.
+    """
     most = current_app.config[setting]
-    if limits.count(conn, setting) >= most:
-        raise BadRequest(f"There can be at most {most} {what} in this instance.")
+    if names and limits.count(conn, setting) + len(names) > most:
+        refuse(BadRequest(f"There can be at most {most} {what} in this instance."), names)

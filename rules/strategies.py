@@ -1,155 +1,212 @@
-"""What happens to a flag in an environment: it is switched, its strategies are added and changed, and the log is told."""
+"""Flags in an environment: lock them, switch them on and off, and change their strategies and variants.
 
+A flag is a row of sql/flags/environments.py here: a flag together with one environment. All flags of a list are in the same environment.
+"""
+
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import uuid4
 
 from flask import abort, current_app
 from psycopg.rows import DictRow
+from werkzeug.exceptions import BadRequest, Conflict
 
-from rules import flags as flag_holds
 from rules.access import Actor, require
 from rules.constraints import check_strategy
-from rules.flags import refuse_unknown
+from rules.flags import flag_event, lock_flag, refuse_unknown
+from rules.refusals import Refuse, at_once
 from sql import events
 from sql.database import Connection
-from sql.events import Event
-from sql.flags import environments as flag_environments
-from sql.flags import strategies, strategy_order, variants
+from sql.flags import environments, strategies, strategy_order, variants
 from sql.vocabulary.segments import usable_segments
-from sql.vocabulary.strategy_types import is_strategy_type
+from sql.vocabulary.strategy_types import share_types
 from validators.flags.strategies import with_defaults
 
-NOT_THERE = "No such flag is live in this project, or the environment is not linked to the project."
+Strategy = Mapping[str, Any]
+
+NO_FLAG_THERE = "No such flag is live in this project, or the environment is not linked to the project."
 NO_STRATEGY = "No such strategy belongs to this flag in this project and environment."
 
 
-def hold(conn: Connection, project: str, flag: str, environment: str) -> DictRow:
-    """The flag in the environment, as flag_environments.lock() gives it; 404 when that is None."""
-    return flag_environments.lock(conn, project, flag, environment) or abort(404, NOT_THERE)
+def lock_in_environment(conn: Connection, project: str, name: str, environment: str) -> DictRow:
+    """Lock a live flag, and return it with its environment; 404 if the flag or the environment is not part of the project."""
+    found = environments.lock(conn, project, [name], environment)
+    return found[0] if found else abort(404, NO_FLAG_THERE)
 
 
-def hold_many(conn: Connection, project: str, flags: Sequence[str], environment: str) -> list[DictRow]:
-    """The same of several flags, each once, in their order; 404 when it is None of one of them."""
-    if not flag_environments.is_linked(conn, project, environment):
+def lock_all_in_environment(conn: Connection, project: str, names: Sequence[str], environment: str) -> list[DictRow]:
+    """Lock live flags, and return each once with the environment, in the order of the names; 404 if one is unknown."""
+    if not environments.is_linked(conn, project, environment):
         abort(404, "The environment is not linked to the project.")
-    places = flag_environments.lock_many(conn, project, flags, environment)
-    refuse_unknown(flags, [place["flag"] for place in places], "features: this project has no live flag")
-    return places
+    found = environments.lock(conn, project, names, environment)
+    refuse_unknown(names, [flag["name"] for flag in found], "features: this project has no live flag")
+    return found
 
 
-def hold_everywhere(conn: Connection, project: str, flag: str, environments: Sequence[str]) -> list[DictRow]:
-    """The flag in each of the environments that a body names; 404 when it is not live in the project, 400 when one is not linked to it."""
-    flag_holds.hold(conn, project, flag)
-    places = [flag_environments.lock(conn, project, flag, environment) for environment in dict.fromkeys(environments)]
-    found = [place for place in places if place is not None]
-    if len(found) < len(places):
+def lock_in_environments(conn: Connection, project: str, name: str, of: Sequence[str]) -> list[DictRow]:
+    """Lock a live flag, and return it with each of these environments; 404 if it is unknown, 400 if an environment is not linked."""
+    lock_flag(conn, project, name)
+    wanted = dict.fromkeys(of)
+    found = [flag for environment in wanted for flag in environments.lock(conn, project, [name], environment)]
+    if len(found) < len(wanted):
         abort(400, "environments: must be environments that are linked to the project")
     return found
 
 
-def find_strategy(conn: Connection, place: DictRow, strategy_id: str) -> DictRow:
-    """record and body of a strategy of the place; 404 when it is elsewhere."""
-    return strategies.read(conn, place["flag_id"], place["environment"], strategy_id) or abort(404, NO_STRATEGY)
+def find_strategy(conn: Connection, flag: DictRow, strategy_id: str) -> DictRow:
+    """Return record and body of a strategy of the flag in its environment; 404 if it belongs elsewhere."""
+    place = flag["id"], flag["environment"]
+    found = [strategy for strategy in strategies.read(conn, [strategy_id]) if (strategy["flag_id"], strategy["environment"]) == place]
+    return found[0] if found else abort(404, NO_STRATEGY)
 
 
-def switch_on(conn: Connection, actor: Actor, place: DictRow, *, activate: bool) -> None:
-    """Switch the flag on, with at least one enabled strategy; activate: with all of them. One that is on stays as it is."""
-    if place["enabled"]:
+def switch_on(conn: Connection, actor: Actor, flags: Sequence[DictRow], *, activate: bool = False) -> None:
+    """Switch on the flags that are off, each with at least one enabled strategy; activate: with all its strategies enabled."""
+    off = [flag for flag in flags if not flag["enabled"]]
+    if not off:
         return
-    where = place["flag_id"], place["environment"]
-    known = strategies.read_many(conn, *where)
-    # Our choice: who asks for that has all disabled strategies enabled, even where one is enabled already.
+    ids, environment = [flag["id"] for flag in off], off[0]["environment"]
+    found = strategies.list_by_flag(conn, ids, environment)
+    log = []
+    # Our choice: activate enables all disabled strategies, even if another one is enabled already.
     if activate:
-        strategies.enable_all(conn, *where)
-        for before in known:
-            if before["disabled"]:
-                after = before | {"disabled": False}
-                events.record(conn, Event("feature-strategy-update", actor, data=after, pre_data=before, **place["about"]))
-    if not known or (not activate and all(strategy["disabled"] for strategy in known)):
-        require(conn, "CREATE_FEATURE_STRATEGY", project=place["project"], environment=place["environment"])
-        add_strategy(conn, actor, place, default_strategy(conn, place))
-    flag_environments.enable(conn, *where)
-    events.record(conn, Event("feature-environment-enabled", actor, **place["about"]))
+        strategies.enable_all(conn, ids, environment)
+        for flag in off:
+            for before in found[flag["id"]]:
+                if before["disabled"]:
+                    log.append(flag_event("feature-strategy-update", actor, flag, data=before | {"disabled": False}, pre_data=before))
+    lacking = [flag for flag in off if not (found[flag["id"]] if activate else is_any_enabled(found[flag["id"]]))]
+    if lacking:
+        require(conn, "CREATE_FEATURE_STRATEGY", project=lacking[0]["project_id"], environment=environment)
+        add_strategies(conn, actor, default_strategies(conn, lacking))
+    environments.switch(conn, ids, environment, enabled=True)
+    events.record(conn, *log, *[flag_event("feature-environment-enabled", actor, flag) for flag in off])
 
 
-def switch_off(conn: Connection, actor: Actor, place: DictRow) -> None:
-    """Switch the flag off. One that is off stays as it is."""
-    if place["enabled"]:
-        flag_environments.disable(conn, place["flag_id"], place["environment"])
-        events.record(conn, Event("feature-environment-disabled", actor, **place["about"]))
+def is_any_enabled(of: Sequence[Strategy]) -> bool:
+    """Return whether one of the strategies is evaluated. A flag that is on without one would be on for everyone."""
+    return any(not strategy["disabled"] for strategy in of)
 
 
-def default_strategy(conn: Connection, place: DictRow) -> dict[str, Any]:
-    """What the flag gets when it is switched on without an enabled strategy: what the project's environment says, else everybody."""
-    said: dict[str, Any] = {"name": "flexibleRollout", "title": None, "parameters": {}, "constraints": [], "variants": [], "segments": []}
-    said |= place["default_strategy"] or {}
-    said |= {"disabled": False, "parameters": dict(said["parameters"])}
-    said.pop("sortOrder", None)
+def switch_off(conn: Connection, actor: Actor, flags: Sequence[DictRow]) -> None:
+    """Switch off the flags that are on."""
+    on = [flag for flag in flags if flag["enabled"]]
+    if on:
+        environments.switch(conn, [flag["id"] for flag in on], on[0]["environment"], enabled=False)
+        events.record(conn, *[flag_event("feature-environment-disabled", actor, flag) for flag in on])
+
+
+def default_strategies(conn: Connection, flags: Sequence[DictRow], refuse: Refuse = at_once) -> list[tuple[DictRow, dict[str, Any]]]:
+    """Return each flag with its default strategy: that of the project's environment or, without one, a rollout to everybody."""
+    if not flags:
+        return []
+    default: dict[str, Any] = {
+        "name": "flexibleRollout",
+        "title": None,
+        "parameters": {},
+        "constraints": [],
+        "variants": [],
+        "segments": [],
+    }
+    default |= flags[0]["default_strategy"] or {}
+    default |= {"disabled": False}
+    default.pop("sortOrder", None)
+    usable = usable_segments(conn, default["segments"], flags[0]["project_id"])
+    if not share_types(conn, [default["name"]]) or set(default["segments"]) - usable:
+        message = "The default strategy of this environment refers to a type of strategy or a segment that is no longer there."
+        refuse(Conflict(message), [flag["name"] for flag in flags])
     # Our choice: flags that share a default strategy do not share a group.
-    if said["name"] == "flexibleRollout" or "groupId" in said["parameters"]:
-        said["parameters"]["groupId"] = place["flag"]
-    usable = usable_segments(conn, said["segments"], place["project"])
-    if not is_strategy_type(conn, said["name"]) or set(said["segments"]) - usable:
-        abort(409, "The default strategy of this environment refers to a type of strategy or a segment that is no longer there.")
-    return said
+    has_group = default["name"] == "flexibleRollout" or "groupId" in default["parameters"]
+    return [(flag, default | {"parameters": default["parameters"] | ({"groupId": flag["name"]} if has_group else {})}) for flag in flags]
 
 
-def add_strategy(conn: Connection, actor: Actor, place: DictRow, asked: Mapping[str, Any]) -> DictRow:
-    """record and body of a new strategy, made as StrategyInput reads it; 400 when there are as many as there can be."""
-    where = place["flag_id"], place["environment"]
-    slot = strategy_order.place(conn, *where)
-    if slot["taken"] >= current_app.config["MAX_STRATEGIES"]:
-        abort(400, f"A flag can have at most {current_app.config['MAX_STRATEGIES']} strategies in an environment.")
-    strategy_id = strategies.insert(
-        conn,
-        *where,
-        name=asked["name"],
-        title=asked["title"],
-        disabled=asked["disabled"],
-        sort_order=asked.get("sortOrder", slot["next"]),
-        parameters=with_defaults(asked["name"], asked["parameters"], flag=place["flag"], stickiness=place["default_stickiness"]),
-        constraints=asked["constraints"],
-    )
-    variants.replace(conn, *where, strategy_id, asked["variants"])
-    strategies.set_segments(conn, strategy_id, asked["segments"])
-    made = find_strategy(conn, place, strategy_id)
-    events.record(conn, Event("feature-strategy-add", actor, data=made["record"], **place["about"]))
-    return made
+def add_strategies(conn: Connection, actor: Actor, new: Sequence[tuple[DictRow, Strategy]], refuse: Refuse = at_once) -> list[DictRow]:
+    """Add strategies, each given with its flag and loaded by StrategyInput, and return record and body of each.
+
+    Several strategies of one flag need a sortOrder. Refuse flags that would have more strategies than the setting allows.
+    """
+    if not new:
+        return []
+    environment, counts = new[0][0]["environment"], Counter(flag["id"] for flag, _ in new)
+    ends = strategy_order.ends(conn, counts, environment)
+    most, nothing = current_app.config["MAX_STRATEGIES"], {"count": 0, "next": 0}
+    full = {flag["name"] for flag, _ in new if ends.get(flag["id"], nothing)["count"] + counts[flag["id"]] > most}
+    refuse(BadRequest(f"A flag can have at most {most} strategies in an environment."), full)
+    rows = [
+        {
+            "id": str(uuid4()),
+            "flagId": flag["id"],
+            "sortOrder": ends.get(flag["id"], nothing)["next"],
+            **strategy,
+            "parameters": filled_parameters(flag, strategy),
+        }
+        for flag, strategy in new
+    ]
+    strategies.insert(conn, environment, rows)
+    variants.insert(conn, environment, [{"flagId": row["flagId"], "strategyId": row["id"], "variants": row["variants"]} for row in rows])
+    added = strategies.read(conn, [row["id"] for row in rows])
+    log = [flag_event("feature-strategy-add", actor, flag, data=strategy["record"]) for (flag, _), strategy in zip(new, added, strict=True)]
+    events.record(conn, *log)
+    return added
 
 
-def change_strategy(conn: Connection, actor: Actor, place: DictRow, strategy: DictRow, asked: Mapping[str, Any]) -> DictRow:
-    """record and body of a strategy when it has been changed as StrategyChange reads it."""
+def filled_parameters(flag: DictRow, strategy: Strategy) -> dict[str, str]:
+    """Return the parameters of a strategy, with those that a gradual rollout needs."""
+    return with_defaults(strategy["name"], strategy["parameters"], flag=flag["name"], stickiness=flag["default_stickiness"])
+
+
+def change_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy: DictRow, change: Strategy) -> DictRow:
+    """Change a strategy as StrategyChange loaded it, and return its record and body."""
     before = strategy["record"]
-    after = before | dict(asked)
-    if "name" in asked or "parameters" in asked:
-        said = after["parameters"]
-        after["parameters"] = with_defaults(after["name"], said, flag=place["flag"], stickiness=place["default_stickiness"])
-    check_strategy(conn, after, place["project"], before)
+    after = before | dict(change)
+    if "name" in change or "parameters" in change:
+        after["parameters"] = filled_parameters(flag, after)
+    check_strategy(conn, after, flag["project_id"], before)
     if after == before:
         return strategy
     if after["disabled"]:
-        leave_without(conn, actor, place, before["id"])
+        leave_without(conn, actor, flag, before["id"])
     strategies.update(conn, after)
-    variants.replace(conn, place["flag_id"], place["environment"], after["id"], after["variants"])
+    owner = {"flagId": flag["id"], "strategyId": after["id"], "variants": after["variants"]}
+    variants.replace(conn, flag["environment"], [owner])
     strategies.set_segments(conn, after["id"], after["segments"])
-    made = find_strategy(conn, place, after["id"])
-    events.record(conn, Event("feature-strategy-update", actor, data=made["record"], pre_data=before, **place["about"]))
-    return made
+    changed = find_strategy(conn, flag, after["id"])
+    events.record(conn, flag_event("feature-strategy-update", actor, flag, data=changed["record"], pre_data=before))
+    return changed
 
 
-def leave_without(conn: Connection, actor: Actor, place: DictRow, strategy_id: str) -> None:
+def remove_strategies(conn: Connection, actor: Actor, old: Sequence[tuple[DictRow, Strategy]]) -> None:
+    """Remove strategies, each given as its record with its flag. The caller has switched off flags without another enabled strategy."""
+    if old:
+        strategies.delete(conn, [strategy["id"] for _, strategy in old])
+        events.record(conn, *[flag_event("feature-strategy-remove", actor, flag, pre_data=strategy) for flag, strategy in old])
+
+
+def leave_without(conn: Connection, actor: Actor, flag: DictRow, strategy_id: str) -> None:
     """Switch the flag off if it is on and this is its last enabled strategy: on without strategies, it would be on for everyone."""
     # Our choice: off comes first, in the log as in the transaction.
-    if place["enabled"] and strategies.disable_environment_without(conn, strategy_id):
-        events.record(conn, Event("feature-environment-disabled", actor, **place["about"]))
+    if flag["enabled"] and strategies.disable_environment_without(conn, strategy_id):
+        events.record(conn, flag_event("feature-environment-disabled", actor, flag))
 
 
-def replace_variants(conn: Connection, actor: Actor, place: DictRow, asked: list[dict[str, Any]]) -> None:
-    """Give the flag these variants, balanced, in place of those that it has there."""
-    where = place["flag_id"], place["environment"]
-    before = variants.read(conn, *where)
-    variants.replace(conn, *where, None, asked)
-    after = variants.read(conn, *where)
-    if after != before:
-        data, pre_data = {"variants": after}, {"variants": before}
-        events.record(conn, Event("feature-environment-variants-updated", actor, data=data, pre_data=pre_data, **place["about"]))
+def replace_variants(conn: Connection, actor: Actor, new: Sequence[tuple[DictRow, Sequence[Mapping[str, Any]]]]) -> None:
+    """Replace the variants of flags, each given with its new, balanced variants."""
+    if not new:
+        return
+    ids, environment = [flag["id"] for flag, _ in new], new[0][0]["environment"]
+    before = variants.list_by_flag(conn, ids, environment)
+    variants.replace(conn, environment, [{"flagId": flag["id"], "strategyId": None, "variants": wanted} for flag, wanted in new])
+    after = variants.list_by_flag(conn, ids, environment)
+    log = [
+        flag_event(
+            "feature-environment-variants-updated",
+            actor,
+            flag,
+            data={"variants": after[flag["id"]]},
+            pre_data={"variants": before[flag["id"]]},
+        )
+        for flag, _ in new
+        if after[flag["id"]] != before[flag["id"]]
+    ]
+    events.record(conn, *log)

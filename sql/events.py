@@ -102,6 +102,8 @@ INSERT = """
 
 def record(conn: Connection, *events: Event) -> None:
     """Write events into the log, in the caller's transaction."""
+    if not events:
+        return
     with conn.cursor() as cursor, timing.of(INSERT):
         cursor.executemany(INSERT, [as_params(event) for event in events])
     note_events(conn, (event.type for event in events))

@@ -1,20 +1,15 @@
 """Flags of a project (neighbours.md 3.12)."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from flask import Blueprint, Response, abort
-from psycopg.rows import DictRow
 
-from blueprints.flags.tags import add_tags
-from rules.access import Actor, require
-from rules.flags import NO_FLAG, flag_event, hold
-from rules.projects import add_flag, share_project
+from rules.access import require
+from rules.flags import NO_FLAG, add_flags, change_flags, lock_flag
+from rules.projects import share_project
+from rules.tags import add_tags, check_tag_types
 from serving.contract import operation
 from serving.request_data import load, load_query
 from serving.responses import bounded, created, json_response
-from sql import events
-from sql.database import Connection, connection, transaction
+from sql.database import connection, transaction
 from sql.flags import core as flags
 from sql.flags import records as flag_records
 from validators.flags.core import CreateFlag, FlagFilters, UpdateFlag
@@ -45,11 +40,10 @@ def create_flag(project_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "CREATE_FEATURE", project=project_id)
-        asked = load(CreateFlag())
-        home = share_project(conn, project_id)
-        details = {"type": asked["type"], "description": asked["description"], "impression_data": asked["impressionData"]}
-        flag = add_flag(conn, actor, home, name=asked["name"], **details)
-        add_tags(conn, actor, flag, asked["tags"], "tags")
+        new = load(CreateFlag())
+        [flag] = add_flags(conn, actor, share_project(conn, project_id), [new])
+        check_tag_types(conn, [(flag["name"], tag) for tag in new["tags"]], "tags")
+        add_tags(conn, actor, [(flag, tag) for tag in new["tags"]])
         body = flags.get_core(conn, flag["id"])
     return created(body, "features/{}", flag["name"])
 
@@ -76,24 +70,10 @@ def update_flag(project_id: str, feature_name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE", project=project_id)
-        asked = load(UpdateFlag())
-        if asked.get("name", feature_name) != feature_name:
+        change = load(UpdateFlag())
+        if change.get("name", feature_name) != feature_name:
             abort(400, "name: must be that of the address; a flag cannot be renamed")
-        flag = hold(conn, project_id, feature_name)
-        change(conn, actor, flag, asked)
+        flag = lock_flag(conn, project_id, feature_name)
+        change_flags(conn, actor, [(flag, change)])
         body = flags.get_core(conn, flag["id"])
     return json_response(body)
-
-
-def change(conn: Connection, actor: Actor, flag: DictRow, asked: Mapping[str, Any]) -> None:
-    """Let a flag that is held say what is asked, with the events of what is new."""
-    before = flag["record"]
-    wanted = before | asked
-    details = {"type": wanted["type"], "description": wanted["description"], "impression_data": wanted["impressionData"]}
-    flags.update(conn, flag["id"], stale=wanted["stale"], **details)
-    after = flags.read(conn, flag["id"])["record"]
-    # Our choice: whether it is stale has an event of its own, which comes last.
-    if any(after[key] != before[key] for key in ("type", "description", "impressionData")):
-        events.record(conn, flag_event("feature-metadata-updated", actor, flag, data=after, pre_data=before))
-    if after["stale"] != before["stale"]:
-        events.record(conn, flag_event("feature-stale-on" if after["stale"] else "feature-stale-off", actor, flag))

@@ -1,18 +1,15 @@
 """Dependencies of flags on other flags."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from flask import Blueprint, Response, abort
 
-from rules.access import Actor, require
-from rules.flags import NO_FLAG, flag_event, hold
+from rules.access import require
+from rules.dependencies import add_dependencies, refuse_impossible
+from rules.flags import NO_FLAG, flag_event, lock_flag
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import empty_response, json_response
 from sql import events
-from sql.database import Connection, connection, transaction
-from sql.events import Event
+from sql.database import connection, transaction
 from sql.flags import dependencies
 from validators.flags.dependencies import Dependency
 
@@ -31,33 +28,13 @@ def add_dependency(project_id: str, feature_name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id)
-        asked = load(Dependency())
-        ids = dependencies.lock(conn, project_id, feature_name, asked["feature"])
-        child = ids.get(feature_name) or abort(404, NO_FLAG)
-        refuse_impossible(conn, child, ids.get(asked["feature"]))
-        depend(conn, actor, project_id, ids, feature_name, asked)
+        link = load(Dependency()) | {"child": feature_name}
+        ids = dependencies.lock(conn, project_id, [feature_name, link["feature"]])
+        if feature_name not in ids:
+            abort(404, NO_FLAG)
+        refuse_impossible([link], ids, dependencies.pairs(conn, list(ids.values())))
+        add_dependencies(conn, actor, ids, [link])
     return empty_response()
-
-
-def refuse_impossible(conn: Connection, child: int, parent: int | None) -> None:
-    """409 unless the one can depend on the other. parent None: it is no live flag of the project."""
-    if parent is None:
-        abort(409, "feature: no flag of that name is live in this project")
-    if parent == child:
-        abort(409, "feature: a flag cannot depend on itself")
-    if dependencies.has_parents(conn, parent):
-        abort(409, "feature: a flag that itself depends on another cannot be depended on")
-    if dependencies.has_children(conn, child):
-        abort(409, "This flag cannot depend on another, because others depend on it.")
-
-
-def depend(conn: Connection, actor: Actor, project: str, ids: Mapping[str, int], flag: str, asked: Mapping[str, Any]) -> None:
-    """Save the dependency, and tell the log when it is a new one or another than before."""
-    variants = list(dict.fromkeys(asked["variants"]))
-    if dependencies.save(conn, ids[flag], ids[asked["feature"]], enabled=asked["enabled"], variants=variants):
-        data = {"feature": asked["feature"], "enabled": asked["enabled"]} | ({"variants": variants} if variants else {})
-        tags = dependencies.tags(conn, ids[flag])
-        events.record(conn, Event("feature-dependency-added", actor, project=project, feature=flag, data=data, tags=tags))
 
 
 @bp.delete(f"{FLAG}/dependencies/<parent>")
@@ -69,7 +46,7 @@ def remove_dependency(project_id: str, feature_name: str, parent: str) -> Respon
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id)
-        flag = hold(conn, project_id, feature_name)
+        flag = lock_flag(conn, project_id, feature_name)
         for gone in dependencies.delete(conn, flag["id"], parent):
             events.record(conn, flag_event("feature-dependency-removed", actor, flag, data={"feature": gone}))
     return empty_response()
@@ -84,7 +61,7 @@ def remove_dependencies(project_id: str, feature_name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id)
-        flag = hold(conn, project_id, feature_name)
+        flag = lock_flag(conn, project_id, feature_name)
         if dependencies.delete(conn, flag["id"]):
             events.record(conn, flag_event("feature-dependencies-removed", actor, flag))
     return empty_response()

@@ -3,7 +3,7 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import require
-from rules.strategies import NOT_THERE, hold, hold_many, switch_off, switch_on
+from rules.strategies import NO_FLAG_THERE, lock_all_in_environment, lock_in_environment, switch_off, switch_on
 from serving.contract import operation
 from serving.request_data import load, load_query
 from serving.responses import empty_response, json_response
@@ -28,7 +28,7 @@ def get_flag_environment(project_id: str, feature_name: str, environment: str) -
     """
     with connection() as conn:
         require(conn, project=project_id)
-        body = flag_environments.get(conn, project_id, feature_name, environment) or abort(404, NOT_THERE)
+        body = flag_environments.get(conn, project_id, feature_name, environment) or abort(404, NO_FLAG_THERE)
     return json_response(body)
 
 
@@ -42,9 +42,9 @@ def enable_flag(project_id: str, feature_name: str, environment: str) -> Respons
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
-        asked = load_query(SwitchingOn)
-        place = hold(conn, project_id, feature_name, environment)
-        switch_on(conn, actor, place, activate=asked["shouldActivateDisabledStrategies"] == "true")
+        query = load_query(SwitchingOn)
+        flag = lock_in_environment(conn, project_id, feature_name, environment)
+        switch_on(conn, actor, [flag], activate=query["shouldActivateDisabledStrategies"] == "true")
         # Our choice: the whole flag is the answer, because clients read the body.
         body = flag_records.get(conn, project_id, feature_name, actor.user_id)
     return json_response(body)
@@ -59,8 +59,8 @@ def disable_flag(project_id: str, feature_name: str, environment: str) -> Respon
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
-        place = hold(conn, project_id, feature_name, environment)
-        switch_off(conn, actor, place)
+        flag = lock_in_environment(conn, project_id, feature_name, environment)
+        switch_off(conn, actor, [flag])
         body = flag_records.get(conn, project_id, feature_name, actor.user_id)
     return json_response(body)
 
@@ -74,9 +74,9 @@ def enable_flags(project_id: str, environment: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
-        asked = load_query(SwitchingOn) | load(FlagsToSwitch())
-        for place in hold_many(conn, project_id, asked["features"], environment):
-            switch_on(conn, actor, place, activate=asked["shouldActivateDisabledStrategies"] == "true")
+        query, body = load_query(SwitchingOn), load(FlagsToSwitch())
+        flags = lock_all_in_environment(conn, project_id, body["features"], environment)
+        switch_on(conn, actor, flags, activate=query["shouldActivateDisabledStrategies"] == "true")
     return empty_response()
 
 
@@ -89,7 +89,6 @@ def disable_flags(project_id: str, environment: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
-        asked = load(FlagsToSwitch())
-        for place in hold_many(conn, project_id, asked["features"], environment):
-            switch_off(conn, actor, place)
+        body = load(FlagsToSwitch())
+        switch_off(conn, actor, lock_all_in_environment(conn, project_id, body["features"], environment))
     return empty_response()

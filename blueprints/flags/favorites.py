@@ -4,7 +4,7 @@ from flask import Blueprint, Response
 from psycopg.rows import DictRow
 
 from rules.access import Actor, require_user
-from rules.flags import flag_event, hold
+from rules.flags import flag_event, lock_flag
 from serving.contract import operation
 from serving.responses import empty_response
 from sql import events
@@ -23,7 +23,7 @@ def add_favorite_flag(project_id: str, feature_name: str) -> Response:
     """
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)
-        flag = hold(conn, project_id, feature_name)
+        flag = lock_flag(conn, project_id, feature_name)
         if flag_favorites.add(conn, user_id, flag["id"]):
             record_unless_lately(conn, "feature-favorited", actor, flag)
     return empty_response()
@@ -38,7 +38,7 @@ def remove_favorite_flag(project_id: str, feature_name: str) -> Response:
     """
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)
-        flag = hold(conn, project_id, feature_name)
+        flag = lock_flag(conn, project_id, feature_name)
         if flag_favorites.remove(conn, user_id, flag["id"]):
             record_unless_lately(conn, "feature-unfavorited", actor, flag)
     return empty_response()

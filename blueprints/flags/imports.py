@@ -18,6 +18,7 @@ from sql import events
 from sql.database import Connection, as_json, connection, transaction
 from sql.flags import imported as imported_flags
 from sql.flags import imports as flag_import
+from sql.flags.strategies import used_ids
 from validators.flags.imports import ImportFlags
 
 bp = Blueprint("flag_import", __name__)
@@ -114,7 +115,7 @@ def said(wish: Wish) -> dict[str, Any]:
 
 def with_free_ids(conn: Connection, strategies: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The strategies with their ids where these are UUIDs that no other has; None where a new one is to be made."""
-    taken = flag_import.taken(conn, [strategy["id"] for strategy in strategies if strategy["id"] is not None])
+    taken = used_ids(conn, [strategy["id"] for strategy in strategies if strategy["id"] is not None])
     found = []
     for strategy in strategies:
         wanted = strategy["id"]

@@ -7,7 +7,7 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict
 
 from rules.access import Actor, require
-from rules.flags import NO_FLAG_ANYWHERE, flag_event, hold, hold_anywhere, hold_many, listed, refuse_unknown
+from rules.flags import NO_FLAG_ANYWHERE, change_flags, flag_event, listed, lock_flag, lock_flag_anywhere, lock_flags, refuse_unknown
 from rules.projects import refuse_full_project, share_project
 from serving.contract import operation
 from serving.request_data import load
@@ -30,7 +30,7 @@ def archive_flag(project_id: str, feature_name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_FEATURE", project=project_id)
-        flag = hold(conn, project_id, feature_name)
+        flag = lock_flag(conn, project_id, feature_name)
         archive(conn, actor, [flag])
     return empty_response(202)
 
@@ -44,25 +44,25 @@ def archive_flags(project_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_FEATURE", project=project_id)
-        found = hold_many(conn, actor, project_id, load(FlagNames())["features"])
+        found = lock_flags(conn, actor, project_id, load(FlagNames())["features"])
         archive(conn, actor, [flag for flag in found if flag["archived_at"] is None])
     return empty_response(202)
 
 
 def archive(conn: Connection, actor: Actor, live: Sequence[DictRow]) -> None:
-    """Archive live flags that are held, with their events; 409 when other live ones depend on them."""
+    """Archive live flags that are locked, with their events; 409 when other live ones depend on them."""
     ids = [flag["id"] for flag in live]
     needed = flag_lifecycle.needed_by_others(conn, ids)
     if needed:
         raise Conflict(f"Other flags, which are not archived, depend on {listed(needed)}.")
     freed = flag_lifecycle.archive(conn, ids)
-    told = [
+    log = [
         flag_event(type, actor, flag)
         for flag in live
         for type in ("feature-archived", "feature-dependencies-removed")
         if type == "feature-archived" or flag["id"] in freed
     ]
-    events.record(conn, *told)
+    events.record(conn, *log)
 
 
 @bp.post("/api/admin/projects/<project_id>/revive")
@@ -98,9 +98,9 @@ def revive_flag(feature_name: str) -> Response:
 def revive(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]) -> None:
     """Revive those flags of a project that are archived, with their events; 404 when the project is, or when one is unknown."""
     # The project before its flags, as in every change that needs both.
-    home = share_project(conn, project_id)
-    archived = [flag for flag in hold_many(conn, actor, project_id, names) if flag["archived_at"] is not None]
-    refuse_full_project(conn, home, len(archived))
+    project = share_project(conn, project_id)
+    archived = [flag for flag in lock_flags(conn, actor, project_id, names) if flag["archived_at"] is not None]
+    refuse_full_project(conn, project, [flag["name"] for flag in archived])
     flag_lifecycle.revive(conn, [flag["id"] for flag in archived])
     events.record(conn, *[flag_event("feature-revived", actor, flag) for flag in archived])
 
@@ -113,7 +113,7 @@ def delete_flag(feature_name: str) -> Response:
     What belongs to it goes, and its name is free again. What the past tells of it stays: events, usage, insights.
     """
     with transaction() as conn:
-        actor, flag = hold_anywhere(conn, feature_name, "DELETE_FEATURE")
+        actor, flag = lock_flag_anywhere(conn, feature_name, "DELETE_FEATURE")
         if flag["archived_at"] is None:
             abort(409, "The flag must be archived before it can be deleted.")
         flag_lifecycle.delete(conn, [flag["id"]])
@@ -142,7 +142,4 @@ def mark(conn: Connection, actor: Actor, project_id: str, *, features: Sequence[
     strays = [flag["name"] for flag in found if flag["project_id"] != project_id]
     if strays:
         raise Conflict(f"These flags are in another project: {listed(strays)}.")
-    changing = [flag for flag in found if flag["record"]["stale"] != stale]
-    flag_lifecycle.set_stale(conn, [flag["id"] for flag in changing], stale=stale)
-    type = "feature-stale-on" if stale else "feature-stale-off"
-    events.record(conn, *[flag_event(type, actor, flag) for flag in changing])
+    change_flags(conn, actor, [(flag, {"stale": stale}) for flag in found])

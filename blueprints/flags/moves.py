@@ -5,8 +5,8 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict
 
 from rules.access import Actor, require
-from rules.flags import flag_event, hold, listed
-from rules.projects import add_flag, refuse_full_project, share_project
+from rules.flags import add_flags, flag_event, listed, lock_flag
+from rules.projects import refuse_full_project, share_project
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response
@@ -28,15 +28,13 @@ def clone_flag(project_id: str, feature_name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "CREATE_FEATURE", project=project_id)
-        asked = load(CloneFlag())
-        home = share_project(conn, project_id)
-        # While this one is held, nobody archives those on which it depends: they cannot go without it.
-        source = hold(conn, project_id, feature_name)
+        change = load(CloneFlag())
+        project = share_project(conn, project_id)
+        # While this flag is locked, nobody archives its parents: they cannot go without it.
+        source = lock_flag(conn, project_id, feature_name)
         # Our choice: tags and the stale mark are of the flag that has them, and do not go over to its copy.
-        said = source["record"]
-        details = {"type": said["type"], "description": said["description"], "impression_data": said["impressionData"]}
-        copy = add_flag(conn, actor, home, name=asked["name"], **details)
-        flag_moves.copy(conn, source["id"], copy["id"], group_id=copy["name"] if asked["replaceGroupId"] else None)
+        [copy] = add_flags(conn, actor, project, [source["record"] | {"name": change["name"]}])
+        flag_moves.copy(conn, source["id"], copy["id"], group_id=copy["name"] if change["replaceGroupId"] else None)
         record_copy(conn, actor, copy)
         body = flags.get_core(conn, copy["id"])
     return created(body, "../{}", copy["name"])
@@ -65,25 +63,25 @@ def move_flag(project_id: str, feature_name: str) -> Response:
         actor = require(conn, "MOVE_FEATURE_TOGGLE", project=project_id)
         target = load(MoveFlag())["newProjectId"]
         require(conn, "MOVE_FEATURE_TOGGLE", project=target)
-        home = share_project(conn, target)
-        flag = hold(conn, project_id, feature_name)
+        project = share_project(conn, target)
+        flag = lock_flag(conn, project_id, feature_name)
         if target != project_id:
-            move(conn, actor, flag, home)
+            move(conn, actor, flag, project)
     return empty_response()
 
 
-def move(conn: Connection, actor: Actor, flag: DictRow, home: DictRow) -> None:
-    """Move a flag that is held into a project that is held, with its event; 409 when something keeps it where it is."""
+def move(conn: Connection, actor: Actor, flag: DictRow, project: DictRow) -> None:
+    """Move a locked flag into a locked project; 409 if something keeps it where it is."""
     # Our choice: the naming pattern of a project is for new names; one that a flag has already is taken as it is.
-    obstacles = flag_moves.obstacles(conn, flag["id"], home["id"])
+    obstacles = flag_moves.obstacles(conn, flag["id"], project["id"])
     if obstacles["environments"]:
         raise Conflict(f"The other project lacks environments of the flag: {listed(obstacles['environments'])}.")
     if obstacles["has_dependencies"]:
         raise Conflict("The flag depends on another one, or another one depends on it.")
     if obstacles["segments"]:
         raise Conflict(f"The flag uses segments of the project that it is to leave: {listed(obstacles['segments'])}.")
-    refuse_full_project(conn, home, 1)
-    flag_moves.move(conn, flag["id"], home["id"])
+    refuse_full_project(conn, project, [flag["name"]])
+    flag_moves.move(conn, flag["id"], project["id"])
     flags.link_environments(conn, flag["id"])
-    change = {"oldProject": flag["project_id"], "newProject": home["id"]}
-    events.record(conn, flag_event("feature-project-change", actor, flag, project=home["id"], data=change))
+    change = {"oldProject": flag["project_id"], "newProject": project["id"]}
+    events.record(conn, flag_event("feature-project-change", actor, flag, project=project["id"], data=change))

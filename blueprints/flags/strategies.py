@@ -4,13 +4,22 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.constraints import check_strategy
-from rules.strategies import NO_STRATEGY, NOT_THERE, add_strategy, change_strategy, find_strategy, hold, leave_without
+from rules.flags import flag_event
+from rules.strategies import (
+    NO_FLAG_THERE,
+    NO_STRATEGY,
+    add_strategies,
+    change_strategy,
+    find_strategy,
+    leave_without,
+    lock_in_environment,
+    remove_strategies,
+)
 from serving.contract import operation
 from serving.request_data import load, load_many
 from serving.responses import empty_response, json_response
 from sql import events
 from sql.database import connection, transaction
-from sql.events import Event
 from sql.flags import strategies, strategy_order
 from validators import or_400
 from validators.flags.environments import StrategyPlace, each_once
@@ -30,7 +39,7 @@ def list_strategies(project_id: str, feature_name: str, environment: str) -> Res
     """
     with connection() as conn:
         require(conn, project=project_id)
-        body = strategies.get_list(conn, project_id, feature_name, environment) or abort(404, NOT_THERE)
+        body = strategies.get_list(conn, project_id, feature_name, environment) or abort(404, NO_FLAG_THERE)
     return json_response(body)
 
 
@@ -43,11 +52,11 @@ def create_strategy(project_id: str, feature_name: str, environment: str) -> Res
     """
     with transaction() as conn:
         actor = require(conn, "CREATE_FEATURE_STRATEGY", project=project_id, environment=environment)
-        asked = load(StrategyInput())
-        place = hold(conn, project_id, feature_name, environment)
-        check_strategy(conn, asked, project_id)
-        made = add_strategy(conn, actor, place, asked)
-    return json_response(made["body"])
+        strategy = load(StrategyInput())
+        flag = lock_in_environment(conn, project_id, feature_name, environment)
+        check_strategy(conn, strategy, project_id)
+        [added] = add_strategies(conn, actor, [(flag, strategy)])
+    return json_response(added["body"])
 
 
 @bp.get(f"{BASE}/<strategy_id>")
@@ -73,10 +82,10 @@ def update_strategy(project_id: str, feature_name: str, environment: str, strate
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment)
-        asked = load(StrategyChange())
-        place = hold(conn, project_id, feature_name, environment)
-        strategy = find_strategy(conn, place, strategy_id)
-        changed = change_strategy(conn, actor, place, strategy, asked)
+        change = load(StrategyChange())
+        flag = lock_in_environment(conn, project_id, feature_name, environment)
+        strategy = find_strategy(conn, flag, strategy_id)
+        changed = change_strategy(conn, actor, flag, strategy, change)
     return json_response(changed["body"])
 
 
@@ -90,11 +99,10 @@ def delete_strategy(project_id: str, feature_name: str, environment: str, strate
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_FEATURE_STRATEGY", project=project_id, environment=environment)
-        place = hold(conn, project_id, feature_name, environment)
-        strategy = find_strategy(conn, place, strategy_id)
-        leave_without(conn, actor, place, strategy_id)
-        strategies.delete(conn, strategy_id)
-        events.record(conn, Event("feature-strategy-remove", actor, pre_data=strategy["record"], **place["about"]))
+        flag = lock_in_environment(conn, project_id, feature_name, environment)
+        strategy = find_strategy(conn, flag, strategy_id)
+        leave_without(conn, actor, flag, strategy_id)
+        remove_strategies(conn, actor, [(flag, strategy["record"])])
     return empty_response()
 
 
@@ -107,12 +115,12 @@ def sort_strategies(project_id: str, feature_name: str, environment: str) -> Res
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment)
-        asked = or_400(each_once, load_many(StrategyPlace()))
-        place = hold(conn, project_id, feature_name, environment)
-        before = strategy_order.ids(conn, place["flag_id"], environment)
-        if not {strategy["id"] for strategy in asked} <= set(before):
+        order = or_400(each_once, load_many(StrategyPlace()))
+        flag = lock_in_environment(conn, project_id, feature_name, environment)
+        before = strategy_order.ids(conn, flag["id"], environment)
+        if not {strategy["id"] for strategy in order} <= set(before):
             abort(404, NO_STRATEGY)
-        if strategy_order.change(conn, asked):
-            after = {"strategyIds": strategy_order.ids(conn, place["flag_id"], environment)}
-            events.record(conn, Event("strategy-order-changed", actor, data=after, pre_data={"strategyIds": before}, **place["about"]))
+        if strategy_order.change(conn, order):
+            after = {"strategyIds": strategy_order.ids(conn, flag["id"], environment)}
+            events.record(conn, flag_event("strategy-order-changed", actor, flag, data=after, pre_data={"strategyIds": before}))
     return empty_response()

@@ -1,19 +1,14 @@
 """Tags of a flag (neighbours.md 3.14)."""
 
-from collections.abc import Mapping, Sequence
-
 from flask import Blueprint, Response, abort
-from psycopg.rows import DictRow
-from werkzeug.exceptions import BadRequest
 
-from rules.access import Actor, require
-from rules.flags import NO_FLAG_ANYWHERE, flag_event, hold_anywhere, listed
+from rules.access import require
+from rules.flags import NO_FLAG_ANYWHERE, lock_flag_anywhere
+from rules.tags import add_tags, check_tag_types, remove_tags
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
-from sql import events
-from sql.database import Connection, as_json, connection, transaction
-from sql.events import Event
+from sql.database import as_json, connection, transaction
 from sql.flags import tags as flag_tags
 from validators.vocabulary.tags import Tag
 
@@ -41,12 +36,13 @@ def add_flag_tag(feature_name: str) -> Response:
     The type must be there; the tag itself is made if it is not. A flag that has the tag already keeps it.
     """
     with transaction() as conn:
-        actor, flag = hold_anywhere(conn, feature_name, "UPDATE_FEATURE")
-        asked = load(Tag())
+        actor, flag = lock_flag_anywhere(conn, feature_name, "UPDATE_FEATURE")
+        tag = load(Tag())
         if flag["archived_at"] is not None:
             abort(404, "The flag is archived.")
-        add_tags(conn, actor, flag, [asked], "type")
-    return created(as_json({"type": asked["type"], "value": asked["value"]}), "tags/{}/{}", asked["type"], asked["value"])
+        check_tag_types(conn, [(flag["name"], tag)])
+        add_tags(conn, actor, [(flag, tag)])
+    return created(as_json({"type": tag["type"], "value": tag["value"]}), "tags/{}/{}", tag["type"], tag["value"])
 
 
 @bp.delete("/api/admin/features/<feature_name>/tags/<type>/<anything:value>")
@@ -57,31 +53,8 @@ def remove_flag_tag(feature_name: str, type: str, value: str) -> Response:
     The tag itself stays. A flag that does not have it is as it should be.
     """
     with transaction() as conn:
-        actor, flag = hold_anywhere(conn, feature_name, "UPDATE_FEATURE")
+        actor, flag = lock_flag_anywhere(conn, feature_name, "UPDATE_FEATURE")
         if flag["archived_at"] is not None:
             abort(404, "The flag is archived.")
-        if flag_tags.remove(conn, flag["id"], type, value):
-            tag = {"type": type, "value": value}
-            events.record(
-                conn, flag_event("feature-untagged", actor, flag, pre_data=tag, tags=[other for other in flag["tags"] if other != tag])
-            )
+        remove_tags(conn, actor, [(flag, {"type": type, "value": value})])
     return empty_response()
-
-
-def add_tags(conn: Connection, actor: Actor, flag: DictRow, tags: Sequence[Mapping[str, str]], field: str) -> None:
-    """Put tags on a flag that is held, with the events of those that it did not have; 400 when a type is unknown.
-
-    field: what the message of the 400 is about.
-    """
-    types = {tag["type"] for tag in tags}
-    unknown = sorted(types - flag_tags.hold_types(conn, types)) if types else []
-    if unknown:
-        raise BadRequest(f"{field}: there is no type of tags {listed(unknown)}")
-    by_now = flag["tags"]
-    for added in flag_tags.add(conn, flag["id"], tags) if tags else ():
-        tag = {"type": added["type"], "value": added["value"]}
-        if added["is_new"]:
-            events.record(conn, Event("tag-created", actor, data=tag))
-        # The tags of that time: this one, and those that came before it.
-        by_now = sorted([*by_now, tag], key=lambda one: (one["type"], one["value"]))
-        events.record(conn, flag_event("feature-tagged", actor, flag, data=tag, tags=by_now))

@@ -3,7 +3,7 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import require
-from rules.strategies import NOT_THERE, hold, hold_everywhere, replace_variants
+from rules.strategies import NO_FLAG_THERE, lock_in_environment, lock_in_environments, replace_variants
 from serving.contract import operation
 from serving.request_data import load, load_many
 from serving.responses import json_response
@@ -30,7 +30,7 @@ def list_variants(project_id: str, feature_name: str, environment: str) -> Respo
     """
     with connection() as conn:
         require(conn, project=project_id)
-        body = variants.get(conn, project_id, feature_name, environment) or abort(404, NOT_THERE)
+        body = variants.get(conn, project_id, feature_name, environment) or abort(404, NO_FLAG_THERE)
     return json_response(body)
 
 
@@ -43,9 +43,9 @@ def set_variants(project_id: str, feature_name: str, environment: str) -> Respon
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
-        asked = or_400(balanced, load_many(Variant()))
-        place = hold(conn, project_id, feature_name, environment)
-        replace_variants(conn, actor, place, asked)
+        wanted = or_400(balanced, load_many(Variant()))
+        flag = lock_in_environment(conn, project_id, feature_name, environment)
+        replace_variants(conn, actor, [(flag, wanted)])
         body = variants.get(conn, project_id, feature_name, environment)
     return json_response(body)
 
@@ -60,10 +60,10 @@ def patch_variants(project_id: str, feature_name: str, environment: str) -> Resp
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
         operations = load_many(PatchOperation())
-        place = hold(conn, project_id, feature_name, environment)
-        before = variants.read(conn, place["flag_id"], environment)
-        asked = or_400(lambda listed: patched_variants(listed, operations), before)
-        replace_variants(conn, actor, place, asked)
+        flag = lock_in_environment(conn, project_id, feature_name, environment)
+        before = variants.list_by_flag(conn, [flag["id"]], environment)[flag["id"]]
+        wanted = or_400(lambda listed: patched_variants(listed, operations), before)
+        replace_variants(conn, actor, [(flag, wanted)])
         body = variants.get(conn, project_id, feature_name, environment)
     return json_response(body)
 
@@ -77,9 +77,9 @@ def set_variants_in_environments(project_id: str, feature_name: str) -> Response
     """
     with transaction() as conn:
         require(conn)
-        asked = load(VariantsOfEnvironments())
-        actors = [require(conn, PERMISSION, project=project_id, environment=environment) for environment in asked["environments"]]
-        for place in hold_everywhere(conn, project_id, feature_name, asked["environments"]):
-            replace_variants(conn, actors[0], place, asked["variants"])
-        body = variants.get(conn, project_id, feature_name, asked["environments"][0])
+        change = load(VariantsOfEnvironments())
+        actors = [require(conn, PERMISSION, project=project_id, environment=environment) for environment in change["environments"]]
+        for flag in lock_in_environments(conn, project_id, feature_name, change["environments"]):
+            replace_variants(conn, actors[0], [(flag, change["variants"])])
+        body = variants.get(conn, project_id, feature_name, change["environments"][0])
     return json_response(body)

@@ -8,13 +8,13 @@ from psycopg.rows import DictRow
 
 from rules.access import Actor, id_in_path, require
 from rules.constraints import check_segments
-from rules.strategies import find_strategy, hold
+from rules.flags import flag_event
+from rules.strategies import find_strategy, lock_in_environment
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, json_response
 from sql import events
 from sql.database import Connection, as_json, connection, transaction
-from sql.events import Event
 from sql.flags import strategies
 from sql.vocabulary import segment_strategies
 from validators.vocabulary.segments import GiveSegments
@@ -63,24 +63,24 @@ def set_strategy_segments() -> Response:
         require(conn)
         asked = load(GiveSegments())
         actor = require(conn, "UPDATE_FEATURE_STRATEGY", project=asked["projectId"], environment=asked["environmentId"])
-        place = find(conn, asked)
-        give(conn, actor, place, asked)
-    where = place["project"], place["flag"], place["environment"], asked["strategyId"]
+        flag = lock_flag_of(conn, asked)
+        set_segments(conn, actor, flag, asked)
+    where = flag["project_id"], flag["name"], flag["environment"], asked["strategyId"]
     return created(as_json({name: asked[name] for name in GiveSegments().fields}), STRATEGY, *where)
 
 
-def find(conn: Connection, asked: Mapping[str, Any]) -> DictRow:
-    """The live flag of the strategy in the environment, as rollout.hold() gives it; 404 when there is no such strategy."""
-    flag = segment_strategies.flag_of(conn, asked["projectId"], asked["environmentId"], asked["strategyId"])
-    return hold(conn, asked["projectId"], flag or abort(404, NOT_THERE), asked["environmentId"])
+def lock_flag_of(conn: Connection, asked: Mapping[str, Any]) -> DictRow:
+    """Lock the live flag of the strategy, and return it with the environment; 404 if the strategy does not exist."""
+    name = segment_strategies.flag_of(conn, asked["projectId"], asked["environmentId"], asked["strategyId"])
+    return lock_in_environment(conn, asked["projectId"], name or abort(404, NOT_THERE), asked["environmentId"])
 
 
-def give(conn: Connection, actor: Actor, place: DictRow, asked: Mapping[str, Any]) -> None:
-    """Give a strategy of the place these segments, each once."""
-    before = find_strategy(conn, place, asked["strategyId"])["record"]
+def set_segments(conn: Connection, actor: Actor, flag: DictRow, asked: Mapping[str, Any]) -> None:
+    """Set the segments of a strategy of the flag, each once."""
+    before = find_strategy(conn, flag, asked["strategyId"])["record"]
     wanted = sorted(set(asked["segmentIds"]))
-    check_segments(conn, wanted, place["project"], before["segments"], field="segmentIds")
+    check_segments(conn, wanted, flag["project_id"], before["segments"], field="segmentIds")
     if wanted != before["segments"]:
         strategies.set_segments(conn, before["id"], wanted)
-        after = find_strategy(conn, place, before["id"])["record"]
-        events.record(conn, Event("feature-strategy-update", actor, data=after, pre_data=before, **place["about"]))
+        after = find_strategy(conn, flag, before["id"])["record"]
+        events.record(conn, flag_event("feature-strategy-update", actor, flag, data=after, pre_data=before))

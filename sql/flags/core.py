@@ -1,14 +1,16 @@
 """Feature flags, their environments, and what is put on them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
-from sql.database import Connection, one, rows, run, value
+from sql.database import Connection, as_json, one, rows, run, value
 from sql.flags import records as flag_records
 from sql.limits import PAGE_BYTES
 from sql.projects import core as projects
+
+CHANGEABLE = ("id", "type", "description", "impressionData", "stale")
 
 # What a change must know of a flag, and what the log says of it.
 STATE: LiteralString = f"""
@@ -32,21 +34,19 @@ LOCK = """
        FOR NO KEY UPDATE
 """
 
-# A statement of its own, begun when the lock is held: a subquery beside the lock would see the tags as they were before the wait for it.
-READ: LiteralString = f"{STATE} WHERE flags.id = %(id)s"
+# A separate statement, which starts after the lock is taken: a subquery beside the lock would see the tags as they were before the wait.
+READ: LiteralString = f"{STATE} JOIN unnest(%(ids)s::bigint[]) WITH ORDINALITY AS wanted (id, number) USING (id) ORDER BY number"
 
 
 def lock(conn: Connection, project: str, name: str) -> DictRow | None:
-    """id, name, project_id, type, archived_at, tags, record (FlagCore) of a live flag, locked. None: not of this project, or archived."""
+    """Lock a live flag, and return id, name, project_id, type, archived_at, tags and record (FlagCore), or None if it does not exist."""
     flag_id = value(conn, LOCK, {"project": project, "name": name})
-    return None if flag_id is None else one(conn, READ, {"id": flag_id})
+    return None if flag_id is None else read(conn, [flag_id])[0]
 
 
-def read(conn: Connection, flag_id: int) -> DictRow:
-    """The same of a flag that is held already, as it is by now."""
-    found = one(conn, READ, {"id": flag_id})
-    assert found is not None
-    return found
+def read(conn: Connection, ids: Sequence[int]) -> list[DictRow]:
+    """Return the same of flags that are locked already, in the order of their ids here."""
+    return rows(conn, READ, {"ids": list(ids)})
 
 
 LOCK_ANYWHERE = """
@@ -59,13 +59,13 @@ LOCK_ANYWHERE = """
 
 SEEN: LiteralString = f" AND EXISTS (SELECT FROM projects WHERE projects.id = flags.project_id AND {projects.VISIBLE})"
 
-READ_SEEN: LiteralString = f"{READ}{SEEN}"
+READ_SEEN: LiteralString = f"{STATE} WHERE flags.id = ANY(%(ids)s::bigint[]){SEEN}"
 
 
 def lock_anywhere(conn: Connection, name: str, viewer: int | None) -> DictRow | None:
     """The same of a flag of any project, live or archived, for addresses that name the flag alone. None: unknown or hidden."""
     flag_id = value(conn, LOCK_ANYWHERE, {"name": name})
-    return None if flag_id is None else one(conn, READ_SEEN, {"id": flag_id, "viewer": viewer})
+    return None if flag_id is None else one(conn, READ_SEEN, {"ids": [flag_id], "viewer": viewer})
 
 
 PROJECT_OF: LiteralString = f"SELECT project_id FROM flags WHERE name = %(name)s AND deleted_at IS NULL{SEEN}"
@@ -85,8 +85,6 @@ LOCK_MANY = """
        FOR NO KEY UPDATE
 """
 
-READ_MANY: LiteralString = f"{STATE} WHERE flags.id = ANY(%(ids)s){SEEN}"
-
 
 def lock_many(conn: Connection, names: Sequence[str], viewer: int | None) -> list[DictRow]:
     """The same of several, in the order of their names here, live or archived; unknown and hidden ones are left out.
@@ -94,7 +92,7 @@ def lock_many(conn: Connection, names: Sequence[str], viewer: int | None) -> lis
     They are locked in the order of the alphabet, so that two requests never wait for each other.
     """
     ids = [row["id"] for row in rows(conn, LOCK_MANY, {"names": list(names)})]
-    found = {row["name"]: row for row in rows(conn, READ_MANY, {"ids": ids, "viewer": viewer})}
+    found = {row["name"]: row for row in rows(conn, READ_SEEN, {"ids": ids, "viewer": viewer})}
     # A list may be as long as there are flags, so nothing is looked for in it.
     return [found[name] for name in dict.fromkeys(names) if name in found]
 
@@ -139,49 +137,49 @@ def get_list(conn: Connection, project: str, user_id: int | None, *, prefix: str
     return value(conn, LIST, params | {"most_bytes": PAGE_BYTES})
 
 
+# In the order of the names, so that two requests never wait for each other.
 INSERT = """
-    INSERT INTO flags (name, project_id, type, description, impression_data, created_by_user_id)
-    VALUES (%(name)s, %(project)s, %(type)s, %(description)s, %(impression_data)s, %(created_by_user_id)s)
-    RETURNING id
+    WITH added AS (
+        INSERT INTO flags (name, project_id, type, description, impression_data, created_by_user_id)
+        SELECT name, %(project)s, type, description, "impressionData", %(user_id)s
+          FROM json_to_recordset(%(flags)s::json) AS new (name text, type text, description text, "impressionData" boolean)
+         ORDER BY name
+        ON CONFLICT (name) WHERE deleted_at IS NULL DO NOTHING
+        RETURNING id, name
+    ),
+    linked AS (
+        INSERT INTO flag_environments (flag_id, environment)
+        SELECT added.id, environment
+          FROM added, project_environments
+         WHERE project_id = %(project)s
+    )
+    SELECT id, name FROM added
 """
 
 
-def insert(
-    conn: Connection,
-    name: str,
-    project: str,
-    *,
-    type: str = "release",
-    description: str | None = None,
-    impression_data: bool = False,
-    created_by_user_id: int | None = None,
-) -> int:
-    """The id of the new flag, in no environment yet. UniqueViolation of flags_name_key when the name is taken, also by an archived flag."""
-    params: dict[str, Any] = {
-        "name": name,
-        "project": project,
-        "type": type,
-        "description": description,
-        "impression_data": impression_data,
-        "created_by_user_id": created_by_user_id,
-    }
-    return value(conn, INSERT, params)
+def insert(conn: Connection, project: str, flags: Sequence[Mapping[str, Any]], user_id: int | None) -> dict[str, int]:
+    """Insert flags (name, type, description, impressionData), off in every environment of the project, and return their ids by name.
+
+    Flags whose names are taken, also by archived flags, are left out.
+    """
+    params = {"project": project, "flags": as_json(flags), "user_id": user_id}
+    return {row["name"]: row["id"] for row in rows(conn, INSERT, params)}
 
 
 UPDATE = """
     UPDATE flags
-       SET type = %(type)s,
-           description = %(description)s,
-           impression_data = %(impression_data)s,
-           stale_since = CASE WHEN %(stale)s THEN coalesce(stale_since, now()) END
-     WHERE id = %(id)s
+       SET type = changed.type,
+           description = changed.description,
+           impression_data = "impressionData",
+           stale_since = CASE WHEN stale THEN coalesce(stale_since, now()) END
+      FROM json_to_recordset(%(flags)s::json) AS changed (id bigint, type text, description text, "impressionData" boolean, stale boolean)
+     WHERE flags.id = changed.id
 """
 
 
-def update(conn: Connection, flag_id: int, *, type: str, description: str | None, impression_data: bool, stale: bool) -> None:
-    """Change what a flag says of itself. One that is stale already stays so since when it was."""
-    params = {"id": flag_id, "type": type, "description": description, "impression_data": impression_data, "stale": stale}
-    run(conn, UPDATE, params)
+def update(conn: Connection, flags: Sequence[Mapping[str, Any]]) -> None:
+    """Set type, description, impressionData and stale of flags, each given with its id. A flag that is stale already keeps its date."""
+    run(conn, UPDATE, {"flags": as_json([{key: flag[key] for key in CHANGEABLE} for flag in flags])})
 
 
 LINK_ENVIRONMENTS = """

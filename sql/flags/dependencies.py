@@ -1,10 +1,9 @@
 """Dependencies: flags that are on only where another flag is."""
 
-from collections.abc import Sequence
-from typing import LiteralString
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from sql.database import Connection, rows, run, value
-from sql.flags import records as flag_records
+from sql.database import Connection, as_json, rows, value
 
 # By name, so that two requests never wait for each other.
 LOCK = """
@@ -18,47 +17,41 @@ LOCK = """
 """
 
 
-def lock(conn: Connection, project: str, *names: str) -> dict[str, int]:
-    """The ids of live flags of the project by their names, locked; those that are none are left out."""
+def lock(conn: Connection, project: str, names: Collection[str]) -> dict[str, int]:
+    """Lock live flags of the project, and return their ids by name. Other names are left out."""
     return {row["name"]: row["id"] for row in rows(conn, LOCK, {"project": project, "names": list(names)})}
 
 
-TAGS: LiteralString = f"SELECT {flag_records.TAGS} FROM flags WHERE id = %(id)s"
+PAIRS = """
+    SELECT children.name AS child, parents.name AS parent
+      FROM flag_dependencies
+      JOIN flags AS children ON children.id = child_id
+      JOIN flags AS parents ON parents.id = parent_id
+     WHERE child_id = ANY(%(ids)s::bigint[])
+        OR parent_id = ANY(%(ids)s::bigint[])
+"""
 
 
-def tags(conn: Connection, flag_id: int) -> list[dict[str, str]]:
-    """The tags of a flag that is held already, as it is by now."""
-    return value(conn, TAGS, {"id": flag_id})
-
-
-HAS_PARENTS = "SELECT EXISTS (SELECT FROM flag_dependencies WHERE child_id = %(id)s)"
-
-HAS_CHILDREN = "SELECT EXISTS (SELECT FROM flag_dependencies WHERE parent_id = %(id)s)"
-
-
-def has_parents(conn: Connection, flag_id: int) -> bool:
-    """Whether a flag depends on another."""
-    return value(conn, HAS_PARENTS, {"id": flag_id})
-
-
-def has_children(conn: Connection, flag_id: int) -> bool:
-    """Whether another flag depends on this one."""
-    return value(conn, HAS_CHILDREN, {"id": flag_id})
+def pairs(conn: Connection, ids: Collection[int]) -> set[tuple[str, str]]:
+    """Return the names of child and parent of each dependency of these flags."""
+    return {(row["child"], row["parent"]) for row in rows(conn, PAIRS, {"ids": list(ids)})}
 
 
 SAVE = """
     INSERT INTO flag_dependencies AS known (child_id, parent_id, enabled, variants)
-    VALUES (%(child_id)s, %(parent_id)s, %(enabled)s, %(variants)s::text[])
+    SELECT "childId", "parentId", enabled, ARRAY(SELECT json_array_elements_text(variants))
+      FROM json_to_recordset(%(links)s::json) AS link ("childId" bigint, "parentId" bigint, enabled boolean, variants json)
     ON CONFLICT (child_id, parent_id) DO UPDATE
        SET enabled = excluded.enabled,
            variants = excluded.variants
      WHERE (known.enabled, known.variants) <> (excluded.enabled, excluded.variants)
+    RETURNING child_id, parent_id
 """
 
 
-def save(conn: Connection, child_id: int, parent_id: int, *, enabled: bool, variants: Sequence[str]) -> bool:
-    """Let one flag depend on another in this way; whether it did not before."""
-    return run(conn, SAVE, {"child_id": child_id, "parent_id": parent_id, "enabled": enabled, "variants": list(variants)}) == 1
+def save(conn: Connection, links: Sequence[Mapping[str, Any]]) -> set[tuple[int, int]]:
+    """Save dependencies (childId, parentId, enabled, variants), each pair once, and return the pairs that were new or different."""
+    return {(row["child_id"], row["parent_id"]) for row in rows(conn, SAVE, {"links": as_json(links)})}
 
 
 DELETE = """

@@ -95,9 +95,6 @@ def read(conn: Connection, project: str, environment: str, names: Collection[str
     return {row["name"]: row for row in found}
 
 
-# KEY SHARE: what is named here cannot be deleted meanwhile.
-STRATEGY_TYPES = "SELECT name, editable FROM strategy_types WHERE name = ANY(%(names)s::text[]) ORDER BY name FOR KEY SHARE"
-
 # SHARE, as in sql/vocabulary/constraints.py: nor is a segment moved to another project.
 SEGMENTS = """
     SELECT id, name
@@ -109,19 +106,6 @@ SEGMENTS = """
 """
 
 
-def strategy_types(conn: Connection, names: Collection[str]) -> dict[str, bool]:
-    """Those of these types of strategies that exist, with whether they are custom ones."""
-    return {row["name"]: row["editable"] for row in rows(conn, STRATEGY_TYPES, {"names": list(names)})}
-
-
 def segments(conn: Connection, names: Collection[str], project: str) -> dict[str, int]:
     """The ids of those of these segments that strategies of the project can use."""
     return {row["name"]: row["id"] for row in rows(conn, SEGMENTS, {"names": list(names), "project": project})}
-
-
-TAKEN = "SELECT id FROM strategies WHERE id = ANY(%(ids)s::text[])"
-
-
-def taken(conn: Connection, ids: Collection[str]) -> set[str]:
-    """Those of these ids that strategies have."""
-    return {row["id"] for row in rows(conn, TAKEN, {"ids": list(ids)})}

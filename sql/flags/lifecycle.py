@@ -8,14 +8,6 @@ from psycopg.rows import DictRow
 from sql.database import Connection, rows, run
 from sql.flags import records as flag_records
 
-SET_STALE = "UPDATE flags SET stale_since = CASE WHEN %(stale)s THEN now() END WHERE id = ANY(%(ids)s)"
-
-
-def set_stale(conn: Connection, ids: Sequence[int], *, stale: bool) -> None:
-    """Mark flags stale since now, or take the mark away."""
-    run(conn, SET_STALE, {"ids": list(ids), "stale": stale})
-
-
 NEEDED = """
     SELECT DISTINCT parents.name
       FROM flag_dependencies

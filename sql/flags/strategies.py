@@ -1,11 +1,11 @@
 """Strategies of a flag in an environment, with their variants and segments."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
-from sql.database import Connection, as_json, one, rows, run, value
+from sql.database import Connection, as_json, rows, run, value
 
 # The variants of rows chosen by the condition, in the field's form; payload only where there is one.
 VARIANTS: LiteralString = """
@@ -72,34 +72,37 @@ def get_list(conn: Connection, project: str, flag: str, environment: str) -> str
     return value(conn, GET_LIST, {"project": project, "flag": flag, "environment": environment})
 
 
-READ_MANY: LiteralString = f"""SELECT {RECORD} AS record
+LIST: LiteralString = f"""
+    SELECT flag_id, {RECORD} AS record
       FROM strategies
       JOIN flags ON flags.id = flag_id
-     WHERE flag_id = %(flag_id)s
+     WHERE flag_id = ANY(%(flag_ids)s::bigint[])
        AND environment = %(environment)s
      ORDER BY sort_order, strategies.created_at, strategies.id
 """
 
 
-def read_many(conn: Connection, flag_id: int, environment: str) -> list[dict[str, Any]]:
-    """The Strategy records of a flag in an environment, in their order."""
-    return [row["record"] for row in rows(conn, READ_MANY, {"flag_id": flag_id, "environment": environment})]
+def list_by_flag(conn: Connection, flag_ids: Sequence[int], environment: str) -> dict[int, list[dict[str, Any]]]:
+    """Return the Strategy records of each flag in an environment, in their order."""
+    found: dict[int, list[dict[str, Any]]] = {flag_id: [] for flag_id in flag_ids}
+    for row in rows(conn, LIST, {"flag_ids": list(flag_ids), "environment": environment}):
+        found[row["flag_id"]].append(row["record"])
+    return found
 
 
 READ: LiteralString = f"""
-    SELECT record, record::text AS body
-      FROM (SELECT {RECORD} AS record
-              FROM strategies
-              JOIN flags ON flags.id = flag_id
-             WHERE strategies.id = %(id)s
-               AND flag_id = %(flag_id)s
-               AND environment = %(environment)s) AS found
+    SELECT flag_id, environment, record, record::text AS body
+      FROM (SELECT strategies.flag_id, environment, number, {RECORD} AS record
+              FROM unnest(%(ids)s::text[]) WITH ORDINALITY AS wanted (id, number)
+              JOIN strategies ON strategies.id = wanted.id
+              JOIN flags ON flags.id = flag_id) AS found
+     ORDER BY number
 """
 
 
-def read(conn: Connection, flag_id: int, environment: str, strategy_id: str) -> DictRow | None:
-    """record and body (the same as JSON text) of a strategy. None: not of this flag and environment."""
-    return one(conn, READ, {"id": strategy_id, "flag_id": flag_id, "environment": environment})
+def read(conn: Connection, ids: Sequence[str]) -> list[DictRow]:
+    """Return flag_id, environment, record and body (the record as JSON text) of the strategies with these ids, in this order."""
+    return rows(conn, READ, {"ids": list(ids)})
 
 
 DISABLE_WITHOUT = """
@@ -146,58 +149,57 @@ def update(conn: Connection, strategy: Mapping[str, Any]) -> None:
 ENABLE_ALL = """
     UPDATE strategies
        SET disabled = false
-     WHERE flag_id = %(flag_id)s
+     WHERE flag_id = ANY(%(flag_ids)s::bigint[])
        AND environment = %(environment)s
        AND disabled
 """
 
 
-def enable_all(conn: Connection, flag_id: int, environment: str) -> None:
-    """Let no strategy of a flag be disabled in an environment."""
-    run(conn, ENABLE_ALL, {"flag_id": flag_id, "environment": environment})
+def enable_all(conn: Connection, flag_ids: Sequence[int], environment: str) -> None:
+    """Enable all strategies of these flags in an environment."""
+    run(conn, ENABLE_ALL, {"flag_ids": list(flag_ids), "environment": environment})
 
 
-DELETE = "DELETE FROM strategies WHERE id = %(id)s"
+DELETE = "DELETE FROM strategies WHERE id = ANY(%(ids)s::text[])"
 
 
-def delete(conn: Connection, strategy_id: str) -> None:
-    """Remove a strategy with its variants and its links to segments."""
-    run(conn, DELETE, {"id": strategy_id})
+def delete(conn: Connection, ids: Sequence[str]) -> None:
+    """Delete strategies with their variants and their links to segments."""
+    run(conn, DELETE, {"ids": list(ids)})
 
 
+USED_IDS = "SELECT id FROM strategies WHERE id = ANY(%(ids)s::text[])"
+
+
+def used_ids(conn: Connection, ids: Sequence[str]) -> set[str]:
+    """Return those of these ids that strategies have."""
+    return {row["id"] for row in rows(conn, USED_IDS, {"ids": list(ids)})}
+
+
+# A microsecond apart: strategies with the same sort order stay in the order of the list.
 INSERT = """
-    INSERT INTO strategies (id, flag_id, environment, name, title, disabled, sort_order, parameters, constraints)
-    VALUES (gen_random_uuid()::text, %(flag_id)s, %(environment)s,
-            %(name)s, %(title)s, %(disabled)s, %(sort_order)s,
-            %(parameters)s::json, %(constraints)s::json)
-    RETURNING id
+    WITH added AS MATERIALIZED (
+        SELECT *
+          FROM ROWS FROM (json_to_recordset(%(strategies)s::json)
+            AS (id text, "flagId" bigint, name text, title text, disabled boolean, "sortOrder" integer, parameters json, constraints json,
+                segments json)) WITH ORDINALITY AS added (id, flag_id, name, title, disabled, sort_order, parameters, constraints, segments,
+                                                          number)
+    ),
+    linked AS (
+        INSERT INTO strategy_segments (strategy_id, segment_id)
+        SELECT id, segment::integer
+          FROM added, json_array_elements_text(segments) AS segment
+    )
+    INSERT INTO strategies (id, flag_id, environment, name, title, disabled, sort_order, parameters, constraints, created_at)
+    SELECT id, flag_id, %(environment)s, name, title, disabled, sort_order, parameters, constraints,
+           now() + (number - 1) * interval '1 microsecond'
+      FROM added
 """
 
 
-def insert(
-    conn: Connection,
-    flag_id: int,
-    environment: str,
-    *,
-    name: str = "flexibleRollout",
-    title: str | None = None,
-    disabled: bool = False,
-    sort_order: int = 0,
-    parameters: Mapping[str, str] | None = None,
-    constraints: Iterable[Mapping[str, Any]] = (),
-) -> str:
-    """Return the id of the new strategy, a UUID."""
-    params = {
-        "flag_id": flag_id,
-        "environment": environment,
-        "name": name,
-        "title": title,
-        "disabled": disabled,
-        "sort_order": sort_order,
-        "parameters": as_json(dict(parameters or {})),
-        "constraints": as_json(list(constraints)),
-    }
-    return value(conn, INSERT, params)
+def insert(conn: Connection, environment: str, strategies: Sequence[Mapping[str, Any]]) -> None:
+    """Insert strategies, without variants: Strategy records with an id, flagId and sortOrder. UniqueViolation: an id is in use."""
+    run(conn, INSERT, {"environment": environment, "strategies": as_json(strategies)})
 
 
 SET_SEGMENTS = """

@@ -5,7 +5,7 @@ from typing import Any
 
 from psycopg.rows import DictRow
 
-from sql.database import Connection, as_json, one, rows, run
+from sql.database import Connection, as_json, rows, run
 
 IDS = """
     SELECT id
@@ -21,20 +21,19 @@ def ids(conn: Connection, flag_id: int, environment: str) -> list[str]:
     return [row["id"] for row in rows(conn, IDS, {"flag_id": flag_id, "environment": environment})]
 
 
-# At the end of the numbers there is no place behind the last.
-PLACE = """
-    SELECT count(*) AS taken, least(coalesce(max(sort_order)::bigint + 1, 0), 2147483647)::integer AS next
+# No number follows the largest, so the next strategy gets the same number.
+ENDS = """
+    SELECT flag_id, count(*) AS count, least(max(sort_order)::bigint + 1, 2147483647)::integer AS next
       FROM strategies
-     WHERE flag_id = %(flag_id)s
+     WHERE flag_id = ANY(%(flag_ids)s::bigint[])
        AND environment = %(environment)s
+     GROUP BY flag_id
 """
 
 
-def place(conn: Connection, flag_id: int, environment: str) -> DictRow:
-    """taken: how many strategies the flag has there; next: the sort order behind the last."""
-    found = one(conn, PLACE, {"flag_id": flag_id, "environment": environment})
-    assert found is not None
-    return found
+def ends(conn: Connection, flag_ids: Iterable[int], environment: str) -> dict[int, DictRow]:
+    """Return, for each flag with strategies there: count, how many; next, the sort order behind the last."""
+    return {row["flag_id"]: row for row in rows(conn, ENDS, {"flag_ids": list(flag_ids), "environment": environment})}
 
 
 CHANGE = """

@@ -1,11 +1,11 @@
 """Tags of flags. A tag that no flag has any more stays: it can be put on flags again."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import LiteralString
+from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
-from sql.database import Connection, rows, run, value
+from sql.database import Connection, as_json, rows, run, value
 from sql.flags import core as flags
 from sql.flags import records as flag_records
 
@@ -18,68 +18,79 @@ LIST: LiteralString = f"""
 
 
 def get_list(conn: Connection, name: str, viewer: int | None) -> str | None:
-    """The TagList record of a flag, live or archived, as JSON text. None: unknown, or hidden from this viewer."""
+    """Return the TagList record of a flag, live or archived, as JSON text, or None if it is unknown or hidden from this viewer."""
     return value(conn, LIST, {"name": name, "viewer": viewer})
 
 
-# KEY SHARE: a type that is used here cannot be deleted meanwhile.
-HOLD_TYPES = "SELECT name FROM tag_types WHERE name = ANY(%(names)s::text[]) ORDER BY name FOR KEY SHARE"
+# KEY SHARE: until the transaction ends, none of these types is deleted.
+SHARE_TYPES = "SELECT name FROM tag_types WHERE name = ANY(%(names)s::text[]) ORDER BY name FOR KEY SHARE"
 
 
-def hold_types(conn: Connection, names: Collection[str]) -> set[str]:
-    """Those of these types of tags that there are; they stay until the transaction ends."""
-    return {row["name"] for row in rows(conn, HOLD_TYPES, {"names": list(names)})}
+def share_types(conn: Connection, names: Collection[str]) -> set[str]:
+    """Return those of these types of tags that exist."""
+    return {row["name"] for row in rows(conn, SHARE_TYPES, {"names": list(names)})}
 
+
+# A separate statement: when a wait for the deletion of a tag ends, the tag is gone, and ADD creates it again.
+SHARE_TAGS = """
+    SELECT
+      FROM tags
+      JOIN json_to_recordset(%(tags)s::json) AS wanted (type text, value text) USING (type, value)
+     ORDER BY type, value
+       FOR KEY SHARE OF tags
+"""
 
 ADD = """
-    WITH asked AS (
-        SELECT type, value, min(number) AS number
-          FROM unnest(%(types)s::text[], %(values)s::text[]) WITH ORDINALITY AS asked (type, value, number)
-         GROUP BY type, value
+    WITH wanted AS MATERIALIZED (
+        SELECT flag_id, type, value, min(number) AS number
+          FROM ROWS FROM (json_to_recordset(%(tags)s::json) AS ("flagId" bigint, type text, value text)) WITH ORDINALITY
+            AS wanted (flag_id, type, value, number)
+         GROUP BY flag_id, type, value
     ),
-    made AS (
+    created AS (
         INSERT INTO tags (type, value)
-        SELECT type, value
-          FROM asked
+        SELECT DISTINCT type, value
+          FROM wanted
          ORDER BY type, value
         ON CONFLICT DO NOTHING
         RETURNING type, value
     ),
     added AS (
         INSERT INTO flag_tags (flag_id, type, value)
-        SELECT %(flag_id)s, type, value
-          FROM asked
+        SELECT flag_id, type, value
+          FROM wanted
         ON CONFLICT DO NOTHING
-        RETURNING type, value
+        RETURNING flag_id, type, value
     )
-    SELECT type, value, made.type IS NOT NULL AS is_new
+    SELECT flag_id, type, value,
+           created.type IS NOT NULL AND row_number() OVER (PARTITION BY type, value ORDER BY number) = 1 AS is_new
       FROM added
-      JOIN asked USING (type, value)
-      LEFT JOIN made USING (type, value)
+      JOIN wanted USING (flag_id, type, value)
+      LEFT JOIN created USING (type, value)
      ORDER BY number
 """
 
 
-# A statement of its own: a tag that is being deleted is gone, and made anew, when the wait for it is over.
-HOLD_TAGS = """
-    SELECT
-      FROM tags
-      JOIN unnest(%(types)s::text[], %(values)s::text[]) AS asked (type, value) USING (type, value)
-     ORDER BY type, value
-       FOR KEY SHARE OF tags
-"""
+def add(conn: Connection, tags: Sequence[Mapping[str, Any]]) -> list[DictRow]:
+    """Put tags (flagId, type, value) on flags, and return flag_id, type and value of those that a flag did not have, in their order.
 
-
-def add(conn: Connection, flag_id: int, tags: Sequence[Mapping[str, str]]) -> list[DictRow]:
-    """Put tags on a flag. type and value of those that it did not have, in their order, and is_new: no flag ever had it."""
-    params = {"flag_id": flag_id, "types": [tag["type"] for tag in tags], "values": [tag["value"] for tag in tags]}
-    run(conn, HOLD_TAGS, params)
+    is_new: no flag ever had this tag, nor does one that comes before.
+    """
+    params = {"tags": as_json(tags)}
+    run(conn, SHARE_TAGS, params)
     return rows(conn, ADD, params)
 
 
-REMOVE = "DELETE FROM flag_tags WHERE flag_id = %(flag_id)s AND type = %(type)s AND value = %(value)s"
+REMOVE = """
+    DELETE FROM flag_tags
+     USING json_to_recordset(%(tags)s::json) AS tag ("flagId" bigint, type text, value text)
+     WHERE flag_tags.flag_id = "flagId"
+       AND flag_tags.type = tag.type
+       AND flag_tags.value = tag.value
+    RETURNING flag_tags.flag_id, flag_tags.type, flag_tags.value
+"""
 
 
-def remove(conn: Connection, flag_id: int, type: str, text: str) -> bool:
-    """Take a tag off a flag; whether it was there."""
-    return run(conn, REMOVE, {"flag_id": flag_id, "type": type, "value": text}) == 1
+def remove(conn: Connection, tags: Sequence[Mapping[str, Any]]) -> list[DictRow]:
+    """Take tags (flagId, type, value) off flags, and return flag_id, type and value of those that a flag had."""
+    return rows(conn, REMOVE, {"tags": as_json(tags)})

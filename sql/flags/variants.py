@@ -1,23 +1,25 @@
 """Variants of flags and of strategies."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
-from sql.database import Connection, as_json, run, value
+from sql.database import Connection, as_json, rows, run, value
 from sql.flags import records as flag_records
 
 LIST: LiteralString = f"""
-    SELECT coalesce(json_agg({flag_records.VARIANT} ORDER BY variants.name), '[]')
+    SELECT flag_id, json_agg({flag_records.VARIANT} ORDER BY variants.name) AS variants
       FROM variants
-     WHERE flag_id = %(flag_id)s
+     WHERE flag_id = ANY(%(flag_ids)s::bigint[])
        AND environment = %(environment)s
        AND strategy_id IS NULL
+     GROUP BY flag_id
 """
 
 
-def read(conn: Connection, flag_id: int, environment: str) -> list[dict[str, Any]]:
-    """The variants of the flag itself in an environment, by name."""
-    return value(conn, LIST, {"flag_id": flag_id, "environment": environment})
+def list_by_flag(conn: Connection, flag_ids: Sequence[int], environment: str) -> dict[int, list[dict[str, Any]]]:
+    """Return the variants of each flag itself in an environment, by name."""
+    found = {row["flag_id"]: row["variants"] for row in rows(conn, LIST, {"flag_ids": list(flag_ids), "environment": environment})}
+    return {flag_id: found.get(flag_id, []) for flag_id in flag_ids}
 
 
 GET: LiteralString = f"""
@@ -41,25 +43,32 @@ def get(conn: Connection, project: str, flag: str, environment: str) -> str | No
     return value(conn, GET, {"project": project, "flag": flag, "environment": environment})
 
 
-# Two statements: in one, a variant that stays would stand in its own way.
-CLEAR = """
+DELETE = """
     DELETE FROM variants
-     WHERE flag_id = %(flag_id)s
+     USING json_to_recordset(%(owners)s::json) AS owner ("flagId" bigint, "strategyId" text)
+     WHERE flag_id = "flagId"
        AND environment = %(environment)s
-       AND strategy_id IS NOT DISTINCT FROM %(strategy_id)s::text
+       AND strategy_id IS NOT DISTINCT FROM "strategyId"
 """
 
-INSERT_MANY = """
+INSERT = """
     INSERT INTO variants (flag_id, environment, strategy_id, name, weight, weight_type, stickiness, payload_type, payload_value, overrides)
-    SELECT %(flag_id)s, %(environment)s, %(strategy_id)s::text, name, weight, "weightType", stickiness,
+    SELECT "flagId", %(environment)s, "strategyId", name, weight, "weightType", stickiness,
            payload ->> 'type', payload ->> 'value', coalesce(overrides, '[]')
-      FROM json_to_recordset(%(variants)s::json)
+      FROM json_to_recordset(%(owners)s::json) AS owner ("flagId" bigint, "strategyId" text, variants json)
+     CROSS JOIN json_to_recordset(variants)
         AS variant (name text, weight integer, "weightType" text, stickiness text, payload json, overrides json)
 """
 
 
-def replace(conn: Connection, flag_id: int, environment: str, strategy_id: str | None, variants: Iterable[Mapping[str, Any]]) -> None:
-    """Replace the variants of a strategy or, with None, of the flag in the environment. validators/flags/variants.py has balanced them."""
-    params = {"flag_id": flag_id, "environment": environment, "strategy_id": strategy_id, "variants": as_json(list(variants))}
-    run(conn, CLEAR, params)
-    run(conn, INSERT_MANY, params)
+def insert(conn: Connection, environment: str, owners: Sequence[Mapping[str, Any]]) -> None:
+    """Insert variants of strategies or, where strategyId is None, of flags: [{flagId, strategyId, variants}], with balanced weights."""
+    if any(owner["variants"] for owner in owners):
+        run(conn, INSERT, {"environment": environment, "owners": as_json(owners)})
+
+
+def replace(conn: Connection, environment: str, owners: Sequence[Mapping[str, Any]]) -> None:
+    """Replace variants, given as in insert()."""
+    # A statement of its own: an insert in the same statement would still meet the old names.
+    run(conn, DELETE, {"environment": environment, "owners": as_json([{**owner, "variants": None} for owner in owners])})
+    insert(conn, environment, owners)

@@ -1,8 +1,9 @@
 """Types of strategies, built in or of one's own."""
 
+from collections.abc import Collection
 from typing import Any, LiteralString
 
-from sql.database import Connection, as_json, run, value
+from sql.database import Connection, as_json, rows, run, value
 
 # What the service says when the name of a type of strategies is taken.
 TAKEN = {"strategy_types_pkey": "name: a strategy with this name exists already"}
@@ -87,10 +88,10 @@ def delete(conn: Connection, name: str) -> None:
     run(conn, DELETE, {"name": name})
 
 
-# Held until the end of the transaction: a type that is being deleted is not given to a strategy meanwhile.
-HOLD_TYPE = "SELECT name FROM strategy_types WHERE name = %(name)s FOR KEY SHARE"
+# KEY SHARE: until the transaction ends, none of these types is deleted.
+SHARE_TYPES = "SELECT name, editable FROM strategy_types WHERE name = ANY(%(names)s::text[]) ORDER BY name FOR KEY SHARE"
 
 
-def is_strategy_type(conn: Connection, name: str) -> bool:
-    """Whether there is such a type of strategy."""
-    return value(conn, HOLD_TYPE, {"name": name}) is not None
+def share_types(conn: Connection, names: Collection[str]) -> dict[str, bool]:
+    """Return those of these types of strategies that exist, with whether they are custom types."""
+    return {row["name"]: row["editable"] for row in rows(conn, SHARE_TYPES, {"names": list(names)})}

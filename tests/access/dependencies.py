@@ -6,7 +6,7 @@ from tests.support.world import Caller, World
 TABLE = """
     route                                                                                  project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    POST /api/admin/projects/<project_id>/features/<feature_name>/dependencies             default  200    200  403     403   403  200    403     403       401       9
+    POST /api/admin/projects/<project_id>/features/<feature_name>/dependencies             default  200    200  403     403   403  200    403     403       401       8
     POST /api/admin/projects/<project_id>/features/<feature_name>/dependencies             hermes   200    403  403     403   403  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/dependencies             apollo   200    403  403     200   200  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/dependencies             nowhere  404    403  403     403   403  404    403     403       401       -

@@ -10,7 +10,7 @@ TABLE = """
     GET /api/admin/features/<feature_name>/tags                             hermes   200    200  200     200   200  200    403     403       401       -
     GET /api/admin/features/<feature_name>/tags                             apollo   200    200  404     200   200  200    403     403       401       -
     GET /api/admin/features/<feature_name>/tags                             nowhere  404    404  404     404   404  404    403     403       401       -
-    POST /api/admin/features/<feature_name>/tags                            default  201    201  403     403   403  201    403     403       401       11
+    POST /api/admin/features/<feature_name>/tags                            default  201    201  403     403   403  201    403     403       401       10
     POST /api/admin/features/<feature_name>/tags                            hermes   201    403  403     403   403  201    403     403       401       -
     POST /api/admin/features/<feature_name>/tags                            apollo   201    403  404     201   201  201    403     403       401       -
     POST /api/admin/features/<feature_name>/tags                            nowhere  404    404  404     404   404  404    403     403       401       -

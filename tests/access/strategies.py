@@ -10,7 +10,7 @@ TABLE = """
     GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                   hermes   200    200  200     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                   apollo   200    200  404     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                   nowhere  404    404  404     404   404  404    403     403       401       -
-    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                  default  200    200  403     403   403  200    403     403       401       15
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                  default  200    200  403     403   403  200    403     403       401       12
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                  hermes   200    403  403     403   403  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                  apollo   200    403  403     200   200  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies                  nowhere  404    403  403     403   403  404    403     403       401       -
@@ -18,7 +18,7 @@ TABLE = """
     GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     hermes   200    200  200     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     apollo   200    200  404     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     nowhere  404    404  404     404   404  404    403     403       401       -
-    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     default  200    200  403     403   403  200    403     403       401       15
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     default  200    200  403     403   403  200    403     403       401       14
     PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     hermes   200    403  403     403   403  200    403     403       401       -
     PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     apollo   200    403  403     200   200  200    403     403       401       -
     PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>     nowhere  404    403  403     403   403  404    403     403       401       -

@@ -10,7 +10,7 @@ TABLE = """
     GET /api/admin/tags/<type>                      -        200    200  200     200   200  200    403     403       401       2
     POST /api/admin/tags                            -        201    201  403     201   201  201    403     403       401       7
     GET /api/admin/tags/<type>/<anything:value>     -        200    200  200     200   200  200    403     403       401       2
-    DELETE /api/admin/tags/<type>/<anything:value>  -        200    200  403     200   200  200    403     403       401       8
+    DELETE /api/admin/tags/<type>/<anything:value>  -        200    200  403     200   200  200    403     403       401       7
 """
 
 

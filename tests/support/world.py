@@ -3,20 +3,17 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from sql.database import Connection, value
-from sql.flags import core as flags
-from sql.flags import strategies
+from sql.database import Connection, as_json, value
 from sql.people import personal_tokens, users
 from sql.tokens import api_tokens
 from tests import records
 from tests.support import fixtures
 
-FLAG_DATES = ("created_at", "stale_since", "archived_at", "first_in_production_at")
 PASSWORD = "correct horse battery"
 
 
@@ -91,9 +88,7 @@ class World:
 
     def flag(self, name: str, project: str = "default", *, enabled_in: tuple[str, ...] = (), **fields: Any) -> int:
         """A flag in every environment of its project, switched on in some."""
-        dates = {name: fields.pop(name) for name in FLAG_DATES if name in fields}
-        flag_id = flags.insert(self.conn, name, project, **fields)
-        fixtures.update(self.conn, "flags", flag_id, **dates)
+        flag_id = fixtures.insert(self.conn, "flags", name=name, project_id=project, **fields)["id"]
         statement = "SELECT array_agg(environment) FROM project_environments WHERE project_id = %(id)s"
         for environment in value(self.conn, statement, {"id": project}) or ():
             fixtures.add_flag_environment(self.conn, flag_id, environment, enabled=environment in enabled_in)
@@ -101,10 +96,9 @@ class World:
 
     def strategy(self, flag_id: int, environment: str = "development", **fields: Any) -> str:
         """A strategy of a flag in an environment."""
-        chosen = {column: fields.pop(name) for name, column in (("strategy_id", "id"), ("created_at", "created_at")) if name in fields}
-        strategy_id = strategies.insert(self.conn, flag_id, environment, **fields)
-        fixtures.update(self.conn, "strategies", strategy_id, **chosen)
-        return chosen.get("id", strategy_id)
+        row = {"id": fields.pop("strategy_id", None) or str(uuid4()), "name": fields.pop("name", "flexibleRollout")}
+        row |= {name: as_json(fields.pop(name)) for name in ("parameters", "constraints") if name in fields}
+        return fixtures.insert(self.conn, "strategies", flag_id=flag_id, environment=environment, **row, **fields)["id"]
 
     def events(self, since: int = 0) -> list[dict[str, Any]]:
         """The events after the one with this id, oldest first, as rows."""

@@ -1,5 +1,6 @@
 """Switching several flags at once: all or none, and each as if it were the only one."""
 
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,6 +11,7 @@ from sql.database import value
 from sql.people import roles
 from tests.support import fixtures
 from tests.support.flag_environments import switched_on
+from tests.support.wire import watched
 from tests.support.world import Caller, refused
 
 
@@ -34,8 +36,8 @@ def test_several_flags_are_switched_each_as_if_alone(world, alice, conn):
     said = [(event["type"], event["feature_name"], event["tags"], event["environment"], event["project"]) for event in world.events(since)]
     tags = [{"type": "simple", "value": "beta"}]
     assert said == [
-        ("feature-environment-enabled", "dim", [], "development", "default"),
         ("feature-strategy-add", "bare", tags, "development", "default"),
+        ("feature-environment-enabled", "dim", [], "development", "default"),
         ("feature-environment-enabled", "bare", tags, "development", "default"),
     ]
     assert value(conn, "SELECT parameters FROM strategies WHERE id <> %(id)s", {"id": strategy})["groupId"] == "bare"
@@ -57,7 +59,7 @@ def test_their_disabled_strategies_can_be_enabled(world, alice, conn):
     since = world.last_event_id()
     assert done(switch_many(alice, "on", "a", "b", query="?shouldActivateDisabledStrategies=true"))
     assert value(conn, "SELECT array_agg(disabled) FROM strategies") == [False, False]
-    assert [event["type"] for event in world.events(since)] == ["feature-strategy-update", "feature-environment-enabled"] * 2
+    assert [event["type"] for event in world.events(since)] == ["feature-strategy-update"] * 2 + ["feature-environment-enabled"] * 2
 
 
 @pytest.mark.parametrize("to", ["on", "off"])
@@ -112,3 +114,28 @@ def test_a_body_is_needed_and_the_query_is_strict(world, alice):
     refused(alice.post(path))
     refused(alice.post(path, data="features=a", content_type="text/plain"), 415, "ContentTypeError")
     refused(switch_many(alice, "on", "a", query="?shouldActivateDisabledStrategies=1"))
+
+
+THOUSAND = [f"flag-{number}" for number in range(1000)]
+
+
+def test_a_thousand_flags_take_less_than_two_seconds(alice, conn):
+    conn.execute("INSERT INTO flags (name, project_id) SELECT 'flag-' || number, 'default' FROM generate_series(0, 999) AS number")
+    for to in ("on", "off"):
+        start = time.monotonic()
+        assert done(switch_many(alice, to, *THOUSAND))
+        assert time.monotonic() - start < 2
+        assert len(switched_on(conn)) == (1000 if to == "on" else 0)
+
+
+def test_many_flags_cost_no_more_round_trips_than_one(alice, conn):
+    conn.execute("INSERT INTO flags (name, project_id) SELECT 'flag-' || number, 'default' FROM generate_series(0, 29) AS number")
+    assert alice.get("/api/admin/user").status_code == 200
+    trips = []
+    for names in (THOUSAND[:1], THOUSAND[1:30]):
+        with watched(conn) as on:
+            assert done(switch_many(alice, "on", *names))
+        with watched(conn) as off:
+            assert done(switch_many(alice, "off", *names))
+        trips.append((on.round_trips, off.round_trips))
+    assert trips[0] == trips[1]

@@ -139,7 +139,7 @@ def test_last_seen_is_the_newest_hour_of_each_environment(world, conn):
     record = read(conn)
     assert record["lastSeenAt"] == hour(conn, "-29 hours")
     assert [place["lastSeenAt"] for place in record["environments"]] == [hour(conn, "-2 days"), hour(conn, "-29 hours")]
-    assert flags.read(conn, value(conn, "SELECT id FROM flags"))["record"]["lastSeenAt"] == hour(conn, "-29 hours")
+    assert flags.read(conn, [value(conn, "SELECT id FROM flags")])[0]["record"]["lastSeenAt"] == hour(conn, "-29 hours")
 
 
 def test_usage_from_before_its_creation_is_that_of_an_earlier_flag(world, conn):

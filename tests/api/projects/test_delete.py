@@ -7,7 +7,6 @@ import pytest
 
 from sql.database import Connection, rows, value
 from sql.flags import favorites as flag_favorites
-from sql.flags import strategies
 from sql.people import groups, roles
 from sql.projects import favorites as project_favorites
 from sql.tokens import api_tokens
@@ -30,7 +29,7 @@ def full(conn: Connection, world: World, alice: Caller, olga: Caller, max: Calle
         for name in ("b", "a"):
             flag = world.flag(f"{project}-{name}", project, archived_at=THEN, created_by_user_id=alice.id, description="é")
             found[f"{project}-{name}"] = flag
-            strategy = strategies.insert(conn, flag, "development", name="default")
+            strategy = world.strategy(flag, name="default")
             fixtures.tag(conn, flag, "simple", "kept in the event")
             flag_favorites.add(conn, alice.id or 0, flag)
             conn.execute("INSERT INTO variants (flag_id, environment, name, weight) VALUES (%s, 'development', 'v', 1000)", [flag])

@@ -1,0 +1,52 @@
+"""Make flags depend on others. A flag with parents has no children: dependencies have one level."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from werkzeug.exceptions import Conflict
+
+from rules.access import Actor
+from rules.flags import flag_event
+from rules.refusals import Refuse, at_once
+from sql import events
+from sql.database import Connection
+from sql.flags import core as flags
+from sql.flags import dependencies
+
+# child: the name of a flag; feature: that of its parent; enabled and variants: the state of the parent in which the child can be on.
+Link = Mapping[str, Any]
+
+
+def add_dependencies(conn: Connection, actor: Actor, ids: Mapping[str, int], links: Sequence[Link]) -> None:
+    """Save dependencies between locked flags, given by their ids. Those that exist already are left out, as are their events."""
+    if not links:
+        return
+    variants = [list(dict.fromkeys(link["variants"])) for link in links]
+    rows = [
+        {"childId": ids[link["child"]], "parentId": ids[link["feature"]], "enabled": link["enabled"], "variants": names}
+        for link, names in zip(links, variants, strict=True)
+    ]
+    saved = dependencies.save(conn, rows)
+    changed = [(link, row) for link, row in zip(links, rows, strict=True) if (row["childId"], row["parentId"]) in saved]
+    children = {flag["id"]: flag for flag in flags.read(conn, [row["childId"] for _, row in changed])}
+    log = []
+    for link, row in changed:
+        data = {"feature": link["feature"], "enabled": row["enabled"]} | ({"variants": row["variants"]} if row["variants"] else {})
+        log.append(flag_event("feature-dependency-added", actor, children[row["childId"]], data=data))
+    events.record(conn, *log)
+
+
+def refuse_impossible(links: Sequence[Link], live: Collection[str], pairs: Collection[tuple[str, str]], refuse: Refuse = at_once) -> None:
+    """Refuse flags that cannot depend on their parents. live: the project's flags; pairs: child and parent of known dependencies."""
+    children = {link["child"] for link in links} | {child for child, _ in pairs}
+    parents = {link["feature"] for link in links} | {parent for _, parent in pairs}
+    for link in links:
+        child, parent = link["child"], link["feature"]
+        if parent not in live:
+            refuse(Conflict(f"feature: no flag named {parent} is live in this project"), [child])
+        elif parent == child:
+            refuse(Conflict("feature: a flag cannot depend on itself"), [child])
+        elif parent in children:
+            refuse(Conflict(f"feature: {parent} itself depends on another flag, so no flag can depend on it"), [child])
+        elif child in parents:
+            refuse(Conflict("This flag cannot depend on another, because others depend on it."), [child])
