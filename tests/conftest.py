@@ -204,7 +204,7 @@ def shared_connection(shared_url: str) -> Iterator[Connection]:
         # Refusals are rolled back to savepoints here. psycopg would forget what is prepared each time, and most of a test be planning.
         conn._prepared.clear = lambda: False  # pyright: ignore
         conn.prepared_max = 1000
-        # Tables that nobody has analyzed count as large, and starting helpers takes longer than reading them all.
+        # Tables without statistics count as large, and starting parallel workers takes longer than reading them all.
         conn.execute("SET max_parallel_workers_per_gather = 0")
         yield conn
 
@@ -288,7 +288,7 @@ def max(world: World, apollo: str) -> Caller:
 
 @pytest.fixture
 def stranger(app: Flask) -> Caller:
-    """Nobody in particular."""
+    """A caller without a credential."""
     return Caller(app)
 
 

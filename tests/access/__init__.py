@@ -22,7 +22,7 @@ from sql import sessions
 from sql.database import Connection
 from tests.support.world import Caller, World, refused
 
-# Hermes is open, and of nobody in particular; apollo is private, Olga's and Max's; nowhere is no project.
+# Hermes is open and has no members. Apollo is private and belongs to Olga and Max. There is no project nowhere.
 PROJECTS = ("default", "hermes", "apollo")
 PLACES = {*PROJECTS, "nowhere"}
 CALLERS = ("alice", "eve", "victor", "olga", "max", "admin", "client", "frontend", "stranger")

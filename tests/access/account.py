@@ -1,4 +1,4 @@
-"""Who may ask who he is, change his password and log out. These come with tokens: the last two are for sessions."""
+"""The account of the caller. The callers here use tokens, so the routes for sessions refuse them."""
 
 import bcrypt
 

@@ -1,4 +1,4 @@
-"""Who may read, make, change and delete API tokens: whoever administers; and an editor may read those of SDKs."""
+"""API tokens: for administrators. Editors may read the tokens of SDKs."""
 
 from tests.access import Props
 from tests.support.world import Caller, World

@@ -1,4 +1,4 @@
-"""Who may ask whether a constraint would do."""
+"""Validation of constraints: for every user and admin token."""
 
 from tests.access import Props
 from tests.support.world import Caller, World

@@ -1,4 +1,4 @@
-"""Who may read context fields, and who may change them."""
+"""Context fields: every user reads them, editors change them."""
 
 from tests.access import Props
 from tests.support.world import Caller, World

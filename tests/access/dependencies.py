@@ -1,4 +1,4 @@
-"""Who may see what flags depend on, and change it."""
+"""Dependencies of flags: by the permissions in the project."""
 
 from tests.access import PROJECTS, Props
 from tests.support.world import Caller, World

@@ -1,4 +1,4 @@
-"""Who may see environments: everybody; who may change them: whoever administers."""
+"""Environments: every user sees them, administrators change them."""
 
 from sql.vocabulary import environments
 from tests.access import Props

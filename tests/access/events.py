@@ -1,4 +1,4 @@
-"""Who may search the events: every user, what he may see of them."""
+"""The event search: every user finds the events that they may see."""
 
 from tests.access import Props
 from tests.support.world import Caller, World

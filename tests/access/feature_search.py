@@ -1,4 +1,4 @@
-"""Who may search for flags: every user, and finds what he may see."""
+"""The search for flags: every user finds the flags that they may see."""
 
 TABLE = """
     route                           project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips

@@ -1,4 +1,4 @@
-"""Who may revive and delete archived flags by their names alone: their project decides, and whoever may not see it finds nothing."""
+"""Archived flags by name: the permissions in the project decide. In a hidden project they do not exist."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Who may export flags, ask what an import would meet, and import: export and the question are open to who may see the project."""
+"""Export and import: users who see the project may export and validate. Import needs permissions."""
 
 from tests.access import Props
 from tests.support.world import Caller, World

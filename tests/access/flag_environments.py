@@ -1,4 +1,4 @@
-"""Who may see flags in environments, and switch them."""
+"""Flags in environments: by the permissions in the project and environment."""
 
 from tests.access import Props
 from tests.support.world import Caller, World

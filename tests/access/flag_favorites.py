@@ -1,4 +1,4 @@
-"""Who may have a flag among his favourites: every user who sees it, and no key."""
+"""Favourite flags: for users who see the flag, not for API tokens."""
 
 TABLE = """
     route                                                                      project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips

@@ -1,4 +1,4 @@
-"""Who may see and change the tags of a flag: its project decides, and whoever may not see it finds nothing."""
+"""Tags of a flag: the permissions in the project decide. In a hidden project the flag does not exist."""
 
 from tests.access import Props
 from tests.support.world import Caller, World

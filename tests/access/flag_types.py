@@ -1,4 +1,4 @@
-"""Who may read types of flags, and who may change their lifetimes."""
+"""Types of flags: every user reads them, administrators change lifetimes."""
 
 from tests.access import Props
 from tests.support.world import Caller, World

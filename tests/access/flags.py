@@ -1,4 +1,4 @@
-"""Who may see, make and change the flags of a project."""
+"""Flags of a project: by the permissions in the project."""
 
 from tests.access import Props
 from tests.support.world import Caller, World

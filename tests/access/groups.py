@@ -1,4 +1,4 @@
-"""Who may read and change groups: whoever administers."""
+"""Groups: for administrators."""
 
 from sql.people import groups
 from tests.access import Props

@@ -1,4 +1,4 @@
-"""Who may see the insights: every user, what he may see of them."""
+"""Insights: every user sees the projects that they may see."""
 
 TABLE = """
     route                    project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips

@@ -1,4 +1,4 @@
-"""Who may have personal tokens: every user, and no key. Somebody else's are not there."""
+"""Personal access tokens: for users, not for API tokens. Tokens of other users do not exist."""
 
 from sql.database import value
 from tests.access import Props
@@ -14,6 +14,6 @@ TABLE = """
 
 
 def furnish(world: World, cast: dict[str, Caller]) -> Props:
-    """The token of Victor's with which he comes."""
+    """The token that Victor uses."""
     token = value(world.conn, "SELECT id FROM personal_tokens WHERE user_id = %(id)s", {"id": cast["victor"].id})
     return Props(words={"*": {"token_id": token}})

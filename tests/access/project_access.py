@@ -1,4 +1,4 @@
-"""Who may give roles in a project: who may change the project."""
+"""Access to a project: for users who may change the project."""
 
 from sql.people import groups
 from tests.access import Props
@@ -39,7 +39,7 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:
     group = groups.insert(world.conn, "a group")
     access = "/api/admin/projects/<project_id>/access"
     victor, olga, max = (cast[name].id for name in ("victor", "olga", "max"))
-    # Who owns and who is a member stays so: what is refused is refused for the caller's sake.
+    # Owners and members stay the same, so that a refusal depends on the caller alone.
     everybody = [{"id": 4, "users": [olga], "groups": []}, {"id": 5, "users": [max, victor], "groups": [group]}]
     bodies = {
         f"POST {access}": {"roles": [5], "users": [victor], "groups": [group]},

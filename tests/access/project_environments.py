@@ -1,4 +1,4 @@
-"""Who may see the environments of a project: who sees the project; who may change them: who may change it."""
+"""Environments of a project: by the permissions in the project."""
 
 from sql.vocabulary import environments
 from tests.access import Props

@@ -1,4 +1,4 @@
-"""Who may archive, revive and delete a project."""
+"""Archiving, reviving and deleting projects: by the permissions in the project."""
 
 from tests.access import Props
 from tests.support.world import Caller, World

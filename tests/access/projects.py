@@ -1,4 +1,4 @@
-"""Who may see projects, make and change them, favour them, and see who has access to them."""
+"""Projects: by the permissions in the project."""
 
 TABLE = """
     route                                               project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips

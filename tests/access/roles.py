@@ -1,4 +1,4 @@
-"""Who may read and change roles, and read what they can allow."""
+"""Roles and permissions: every user reads them, administrators change them."""
 
 from sql.people import roles
 from tests.access import Props
@@ -17,5 +17,5 @@ TABLE = """
 
 
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """A role that nobody holds."""
+    """A role that no user has."""
     return Props(words={"*": {"role_id": roles.insert(world.conn, "A role")}})

@@ -1,4 +1,4 @@
-"""Who may read segments, make and change them, and give them to strategies."""
+"""Segments: by the permissions in their project, or in all projects."""
 
 from sql.vocabulary import segments
 from tests.access import Props

@@ -1,4 +1,4 @@
-"""Who may manage service accounts: whoever administers."""
+"""Service accounts: for administrators."""
 
 from sql.database import value
 from tests.access import Props

@@ -1,4 +1,4 @@
-"""Who may read, make and change signup tokens: whoever administers. Anybody may ask whether one works."""
+"""Signup tokens: for administrators. Validation is public."""
 
 from datetime import UTC, datetime, timedelta
 

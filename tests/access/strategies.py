@@ -1,4 +1,4 @@
-"""Who may see strategies, and add, change, order and delete them."""
+"""Strategies: by the permissions in the project and environment."""
 
 from tests.access import Props
 from tests.support.world import Caller, World

@@ -1,4 +1,4 @@
-"""Who may read types of strategies, and who may change them."""
+"""Types of strategies: every user reads them, editors change them."""
 
 from tests.access import Props
 from tests.support.world import Caller, World

@@ -1,4 +1,4 @@
-"""Who may read tags, and who may change them: whoever may change flags somewhere."""
+"""Tags: every user reads them. Users who may change flags change them."""
 
 from tests.access import Props
 from tests.support.world import Caller, World

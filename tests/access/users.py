@@ -1,4 +1,4 @@
-"""Who may manage users: whoever administers. Everybody may search for them."""
+"""Users: for administrators. Every user may search for them."""
 
 from tests.access import Props
 from tests.support.world import Caller, World

@@ -1,4 +1,4 @@
-"""Who may see the variants of flags, and change them."""
+"""Variants of flags: by the permissions in the project and environment."""
 
 from tests.access import Props
 from tests.support.world import Caller, World

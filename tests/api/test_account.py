@@ -1,4 +1,4 @@
-"""Who one is and what one may do (neighbours.md 3.1)."""
+"""The account of the caller and their permissions (neighbours.md 3.1)."""
 
 import pytest
 
@@ -12,7 +12,7 @@ PATH = "/api/admin/user"
 
 
 def me(caller: Caller) -> dict:
-    """What the caller is told of himself."""
+    """The record of the caller."""
     response = caller.get(PATH)
     assert response.status_code == 200
     assert response.headers["Cache-Control"] == "no-store"

@@ -71,7 +71,7 @@ def test_guessing_by_a_session_is_slowed_down_like_guessing_at_the_login(app, wo
     for _ in range(5):
         refused(change(stranger, old="a guess"), 401, "AuthenticationRequired")
     before = state(world)
-    # Nor is anything compared for who has to wait.
+    # Nor is anything compared for a blocked caller.
     monkeypatch.setattr(app.extensions["passwords"], "matches", None)
     # The right one as well, and at the login as well.
     for response in (change(stranger, old="a guess"), change(stranger), log_in(stranger, "ada@example.org")):

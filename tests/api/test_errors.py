@@ -110,7 +110,7 @@ class Outage:
         subprocess.run(command, cwd=self.server.cluster, check=True)
 
     def stop(self) -> None:
-        """PostgreSQL goes away, whoever is connected."""
+        """Stop PostgreSQL at once, with its connections."""
         self.control("stop", "--mode=immediate")
 
     def start(self) -> None:

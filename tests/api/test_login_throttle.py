@@ -211,7 +211,7 @@ def test_a_name_is_forgotten_a_day_after_its_last_failure(world, stranger, conn)
     for name, hours in (("long ago", 24), ("yesterday", 23), ("ada", 25)):
         age = "UPDATE login_throttle SET last_failed_at = clock_timestamp() - make_interval(hours => %s) WHERE name_digest = %s"
         conn.execute(age, [hours, name_digest(name)])
-    # Whoever comes, and whether he gets in or not.
+    # For each caller, with the right password and with a wrong one.
     assert log_in(stranger, "ada").status_code == 200
     assert known_of(conn, "long ago") is None
     assert known_of(conn, "yesterday")[0] == 1

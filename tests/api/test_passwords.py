@@ -238,7 +238,7 @@ def test_a_crowd_before_the_hasher_is_sent_away_and_nothing_is_counted(app, worl
         for response in (log_in(stranger, "ada"), log_in(stranger, "nobody"), sign_up(stranger, secret)):
             refused(response, 503, "UnavailableError")
             assert int(response.headers["Retry-After"]) >= 1
-        # Who has no token never comes as far as the hasher.
+        # Callers without a token never reach the hasher.
         refused(sign_up(stranger, "unknown"), 404, "NotFoundError")
         refused(sign_up(stranger, disabled), 403, "NoAccessError")
     assert counts(world) == before

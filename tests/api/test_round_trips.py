@@ -23,7 +23,7 @@ GUARD = "WITH credential AS"
 
 @dataclass
 class Watched(Caller):
-    """A caller, and what went over the wire for his latest request."""
+    """A caller, and what went over the wire for the latest request."""
 
     conn: Connection | None = None
     wire: Wire = field(default_factory=Wire)

@@ -1,4 +1,4 @@
-"""Signup of invited users: who is let in by a token, what is made of him, and what the log says (api.md 8)."""
+"""Signup of invited users: which tokens work, what is created, and what the log says (api.md 8)."""
 
 from datetime import timedelta
 

@@ -217,7 +217,7 @@ def test_a_creators_events_are_counted(story):
     assert everybody == {story.people[name].id for name in ("root", "eve", "olga", "max", "victor", "robot")}
     for id in everybody:
         assert total(story, createdBy=f"IS:{id}") == story.count(createdByUserId=id) > 0
-    # By his address, in the deprecated form.
+    # By address, in the deprecated form.
     found = story.key.post("/api/admin/events/search", json={"query": "max@example.org"}).json
     assert found["totalEvents"] >= story.count(createdBy="max@example.org")
 

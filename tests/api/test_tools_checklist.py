@@ -123,7 +123,7 @@ def test_access_holds_what_was_put(tool):
     user, group, role = id_of(tool, "POST user-admin"), id_of(tool, "POST groups"), tool.answers["POST roles"].get_json()["roles"]["id"]
     assert [(it["id"], it["roles"]) for it in found["users"]] == [(user, [4])]
     assert [(it["id"], it["roles"]) for it in found["groups"]] == [(group, [5])]
-    # A role that nobody holds is listed all the same.
+    # A role that no user has is listed too.
     assert [it["id"] for it in found["roles"]] == [4, 5, role]
 
 

@@ -108,7 +108,7 @@ def test_an_aborted_backup_leaves_no_file_and_shows_no_password(make_database: M
             assert list(tmp_path.iterdir()) == []
             assert not is_alive(int(dumping))
         assert process.wait(PATIENCE) != 0
-    # Nobody could end what was begun.
+    # No caller could stop the backup.
     wait_until(lambda: not is_alive(int(dumping)), "pg_dump ended by itself")
     assert [path.name for path in tmp_path.iterdir()] == (["x.part"] if number == signal.SIGKILL else [])
 

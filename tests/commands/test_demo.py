@@ -262,7 +262,7 @@ def test_there_is(read, condition):
                   AND before.data ->> 'id' = event.data ->> 'id' ORDER BY id DESC LIMIT 1)""",
         "events WHERE type = 'feature-tagged' AND NOT tags::jsonb @> jsonb_build_array(data::jsonb)",
         "events WHERE type = 'feature-untagged' AND tags::jsonb @> jsonb_build_array(pre_data::jsonb)",
-        # No secret is in the log, and nobody but the administrator has a password.
+        # No secret is in the log, and only the administrator has a password.
         """(SELECT secret FROM signup_tokens UNION ALL SELECT secret FROM api_keys WHERE secret IS NOT NULL) AS secrets
                JOIN events ON strpos(concat(data, pre_data), right(secret, 30)) > 0""",
         "users WHERE password_hash IS NOT NULL AND username <> 'admin'",

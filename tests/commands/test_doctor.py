@@ -193,7 +193,7 @@ def test_the_real_program_examines_the_private_database(tmp_path: Path) -> None:
     server = embedded.Server(tmp_path / "data")
     url = server.ensure()
     try:
-        # One that makes no sense is told of, and the rest is looked at all the same.
+        # An invalid one is named, and the rest is checked too.
         done = flask("doctor", **environ, PORT="abc")
         assert (done.returncode, done.stderr) == (1, "")
         assert ("FAIL", "settings", "The setting PORT must be a whole number from 1 to 65535.") in parsed(done.stdout)

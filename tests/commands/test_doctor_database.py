@@ -46,7 +46,7 @@ def test_an_unencrypted_network_connection_is_a_warning(line: CommandLine, make_
 
 @pytest.fixture
 def clerk(line: CommandLine, make_app: Maker) -> Iterator[CommandLine]:
-    """The command line as a database user of his own, who may do what the service does."""
+    """The command line as another database user, with the rights of the service."""
     role = f"clerk_{line.conn.info.dbname}"
     line.conn.execute(f"CREATE ROLE {role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}")  # pyright: ignore
     line.conn.execute(f"CREATE FUNCTION deny(what text) RETURNS void LANGUAGE plpgsql AS $$BEGIN EXECUTE what || ' {role}'; END$$")  # pyright: ignore

@@ -42,7 +42,7 @@ def make_dump(line: CommandLine, path: Path, *options: str) -> Path:
     return path
 
 
-# What is there already
+# Existing data
 
 
 def test_an_instance_is_not_written_over(line: CommandLine, file: Path) -> None:

@@ -1,4 +1,4 @@
-"""docs/reference/metrics.md tells of every metric, and docs/alerts.yml alerts when it should: both as promtool reads them."""
+"""docs/reference/metrics.md describes every metric, and docs/alerts.yml alerts when it should. promtool reads both."""
 
 import json
 import re
@@ -22,7 +22,7 @@ def text(make_app, make_database) -> str:
     it.app.add_url_rule("/broken", view_func=lambda: 1 // 0)
     assert it.admin.post("/api/admin/projects/default/features", json={"name": "flag"}).status_code == 201
     assert it.admin.get("/api/admin/search/events").status_code == 200
-    assert it.log_in("not his password") == 401
+    assert it.log_in("a wrong password") == 401
     assert it.stranger.get("/broken").status_code == 500
     return it.text.decode()
 

@@ -1,4 +1,4 @@
-"""Eight logins at once: as many guesses as one after the other, and nobody in the way of anybody. On real connections that commit."""
+"""Eight logins at once: as many guesses as one after the other, and no login blocks another. On real connections that commit."""
 
 import math
 import threading
@@ -82,7 +82,7 @@ def test_a_login_does_not_wait_for_one_that_fails_with_the_other_name(world, app
             gate.execute("SELECT FROM users WHERE id = %s FOR UPDATE", [user.id])
             futures = [threads.submit(log_in, Caller(app), name)]
             wait_for(conn, futures)
-            # It holds its name and waits for the user, who goes to the other first; if that waited for the name, nobody would go on.
+            # It holds its name and waits for the user, who goes to the other first. If that waited for the name, neither would go on.
             futures.append(threads.submit(log_in, Caller(app), f"{name}@example.org", WRONG))
             wait_for(conn, futures)
         assert [future.result().status_code for future in futures] == [200, 401]

@@ -19,7 +19,7 @@ def project(world: World) -> str:
 
 
 def hold(project: str) -> str:
-    """Holds back whoever changes the project."""
+    """Blocks changes of the project."""
     return f"SELECT FROM projects WHERE id = '{project}' FOR UPDATE"
 
 
@@ -108,7 +108,7 @@ def test_of_two_links_of_an_environment_one_gets_409(world, conn, gate, admin, p
 def test_a_flag_that_is_being_made_has_the_environment_that_is_being_added(conn, gate, admin, project):
     environments.insert(conn, "staging", "preproduction")
     name = f"flag-{uuid4().hex}"
-    # Whoever makes a flag holds its project like this.
+    # Requests that create a flag hold its project like this.
     making = f"""
         WITH held AS (SELECT id FROM projects WHERE id = '{project}' FOR SHARE)
         INSERT INTO flags (name, project_id) SELECT '{name}', id FROM held

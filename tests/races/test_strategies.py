@@ -152,7 +152,7 @@ def test_no_flag_becomes_parent_and_child(world, admin, conn, name, links):
     """
     assert value(conn, middle) == 0
     assert set(statuses(answers)) == {200, 409}
-    # Who was first got it twice, and the log once.
+    # The first caller got it twice, and the log once.
     assert types(world, since) == ["feature-dependency-added"]
 
 

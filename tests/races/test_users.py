@@ -18,7 +18,7 @@ PATH = "/api/admin/user-admin"
 
 @pytest.fixture
 def world(app: Flask, conn: Connection) -> World:
-    """An instance in which nobody is left of the race before."""
+    """An instance without the users of the race before."""
     for table in ("sessions", "past_passwords", "personal_tokens", "login_throttle"):
         conn.execute(f"DELETE FROM {table}")
     conn.execute("UPDATE users SET deleted_at = now() WHERE deleted_at IS NULL")

@@ -14,11 +14,11 @@ from sql.projects import overview as project_overview
 
 
 def asking(**caller: Any) -> Callable[[Connection, str | None], object]:
-    """Asks who a caller is, who needs a permission in a project or lists all that he may see."""
-    nobody = {"key": None, "session": None, "environment": None}
+    """Authenticate a caller who needs a permission in a project, or lists all that they may see."""
+    anonymous = {"key": None, "session": None, "environment": None}
 
     def ask(conn: Connection, project: str | None) -> object:
-        return access.authenticate(conn, **nobody | {"permissions": ["UPDATE_PROJECT"], "project": project} | caller)
+        return access.authenticate(conn, **anonymous | {"permissions": ["UPDATE_PROJECT"], "project": project} | caller)
 
     return ask
 

@@ -212,7 +212,7 @@ def test_what_a_flag_was_is_not_forgotten(world, conn):
 
 
 def memberships(conn: Connection, project: str = "default") -> list[tuple[Any, ...]]:
-    """Who was there when: user, from, to."""
+    """The users of all times: user, from, to."""
     statement = "SELECT user_id, started_at, ended_at FROM project_memberships WHERE project_id = %(id)s ORDER BY started_at, user_id"
     return [tuple(row.values()) for row in rows(conn, statement, {"id": project})]
 

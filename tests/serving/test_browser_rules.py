@@ -1,4 +1,4 @@
-"""What every answer tells a browser, whoever answers: a view, a refusal, a stream, or gunicorn itself; and that none names a version."""
+"""The headers for browsers, in every answer: of a view, a refusal, a stream, or gunicorn itself. None names a version."""
 
 from collections.abc import Callable, Iterator, Mapping
 

@@ -58,7 +58,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 @contextmanager
 def locked(url: str, table: str) -> Iterator[Callable[[int], None]]:
-    """Whoever reads the table waits while the block lasts. Gives a function that returns when so many do."""
+    """Block reads of the table. Yield a function that returns when so many requests wait."""
     with connect(url) as conn, conn.transaction(), connect(url) as observer:
         conn.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")  # pyright: ignore
         waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
@@ -106,7 +106,7 @@ def log_in(app: Flask, **kwargs: Any) -> TestResponse:
 
 
 def come_with_a_wrong_key(app: Flask, **kwargs: Any) -> TestResponse:
-    """Send a key that nobody has; another one each time."""
+    """Send an unknown token, another one each time."""
     return Caller(app, f"*:*.a-wrong-key-{uuid4()}").get(OTHER, **kwargs)
 
 

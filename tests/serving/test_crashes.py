@@ -63,7 +63,7 @@ class Crashes:
         kill(self.service.process.pid)
         self.service.process.wait()
         self.service.start()
-        # Until then orphans answer, or nobody does.
+        # Until then orphans answer, or no process does.
         wait_until(lambda: self.service.err.count("Serving at") > starts, "it was started again")
         self.service.wait()
 

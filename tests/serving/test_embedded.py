@@ -17,7 +17,7 @@ import pytest
 from sql.database import embedded
 from sql.database.embedded import Server
 from sql.database.migrate import DatabaseProblem
-from tests.support.service import AS_NOBODY, IMPORT, NOBODY, Service, address_in, is_alive, postmaster_of, run, wait_until
+from tests.support.service import AS_UNPRIVILEGED, IMPORT, UNPRIVILEGED, Service, address_in, is_alive, postmaster_of, run, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -396,13 +396,13 @@ def test_without_a_user_postgres_root_runs_it_as_a_user_id_of_its_own(tmp: Path,
 
 @root_only
 def test_a_cluster_of_user_nobody_keeps_working(data: Path):
-    subprocess.run(["chown", "--recursive", f"{NOBODY}:{NOBODY}", str(data / "postgres"), str(data / "socket")], check=True)
+    subprocess.run(["chown", "--recursive", f"{UNPRIVILEGED}:{UNPRIVILEGED}", str(data / "postgres"), str(data / "socket")], check=True)
     os.chown(data, 0, 0)
     server = Server(data)
     assert is_kept(server.ensure())
-    assert Path(f"/proc/{postmaster_of(data)}").stat().st_uid == NOBODY
+    assert Path(f"/proc/{postmaster_of(data)}").stat().st_uid == UNPRIVILEGED
     server.release()
-    assert data.stat().st_uid == NOBODY
+    assert data.stat().st_uid == UNPRIVILEGED
 
 
 @root_only
@@ -435,7 +435,7 @@ def test_root_follows_no_link_that_the_owner_of_the_folder_has_put_there(data: P
 @pytest.fixture(scope="module")
 def readable() -> None:
     """Skips where an ordinary user cannot run the project at all."""
-    done = run(*IMPORT, prefix=AS_NOBODY, PORT="none")
+    done = run(*IMPORT, prefix=AS_UNPRIVILEGED, PORT="none")
     if "The setting PORT" not in done.stderr:
         pytest.skip("an ordinary user cannot read this Python or this project")
 
@@ -445,26 +445,26 @@ def readable() -> None:
 def test_an_ordinary_user_can_start_afresh(tmp: Path):
     home = tmp / "home"
     home.mkdir()
-    os.chown(home, NOBODY, NOBODY)
-    done = run(*IMPORT, prefix=AS_NOBODY, DATA_DIR=home / "data")
+    os.chown(home, UNPRIVILEGED, UNPRIVILEGED)
+    done = run(*IMPORT, prefix=AS_UNPRIVILEGED, DATA_DIR=home / "data")
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    assert (home / "data" / "postgres").stat().st_uid == NOBODY
+    assert (home / "data" / "postgres").stat().st_uid == UNPRIVILEGED
     assert postmaster_of(home / "data") is None
 
 
 @root_only
 @pytest.mark.usefixtures("readable")
 def test_what_root_has_started_its_owner_can_start_too(data: Path):
-    subprocess.run(["chown", "--recursive", f"{NOBODY}:{NOBODY}", str(data)], check=True)
+    subprocess.run(["chown", "--recursive", f"{UNPRIVILEGED}:{UNPRIVILEGED}", str(data)], check=True)
     for lock in ("starting.lock", "in-use.lock"):
         (data / lock).unlink()
     server = Server(data)
     assert is_kept(server.ensure())
-    assert Path(f"/proc/{postmaster_of(data)}").stat().st_uid == NOBODY
+    assert Path(f"/proc/{postmaster_of(data)}").stat().st_uid == UNPRIVILEGED
     server.release()
-    with Service(DATA_DIR=data, prefix=AS_NOBODY) as service:
+    with Service(DATA_DIR=data, prefix=AS_UNPRIVILEGED) as service:
         assert is_kept(address_in(data))
-        assert Path(f"/proc/{service.process.pid}").stat().st_uid == NOBODY
+        assert Path(f"/proc/{service.process.pid}").stat().st_uid == UNPRIVILEGED
         postmaster = postmaster_of(data)
         assert service.stop() == 0
     assert not is_alive(postmaster)

@@ -1,4 +1,4 @@
-"""Logins at the real service: throttled by all its workers together and across a restart, and as slow for a name that nobody has."""
+"""Logins at the real service: throttled by all its workers together and across a restart, and as slow for an unknown name."""
 
 import os
 import signal

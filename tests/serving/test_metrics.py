@@ -36,7 +36,7 @@ def app_with_token(make_app, url) -> Flask:
     return make_app(url, METRICS_TOKEN=TOKEN)
 
 
-# Who gets it
+# Access
 
 
 @pytest.mark.parametrize("given", [{}, {"METRICS_PORT": 9100}], ids=["off", "on a port of its own"])
@@ -134,7 +134,7 @@ def test_every_answer_is_counted_whatever_was_refused_first(make_app, url):
 def test_the_time_to_each_answer_is_counted_by_route(it):
     for method in ("GET", "GET", "HEAD"):
         it.admin.request(method, "/api/admin/projects/default/overview")
-    assert it.log_in("not his password") == 401
+    assert it.log_in("a wrong password") == 401
     found, name = read(it.text), "flags_http_request_duration_seconds"
     assert total(found, f"{name}_count", route=OVERVIEW, method="GET") == 3
     assert total(found, f"{name}_count") == 4
@@ -169,7 +169,7 @@ def test_requests_without_a_connection_are_counted(make_app):
     it = Scraped(make_app(f"postgresql://127.0.0.1:{free_port()}/x", METRICS_TOKEN=TOKEN))
     assert [it.stranger.get("/ready").status_code for _ in range(3)] == [503] * 3
     assert it.total("database_requests_refused_total") == 3
-    assert it.log_in("his password") == 503
+    assert it.log_in("the right password") == 503
     assert it.total("logins_total", outcome="unavailable") == it.total("logins_total") == 1
     assert (it.total("database_connections_in_use"), it.total("database_requests_waiting")) == (0, 0)
 
@@ -187,7 +187,7 @@ def test_logins_are_counted_by_their_outcome(make_app, make_database):
         outcomes, True
     )
     assert it.log_in(str(SETTINGS["INIT_ADMIN_PASSWORD"])) == 200
-    assert [it.log_in("not his password") for _ in range(3)] == [401, 429, 429]
+    assert [it.log_in("a wrong password") for _ in range(3)] == [401, 429, 429]
     assert it.stranger.post("/auth/simple/login", json={"username": 1}).status_code == 400
     assert it.stranger.post("/auth/simple/login", data="x").status_code == 415
     assert it.stranger.get("/auth/simple/login").status_code == 405
@@ -226,7 +226,7 @@ def fail_after_recording(_it: Scraped) -> None:
 
 
 def lose_the_connection(it: Scraped) -> None:
-    """A change whose commit nobody hears of, because the connection has gone."""
+    """A change whose commit is not acknowledged, because the connection is lost."""
     with transaction() as conn, connect(it.app.config["DATABASE_URL"]) as other:
         events.record(conn, Event("project-created", Somebody()))
         other.execute("SELECT pg_terminate_backend(%s)", [conn.info.backend_pid])

@@ -70,5 +70,5 @@ def test_unknown_events_and_methods_get_no_series(it):
 @needs_promtool
 def test_promtool_has_nothing_to_object_to(it):
     be_hostile(it)
-    it.log_in("not his password")
+    it.log_in("a wrong password")
     assert promtool("check", "metrics", text=it.text) == (0, "")

@@ -37,7 +37,7 @@ def data(tmp: Path) -> Iterator[Path]:
 
 
 def service_on(data: Path) -> Service:
-    """A service whose API key we know."""
+    """A service with a known API token."""
     return Service(DATA_DIR=data, INIT_ADMIN_API_TOKENS=KEY)
 
 
@@ -58,7 +58,7 @@ def in_flight(service: Service, conn: Connection) -> Iterator[tuple[str, list[An
 
 
 def is_refused(service: Service) -> bool:
-    """Whether nobody is served any more; until its last worker has gone, the port can still be connected to."""
+    """Return whether no request is answered. Until the last worker has gone, the port still accepts connections."""
     try:
         service.get("/health", timeout=0.3)
     except OSError:
@@ -74,7 +74,7 @@ def terminate(service: Service) -> None:
 def press_ctrl_c(service: Service) -> None:
     """What a terminal does, for somebody impatient: the whole process group gets it, and again."""
     os.killpg(service.process.pid, signal.SIGINT)
-    wait_until(lambda: is_refused(service), "nobody was served any more")
+    wait_until(lambda: is_refused(service), "no request was answered")
     os.killpg(service.process.pid, signal.SIGINT)
 
 
@@ -84,7 +84,7 @@ def test_running_requests_finish_then_gunicorn_then_postgresql(data: Path, stop:
         pids = {service.process.pid, postmaster_of(data), *service.workers}
         with in_flight(service, conn) as (secret, answers):
             stop(service)
-            wait_until(lambda: is_refused(service), "nobody was served any more")
+            wait_until(lambda: is_refused(service), "no request was answered")
             assert answers == []
             assert all(map(is_alive, pids))
         assert [(answer.status, answer.json["secret"], answer.json["enabled"]) for answer in answers] == [(200, secret, False)]

@@ -1,4 +1,4 @@
-"""The settings: defaults, files for secrets, and a sentence that names each one that makes no sense."""
+"""The settings: defaults, files for secrets, and a sentence that names each invalid one."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ SECRETS = [setting.name for setting in SETTINGS if setting.secret]
 
 NUMBERS = ["x", "-1", "1.5", "1e3", " 5", "5 ", "0x10", "５", "+5", "1_000", "9" * 10, "9" * 400]  # a full-width five among them
 
-# What makes no sense. Whole numbers have the edges of their range besides.
+# Invalid values. Whole numbers have the edges of their range too.
 SENSELESS = {
     "DATABASE_URL": [
         *(

@@ -21,7 +21,7 @@ HEADLINE = "The database is new"
 OVERVIEW = "/api/admin/projects/default/overview"
 PASSWORD, WRONG = "correct horse battery", "wrong horse battery"
 FREE, ATTEMPTS = 3, 10
-# Each caller has an address of his own, which a proxy tells.
+# Each caller has another address, which a proxy sends.
 _addresses = (f"192.0.2.{number}" for number in count(1))
 
 
@@ -124,7 +124,7 @@ def test_a_user_deleted_at_one_is_unknown_at_the_other(pair: Pair) -> None:
     user_id = pair.user("carl")
     session = session_of(pair.one, "carl")
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()
-    answer = pair.one.request("POST", "/api/admin/user/tokens", {"description": "his", "expiresAt": tomorrow}, session)
+    answer = pair.one.request("POST", "/api/admin/user/tokens", {"description": "theirs", "expiresAt": tomorrow}, session)
     token = {"Authorization": answer.json["secret"]}
     assert sees(pair.services, session) == sees(pair.services, token) == [200, 200]
     pair.ask(pair.one, "DELETE", f"user-admin/{user_id}")
@@ -165,7 +165,7 @@ def test_a_name_has_as_many_guesses_at_both_together_as_at_one(pair: Pair) -> No
 def test_an_address_has_as_many_attempts_at_both_together_as_at_one(pair: Pair) -> None:
     address = next(_addresses)
     with ThreadPoolExecutor(8) as threads:
-        tries = [(pair.services[number % 2], f"nobody-{number}", WRONG, address) for number in range(2 * ATTEMPTS)]
+        tries = [(pair.services[number % 2], f"unknown-{number}", WRONG, address) for number in range(2 * ATTEMPTS)]
         statuses = Counter(threads.map(lambda given: log_in(*given).status, tries))
     assert statuses == {401: ATTEMPTS, 429: ATTEMPTS}
     assert [log_in(service, "admin", WRONG, address).status for service in pair.services] == [429, 429]

@@ -20,7 +20,7 @@ Label = tuple[str, str]
 
 
 class Client:
-    """Somebody with a key of his own who makes one change after another, and remembers which of them were acknowledged."""
+    """A client with its own token that sends one change after another, and remembers the acknowledged ones."""
 
     def __init__(self, service: Service, key: str, number: int) -> None:
         self.service = service
@@ -65,7 +65,7 @@ class Client:
                     self.surprises.append((label, error))
                     break
                 except (OSError, HTTPException):
-                    # Nobody is there. What a client does then is try again soon.
+                    # No server is there. The client tries again soon.
                     self.is_over.wait(0.02)
                     break
                 if answer.status in DONE:
@@ -143,7 +143,7 @@ LOG = """
 
 
 def label(event: Mapping[str, Any]) -> Label | None:
-    """The change that an event tells of; None: it comes along with another one."""
+    """The change that an event records. None: it comes along with another one."""
     kind, data, before = event["type"], event["data"], event["pre_data"]
     match kind:
         case "feature-strategy-add":
@@ -161,7 +161,7 @@ def label(event: Mapping[str, Any]) -> Label | None:
 
 
 def assert_acknowledged(log: list[dict[str, Any]], clients: list[Client]) -> None:
-    """Of each client the log has all that was acknowledged, once, in order of ids, and nothing that he did not try."""
+    """Of each client the log has all that was acknowledged, once, in order of ids, and nothing that it did not send."""
     for client in clients:
         assert client.surprises == [], client.surprises[:3]
         told = [label(event) for event in log if event["created_by"] == client.name]
@@ -170,7 +170,7 @@ def assert_acknowledged(log: list[dict[str, Any]], clients: list[Client]) -> Non
         assert set(told) <= client.tried, set(told) - client.tried
         promised = set(client.acknowledged)
         assert promised <= set(told), f"acknowledged and lost: {promised - set(told)}"
-        # His next change comes after the answer to the one before: so does its id.
+        # The next change of a client comes after the answer to the one before, and so does its id.
         assert [one for one in told if one in promised] == client.acknowledged, "ids went back"
 
 

@@ -66,7 +66,7 @@ def deployment(server: str) -> Iterator[Deployment]:
         made.psql(ROLES)
         with psycopg.connect(server, autocommit=True) as conn:
             for role in ROLE_NAMES:
-                # Where a server asks for passwords; elsewhere, nobody looks at them.
+                # For servers that ask for passwords. Other servers ignore them.
                 conn.execute(made.renamed(f"ALTER ROLE flags_{role} PASSWORD 'secret'"))  # pyright: ignore
         bootstrap.prepare_database(made.address("owner"), create_app(SETTINGS).config)
         made.psql(GRANTS, "owner")
@@ -75,7 +75,7 @@ def deployment(server: str) -> Iterator[Deployment]:
 
 @contextmanager
 def dropped(server: str) -> Iterator[Deployment]:
-    """Names that nobody has on the server; what has them at the end is dropped."""
+    """Unused names on the server. At the end, roles and databases with these names are dropped."""
     made = Deployment(server, uuid4().hex[:8])
     try:
         yield made

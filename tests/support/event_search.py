@@ -15,7 +15,7 @@ NOON = datetime(2024, 5, 31, 12, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Author:
-    """Who an event is by. A key and the service itself have no user id."""
+    """The author of an event. API tokens and the service itself have no user id."""
 
     name: str = "system"
     user_id: int | None = None

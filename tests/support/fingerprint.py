@@ -2,7 +2,7 @@
 
 from sql.database import Connection
 
-# A refusal may leave these marks: when somebody was seen, and what he tried at the login.
+# A refusal may leave these marks: when a user was seen, and failed logins.
 FREE_COLUMNS = ["seen_at", "login_attempts"]
 FREE_TABLES = {"user_seen_days", "login_throttle", "login_addresses"}
 TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 1"

@@ -65,7 +65,7 @@ class Probe:
         path = unquote_to_bytes(template.format(**WORDS | dict(words))).decode("latin-1")
         environ = {"PATH_INFO": path, "QUERY_STRING": query} | kwargs.pop("environ", {})
         if operation in ("log in", "sign up"):
-            # Who tries this often has to wait; that is not what is looked at here.
+            # The throttle would block frequent attempts. It is tested elsewhere.
             self.conn.execute("DELETE FROM login_throttle")
             self.conn.execute("DELETE FROM login_addresses")
         said = f"{method} {path!a:.90}?{query!a:.60} {body!a:.60} {kwargs!r:.90}"

@@ -139,7 +139,7 @@ def right(stage: Stage, route: str, project: str) -> schemathesis.Case:
 
 
 def credential(stage: Stage, name: str, route: str) -> dict[str, str]:
-    """The headers by which somebody asks: his token, or a session where a token will not do."""
+    """The headers of a caller: the token, or a session where a token is refused."""
     caller = stage.cast[name]
     if caller.key is None:
         return {}
@@ -162,7 +162,7 @@ def hunt(stage: Stage, route: str) -> Tally:
 
     for project in PROJECTS:
         send(right(stage, route, project))
-    assert any(status < 400 for _, status in tally), f"{route}: nobody gets what it is for"
+    assert any(status < 400 for _, status in tally), f"{route}: no request succeeded"
     seed(SEED)(settings(PATIENT, max_examples=examples(route))(given(cases(stage, route))(send)))()
     return tally
 
@@ -181,7 +181,7 @@ def judge(tally: Tally, methods: tuple[str, ...]) -> None:
     planned = len(ASKING) * sum(examples(route) for route in ROUTES if route.startswith(methods))
     if tally.total() < planned:
         pytest.skip("not all families were asked")
-    said = {name: {status: count for (who, status), count in sorted(tally.items()) if who == name} for name in ASKING}
+    said = {name: {status: count for (caller, status), count in sorted(tally.items()) if caller == name} for name in ASKING}
     print(f"{tally.total()} requests:", said)
     of_alice = said["alice"]
     assert sum(count for status, count in of_alice.items() if status < 400) >= sum(of_alice.values()) / 2, said

@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 
 from tests.support.pooler import changed
 from tests.support.secrecy import VAULT
-from tests.support.service import AS_NOBODY, NOBODY, PATIENCE, ROOT, Answer, encode, wait_until
+from tests.support.service import AS_UNPRIVILEGED, PATIENCE, ROOT, UNPRIVILEGED, Answer, encode, wait_until
 
 PROGRAM = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 OPENSSL = shutil.which("openssl")
 PAGE = ROOT / "docs" / "how-to" / "proxy.md"
-AS_ANYBODY = AS_NOBODY if os.geteuid() == 0 else ()
+AS_ANYBODY = AS_UNPRIVILEGED if os.geteuid() == 0 else ()
 # What Debian's nginx.conf has around a file of conf.d/, with folders of our own.
 AROUND = """
 worker_processes 1;
@@ -71,7 +71,7 @@ class Nginx:
             self._certify()
             if os.geteuid() == 0:
                 for path in (self._place, *self._place.iterdir()):
-                    os.chown(path, NOBODY, NOBODY)
+                    os.chown(path, UNPRIVILEGED, UNPRIVILEGED)
             self._start()
         except BaseException:
             self.__exit__()
@@ -85,7 +85,7 @@ class Nginx:
         self._folder.cleanup()
 
     def _certify(self) -> None:
-        """A certificate for localhost, which nobody else has signed."""
+        """A self-signed certificate for localhost."""
         assert OPENSSL
         made = (
             "req",

@@ -85,7 +85,7 @@ def assert_unavailable(answer: Answer) -> None:
 
 
 def assert_told(callers: Callers, away: float, back: float, longest: float, known: float) -> None:
-    """Asserts that all was well before, that nobody waited long meanwhile, and that all was well soon after."""
+    """Assert normal answers before, no long wait meanwhile, and normal answers soon after."""
     for one in callers.asked:
         assert isinstance(one.answer, Answer), one
         if one.answer.status != 200:
@@ -94,7 +94,7 @@ def assert_told(callers: Callers, away: float, back: float, longest: float, know
             assert one.began < back + PROMISE + MARGIN, one.began - back
             assert one.ended > away, one
         assert one.ended - one.began < longest + MARGIN, one
-    # Once it is known, nobody waits.
+    # Once it is known, no request waits.
     waits = [one.ended - one.began for one in callers.asked if known < one.began and one.ended < back]
     assert sorted(waits)[len(waits) // 2] < 0.2
     print(f"slowest answer {max(one.ended - one.began for one in callers.asked):.2f} s", end=", ")

@@ -12,7 +12,7 @@ from typing import Self
 
 from psycopg.conninfo import conninfo_to_dict
 
-from tests.support.service import AS_NOBODY, PATIENCE, ROOT, free_port, wait_until
+from tests.support.service import AS_UNPRIVILEGED, PATIENCE, ROOT, free_port, wait_until
 
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
 # As (1, 18); () without the program.
@@ -20,7 +20,7 @@ _said = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True).s
 VERSION = tuple(int(part) for part in re.findall(r"\d+", _said)[:2])
 PAGE = ROOT / "docs" / "how-to" / "scale.md"
 # Root it refuses to be. The socket of a embedded PostgreSQL is for its owner alone.
-AS_ANYBODY = (*AS_NOBODY, "--inh-caps=+dac_override", "--ambient-caps=+dac_override") if os.geteuid() == 0 else ()
+AS_ANYBODY = (*AS_UNPRIVILEGED, "--inh-caps=+dac_override", "--ambient-caps=+dac_override") if os.geteuid() == 0 else ()
 
 
 def block(language: str) -> str:
@@ -89,7 +89,7 @@ class Pooler:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def stop(self) -> None:
-        """Stop it at once, whoever is connected."""
+        """Stop it at once, with its connections."""
         assert self._process is not None
         self._process.kill()
         self._process.wait(PATIENCE)

@@ -16,7 +16,7 @@ def url(project: str = "gemini") -> str:
 
 
 def held(conn: Connection, project: str = "gemini") -> set[tuple[str, int, int]]:
-    """Who holds what in a project: ("user" or "group", id, role)."""
+    """The roles in a project: ("user" or "group", id, role)."""
     statement = """
         SELECT 'user' AS holder, user_id AS id, role_id FROM project_user_roles WHERE project_id = %(id)s
      UNION ALL
@@ -26,7 +26,7 @@ def held(conn: Connection, project: str = "gemini") -> set[tuple[str, int, int]]
 
 
 def past(conn: Connection) -> list[tuple[Any, ...]]:
-    """Who held what before: user or group, role."""
+    """Former roles: user or group, role."""
     statement = """
         SELECT 'user' AS holder, user_id AS id, role_id FROM past_project_user_roles
      UNION ALL

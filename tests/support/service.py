@@ -19,8 +19,8 @@ from serving.settings import SETTINGS
 from tests.support.secrecy import VAULT
 
 ROOT = Path(__file__).parents[2]
-NOBODY = 65534
-AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+UNPRIVILEGED = 65534
+AS_UNPRIVILEGED = ("setpriv", f"--reuid={UNPRIVILEGED}", f"--regid={UNPRIVILEGED}", "--clear-groups")
 GUNICORN = ("-m", "gunicorn", "wsgi:app")
 # What `make run` does.
 SERVE = ("-c", "from serving.start import serve; serve()")
@@ -52,7 +52,7 @@ def environment(**settings: object) -> dict[str, str]:
 
 
 def free_port() -> int:
-    """A port on which nobody listens at this moment."""
+    """A free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

@@ -11,7 +11,7 @@ from tests.access import FAMILIES, Stage
 from tests.support.fingerprint import fingerprint
 from tests.support.world import Caller
 
-# What an answer may tell of the request itself.
+# Headers that depend on the request itself.
 OF_THE_REQUEST = {"X-Request-ID", "Content-Length", "Date"}
 
 

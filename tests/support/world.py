@@ -19,7 +19,7 @@ PASSWORD = "correct horse battery"
 
 @dataclass
 class Caller:
-    """Somebody with a client of his own; key None is a stranger."""
+    """A caller with its own client. Without a key, a stranger."""
 
     app: Flask
     key: str | None = None
@@ -66,7 +66,7 @@ class World:
         return Caller(self.app, token, user_id, fields["email"])
 
     def api_key(self, kind: str = "admin", name: str = "a key", **fields: Any) -> Caller:
-        """An API key; client and frontend keys are of environment development unless fields say otherwise."""
+        """An API token. Client and frontend tokens are for environment development unless fields say otherwise."""
         if kind != "admin":
             fields = {"environment": "development"} | fields
         secret = api_tokens.generate(environment=fields.get("environment") or "*")

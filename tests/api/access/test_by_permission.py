@@ -17,7 +17,7 @@ BULK = f"{PROJECT}/bulk_features/environments/<environment>"
 ACCESS = [
     f"POST {PROJECT}/access",
     f"PUT {PROJECT}/access",
-    *(f"{method} {PROJECT}/access/{who}/roles" for method in ("PUT", "DELETE") for who in ("users/<user_id>", "groups/<group_id>")),
+    *(f"{method} {PROJECT}/access/{holder}/roles" for method in ("PUT", "DELETE") for holder in ("users/<user_id>", "groups/<group_id>")),
 ]
 SEGMENTS = ["POST /api/admin/segments", "PUT /api/admin/segments/<segment_id>", "DELETE /api/admin/segments/<segment_id>"]
 TOKENS = "/api/admin/api-tokens"
@@ -91,7 +91,7 @@ OPENS = {
 }
 # An import needs what the changes need that it makes, and this one always.
 BESIDE = {"POST /api/admin/features-batch/import": ["UPDATE_FEATURE_ENVIRONMENT"]}
-# Who neither administers nor owns must hold what he gives: in apollo that is the role Member, as Olga is its owner already.
+# Other users must have the permissions of the role that they give: in apollo the role Member, as Olga is its owner.
 GIVING = [route for route in ACCESS if not route.startswith("DELETE")]
 MEMBER = 5
 # What the permission is for stands in the body, so that comes first.
@@ -99,7 +99,7 @@ BODY_FIRST = {f"PUT {FLAG}/variants-batch", "POST /api/admin/features-batch/impo
 
 
 def closed(family: Family) -> dict[str, int]:
-    """The routes of a family that are closed to viewers, with the status that an administrator gets by his token."""
+    """The routes of a family that are closed to viewers, with the status that an administrator gets by token."""
     return {
         row.route: row.statuses["alice"]
         for row in family.rows

@@ -21,7 +21,7 @@ def stage(world: World, alice: Caller, eve: Caller, victor: Caller, olga: Caller
 
 
 def deletes(stage: Stage, user: Caller) -> set[tuple[str, str]]:
-    """The projects and environments in which a user may delete a strategy; where he may not, nothing may change."""
+    """The projects and environments in which a user may delete a strategy. Elsewhere, nothing may change."""
     before = fingerprint(stage.conn)
     may = set()
     for project, environment in [*stage.strategies, ("default", "Development"), ("hermes", "no-such-environment")]:

@@ -1,4 +1,4 @@
-"""What was a credential once is none any more, for every route: whoever comes with it is a stranger."""
+"""Credentials that are no longer valid: for every route their callers are strangers."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -39,7 +39,7 @@ def of_deleted(world: World, alice: Caller, ada: Caller) -> list[dict[str, str]]
     """Token and session of a user who has been deleted."""
     both = [key(ada), session(world, ada)]
     assert alice.delete(f"/api/admin/user-admin/{ada.id}").status_code == 200
-    # Another one of his name is another one.
+    # A new user with the same name is another user.
     assert alice.post("/api/admin/user-admin", json={"username": "ada", "email": ada.email, "rootRole": 1}).status_code == 201
     return both
 
@@ -93,7 +93,7 @@ def logged_in_again(world: World, _: Caller, __: Caller) -> list[dict[str, str]]
 
 
 def after_new_password(world: World, _: Caller, ada: Caller) -> list[dict[str, str]]:
-    """The session of a user who has changed his password."""
+    """The session of a user after a change of the password."""
     here = session(world, ada)
     change = {"password": NEW, "confirmPassword": NEW, "oldPassword": PASSWORD}
     assert Caller(world.app).post("/api/admin/user/change-password", json=change, headers=here).status_code == 200
@@ -156,14 +156,14 @@ DEAD: list[Callable[[World, Caller, Caller], list[dict[str, str]]]] = [
 
 @pytest.mark.parametrize("dead", DEAD, ids=lambda dead: dead.__name__.replace("_", " "))
 def test_what_was_a_credential_opens_nothing(stage: Stage, world: World, app: Flask, dead: Callable[..., list[dict[str, str]]]) -> None:
-    # Whoever had it was an administrator.
+    # It was the session of an administrator.
     ada = world.user("Ada", root_role=1, password_hash=HASH)
     credentials = dead(world, stage.cast["alice"], ada)
-    nobody, before, complaints = Caller(app), fingerprint(stage.conn), []
+    anonymous, before, complaints = Caller(app), fingerprint(stage.conn), []
     bodies: dict[str, Any] = {"GET": None, "DELETE": None}
     for route in ROUTES:
         asked = Asked({word: WORDS.get(word, "1") for word in parameters(route)}, bodies.get(route.split(" ")[0], {}))
-        answers = {answer(stage, nobody, route, asked, **headers) for headers in ({}, *credentials)}
+        answers = {answer(stage, anonymous, route, asked, **headers) for headers in ({}, *credentials)}
         if len(answers) > 1 or next(iter(answers))[0] != 401:
             complaints.append(f"{route}: {answers!s:.400}")
     verdict(complaints + changed(stage, before))

@@ -53,7 +53,7 @@ def differences(stage: Stage, caller: Caller, route: str, what: str, there: Aske
     return [] if one == other else [f"{route} by {what}: {one!s:.400}\n    but {other!s:.400}"]
 
 
-# Nobody in particular
+# Strangers
 
 WRONG = ({"Authorization": "forged"}, {"Authorization": "user:" + "0" * 64}, {"Cookie": "session=forged"}, {"Authorization": "\xff"})
 

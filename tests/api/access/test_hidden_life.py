@@ -1,4 +1,4 @@
-"""What goes on in a private project changes no answer to who may not see it, but for counts of the whole instance."""
+"""What happens in a private project changes no answer to callers who may not see it, except counts of the whole instance."""
 
 import json
 from collections.abc import Iterator

@@ -73,7 +73,7 @@ class Refusals:
 
 @pytest.fixture
 def refusals(alice: Caller, victor: Caller, stranger: Caller, apollo: str, token: str, conn: Connection) -> Iterator[Refusals]:  # noqa: ARG001
-    """The refusals of a test. Whoever takes part must be there before the first look."""
+    """The refusals of a test. All users must exist before the first request."""
     refusals = Refusals(conn)
     yield refusals
     assert fingerprint(conn) == refusals.before

@@ -1,4 +1,4 @@
-"""Who gets what from every route: the tables of tests/access/, and which credentials count."""
+"""The tables of tests/access/, for each caller and route, and which credentials count."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta

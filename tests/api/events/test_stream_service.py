@@ -1,4 +1,4 @@
-"""300,000 events, through the real service and the real command: in constant memory, each once, and at nobody else's cost."""
+"""300,000 events, through the real service and the real command: in constant memory, each once, and without delaying other requests."""
 
 import subprocess
 import time

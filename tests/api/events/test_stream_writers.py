@@ -100,7 +100,7 @@ def test_an_event_that_is_not_committed_is_waited_for(
             write(conn, 2)
             assert is_held_up(impatient)
             assert is_held_up(impatient, after=2)
-            # A reader of what is there already is not held up by what comes later.
+            # A reader of existing events does not wait for later ones.
             assert given(impatient, after=5) == []
         assert given(client, after=2) == [3, 4, 5]
         assert given(client) == [1, 2, 3, 4, 5]

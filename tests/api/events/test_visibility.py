@@ -1,4 +1,4 @@
-"""Who sees which events: the same in both searches, and the totals count just those (decisions.md, Permissions)."""
+"""Visibility of events: the same in both searches, and the totals count just those (decisions.md, Permissions)."""
 
 import json
 from collections.abc import Callable

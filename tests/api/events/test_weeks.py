@@ -1,4 +1,4 @@
-"""Totals of finished weeks: whoever writes past events meanwhile, in whatever way, every search returns what a count gives."""
+"""Totals of finished weeks: every search returns the count, even while past events are written in any way."""
 
 import json
 import threading

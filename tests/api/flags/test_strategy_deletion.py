@@ -1,4 +1,4 @@
-"""Removal of a strategy: what goes with it, when it switches its environment off, and what the log says (api.md 4)."""
+"""Deletion of a strategy: what is deleted too, when it switches its environment off, and what the log says (api.md 4)."""
 
 import pytest
 

@@ -27,13 +27,13 @@ HOSTILE_COOKIES += [";;;;", 'session="\\', "a" * 9999]
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_hostile_credentials_are_none(probe: Probe, app: Flask, alice: Caller, operation: str) -> None:
-    nobody, key, expected = Caller(app), alice.key or "", {200} if operation in PUBLIC else {401}
+    anonymous, key, expected = Caller(app), alice.key or "", {200} if operation in PUBLIC else {401}
     thorough = operation in ("update token", "search", "log in")
     nearly = [key[:-1], key.upper(), *(disguise.format(key) for disguise in KEY_DISGUISES)]
     for text in some(HOSTILE_CREDENTIALS, thorough=thorough) + nearly:
-        probe.send(nobody, operation, expected, headers={"Authorization": text})
+        probe.send(anonymous, operation, expected, headers={"Authorization": text})
     for text in some(HOSTILE_COOKIES, thorough=thorough):
-        probe.send(nobody, operation, expected, headers={"Cookie": text})
+        probe.send(anonymous, operation, expected, headers={"Cookie": text})
         probe.send(alice, operation, {200}, headers={"Cookie": text})
     assert probe.verdict() == []
 

@@ -1,4 +1,4 @@
-"""Requests that nobody thought of, of every operation that reads or deletes, as admin, viewer and stranger: every answer is documented."""
+"""Random requests to every operation that reads or deletes, as admin, viewer and stranger: every answer is documented."""
 
 from collections import Counter
 

@@ -97,10 +97,10 @@ def test_changes_added_up_say_what_a_look_at_every_week_says(conn: Connection, w
     viewer = world.user("Somebody").id
     today: date = value(conn, "SELECT (now() AT TIME ZONE 'UTC')::date")
     for back, until in ((91, 0), (320, 0), (150, 60), (3, 0), (700, 300), (0, 5)):
-        for who in (None, viewer):
+        for user in (None, viewer):
             days = today - timedelta(days=back), today - timedelta(days=until)
-            said, wanted = (json.loads(it.trends(conn, *days, who)) for it in (insights, insights_by_week))
+            said, wanted = (json.loads(it.trends(conn, *days, user)) for it in (insights, insights_by_week))
             for key, entries in wanted.items():
-                assert said[key] == entries, (key, days, who)
+                assert said[key] == entries, (key, days, user)
             assert list(said) == list(wanted)
             assert [list(entry) for entry in said["projectFlagTrends"][:1]] == [list(entry) for entry in wanted["projectFlagTrends"][:1]]

@@ -126,7 +126,7 @@ def test_a_stale_flag_that_is_archived_counts_in_neither(world, alice):
 @pytest.mark.parametrize(
     ("type", "created_at", "expected"),
     [
-        # The end of 2024-03-03 less 40 days is that of 2024-01-23: who was made then is exactly as old as his lifetime, not older.
+        # The end of 2024-03-03 less 40 days is that of 2024-01-23: a flag created then is exactly as old as its lifetime, not older.
         ("release", "2024-01-24T00:00:00Z", [0, 1, 1]),
         ("release", "2024-01-23T23:59:59.998Z", [1, 1, 1]),
         ("experiment", "2024-01-24T00:00:00Z", [0, 1, 1]),

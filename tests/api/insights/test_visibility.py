@@ -1,4 +1,4 @@
-"""Instance insights (api.md 2): who may ask, and whose private projects he sees."""
+"""Instance insights (api.md 2): which callers may read them, and which private projects they contain."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def apollo(world: World) -> str:
 
 @pytest.fixture
 def sees(apollo):
-    """sees(caller): whether he sees apollo, the same in both arrays; the other two everyone sees."""
+    """sees(caller): whether the caller sees apollo, the same in both arrays. Every caller sees the other two."""
 
     def ask(caller: Caller) -> bool:
         response = caller.get(MARCH)

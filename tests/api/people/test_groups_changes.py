@@ -153,7 +153,7 @@ def test_changes_at_once_are_recorded_one_after_the_other(committed, gate):
     people = [committed.user(f"Member{number}") for number in range(4)]
     group = make(admin, "Changed")["id"]
     since = committed.last_event_id()
-    calls = [lambda who=who: admin.put(f"{PATH}/{group}", json={"name": "Changed", "users": members(who)}) for who in people]
+    calls = [lambda user=user: admin.put(f"{PATH}/{group}", json={"name": "Changed", "users": members(user)}) for user in people]
     answers = at_the_gate(committed.conn, gate, f"SELECT FROM groups WHERE id = {group} FOR UPDATE", *calls)
     assert {answer.status_code for answer in answers} == {200}
     log = committed.events(since)

@@ -170,7 +170,7 @@ def test_a_root_role_holds_all_kinds_of_permissions_in_every_project(world, alic
     ]
     ada = world.user("Ada", root_role=make(alice, type="root-custom", permissions=permissions))
     assert ada.get(PATH).status_code == 200
-    # A private project, of which he is no member.
+    # A private project without this user.
     assert ada.get("/api/admin/projects/apollo/access").status_code == 200
     refused(ada.delete(place.format("development", strategies["development"])), 403, "NoAccessError")
     assert ada.delete(place.format("production", strategies["production"])).status_code == 200

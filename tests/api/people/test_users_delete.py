@@ -1,4 +1,4 @@
-"""The deletion of a user: what goes with him, and what stays (neighbours.md 3.2)."""
+"""The deletion of a user: what is deleted too, and what stays (neighbours.md 3.2)."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tests.support.signup import invitation, sign_up
 from tests.support.world import Caller, World, refused
 
 PATH = "/api/admin/user-admin"
-HIS = ("sessions", "personal_tokens", "past_passwords", "project_user_roles", "group_users", "project_favorites", "flag_favorites")
+OWNED = ("sessions", "personal_tokens", "past_passwords", "project_user_roles", "group_users", "project_favorites", "flag_favorites")
 
 
 def delete(caller: Caller, user: Caller):
@@ -35,7 +35,7 @@ def settled(world: World, user: Caller) -> None:
 
 def owned(conn: Connection, user: Caller) -> dict[str, int]:
     """How much of each a user has."""
-    return {table: value(conn, f"SELECT count(*) FROM {table} WHERE user_id = %(id)s", {"id": user.id}) for table in HIS}
+    return {table: value(conn, f"SELECT count(*) FROM {table} WHERE user_id = %(id)s", {"id": user.id}) for table in OWNED}
 
 
 def test_everything_of_the_user_goes_and_nothing_else(world, alice, victor, eve, conn):
@@ -45,8 +45,8 @@ def test_everything_of_the_user_goes_and_nothing_else(world, alice, victor, eve,
     response = delete(alice, victor)
     assert response.status_code == 200
     assert response.get_data() == b""
-    assert owned(conn, victor) == dict.fromkeys(HIS, 0)
-    assert owned(conn, eve) == dict.fromkeys(HIS, 1)
+    assert owned(conn, victor) == dict.fromkeys(OWNED, 0)
+    assert owned(conn, eve) == dict.fromkeys(OWNED, 1)
     row = one(conn, "SELECT *, deleted_at = now() AS now FROM users WHERE id = %(id)s", {"id": victor.id})
     assert row["now"]
     assert row["password_hash"] is None
@@ -100,7 +100,7 @@ def test_a_deleted_user_leaves_the_signup_token(world, alice, stranger, conn):
 def test_a_user_may_delete_himself(world, alice, conn):
     settled(world, alice)
     assert delete(alice, alice).status_code == 200
-    assert owned(conn, alice) == dict.fromkeys(HIS, 0)
+    assert owned(conn, alice) == dict.fromkeys(OWNED, 0)
     refused(alice.get(PATH), 401, "AuthenticationRequired")
 
 
@@ -112,7 +112,7 @@ def test_the_last_administrator_stays(world, alice, conn):
     for caller in (alice, world.api_key()):
         refused(delete(caller, alice), 409, "ConflictError")
     assert rows(conn, "SELECT * FROM users ORDER BY id") == before
-    assert owned(conn, alice) == dict.fromkeys(HIS, 1)
+    assert owned(conn, alice) == dict.fromkeys(OWNED, 1)
     assert world.events(since) == []
     world.user("Grace", root_role=1)
     assert delete(alice, alice).status_code == 200
@@ -142,5 +142,5 @@ def test_without_its_event_no_user_is_deleted(world, alice, victor, conn):
     settled(world, victor)
     conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> 'user-deleted') NOT VALID")
     refused(delete(alice, victor), 500, "InternalError")
-    assert owned(conn, victor) == dict.fromkeys(HIS, 1)
+    assert owned(conn, victor) == dict.fromkeys(OWNED, 1)
     assert victor.get(ANY_PAGE).status_code == 200

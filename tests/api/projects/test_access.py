@@ -59,7 +59,7 @@ def test_users_stand_in_the_order_in_which_they_came(world, alice):
     world.member("apollo", third, 4, created_at=day(3))
     world.member("apollo", first, 5, created_at=day(1))
     world.member("apollo", second, 5, created_at=day(2))
-    # A second role does not make him come later, nor earlier.
+    # A second role does not change the order.
     world.member("apollo", first, 4, created_at=day(9))
     assert [(user["id"], user["roleId"], user["addedAt"][:10]) for user in read(alice)["users"]] == [
         (first.id, 5, "2024-03-01"),

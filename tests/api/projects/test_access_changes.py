@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("gemini")
 
 @pytest.fixture
 def gemini(world: World) -> None:
-    """An open project in which nobody has a role."""
+    """An open project without roles."""
     world.project("gemini")
 
 
@@ -46,7 +46,7 @@ def test_every_user_and_group_gets_every_role(world, alice, conn, people, crew, 
     asked = {"roles": [auditor, 4, 4], "users": [bob, ada, bob], "groups": [crew]}
     answer = alice.post(url(), json=asked)
     assert (answer.status_code, answer.text) == (200, "")
-    assert held(conn) == {(*who, role) for who in (("user", ada), ("user", bob), ("group", crew)) for role in (4, auditor)}
+    assert held(conn) == {(*holder, role) for holder in (("user", ada), ("user", bob), ("group", crew)) for role in (4, auditor)}
     data = {"roles": [{"roleId": role, "userIds": [ada, bob], "groupIds": [crew]} for role in (4, auditor)]}
     assert logged(world, since, alice) == [("project-access-added", data, None)]
     assert held(conn, "default") == set()
@@ -58,7 +58,7 @@ def test_roles_are_added_and_only_new_ones_recorded(world, alice, conn, people):
     fixtures.add_project_user(conn, "gemini", bob, 5, DAY.format(2))
     since = world.last_event_id()
     assert alice.post(url(), json={"roles": [4, 5], "users": [ada, bob], "groups": []}).status_code == 200
-    assert held(conn) == {("user", who, role) for who in (ada, bob) for role in (4, 5)}
+    assert held(conn) == {("user", user, role) for user in (ada, bob) for role in (4, 5)}
     data = {"roles": [{"roleId": 4, "userIds": [bob], "groupIds": []}, {"roleId": 5, "userIds": [ada], "groupIds": []}]}
     assert logged(world, since, alice) == [("project-access-added", data, None)]
     found = {user["id"]: user for user in alice.get(url()).json["users"]}

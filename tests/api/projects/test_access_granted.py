@@ -1,4 +1,4 @@
-"""Who may give and take away which roles in a project (neighbours.md 3.10)."""
+"""Which callers may give and remove which roles in a project (neighbours.md 3.10)."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def keeper(world: World, conn: Connection, ada: int) -> Caller:  # noqa: ARG001
 
 
 def ways(conn: Connection, caller: Caller, role: int, user: int, group: int) -> list[int]:
-    """The statuses that the caller gets when he gives a role, in each of the ways to do it, to somebody who has none."""
+    """The statuses that the caller gets when giving a role, in each of the ways to do it, to a user without roles."""
     current = entries(conn)
     asked = {"roles": [role], "users": [user], "groups": []}
     return [
@@ -74,7 +74,7 @@ def test_roles_beyond_own_permissions_cannot_be_given(world, conn, keeper, ada, 
         assert ways(conn, keeper, given, ada, crew) == [403] * 6
     message = refused(keeper.post(url(), json={"roles": [given], "users": [ada], "groups": []}), 403, "NoAccessError")
     assert "permissions" in message
-    # Nor to himself.
+    # Nor to the caller.
     refused(keeper.put(f"{url()}/users/{keeper.id}/roles", json={"roles": [4]}), 403, "NoAccessError")
     assert (held(conn), world.events(since)) == (before, [])
 
@@ -99,20 +99,20 @@ def test_roles_that_cannot_be_given_can_be_removed(world, conn, keeper, ada):
         fixtures.add_project_user(conn, "gemini", ada, role)
         fixtures.add_project_group(conn, "gemini", crew, role)
     fixtures.add_project_user(conn, "gemini", world.user("Olaf").id or 0, 4)
-    for who in (f"users/{ada}", f"groups/{crew}", f"users/{keeper.id}"):
-        assert keeper.delete(f"{url()}/{who}/roles").status_code == 200
+    for holder in (f"users/{ada}", f"groups/{crew}", f"users/{keeper.id}"):
+        assert keeper.delete(f"{url()}/{holder}/roles").status_code == 200
     assert {role for _, _, role in held(conn)} == {4}
     refused(keeper.post(url(), json={"roles": [4], "users": [ada], "groups": []}), 403, "NoAccessError")
 
 
-def test_an_owner_gives_every_role_whether_by_himself_or_by_a_group(world, conn, ada):
+def test_an_owner_gives_every_role_directly_or_by_a_group(world, conn, ada):
     role, crew = role_of(conn, "More", "PROJECT_SETTINGS_WRITE", WRITE), groups.insert(conn, "crew")
-    by_himself, by_group = world.user("Olaf"), world.user("Zoe")
-    world.member("gemini", by_himself, 4)
+    directly, by_group = world.user("Olaf"), world.user("Zoe")
+    world.member("gemini", directly, 4)
     owners = groups.insert(conn, "owners")
     fixtures.add_group_user(conn, owners, by_group.id or 0)
     fixtures.add_project_group(conn, "gemini", owners, 4)
-    for owner in (by_himself, by_group):
+    for owner in (directly, by_group):
         assert ways(conn, owner, role, ada, crew) == [200] * 6
         for given in (4, 5):
             assert ways(conn, owner, given, ada, crew) == [200] * 6

@@ -22,7 +22,7 @@ class Holder:
     add: Callable[..., None]
 
     def url(self, holder_id: int | str | None = None) -> str:
-        """Where his roles in project gemini are, or those of another one of his kind."""
+        """The address of the roles in project gemini, of this holder or another one of the kind."""
         return f"{url()}/{self.kind}s/{self.id if holder_id is None else holder_id}/roles"
 
     def event(self, done: str) -> str:
@@ -30,16 +30,16 @@ class Holder:
         return f"project-access-{self.kind}-roles-{done}"
 
     def said(self, *its: int) -> dict[str, Any]:
-        """What the log says of him with these roles."""
+        """What the log says of the holder with these roles."""
         return {"roles": list(its), f"{self.kind}Id": self.id}
 
     def held(self, *its: int) -> set[tuple[str, int, int]]:
-        """What he holds, with these roles."""
+        """The rows of these roles."""
         return {(self.kind, self.id, role) for role in its}
 
 
 @pytest.fixture(params=["user", "group"])
-def him(request: pytest.FixtureRequest, world: World, conn: Connection) -> Holder:
+def holder(request: pytest.FixtureRequest, world: World, conn: Connection) -> Holder:
     """A user, then a group, without a role in project gemini."""
     world.project("gemini")
     if request.param == "user":
@@ -53,66 +53,66 @@ def auditor(conn: Connection) -> int:
     return roles.insert(conn, "Auditor")
 
 
-def test_roles_are_set_and_kept_ones_keep_their_date(world, alice, conn, him, auditor):
-    him.add(conn, "gemini", him.id, 5, DAY.format(1))
-    him.add(conn, "gemini", him.id, auditor, DAY.format(2))
+def test_roles_are_set_and_kept_ones_keep_their_date(world, alice, conn, holder, auditor):
+    holder.add(conn, "gemini", holder.id, 5, DAY.format(1))
+    holder.add(conn, "gemini", holder.id, auditor, DAY.format(2))
     other = world.user("Bob")
     world.member("gemini", other, 4)
     since = world.last_event_id()
-    answer = alice.put(him.url(), json={"roles": [4, 5, 4]})
+    answer = alice.put(holder.url(), json={"roles": [4, 5, 4]})
     assert (answer.status_code, answer.text) == (200, "")
-    assert held(conn) == him.held(4, 5) | {("user", other.id, 4)}
-    assert logged(world, since, alice) == [(him.event("updated"), him.said(4, 5), him.said(5, auditor))]
-    entries = {entry["id"]: entry["addedAt"] for entry in alice.get(url()).json[f"{him.kind}s"]}
-    assert entries[him.id] == "2026-01-01T00:00:00.000Z"
-    assert past(conn) == [(him.kind, him.id, auditor)]
+    assert held(conn) == holder.held(4, 5) | {("user", other.id, 4)}
+    assert logged(world, since, alice) == [(holder.event("updated"), holder.said(4, 5), holder.said(5, auditor))]
+    entries = {entry["id"]: entry["addedAt"] for entry in alice.get(url()).json[f"{holder.kind}s"]}
+    assert entries[holder.id] == "2026-01-01T00:00:00.000Z"
+    assert past(conn) == [(holder.kind, holder.id, auditor)]
 
 
-def test_the_same_roles_again_are_no_event(world, alice, conn, him):
+def test_the_same_roles_again_are_no_event(world, alice, conn, holder):
     since = world.last_event_id()
-    assert alice.put(him.url(), json={"roles": []}).status_code == 200
-    assert alice.delete(him.url()).status_code == 200
+    assert alice.put(holder.url(), json={"roles": []}).status_code == 200
+    assert alice.delete(holder.url()).status_code == 200
     assert world.events(since) == []
-    him.add(conn, "gemini", him.id, 4)
-    him.add(conn, "gemini", him.id, 5)
-    assert alice.put(him.url(), json={"roles": [5, 4]}).status_code == 200
-    assert (held(conn), world.events(since), past(conn)) == (him.held(4, 5), [], [])
+    holder.add(conn, "gemini", holder.id, 4)
+    holder.add(conn, "gemini", holder.id, 5)
+    assert alice.put(holder.url(), json={"roles": [5, 4]}).status_code == 200
+    assert (held(conn), world.events(since), past(conn)) == (holder.held(4, 5), [], [])
 
 
-def test_all_roles_are_removed(world, alice, conn, him):
+def test_all_roles_are_removed(world, alice, conn, holder):
     for role in (5, 4):
-        him.add(conn, "gemini", him.id, role)
-        him.add(conn, "default", him.id, role)
+        holder.add(conn, "gemini", holder.id, role)
+        holder.add(conn, "default", holder.id, role)
     world.member("gemini", world.user("Bob"), 4)
     since = world.last_event_id()
-    answer = alice.delete(him.url(), data="ignored", content_type="text/plain")
+    answer = alice.delete(holder.url(), data="ignored", content_type="text/plain")
     assert (answer.status_code, answer.text) == (200, "")
-    assert not held(conn) & him.held(4, 5)
-    assert held(conn, "default") == him.held(4, 5)
-    assert logged(world, since, alice) == [(him.event("deleted"), None, him.said(4, 5))]
-    assert past(conn) == [(him.kind, him.id, 4), (him.kind, him.id, 5)]
+    assert not held(conn) & holder.held(4, 5)
+    assert held(conn, "default") == holder.held(4, 5)
+    assert logged(world, since, alice) == [(holder.event("deleted"), None, holder.said(4, 5))]
+    assert past(conn) == [(holder.kind, holder.id, 4), (holder.kind, holder.id, 5)]
 
 
-def test_an_empty_list_takes_all_away(world, alice, conn, him):
-    him.add(conn, "gemini", him.id, 5)
+def test_an_empty_list_takes_all_away(world, alice, conn, holder):
+    holder.add(conn, "gemini", holder.id, 5)
     since = world.last_event_id()
-    assert alice.put(him.url(), json={"roles": []}).status_code == 200
+    assert alice.put(holder.url(), json={"roles": []}).status_code == 200
     assert held(conn) == set()
-    assert logged(world, since, alice) == [(him.event("updated"), him.said(), him.said(5))]
+    assert logged(world, since, alice) == [(holder.event("updated"), holder.said(), holder.said(5))]
 
 
 @pytest.mark.parametrize("unknown", ["1000000", "2147483648", "99999999999999999999999"])
-def test_an_unknown_user_has_no_roles(world, alice, him, unknown):
+def test_an_unknown_user_has_no_roles(world, alice, holder, unknown):
     since = world.last_event_id()
-    refused(alice.put(him.url(unknown), json={"roles": [5]}), 404, "NotFoundError")
-    refused(alice.delete(him.url(unknown)), 404, "NotFoundError")
+    refused(alice.put(holder.url(unknown), json={"roles": [5]}), 404, "NotFoundError")
+    refused(alice.delete(holder.url(unknown)), 404, "NotFoundError")
     assert world.events(since) == []
 
 
 @pytest.mark.parametrize("bad", ["0", "-1", "01", "1.0", "x", "%D9%A1"])
-def test_what_is_no_id_is_refused(alice, him, bad):
-    refused(alice.put(him.url(bad), json={"roles": [5]}))
-    refused(alice.delete(him.url(bad)))
+def test_what_is_no_id_is_refused(alice, holder, bad):
+    refused(alice.put(holder.url(bad), json={"roles": [5]}))
+    refused(alice.delete(holder.url(bad)))
 
 
 def test_a_deleted_user_has_no_roles(world, alice, conn):
@@ -130,27 +130,27 @@ def test_a_deleted_user_has_no_roles(world, alice, conn):
 @pytest.mark.parametrize(
     "asked", [{}, {"roles": None}, {"roles": 5}, {"roles": ["5"]}, {"roles": [5.0]}, {"roles": [0]}, {"roles": [5], "other": 1}, []]
 )
-def test_what_does_not_fit_is_refused(world, alice, conn, him, asked):
-    him.add(conn, "gemini", him.id, 5)
+def test_what_does_not_fit_is_refused(world, alice, conn, holder, asked):
+    holder.add(conn, "gemini", holder.id, 5)
     since = world.last_event_id()
-    refused(alice.put(him.url(), json=asked))
-    assert (held(conn), world.events(since)) == (him.held(5), [])
+    refused(alice.put(holder.url(), json=asked))
+    assert (held(conn), world.events(since)) == (holder.held(5), [])
 
 
 @pytest.mark.parametrize("role", [1, 2, 3, 10**6, 2**31, 2**63 - 1])
-def test_a_role_that_is_none_of_a_project_is_refused(world, alice, conn, him, role):
-    him.add(conn, "gemini", him.id, 5)
+def test_a_role_that_is_none_of_a_project_is_refused(world, alice, conn, holder, role):
+    holder.add(conn, "gemini", holder.id, 5)
     since = world.last_event_id()
-    assert refused(alice.put(him.url(), json={"roles": [4, role]})).startswith("roles: ")
-    assert (held(conn), world.events(since)) == (him.held(5), [])
+    assert refused(alice.put(holder.url(), json={"roles": [4, role]})).startswith("roles: ")
+    assert (held(conn), world.events(since)) == (holder.held(5), [])
 
 
 # --- The last owner ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_the_last_owner_stays(world, alice, conn, him):
-    him.add(conn, "gemini", him.id, 4)
-    him.add(conn, "gemini", him.id, 5)
+def test_the_last_owner_stays(world, alice, conn, holder):
+    holder.add(conn, "gemini", holder.id, 4)
+    holder.add(conn, "gemini", holder.id, 5)
     world.member("gemini", world.user("Bob"), 5)
     # Owners of other projects, and those who are deleted, do not count.
     world.member("default", world.user("Cid"), 4)
@@ -159,38 +159,38 @@ def test_the_last_owner_stays(world, alice, conn, him):
     conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [gone.id])
     since, before = world.last_event_id(), held(conn)
     for refusal in (
-        alice.delete(him.url()),
-        alice.put(him.url(), json={"roles": []}),
-        alice.put(him.url(), json={"roles": [5]}),
+        alice.delete(holder.url()),
+        alice.put(holder.url(), json={"roles": []}),
+        alice.put(holder.url(), json={"roles": [5]}),
     ):
         refused(refusal, 409, "ConflictError")
     assert (held(conn), world.events(since), past(conn)) == (before, [], [])
-    # What leaves him the owner is allowed.
-    assert alice.put(him.url(), json={"roles": [4]}).status_code == 200
+    # What leaves holder the owner is allowed.
+    assert alice.put(holder.url(), json={"roles": [4]}).status_code == 200
 
 
 @pytest.mark.parametrize("kind", ["user", "group"])
-def test_one_of_two_owners_goes_whether_users_or_groups(world, alice, conn, him, kind):
-    him.add(conn, "gemini", him.id, 4)
+def test_one_of_two_owners_goes_whether_users_or_groups(world, alice, conn, holder, kind):
+    holder.add(conn, "gemini", holder.id, 4)
     if kind == "user":
         world.member("gemini", world.user("Bob"), 4)
     else:
         fixtures.add_project_group(conn, "gemini", groups.insert(conn, "others"), 4)
-    assert alice.delete(him.url()).status_code == 200
+    assert alice.delete(holder.url()).status_code == 200
 
 
-def test_a_project_without_an_owner_can_lose_others(alice, conn, him):
-    him.add(conn, "gemini", him.id, 5)
-    assert alice.delete(him.url()).status_code == 200
+def test_a_project_without_an_owner_can_lose_others(alice, conn, holder):
+    holder.add(conn, "gemini", holder.id, 5)
+    assert alice.delete(holder.url()).status_code == 200
     assert held(conn) == set()
 
 
-def test_rights_take_effect_at_once(world, alice, conn, him):
+def test_rights_take_effect_at_once(world, alice, conn, holder):
     conn.execute("UPDATE projects SET mode = 'private' WHERE id = 'gemini'")
     ada: Caller = world.user("Zoe")
-    if him.kind == "group":
-        fixtures.add_group_user(conn, him.id, ada.id or 0)
-    who = him if him.kind == "group" else Holder("user", ada.id or 0, him.add)
+    if holder.kind == "group":
+        fixtures.add_group_user(conn, holder.id, ada.id or 0)
+    who = holder if holder.kind == "group" else Holder("user", ada.id or 0, holder.add)
     overview = "/api/admin/projects/gemini/overview"
     refused(ada.get(overview), 404, "NotFoundError")
     for granted, status in (([5], 403), ([4, 5], 200)):

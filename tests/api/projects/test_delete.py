@@ -1,4 +1,4 @@
-"""DELETE /api/admin/projects/{p}: all that goes with it, what stays, and the log in its order."""
+"""DELETE /api/admin/projects/{p}: all that is deleted too, what stays, and the log in its order."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

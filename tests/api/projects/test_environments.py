@@ -163,7 +163,7 @@ def test_what_flags_have_in_a_removed_environment_goes_and_nothing_else(world, a
 def test_removing_what_is_not_there_is_no_event(world, alice, conn):
     environments.insert(conn, "staging", "preproduction")
     flag = world.flag("checkout")
-    # A state without a link is nobody's.
+    # A state without a link belongs to no project.
     fixtures.add_flag_environment(conn, flag, "staging", enabled=True)
     before, since = states(conn), world.last_event_id()
     for environment in ("staging", "nowhere", "a%20b"):

@@ -12,7 +12,7 @@ PATH = "/api/admin/projects/default/favorites"
 
 
 def favorites(conn: Connection) -> list[dict[str, Any]]:
-    """Who favours what."""
+    """The favourites of each user."""
     return [dict(row) for row in rows(conn, "SELECT user_id, project_id FROM project_favorites ORDER BY 1, 2")]
 
 

@@ -33,7 +33,7 @@ def _mobile(world: World) -> None:
 
 
 def whole(conn: Connection) -> dict[str, Any]:
-    """The project as the log would tell of it."""
+    """The project as the log shows it."""
     found = projects.lock(conn, "mobile")
     assert found
     return found["logged"]

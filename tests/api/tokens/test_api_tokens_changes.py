@@ -20,7 +20,7 @@ def place(secret: str) -> str:
     return f"{PATH}/{quote(secret, safe='')}"
 
 
-# Who may make, change and delete which
+# Permissions
 
 KINDS = ("admin", "client", "backend", "frontend")
 OF = {"client": "CLIENT", "backend": "CLIENT", "frontend": "FRONTEND"}

@@ -123,7 +123,7 @@ def test_there_is_a_most_of_everything(app, world, alice, conn, monkeypatch):
     assert value(conn, "SELECT count(*) FROM segments") == 2
 
 
-# Who may make one
+# Permissions
 
 
 def test_a_curator_creates_segments_in_their_projects_alone(world, apollo, conn):

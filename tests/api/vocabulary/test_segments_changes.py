@@ -174,7 +174,7 @@ def test_a_deleted_segment_is_gone_and_recorded(world, alice, eve, apollo, conn)
     assert events(world, since) == [first, second | {"project": apollo}]
 
 
-# Who may
+# Permissions
 
 
 def test_a_curator_changes_segments_of_their_projects_alone(world, alice, apollo, conn):

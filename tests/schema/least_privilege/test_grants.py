@@ -1,4 +1,4 @@
-"""deploy/grants.sql: rights on whole tables, with one exception, and a migration that gives nobody else a right."""
+"""deploy/grants.sql: rights on whole tables, with one exception, and a migration that gives no other role a right."""
 
 import pytest
 

@@ -16,7 +16,7 @@ Event = dict[str, Any]
 
 
 def event(type: str, **columns: Any) -> Event:
-    """An event by who makes the step; columns that are not given are empty. A function instead of a value is given the step's answer."""
+    """An event by the caller of the step. Other columns are empty. A function instead of a value gets the answer of the step."""
     return {"type": type, "tags": []} | dict.fromkeys(("project", "environment", "featureName", "data", "preData")) | columns
 
 
@@ -26,7 +26,7 @@ def answered(answer: Any) -> Any:
 
 
 def of(**fields: Any) -> dict[str, Any]:
-    """A payload of these fields with an id that nobody knows yet."""
+    """A payload of these fields with any id."""
     return {"id": ANY} | fields
 
 
@@ -88,7 +88,7 @@ class Story:
 
     @classmethod
     def begin(cls, app: Flask, key: str) -> "Story":
-        """What there is when an instance starts: an administrator and his key."""
+        """A new instance: an administrator and an API token."""
         story = cls(app, Caller(app, key))
         story.key.email = story.read("/api/admin/api-tokens")["tokens"][0]["tokenName"]
         story.ledger = story.since()

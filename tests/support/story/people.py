@@ -1,4 +1,4 @@
-"""Who there is: users of each root role with their tokens, a service account, roles, groups, an invitation, keys for machines."""
+"""The people: users of each root role with their tokens, a service account, roles, groups, an invitation, keys for machines."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ USERS = "/api/admin/user-admin"
 
 
 def log_in(story: Story, name: str, password: str) -> Session:
-    """Somebody's session; he is known by his address or, without one, by his user name."""
+    """The session of a user, known by address or, without one, by user name."""
     body = {"username": name, "password": password}
     user = story.step(Caller(story.app), "POST", "/auth/simple/login", 200, body)
     story.answers.setdefault("logins", []).append(user)
@@ -20,7 +20,7 @@ def log_in(story: Story, name: str, password: str) -> Session:
 
 
 def personal_token(story: Story, session: Session, name: str) -> Caller:
-    """The same user with a personal token that he made himself."""
+    """The same user with a personal access token."""
     body = {"description": name, "expiresAt": SOON}
     recorded = event("pat-created", data=of(**body, userId=session.id))
     made = story.step(session, "POST", "/api/admin/user/tokens", 201, body, [recorded])
@@ -63,13 +63,13 @@ def make_roles(story: Story) -> None:
     before |= {"project": None, "permissions": permissions[1:]}
     changed = event("role-updated", data=before | after, preData=before)
     story.step(story.key, "PUT", f"/api/admin/roles/{role}", 200, after, [changed])
-    role = make("Nobody", "custom")
-    gone = {"id": role, "name": "Nobody", "description": "", "type": "custom", "project": None, "permissions": []}
+    role = make("Short-lived", "custom")
+    gone = {"id": role, "name": "Short-lived", "description": "", "type": "custom", "project": None, "permissions": []}
     story.step(story.key, "DELETE", f"/api/admin/roles/{role}", 200, None, [event("role-deleted", preData=gone)])
 
 
 def make_users(story: Story, root: Session) -> None:
-    """Eve edits, Olga may found projects, Max views until he is somewhere a member, Nora never logs in."""
+    """Eve edits, Olga may found projects, Max views until a project gives a role, Nora never logs in."""
 
     def make(caller: Caller, root_role: int | str, **fields: str) -> int:
         known = {name: text for name, text in fields.items() if name != "password"}
@@ -174,8 +174,8 @@ def make_groups(story: Story) -> None:
     recorded = event("group-updated", data=visitors | change | {"users": [story.ids["nora"]]}, preData=visitors)
     members = [{"user": {"id": story.ids["nora"]}}]
     story.step(story.key, "PUT", f"/api/admin/groups/{visitors['id']}", 200, change | {"users": members}, [recorded])
-    nobody = make("nobody")
-    story.step(story.key, "DELETE", f"/api/admin/groups/{nobody['id']}", 200, None, [event("group-deleted", preData=nobody)])
+    short_lived = make("short-lived")
+    story.step(story.key, "DELETE", f"/api/admin/groups/{short_lived['id']}", 200, None, [event("group-deleted", preData=short_lived)])
 
 
 def make_service_account(story: Story) -> None:

@@ -33,7 +33,7 @@ def tell(story: Story) -> None:
 
 
 def make_segments(story: Story) -> None:
-    """Martians are everywhere, the crew is apollo's, and nobody goes again."""
+    """Martians are everywhere, the crew is apollo's, and the third one is deleted."""
     eve = story.people["eve"]
     story.step(eve, "POST", "/api/admin/constraints/validate", 204, ON_MARS)
     story.step(eve, "POST", f"{SEGMENTS}/validate", 204, {"name": "martians"})
@@ -46,8 +46,10 @@ def make_segments(story: Story) -> None:
     change = {"name": "the crew", "project": "apollo", "description": "On board", "constraints": []}
     recorded = event("segment-updated", project="apollo", data=Having(change, id=crew["id"]), preData=crew)
     story.step(eve, "PUT", f"{SEGMENTS}/{crew['id']}", 204, change, [recorded])
-    nobody = story.step(eve, "POST", SEGMENTS, 201, {"name": "nobody", "constraints": []}, [event("segment-created", data=answered)])
-    story.step(eve, "DELETE", f"{SEGMENTS}/{nobody['id']}", 204, None, [event("segment-deleted", preData=nobody)])
+    short_lived = story.step(
+        eve, "POST", SEGMENTS, 201, {"name": "short-lived", "constraints": []}, [event("segment-created", data=answered)]
+    )
+    story.step(eve, "DELETE", f"{SEGMENTS}/{short_lived['id']}", 204, None, [event("segment-deleted", preData=short_lived)])
 
 
 def add(story: Story, caller: Caller, flag: str, environment: str, body: dict[str, Any]) -> Any:
