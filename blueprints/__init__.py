@@ -1,4 +1,4 @@
-"""The table of contents of the API: ALL, one line a family."""
+"""List the blueprints of the API: ALL, one line for each family."""
 
 from blueprints import account, documentation, events, health, insights, login, signup
 from blueprints.flags import core as flags
@@ -9,7 +9,7 @@ from blueprints.flags import favorites as flag_favorites
 from blueprints.flags import imports as flag_import
 from blueprints.flags import lifecycle as flag_lifecycle
 from blueprints.flags import moves as flag_moves
-from blueprints.flags import search as feature_search
+from blueprints.flags import search as flag_search
 from blueprints.flags import tags as flag_tags
 from blueprints.people import groups, permissions, personal_tokens, roles, service_accounts, users
 from blueprints.projects import access as project_access
@@ -38,7 +38,7 @@ ALL = (
     groups.bp,  # /api/admin/groups
     insights.bp,  # /api/admin/insights
     events.bp,  # /api/admin/search/events, /api/admin/events, /api/admin/event-creators
-    feature_search.bp,  # /api/admin/search/features
+    flag_search.bp,  # /api/admin/search/features
     flag_types.bp,  # /api/admin/feature-types
     context_fields.bp,  # /api/admin/context
     segments.bp,  # /api/admin/segments
@@ -56,7 +56,7 @@ ALL = (
     flag_export.bp,  # /api/admin/features-batch/export
     flag_import.bp,  # /api/admin/features-batch
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
-    variants.bp,  # /api/admin/projects/…/features/…/environments/…/variants, /api/admin/projects/…/features/…/variants-batch
+    variants.bp,  # /api/admin/projects/…/features/…/environments/…/variants, …/variants-batch
     dependencies.bp,  # /api/admin/projects/…/features/…/dependencies, …/parents, …/parent-variants
     projects.bp,  # /api/admin/projects
     project_environments.bp,  # /api/admin/projects/…/environments, /api/admin/environments/project

@@ -1,4 +1,4 @@
-"""One's own account: who one is, one's password, and the end of one's sessions (neighbours.md 3.1)."""
+"""Your own account: your record and permissions, your password, and logout (neighbours.md 3.1)."""
 
 from flask import Blueprint, Response, abort, current_app, request
 from psycopg.rows import DictRow
@@ -22,9 +22,10 @@ bp = Blueprint("account", __name__)
 @bp.get("/api/admin/user")
 @operation(record="me", refuses=(401, 403))
 def get_account() -> Response:
-    """Get who you are and what you may do.
+    """Get your own account.
 
-    Who may do everything has the permission ADMIN alone. Without a project or environment, a permission holds in all of them.
+    Returns your record and your permissions. Administrators have the single permission ADMIN. A permission without a
+    project or environment holds in all of them.
     """
     with connection() as conn:
         actor = require(conn)
@@ -37,17 +38,18 @@ def get_account() -> Response:
 def update_own_password() -> Response:
     """Change your own password.
 
-    All of your sessions end, the one that asks for this included.
+    Needs a session, not a token. All of your sessions end, including the current one.
     """
     with connection() as conn:
         _, user_id = require_user(conn, credential="session")
-        asked = load(ChangePassword(current_app.config["PASSWORD_MIN_LENGTH"]))
+        payload = load(ChangePassword(current_app.config["PASSWORD_MIN_LENGTH"]))
         user = past_passwords.find(conn, user_id) or abort(404, "This user has been deleted.")
-    verify(user, asked["oldPassword"])
-    refuse_known(user, asked["password"])
-    password_hash = passwords().hash(asked["password"])
+    verify(user, payload["oldPassword"])
+    refuse_known(user, payload["password"])
+    password_hash = passwords().hash(payload["password"])
     with transaction() as conn:
-        # The row first: whoever changes the password at the same time ends this session before require() looks at it.
+        # Lock the row first. A concurrent change of the password then ends this session before require_user() checks
+        # it.
         users.lock(conn, user_id)
         require_user(conn, credential="session")
         past_passwords.replace(conn, user_id, password_hash)
@@ -60,7 +62,7 @@ def update_own_password() -> Response:
 def log_out() -> Response:
     """Log out.
 
-    Ends all sessions of the user, on other devices too, and sends the browser to the start page.
+    Ends all sessions of the user, on all devices, and redirects to the start page.
     """
     with transaction() as conn:
         _, user_id = require_user(conn, credential="session")
@@ -77,20 +79,23 @@ def log_out() -> Response:
 def log_out_by_link() -> Response:
     """Log out by a link.
 
-    The same for old clients and links. A link on a page of another site is refused.
+    Does the same as POST /logout, for links. A link on a page of another site is refused with 403.
     """
     return log_out()
 
 
 def verify(user: DictRow, old_password: str) -> None:
-    """401 unless this is the password of the user; failures count as those of a login, so that a stolen session is no way to guess it."""
+    """Raise 401 unless this is the password of the user.
+
+    Failures count as failed logins, so that a stolen session cannot be used to guess the password.
+    """
     name = name_digest(user["email"] or user["username"])
     with transaction() as conn:
         wait = login_throttle.name_wait(conn, name)
     refuse_for(wait)
     right = passwords().matches(old_password, user["password_hash"])
     with transaction() as conn:
-        # Others may have failed with this name while this password was compared.
+        # Other requests may have failed with this name while the password was compared.
         wait = login_throttle.name_wait(conn, name) if right else count_failure(conn, user, name)
     refuse_for(wait)
     if not right:
@@ -98,14 +103,16 @@ def verify(user: DictRow, old_password: str) -> None:
 
 
 def refuse_known(user: DictRow, password: str) -> None:
-    """400 for a password that is a name of the user's, or one of his last ones."""
+    """Raise 400 if the password is a name of the user or one of their last passwords."""
     refuse_own_name(password, user)
-    if any(passwords().matches(password, kept) for kept in user["last_hashes"]):
+    if any(passwords().matches(password, old_hash) for old_hash in user["last_hashes"]):
         raise BadRequest(f"password: must not be one of your last {past_passwords.REMEMBERED} passwords")
 
 
 def clear_session(response: Response) -> None:
-    """Have the browser forget the session: the cookie of a login, with the same attributes."""
+    """Delete the cookie of the session, with the attributes that the login set."""
     config = current_app.config
     is_secure = config["BASE_URL"].startswith("https:")
-    response.delete_cookie(SESSION_COOKIE, path=config["BASE_PATH"] or "/", secure=is_secure, httponly=True, samesite="Lax")
+    response.delete_cookie(
+        SESSION_COOKIE, path=config["BASE_PATH"] or "/", secure=is_secure, httponly=True, samesite="Lax"
+    )

@@ -1,4 +1,4 @@
-"""The OpenAPI document, and a page that shows it."""
+"""This OpenAPI document, and the page that shows it."""
 
 import json
 from functools import lru_cache
@@ -10,12 +10,12 @@ from serving.contract import operation
 from serving.responses import json_response
 
 DOCS = Path(__file__).parent.parent / "docs"
-# What the page is made of; its README tells where the viewer comes from.
+# The files of the page. The README there says where the viewer comes from.
 VIEWER = DOCS / "viewer"
 SCRIPT = "rapidoc-9.3.8.min.js"
 YEAR = 31_536_000
 
-# The page can reach nothing but this service. Styles are inline because the viewer writes its own.
+# The page can load data only from this service. Inline styles are allowed because the viewer writes its own.
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -41,7 +41,7 @@ def get_openapi() -> Response:
     It describes every operation of the service in OpenAPI 3.1.
     """
     response = json_response(document(current_app.config["BASE_URL"]))
-    # Nothing of it is anybody's.
+    # The document contains no data of users.
     response.headers["Cache-Control"] = "no-cache"
     return response
 
@@ -51,7 +51,7 @@ def get_openapi() -> Response:
 def get_docs() -> Response:
     """Get a page that shows this document.
 
-    The page asks nothing of any other site.
+    The page loads nothing from other sites.
     """
     response = send_from_directory(VIEWER, "index.html", conditional=False, etag=False)
     response.headers["Content-Security-Policy"] = POLICY
@@ -63,15 +63,17 @@ def get_docs() -> Response:
 def get_viewer() -> Response:
     """Get the script of that page.
 
-    Another version of it has another address, so it can be kept for ever.
+    Browsers can cache it for a year, because another version has another address.
     """
-    response = send_from_directory(VIEWER, SCRIPT, mimetype="text/javascript", conditional=False, etag=False, max_age=YEAR)
+    response = send_from_directory(
+        VIEWER, SCRIPT, mimetype="text/javascript", conditional=False, etag=False, max_age=YEAR
+    )
     response.cache_control.immutable = True
     return response
 
 
 @lru_cache(maxsize=1)
 def document(base_url: str) -> str:
-    """The OpenAPI document as JSON text, as that of the service at base_url."""
+    """Return the OpenAPI document as JSON text, with base_url as its server."""
     written = json.loads((DOCS / "openapi.json").read_text(encoding="utf-8"))
     return json.dumps(written | {"servers": [{"url": base_url}]}, ensure_ascii=False)

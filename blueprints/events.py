@@ -1,4 +1,4 @@
-"""The event searches (api.md 3 and 9), the events of a flag, and who made events (neighbours.md 3.17)."""
+"""Search the event log, and list the events of a flag (api.md 3 and 9, neighbours.md 3.17)."""
 
 from flask import Blueprint, Response, current_app, request
 
@@ -21,25 +21,26 @@ FEWER = "Ask for fewer events: set a smaller limit."
 def search_events() -> Response:
     """Search for events.
 
-    Newest first. Filters combine with AND. Callers who are not administrators see the events of projects that they can see. Events that say
-    who has which role in a project need the permission that its access list needs. The total counts just those. A page above 64 MiB is
-    refused.
+    Returns the newest events first. Filters combine with AND. Callers who are not administrators get events of projects
+    that they can see. Events that say who has which role in a project need the permission for its access list. The
+    total counts the same events. A page above 64 MiB is 400.
 
-    With Accept: application/x-ndjson the response is a stream of all events that match, one per line, in order of their ids. It holds every
-    event up to the newest one at its beginning, or the connection is cut. To continue later, send the id of the last line as after. While
-    an open transaction may still write events with lower ids, the response is 503.
+    With Accept: application/x-ndjson, the response is a stream of all events that match, one per line, in the order of
+    their ids. It contains all events up to the newest one at its start. If it cannot, the connection is cut. To
+    continue later, send the id of the last line as `after`. While an open transaction may still write events with lower
+    ids, the response is 503.
     """
     return stream_events() if wants_lines() else find_events()
 
 
 def find_events() -> Response:
-    """One page of the search, and the total."""
+    """Return one page of the search, with the total."""
     with connection() as conn:
-        # Our choice: any user or admin key may search, and finds what he may see.
+        # Our choice: all users and admin tokens can search. They find only events that they can see.
         actor = require(conn, listing=True)
-        asked = load_query(EventSearch)
-        limit, offset = asked.pop("limit"), asked.pop("offset")
-        body = event_search.search(conn, asked, actor.visible, limit=limit, offset=offset)
+        payload = load_query(EventSearch)
+        limit, offset = payload.pop("limit"), payload.pop("offset")
+        body = event_search.search(conn, payload, actor.visible, limit=limit, offset=offset)
     return json_response(bounded(body, FEWER))
 
 
@@ -47,8 +48,8 @@ def stream_events() -> Response:
     """Return all events of the search, one per line."""
     with connection() as conn:
         require(conn, listing=True)
-        asked = load_query(EventLines)
-    return lines_response(asked, asked.pop("after"), asked.pop("limit"))
+        payload = load_query(EventLines)
+    return lines_response(payload, payload.pop("after"), payload.pop("limit"))
 
 
 @bp.post("/api/admin/events/search")
@@ -60,18 +61,19 @@ def search_events_deprecated() -> Response:
     """
     with connection() as conn:
         actor = require(conn, listing=True)
-        asked = load(DeprecatedEventSearch())
-        limit, first_id = asked.pop("limit"), asked.pop("offset")
-        body = event_search.search_from_id(conn, asked, actor.visible, limit=limit, first_id=first_id)
+        payload = load(DeprecatedEventSearch())
+        limit, first_id = payload.pop("limit"), payload.pop("offset")
+        body = event_search.search_from_id(conn, payload, actor.visible, limit=limit, first_id=first_id)
     return json_response(bounded(body, FEWER))
 
 
 @bp.get("/api/admin/events/<not_search:feature_name>")
 @operation(record="flagEvents", refuses=(401, 403))
 def list_flag_events(feature_name: str) -> Response:
-    """Get the events of a flag.
+    """List the events of a flag.
 
-    The newest hundred, and how many there are in all that the caller may see. Of a name that no flag ever had, there are none.
+    Returns the newest 100, and the total number of events that the caller can see. A name that no flag ever had has
+    none.
     """
     with connection() as conn:
         actor = require(conn, listing=True)
@@ -82,9 +84,10 @@ def list_flag_events(feature_name: str) -> Response:
 @bp.get("/api/admin/event-creators")
 @operation(record="eventCreators", refuses=(401, 403))
 def list_event_creators() -> Response:
-    """Get who made events.
+    """List the users who made events.
 
-    The users, deleted ones too, who made events that the caller may see; their ids are what the filter createdBy takes.
+    Includes deleted users. Lists only those who made events that the caller can see. Use their ids in the filter
+    createdBy.
     """
     with connection() as conn:
         actor = require(conn, listing=True)
@@ -94,10 +97,12 @@ def list_event_creators() -> Response:
 
 @bp.after_request
 def point_elsewhere(response: Response) -> Response:
-    """Say with every answer of the deprecated search, refusals included, what is to be used instead; of the other, what it depends on."""
+    """Set Deprecation and Link on all responses of the deprecated search, and Vary on those of the search."""
     if request.endpoint == "events.search_events":
         response.vary.add("Accept")
     if request.endpoint == "events.search_events_deprecated":
         response.headers["Deprecation"] = "true"
-        response.headers["Link"] = f'<{current_app.config["BASE_URL"]}/api/admin/search/events>; rel="successor-version"'
+        response.headers["Link"] = (
+            f'<{current_app.config["BASE_URL"]}/api/admin/search/events>; rel="successor-version"'
+        )
     return response

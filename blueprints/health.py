@@ -1,4 +1,4 @@
-"""Is it alive, and can it serve? (neighbours.md 3.20)"""
+"""Check whether the process runs, and whether it can answer requests (neighbours.md 3.20)."""
 
 from flask import Blueprint, Response
 
@@ -15,9 +15,9 @@ GOOD = '{"health":"GOOD"}'
 @bp.get("/health")
 @operation(record="health", public=True)
 def get_health() -> Response:
-    """Check that the process lives.
+    """Check that the process runs.
 
-    Does not ask the database.
+    Does not use the database. Use it as a liveness probe.
     """
     return json_response(GOOD)
 
@@ -25,9 +25,9 @@ def get_health() -> Response:
 @bp.get("/ready")
 @operation(record="health", public=True)
 def get_readiness() -> Response:
-    """Check that the service can answer.
+    """Check that the service can answer requests.
 
-    The database answers, and has the schema that this version needs.
+    The database must respond and have the schema of this version. Use it as a readiness probe.
     """
     with connection() as conn:
         version = migrate.version(conn)

@@ -1,4 +1,4 @@
-"""Instance insights (api.md 2)."""
+"""Trends of the whole instance by week: users, flags, health, usage (api.md 2)."""
 
 from flask import Blueprint, Response
 
@@ -18,11 +18,13 @@ bp = Blueprint("insights", __name__)
 def get_insights() -> Response:
     """Get instance insights.
 
-    One entry for each week that overlaps the days asked for; without them, for the last thirteen weeks and the running one.
+    Returns one entry for each week that overlaps the requested days. Without parameters, it returns the last 13 weeks
+    and the current one.
     """
     with connection() as conn:
         actor = require(conn)
-        asked = load_query(InsightsRange)
-        # Our choice: two of the arrays hold only the projects that the caller may see; the others count the whole instance.
-        body = insights.trends(conn, asked["first_day"], asked["last_day"], actor.viewer)
+        payload = load_query(InsightsRange)
+        # Our choice: two of the arrays contain only projects that the caller can see. The others count the whole
+        # instance.
+        body = insights.trends(conn, payload["first_day"], payload["last_day"], actor.viewer)
     return json_response(body)

@@ -1,4 +1,4 @@
-"""Login with a user name and a password (api.md 6)."""
+"""Log in with a user name or e-mail address and a password (api.md 6)."""
 
 import secrets
 
@@ -27,20 +27,20 @@ bp = Blueprint("login", __name__)
 def log_in() -> Response:
     """Log in.
 
-    Creates an active session, which the cookie of the answer carries. The user record says when the login before this one was.
+    Creates a session and sets its cookie. In the returned record, seenAt is the time before this login.
     """
-    asked = load(Login())
+    payload = load(Login())
     with transaction() as conn:
         wait = login_throttle.admit_address(conn, client_address(), current_app.config["LOGIN_ATTEMPTS_PER_MINUTE"])
     refuse_for(wait)
-    name = name_digest(asked["username"])
+    name = name_digest(payload["username"])
     with connection() as conn:
         wait = login_throttle.name_wait(conn, name)
     refuse_for(wait)
     session = secrets.token_urlsafe(32)
-    body, wait = try_password(asked["username"], name, asked["password"], session)
+    body, wait = try_password(payload["username"], name, payload["password"], session)
     refuse_for(wait)
-    # Our choice: one answer for a wrong password, an unknown, a deleted and a password-less user.
+    # Our choice: a wrong password and an unknown, deleted or password-less user get the same answer.
     if body is None:
         raise Unauthorized("No user with that name has that password.")
     response = json_response(body)
@@ -57,30 +57,42 @@ def log_in() -> Response:
 
 
 def try_password(username: str, name: bytes, password: str, session: str) -> tuple[str | None, int]:
-    """The user record and 0, and the session has begun; else None and the seconds for which the name must wait, 0 for a wrong password."""
+    """Compare the password and begin the session.
+
+    Return the user record and 0. On failure, return None and the seconds that the name must wait, 0 for a wrong
+    password.
+    """
     user = None
-    # Twice at most: a login at the same time may have replaced the hash that was compared with one of today's cost.
+    # Try twice at most. A concurrent login may have replaced the compared hash by one with the present cost.
     for _ in range(2):
         with connection() as conn:
             user = users.find_for_login(conn, username)
-        kept = user["password_hash"] if user else None
-        if not passwords().matches(password, kept) or user is None:
+        password_hash = user["password_hash"] if user else None
+        if not passwords().matches(password, password_hash) or user is None:
             break
         new_hash = passwords().hash(password) if passwords().is_dated(user["password_hash"]) else None
-        names = [name, *(name_digest(other) for other in (user["username"], user["email"]) if other not in (None, username))]
+        names = [
+            name,
+            *(name_digest(other) for other in (user["username"], user["email"]) if other not in (None, username)),
+        ]
         with transaction() as conn:
-            # Others may have failed with this name while this password was compared.
+            # Other requests may have failed with this name while the password was compared.
             wait = login_throttle.name_wait(conn, name)
             body = None if wait else begin_session(conn, user, names, new_hash, session)
         if body is not None or wait:
             return body, wait
-    # In a transaction of its own: rows of the throttle are always locked before those of users.
+    # Use another transaction, because rows of the throttle are always locked before rows of users.
     with transaction() as conn:
         return None, count_failure(conn, user, name)
 
 
-def begin_session(conn: Connection, user: DictRow, names: list[bytes], new_hash: str | None, session: str) -> str | None:
-    """The user record, and a session in place of the one that the request came with; None when the user has changed meanwhile."""
+def begin_session(
+    conn: Connection, user: DictRow, names: list[bytes], new_hash: str | None, session: str
+) -> str | None:
+    """Replace the session of the request by a new one and return the user record.
+
+    Return None if the user changed meanwhile.
+    """
     body = users.log_in(conn, user["id"], user["password_hash"], new_hash)
     if body is not None:
         sessions.delete(conn, digest(request.cookies.get(SESSION_COOKIE, "")))

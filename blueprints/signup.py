@@ -1,4 +1,4 @@
-"""Signup of an invited user (api.md 8, neighbours.md 3.5)."""
+"""Sign up with a signup token (api.md 8, neighbours.md 3.5)."""
 
 from flask import Blueprint, Response, abort, current_app
 from psycopg.rows import DictRow
@@ -24,9 +24,9 @@ bp = Blueprint("signup", __name__)
 @bp.get("/invite/<token>/validate")
 @operation(record=None, refuses=(403, 404), public=True)
 def validate_signup_token(token: str) -> Response:
-    """Ask whether a signup token works.
+    """Check whether a signup token works.
 
-    The answer has no body; a token that is disabled or has expired is refused as it would be at the signup.
+    The response has no body. A disabled or expired token is 403, as in a signup.
     """
     throttle()
     with connection() as conn:
@@ -41,13 +41,14 @@ def sign_up(token: str) -> Response:
 
     Creates a user with the root role Viewer and links it to the token. Creates no session.
     """
-    # Our choice: the body is looked at before the token, as everywhere; a stranger with a bad body learns nothing of the token.
-    asked = load(InvitedUser(current_app.config["PASSWORD_MIN_LENGTH"]))
+    # Our choice: the body is validated before the token is looked up. So a request with an invalid body learns nothing
+    # about the token.
+    payload = load(InvitedUser(current_app.config["PASSWORD_MIN_LENGTH"]))
     throttle()
     with connection() as conn:
         usable(signup_tokens.get_row(conn, token))
-    person = {"name": asked["name"], "username": asked.get("username"), "email": asked["email"]}
-    password_hash = passwords().hash(asked["password"])
+    person = {"name": payload["name"], "username": payload.get("username"), "email": payload["email"]}
+    password_hash = passwords().hash(payload["password"])
     with transaction() as conn, unique(users.TAKEN):
         invite = usable(signup_tokens.share(conn, token))
         user = users.insert(conn, **person, password_hash=password_hash, root_role=invite["root_role_id"])
@@ -64,20 +65,22 @@ def sign_up(token: str) -> Response:
 
 
 def throttle() -> None:
-    """429 for an address that has tried often enough in the last minute, to sign up or to find a token that works."""
+    """Raise 429 if this client address tried too often in the last minute to sign up or to validate a token."""
     with transaction() as conn:
-        # Beside its logins, which it needs still.
-        wait = login_throttle.admit_address(conn, f"signup {client_address()}", current_app.config["SIGNUP_ATTEMPTS_PER_MINUTE"])
-    # Raised outside of the transaction, which clears away what is old for those who are refused too.
+        # Count signups apart from logins, so that signups cannot block logins of the same address.
+        wait = login_throttle.admit_address(
+            conn, f"signup {client_address()}", current_app.config["SIGNUP_ATTEMPTS_PER_MINUTE"]
+        )
+    # Raise outside the transaction, because it also deletes old rows of the throttle.
     if wait:
         raise RateLimited("There were too many attempts to sign up. Try again later.", wait)
 
 
 def usable(invite: DictRow | None) -> DictRow:
-    """The token that was found; 404 when there is none, 403 when it is disabled or has expired."""
+    """Return the token; raise 404 if it does not exist, and 403 if it is disabled or has expired."""
     if invite is None:
         abort(404, "No signup token has that secret.")
     if not invite["is_usable"]:
-        # Our choice: 403, and 404 for a secret that nobody gave out.
+        # Our choice: 403 for a token that no longer works, and 404 for an unknown secret.
         abort(403, "This signup token is disabled or has expired.")
     return invite

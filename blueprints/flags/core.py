@@ -1,4 +1,4 @@
-"""Flags of a project (neighbours.md 3.12)."""
+"""List, create and update the flags of a project (neighbours.md 3.12)."""
 
 from flask import Blueprint, Response, abort
 
@@ -22,13 +22,15 @@ bp = Blueprint("flags", __name__)
 def list_flags(project_id: str) -> Response:
     """List the flags of a project.
 
-    Those that are not archived, by name, with what their environments are set to.
+    Returns live flags sorted by name, with their environments. Archived flags are not listed.
     """
     with connection() as conn:
         actor = require(conn, project=project_id)
-        asked = load_query(FlagFilters)
-        body = flags.get_list(conn, project_id, actor.user_id, prefix=asked["namePrefix"], tags=asked.get("tag"))
-    return json_response(bounded(body, "Ask for fewer flags: use namePrefix or tag, or GET /api/admin/search/features."))
+        query = load_query(FlagFilters)
+        body = flags.get_list(conn, project_id, actor.user_id, prefix=query["namePrefix"], tags=query.get("tag"))
+    return json_response(
+        bounded(body, "Ask for fewer flags: use namePrefix or tag, or GET /api/admin/search/features.")
+    )
 
 
 @bp.post("/api/admin/projects/<project_id>/features")
@@ -36,7 +38,8 @@ def list_flags(project_id: str) -> Response:
 def create_flag(project_id: str) -> Response:
     """Create a flag.
 
-    It is off in every environment of the project. Its name must be new, match the naming pattern of the project, and stays the same.
+    It is disabled in all environments of the project. Its name must be new and match the naming pattern of the project.
+    The name cannot change later.
     """
     with transaction() as conn:
         actor = require(conn, "CREATE_FEATURE", project=project_id)
@@ -53,7 +56,7 @@ def create_flag(project_id: str) -> Response:
 def get_flag(project_id: str, feature_name: str) -> Response:
     """Get a flag.
 
-    With its environments and their strategies, its dependencies, its place in its life, and who changed it.
+    Returns it with its environments, strategies, dependencies, lifecycle and collaborators.
     """
     with connection() as conn:
         actor = require(conn, project=project_id)
@@ -66,7 +69,7 @@ def get_flag(project_id: str, feature_name: str) -> Response:
 def update_flag(project_id: str, feature_name: str) -> Response:
     """Update a flag.
 
-    Changes its description, its type, whether it is stale, and whether it has impression data; what is absent stays as it is.
+    Changes its description, type, stale mark and impression data. Omitted properties keep their values.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE", project=project_id)

@@ -1,4 +1,4 @@
-"""Dependencies of flags on other flags."""
+"""Dependencies between flags. A flag with a parent is on only where the parent is."""
 
 from flask import Blueprint, Response, abort
 
@@ -22,9 +22,10 @@ PERMISSION = "UPDATE_FEATURE_DEPENDENCY"
 @bp.post(f"{FLAG}/dependencies")
 @operation(record=None, body=Dependency, refuses=(400, 401, 403, 404, 409, 415))
 def add_dependency(project_id: str, feature_name: str) -> Response:
-    """Let a flag depend on another.
+    """Add a dependency to a flag.
 
-    It is on only where the other is: on or off, or giving one of some variants. What it asked of the same flag before is replaced.
+    The flag is then on only where the parent flag is on, off, or returns one of some variants. Replaces an earlier
+    dependency on the same parent.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id)
@@ -40,9 +41,9 @@ def add_dependency(project_id: str, feature_name: str) -> Response:
 @bp.delete(f"{FLAG}/dependencies/<parent>")
 @operation(record=None, refuses=(401, 403, 404))
 def remove_dependency(project_id: str, feature_name: str, parent: str) -> Response:
-    """Let a flag no longer depend on another.
+    """Remove a dependency of a flag.
 
-    When it does not, nothing happens.
+    200 even if there is no such dependency.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id)
@@ -55,9 +56,9 @@ def remove_dependency(project_id: str, feature_name: str, parent: str) -> Respon
 @bp.delete(f"{FLAG}/dependencies")
 @operation(record=None, refuses=(401, 403, 404))
 def remove_dependencies(project_id: str, feature_name: str) -> Response:
-    """Let a flag depend on no other.
+    """Remove all dependencies of a flag.
 
-    When it does not, nothing happens.
+    200 even if there are none.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id)
@@ -70,9 +71,9 @@ def remove_dependencies(project_id: str, feature_name: str) -> Response:
 @bp.get(f"{FLAG}/parents")
 @operation(record="parentFeatureOptions", refuses=(401, 403, 404))
 def list_possible_parents(project_id: str, feature_name: str) -> Response:
-    """List the flags that a flag could depend on.
+    """List the possible parents of a flag.
 
-    Live ones of the project that depend on none themselves.
+    Returns live flags of the project that have no dependencies.
     """
     with connection() as conn:
         require(conn, project=project_id)
@@ -83,9 +84,9 @@ def list_possible_parents(project_id: str, feature_name: str) -> Response:
 @bp.get(f"{FLAG}/parent-variants")
 @operation(record="parentVariantOptions", refuses=(401, 403, 404))
 def list_parent_variants(project_id: str, feature_name: str) -> Response:
-    """List the variants of a flag that others can depend on.
+    """List the variants of a parent flag.
 
-    Those of all its environments and strategies.
+    Returns the variants of all its environments and strategies.
     """
     with connection() as conn:
         require(conn, project=project_id)
@@ -96,9 +97,9 @@ def list_parent_variants(project_id: str, feature_name: str) -> Response:
 @bp.get("/api/admin/projects/<project_id>/dependencies")
 @operation(record="hasDependencies", refuses=(401, 403, 404))
 def check_dependencies(project_id: str) -> Response:
-    """Say whether a project has flags that depend on others.
+    """Check whether a project has flags with dependencies.
 
-    Live ones.
+    Ignores archived flags.
     """
     with connection() as conn:
         require(conn, project=project_id)

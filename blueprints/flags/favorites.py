@@ -1,4 +1,4 @@
-"""Flags that a user has among his favourites (neighbours.md 3.12)."""
+"""Add flags to your favourites, or remove them (neighbours.md 3.12)."""
 
 from flask import Blueprint, Response
 from psycopg.rows import DictRow
@@ -17,9 +17,9 @@ bp = Blueprint("flag_favorites", __name__)
 @bp.post("/api/admin/projects/<project_id>/features/<feature_name>/favorites")
 @operation(record=None, refuses=(401, 403, 404))
 def add_favorite_flag(project_id: str, feature_name: str) -> Response:
-    """Make a flag a favourite.
+    """Add a flag to your favourites.
 
-    Of the user who asks. One that is a favourite already stays one.
+    200 even if it is one.
     """
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)
@@ -32,9 +32,9 @@ def add_favorite_flag(project_id: str, feature_name: str) -> Response:
 @bp.delete("/api/admin/projects/<project_id>/features/<feature_name>/favorites")
 @operation(record=None, refuses=(401, 403, 404))
 def remove_favorite_flag(project_id: str, feature_name: str) -> Response:
-    """Make a flag a favourite no more.
+    """Remove a flag from your favourites.
 
-    Of the user who asks. One that is no favourite stays none.
+    200 even if it is none.
     """
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)
@@ -44,8 +44,8 @@ def remove_favorite_flag(project_id: str, feature_name: str) -> Response:
     return empty_response()
 
 
-# Our choice: favourites that go on and off do not fill the log.
+# Our choice: repeated changes of a favourite do not fill the event log.
 def record_unless_lately(conn: Connection, type: str, actor: Actor, flag: DictRow) -> None:
-    """Record the event, unless the log holds the same one of the last minute."""
+    """Record the event, unless the log has the same event from the last minute."""
     if not events.recorded_lately(conn, type, actor, project=flag["project_id"], feature=flag["name"]):
         events.record(conn, flag_event(type, actor, flag, data={"feature": flag["name"]}))

@@ -1,4 +1,4 @@
-"""How flags end, and how they come back: stale, archived, revived, deleted (neighbours.md 3.12)."""
+"""Mark flags stale, archive, revive and delete them (neighbours.md 3.12)."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,16 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict
 
 from rules.access import Actor, require
-from rules.flags import NO_FLAG_ANYWHERE, change_flags, flag_event, listed, lock_flag, lock_flag_anywhere, lock_flags, refuse_unknown
+from rules.flags import (
+    NO_FLAG_ANYWHERE,
+    change_flags,
+    flag_event,
+    listed,
+    lock_flag,
+    lock_flag_anywhere,
+    lock_flags,
+    refuse_unknown,
+)
 from rules.projects import refuse_full_project, share_project
 from serving.contract import operation
 from serving.request_data import load
@@ -26,7 +35,7 @@ bp = Blueprint("flag_lifecycle", __name__)
 def archive_flag(project_id: str, feature_name: str) -> Response:
     """Archive a flag.
 
-    It is switched off in every environment and depends on no other any more. A flag on which live ones depend stays.
+    Disables it in all environments and removes its dependencies. 409 if live flags depend on it.
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_FEATURE", project=project_id)
@@ -38,19 +47,19 @@ def archive_flag(project_id: str, feature_name: str) -> Response:
 @bp.post("/api/admin/projects/<project_id>/archive")
 @operation(record=None, body=FlagNames, status=202, refuses=(401, 403, 404, 409, 415))
 def archive_flags(project_id: str) -> Response:
-    """Archive flags.
+    """Archive several flags.
 
-    All of them or none. A flag on which live ones depend is archived together with these, or not at all.
+    Archives all of them or none. 409 if live flags that are not among them depend on one of them.
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_FEATURE", project=project_id)
-        found = lock_flags(conn, actor, project_id, load(FlagNames())["features"])
-        archive(conn, actor, [flag for flag in found if flag["archived_at"] is None])
+        locked = lock_flags(conn, actor, project_id, load(FlagNames())["features"])
+        archive(conn, actor, [flag for flag in locked if flag["archived_at"] is None])
     return empty_response(202)
 
 
 def archive(conn: Connection, actor: Actor, live: Sequence[DictRow]) -> None:
-    """Archive live flags that are locked, with their events; 409 when other live ones depend on them."""
+    """Archive locked live flags and record their events; raise 409 if other live flags depend on them."""
     ids = [flag["id"] for flag in live]
     needed = flag_lifecycle.needed_by_others(conn, ids)
     if needed:
@@ -68,9 +77,9 @@ def archive(conn: Connection, actor: Actor, live: Sequence[DictRow]) -> None:
 @bp.post("/api/admin/projects/<project_id>/revive")
 @operation(record=None, body=FlagNames, refuses=(401, 403, 404, 409, 415))
 def revive_flags(project_id: str) -> Response:
-    """Revive flags.
+    """Revive several flags.
 
-    All of them or none. They are off in every environment; those that are not archived stay as they are.
+    Revives all of them or none. They are disabled in all environments. Live flags stay as they are.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE", project=project_id)
@@ -83,7 +92,7 @@ def revive_flags(project_id: str) -> Response:
 def revive_flag(feature_name: str) -> Response:
     """Revive a flag.
 
-    It is off in every environment. A flag that is not archived stays as it is.
+    It is disabled in all environments. A live flag stays as it is.
     """
     with transaction() as conn:
         caller = require(conn)
@@ -96,8 +105,11 @@ def revive_flag(feature_name: str) -> Response:
 
 
 def revive(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]) -> None:
-    """Revive those flags of a project that are archived, with their events; 404 when the project is, or when one is unknown."""
-    # The project before its flags, as in every change that needs both.
+    """Revive the archived ones of these flags and record their events.
+
+    Raise 404 if the project is archived or a flag is unknown.
+    """
+    # Lock the project before its flags, as every change does that needs both.
     project = share_project(conn, project_id)
     archived = [flag for flag in lock_flags(conn, actor, project_id, names) if flag["archived_at"] is not None]
     refuse_full_project(conn, project, [flag["name"] for flag in archived])
@@ -110,7 +122,7 @@ def revive(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]
 def delete_flag(feature_name: str) -> Response:
     """Delete an archived flag.
 
-    What belongs to it goes, and its name is free again. What the past tells of it stays: events, usage, insights.
+    Its name can be used again. Events, usage and insights keep its past.
     """
     with transaction() as conn:
         actor, flag = lock_flag_anywhere(conn, feature_name, "DELETE_FEATURE")
@@ -124,9 +136,9 @@ def delete_flag(feature_name: str) -> Response:
 @bp.post("/api/admin/projects/<project_id>/stale")
 @operation(record=None, body=StaleFlags, status=202, refuses=(401, 403, 404, 409, 415))
 def set_flags_stale(project_id: str) -> Response:
-    """Mark flags stale, or take the mark away.
+    """Mark several flags stale, or not stale.
 
-    All of them or none.
+    Marks all of them or none.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE", project=project_id)
@@ -135,11 +147,14 @@ def set_flags_stale(project_id: str) -> Response:
 
 
 def mark(conn: Connection, actor: Actor, project_id: str, *, features: Sequence[str], stale: bool) -> None:
-    """Mark live flags stale or not, with their events; 404 when one is unknown, 409 when one is in another project."""
-    # Our choice: an archived flag is unknown here, as it is below its own address.
-    found = [flag for flag in flags.lock_many(conn, features, actor.viewer) if flag["archived_at"] is None]
-    refuse_unknown(features, [flag["name"] for flag in found], "features: there is no live flag")
-    strays = [flag["name"] for flag in found if flag["project_id"] != project_id]
+    """Mark live flags stale or not, and record their events.
+
+    Raise 404 if a flag is unknown, 409 if one is in another project.
+    """
+    # Our choice: an archived flag is unknown here, as it is under its own path.
+    live = [flag for flag in flags.lock_many(conn, features, actor.viewer) if flag["archived_at"] is None]
+    refuse_unknown(features, [flag["name"] for flag in live], "features: there is no live flag")
+    strays = [flag["name"] for flag in live if flag["project_id"] != project_id]
     if strays:
         raise Conflict(f"These flags are in another project: {listed(strays)}.")
-    change_flags(conn, actor, [(flag, {"stale": stale}) for flag in found])
+    change_flags(conn, actor, [(flag, {"stale": stale}) for flag in live])

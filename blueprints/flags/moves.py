@@ -1,4 +1,4 @@
-"""Copies of flags, and flags from one project into another (neighbours.md 3.12)."""
+"""Clone a flag, or move it to another project (neighbours.md 3.12)."""
 
 from flask import Blueprint, Response
 from psycopg.rows import DictRow
@@ -24,15 +24,15 @@ bp = Blueprint("flag_moves", __name__)
 def clone_flag(project_id: str, feature_name: str) -> Response:
     """Clone a flag.
 
-    The copy has the strategies, variants, segments and dependencies of the flag, and is off in every environment.
+    The copy gets the strategies, variants, segments and dependencies of the flag. It is disabled in all environments.
     """
     with transaction() as conn:
         actor = require(conn, "CREATE_FEATURE", project=project_id)
         change = load(CloneFlag())
         project = share_project(conn, project_id)
-        # While this flag is locked, nobody archives its parents: they cannot go without it.
+        # The lock on this flag keeps its parents: they cannot be archived while it depends on them.
         source = lock_flag(conn, project_id, feature_name)
-        # Our choice: tags and the stale mark are of the flag that has them, and do not go over to its copy.
+        # Our choice: a copy does not get the tags and the stale mark.
         [copy] = add_flags(conn, actor, project, [source["record"] | {"name": change["name"]}])
         flag_moves.copy(conn, source["id"], copy["id"], group_id=copy["name"] if change["replaceGroupId"] else None)
         record_copy(conn, actor, copy)
@@ -41,12 +41,20 @@ def clone_flag(project_id: str, feature_name: str) -> Response:
 
 
 def record_copy(conn: Connection, actor: Actor, copy: DictRow) -> None:
-    """Write into the log what a new flag has got from another one."""
+    """Record the events of everything that a new flag got from another one."""
     for strategy in flag_moves.strategies_of(conn, copy["id"]):
-        events.record(conn, flag_event("feature-strategy-add", actor, copy, environment=strategy["environment"], data=strategy["record"]))
+        events.record(
+            conn,
+            flag_event(
+                "feature-strategy-add", actor, copy, environment=strategy["environment"], data=strategy["record"]
+            ),
+        )
     for place in flag_moves.variants_of(conn, copy["id"]):
         change = {"data": {"variants": place["variants"]}, "pre_data": {"variants": []}}
-        events.record(conn, flag_event("feature-environment-variants-updated", actor, copy, environment=place["environment"], **change))
+        events.record(
+            conn,
+            flag_event("feature-environment-variants-updated", actor, copy, environment=place["environment"], **change),
+        )
     for dependency in flag_moves.dependencies_of(conn, copy["id"]):
         events.record(conn, flag_event("feature-dependency-added", actor, copy, data=dependency["record"]))
 
@@ -54,10 +62,10 @@ def record_copy(conn: Connection, actor: Actor, copy: DictRow) -> None:
 @bp.post("/api/admin/projects/<project_id>/features/<feature_name>/changeProject")
 @operation(record=None, body=MoveFlag, refuses=(401, 403, 404, 409, 415))
 def move_flag(project_id: str, feature_name: str) -> Response:
-    """Move a flag into another project.
+    """Move a flag to another project.
 
-    That project must have every environment of the flag. The flag must depend on no other and have none that depends on it, and use no
-    segment of the project that it leaves. Its past usage stays with that project.
+    That project must have all environments of the flag. The flag must have no dependencies, and no flag must depend on
+    it. It must use no segments of its old project. Its past usage stays with the old project.
     """
     with transaction() as conn:
         actor = require(conn, "MOVE_FEATURE_TOGGLE", project=project_id)
@@ -71,8 +79,8 @@ def move_flag(project_id: str, feature_name: str) -> Response:
 
 
 def move(conn: Connection, actor: Actor, flag: DictRow, project: DictRow) -> None:
-    """Move a locked flag into a locked project; 409 if something keeps it where it is."""
-    # Our choice: the naming pattern of a project is for new names; one that a flag has already is taken as it is.
+    """Move a locked flag to a locked project; raise 409 if something prevents it."""
+    # Our choice: naming patterns apply to new names only, so a flag keeps its name.
     obstacles = flag_moves.obstacles(conn, flag["id"], project["id"])
     if obstacles["environments"]:
         raise Conflict(f"The other project lacks environments of the flag: {listed(obstacles['environments'])}.")

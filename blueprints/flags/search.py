@@ -1,4 +1,4 @@
-"""The feature search (neighbours.md 3.15)."""
+"""Search for flags in all projects that you can see (neighbours.md 3.15)."""
 
 from flask import Blueprint, Response
 
@@ -10,7 +10,7 @@ from sql.database import connection
 from sql.flags import search as feature_search
 from validators.flags.search import FeatureSearch
 
-bp = Blueprint("feature_search", __name__)
+bp = Blueprint("flag_search", __name__)
 
 
 @bp.get("/api/admin/search/features")
@@ -18,10 +18,11 @@ bp = Blueprint("feature_search", __name__)
 def search_flags() -> Response:
     """Search for flags.
 
-    Live flags of the projects that the caller may see. Filters combine with AND. The total counts every match, whatever the page.
+    Finds live flags of projects that the caller can see. Filters combine with AND. The total counts all matches, not
+    only those of the page.
     """
     with connection() as conn:
         actor = require(conn)
-        asked = load_query(FeatureSearch)
-        body = feature_search.search(conn, viewer=actor.viewer, user_id=actor.user_id, **asked)
+        payload = load_query(FeatureSearch)
+        body = feature_search.search(conn, viewer=actor.viewer, user_id=actor.user_id, **payload)
     return json_response(bounded(body, "Ask for fewer flags: set a smaller limit."))

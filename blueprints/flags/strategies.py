@@ -1,4 +1,4 @@
-"""Strategies of a flag in an environment (api.md 4)."""
+"""Strategies of a flag in an environment. They decide for whom the flag is on (api.md 4)."""
 
 from flask import Blueprint, Response, abort
 
@@ -33,9 +33,9 @@ BASE = "/api/admin/projects/<project_id>/features/<feature_name>/environments/<e
 @bp.get(BASE)
 @operation(record="strategies", refuses=(401, 403, 404))
 def list_strategies(project_id: str, feature_name: str, environment: str) -> Response:
-    """List the strategies of a flag.
+    """List the strategies of a flag in an environment.
 
-    Those in one environment, in their order.
+    Returns them in their order.
     """
     with connection() as conn:
         require(conn, project=project_id)
@@ -46,9 +46,9 @@ def list_strategies(project_id: str, feature_name: str, environment: str) -> Res
 @bp.post(BASE)
 @operation(record="strategy", body=StrategyInput, refuses=(400, 401, 403, 404, 415))
 def create_strategy(project_id: str, feature_name: str, environment: str) -> Response:
-    """Add a strategy to a flag.
+    """Add a strategy to a flag in an environment.
 
-    It comes behind the last one unless it says where. A gradual rollout (flexibleRollout) gets the parameters that it lacks.
+    Without sortOrder it is the last one. A gradual rollout (flexibleRollout) gets defaults for missing parameters.
     """
     with transaction() as conn:
         actor = require(conn, "CREATE_FEATURE_STRATEGY", project=project_id, environment=environment)
@@ -64,7 +64,7 @@ def create_strategy(project_id: str, feature_name: str, environment: str) -> Res
 def get_strategy(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
     """Get a strategy.
 
-    With its constraints, variants, parameters and the ids of its segments.
+    Returns it with its constraints, variants, parameters and segment ids.
     """
     with connection() as conn:
         require(conn, project=project_id)
@@ -75,10 +75,10 @@ def get_strategy(project_id: str, feature_name: str, environment: str, strategy_
 @bp.put(f"{BASE}/<strategy_id>")
 @operation(record="strategy", body=StrategyChange, refuses=(400, 401, 403, 404, 415))
 def update_strategy(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
-    """Change a strategy.
+    """Update a strategy.
 
-    Without constraints or variants it has none afterwards; what else is left out stays as it is. Disabling the last enabled strategy of
-    an enabled environment switches that environment off first.
+    If constraints or variants are omitted, they are removed. Other omitted properties keep their values. If this
+    disables the last enabled strategy of an enabled environment, the flag is first disabled in that environment.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment)
@@ -94,8 +94,8 @@ def update_strategy(project_id: str, feature_name: str, environment: str, strate
 def delete_strategy(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
     """Delete a strategy from a flag.
 
-    Removing the last enabled strategy of an enabled environment switches that environment off first, because an environment that is on
-    without strategies is on for everyone.
+    If this is the last enabled strategy of an enabled environment, the flag is first disabled in that environment.
+    Without strategies, an enabled flag would be on for everyone.
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_FEATURE_STRATEGY", project=project_id, environment=environment)
@@ -109,9 +109,9 @@ def delete_strategy(project_id: str, feature_name: str, environment: str, strate
 @bp.post(f"{BASE}/set-sort-order")
 @operation(record=None, body=StrategyPlace, many=True, refuses=(400, 401, 403, 404, 415))
 def sort_strategies(project_id: str, feature_name: str, environment: str) -> Response:
-    """Set the order of strategies.
+    """Sort the strategies of a flag in an environment.
 
-    Those that are not named stay where they are.
+    The body sets their positions. Strategies that it does not name keep theirs.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment)
@@ -122,5 +122,7 @@ def sort_strategies(project_id: str, feature_name: str, environment: str) -> Res
             abort(404, NO_STRATEGY)
         if strategy_order.change(conn, order):
             after = {"strategyIds": strategy_order.ids(conn, flag["id"], environment)}
-            events.record(conn, flag_event("strategy-order-changed", actor, flag, data=after, pre_data={"strategyIds": before}))
+            events.record(
+                conn, flag_event("strategy-order-changed", actor, flag, data=after, pre_data={"strategyIds": before})
+            )
     return empty_response()

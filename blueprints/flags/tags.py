@@ -1,4 +1,4 @@
-"""Tags of a flag (neighbours.md 3.14)."""
+"""Add tags to a flag, list them, or remove them (neighbours.md 3.14)."""
 
 from flask import Blueprint, Response, abort
 
@@ -20,7 +20,7 @@ bp = Blueprint("flag_tags", __name__)
 def list_flag_tags(feature_name: str) -> Response:
     """List the tags of a flag.
 
-    An archived flag has its tags still.
+    Works for archived flags too.
     """
     with connection() as conn:
         actor = require(conn)
@@ -31,9 +31,9 @@ def list_flag_tags(feature_name: str) -> Response:
 @bp.post("/api/admin/features/<feature_name>/tags")
 @operation(record="tag", body=Tag, status=201, refuses=(401, 403, 404, 415))
 def add_flag_tag(feature_name: str) -> Response:
-    """Put a tag on a flag.
+    """Add a tag to a flag.
 
-    The type must be there; the tag itself is made if it is not. A flag that has the tag already keeps it.
+    The tag type must exist. The tag is created if it does not exist. 201 even if the flag has it.
     """
     with transaction() as conn:
         actor, flag = lock_flag_anywhere(conn, feature_name, "UPDATE_FEATURE")
@@ -48,9 +48,9 @@ def add_flag_tag(feature_name: str) -> Response:
 @bp.delete("/api/admin/features/<feature_name>/tags/<type>/<anything:value>")
 @operation(record=None, refuses=(401, 403, 404))
 def remove_flag_tag(feature_name: str, type: str, value: str) -> Response:
-    """Take a tag off a flag.
+    """Remove a tag from a flag.
 
-    The tag itself stays. A flag that does not have it is as it should be.
+    The tag itself stays. 200 even if the flag does not have it.
     """
     with transaction() as conn:
         actor, flag = lock_flag_anywhere(conn, feature_name, "UPDATE_FEATURE")

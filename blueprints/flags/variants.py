@@ -24,9 +24,9 @@ PERMISSION = "UPDATE_FEATURE_ENVIRONMENT_VARIANTS"
 @bp.get(BASE)
 @operation(record="flagVariants", refuses=(401, 403, 404))
 def list_variants(project_id: str, feature_name: str, environment: str) -> Response:
-    """Get the variants of a flag in an environment.
+    """List the variants of a flag in an environment.
 
-    Its own, not those of its strategies.
+    Does not include the variants of strategies.
     """
     with connection() as conn:
         require(conn, project=project_id)
@@ -39,13 +39,14 @@ def list_variants(project_id: str, feature_name: str, environment: str) -> Respo
 def set_variants(project_id: str, feature_name: str, environment: str) -> Response:
     """Set the variants of a flag in an environment.
 
-    They replace the old ones; none at all clears them. The weights of variable ones are worked out, so that all make 1000.
+    They replace the present ones. An empty list removes them. The weights of variable variants are computed, so that
+    the sum is 1000.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
-        wanted = or_400(balanced, load_many(Variant()))
+        after = or_400(balanced, load_many(Variant()))
         flag = lock_in_environment(conn, project_id, feature_name, environment)
-        replace_variants(conn, actor, [(flag, wanted)])
+        replace_variants(conn, actor, [(flag, after)])
         body = variants.get(conn, project_id, feature_name, environment)
     return json_response(body)
 
@@ -53,17 +54,17 @@ def set_variants(project_id: str, feature_name: str, environment: str) -> Respon
 @bp.patch(BASE)
 @operation(record="flagVariants", body=PatchOperation, many=True, refuses=(400, 401, 403, 404, 415))
 def patch_variants(project_id: str, feature_name: str, environment: str) -> Response:
-    """Change the variants of a flag in an environment.
+    """Patch the variants of a flag in an environment.
 
-    By a JSON patch (RFC 6902) of the list of variants. What it makes of the list must be what PUT takes.
+    The body is a JSON patch (RFC 6902) of the list of variants. The result must be valid for PUT.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
         operations = load_many(PatchOperation())
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         before = variants.list_by_flag(conn, [flag["id"]], environment)[flag["id"]]
-        wanted = or_400(lambda listed: patched_variants(listed, operations), before)
-        replace_variants(conn, actor, [(flag, wanted)])
+        after = or_400(lambda listed: patched_variants(listed, operations), before)
+        replace_variants(conn, actor, [(flag, after)])
         body = variants.get(conn, project_id, feature_name, environment)
     return json_response(body)
 
@@ -73,12 +74,15 @@ def patch_variants(project_id: str, feature_name: str, environment: str) -> Resp
 def set_variants_in_environments(project_id: str, feature_name: str) -> Response:
     """Set the variants of a flag in several environments.
 
-    In all of them or, when one cannot be changed, in none. The caller needs the permission in each.
+    Sets all of them or none. The caller needs the permission in each environment.
     """
     with transaction() as conn:
         require(conn)
         change = load(VariantsOfEnvironments())
-        actors = [require(conn, PERMISSION, project=project_id, environment=environment) for environment in change["environments"]]
+        actors = [
+            require(conn, PERMISSION, project=project_id, environment=environment)
+            for environment in change["environments"]
+        ]
         for flag in lock_in_environments(conn, project_id, feature_name, change["environments"]):
             replace_variants(conn, actors[0], [(flag, change["variants"])])
         body = variants.get(conn, project_id, feature_name, change["environments"][0])

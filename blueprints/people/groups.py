@@ -1,4 +1,4 @@
-"""Groups of users (neighbours.md 3.7)."""
+"""Groups of users. A group can have a root role, and roles in projects (neighbours.md 3.7)."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ bp = Blueprint("groups", __name__)
 def list_groups() -> Response:
     """List groups.
 
-    By name, with their members and the projects in which they have a role.
+    Returns them sorted by name, with their members and the projects in which they have a role.
     """
     with connection() as conn:
         require(conn, "ADMIN")
@@ -36,7 +36,7 @@ def list_groups() -> Response:
 def get_group(group_id: str) -> Response:
     """Get a group.
 
-    With its members and the projects in which it has a role.
+    Returns it with its members and the projects in which it has a role.
     """
     with connection() as conn:
         require(conn, "ADMIN")
@@ -49,7 +49,7 @@ def get_group(group_id: str) -> Response:
 def create_group() -> Response:
     """Create a group.
 
-    Its members hold its root role, and the roles that it is given in projects, beside their own.
+    Its members hold its root role and its roles in projects, in addition to their own.
     """
     with transaction() as conn, unique(groups.TAKEN):
         actor = require(conn, "ADMIN")
@@ -72,9 +72,10 @@ def create_group() -> Response:
 @bp.put("/api/admin/groups/<group_id>")
 @operation(record="group", body=CreateGroup, refuses=(400, 401, 403, 404, 409, 415))
 def update_group(group_id: str) -> Response:
-    """Change a group.
+    """Update a group.
 
-    Replaces everything: what is left out is unset, and who is not named is no member any more. Who stays has joined when he had.
+    The body replaces the group. Omitted properties are unset. Members who are not in the body leave the group. Members
+    who stay keep the date on which they joined.
     """
     with transaction() as conn, unique(groups.TAKEN):
         actor = require(conn, "ADMIN")
@@ -94,7 +95,7 @@ def update_group(group_id: str) -> Response:
 def delete_group(group_id: str) -> Response:
     """Delete a group.
 
-    Its roles in projects go with it; its members stay users.
+    Its roles in projects are deleted too. Its members stay users.
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
@@ -105,7 +106,7 @@ def delete_group(group_id: str) -> Response:
 
 
 def check(conn: Connection, group: dict[str, Any]) -> None:
-    """400 if the root role or a user of the group does not exist. Keep them from being deleted."""
+    """Share-lock the root role and the users of a group; raise 400 if one of them does not exist."""
     problems = []
     if group["rootRole"] is not None and root_roles.share(conn, group["rootRole"]) is None:
         problems.append("rootRole: must be the id of a root role")

@@ -1,4 +1,4 @@
-"""Permissions: what roles can allow (neighbours.md 3.6)."""
+"""Permissions that roles can contain (neighbours.md 3.6)."""
 
 from flask import Blueprint, Response
 
@@ -16,7 +16,7 @@ bp = Blueprint("permissions", __name__)
 def list_permissions() -> Response:
     """List permissions.
 
-    Those of the whole instance, those of projects, and for each environment those of environments.
+    Returns the permissions of the whole instance, of projects, and of each environment.
     """
     with connection() as conn:
         require(conn)

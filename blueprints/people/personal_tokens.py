@@ -1,4 +1,4 @@
-"""Personal access tokens: keys with which scripts act as a user (neighbours.md 3.1)."""
+"""Personal access tokens, with which scripts act as you (neighbours.md 3.1)."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ bp = Blueprint("personal_tokens", __name__)
 def list_personal_tokens() -> Response:
     """List your personal access tokens.
 
-    Without their secrets, which nobody can see again.
+    Does not return their secrets.
     """
     with connection() as conn:
         _, user_id = require_user(conn)
@@ -34,16 +34,16 @@ def list_personal_tokens() -> Response:
 @bp.post("/api/admin/user/tokens")
 @operation(record="personalToken", body=CreatePersonalToken, status=201, refuses=(401, 403, 409, 415))
 def create_personal_token() -> Response:
-    """Make a personal access token.
+    """Create a personal access token.
 
-    It can do what you can do, until it expires. Its secret is in this answer and never again. A request with a personal access token cannot
-    create one that expires later than its own.
+    It has your permissions until it expires. Only this response contains its secret. A request with a personal access
+    token cannot create one that expires later than its own.
     """
     with transaction() as conn:
         actor, user_id = require_user(conn)
-        # Our choice: no token outlives the one that made it, so a stolen one cannot be renewed.
-        asked = load(CreatePersonalToken(latest=actor.token_expires_at))
-        token_id, body = issue(conn, actor, user_id, asked)
+        # Our choice: no token outlives the token that created it, so that a stolen token cannot be renewed.
+        payload = load(CreatePersonalToken(latest=actor.token_expires_at))
+        token_id, body = issue(conn, actor, user_id, payload)
     return created(body, "tokens/{}", token_id)
 
 
@@ -60,8 +60,11 @@ def delete_personal_token(token_id: str) -> Response:
     return empty_response()
 
 
-def issue(conn: Connection, actor: Actor, owner_id: int, asked: dict[str, Any]) -> tuple[int, str]:
-    """The id and the record of a new token of this user or service account; 409 when he has too many, or one of that description."""
+def issue(conn: Connection, actor: Actor, owner_id: int, payload: dict[str, Any]) -> tuple[int, str]:
+    """Create a token of a user or service account, and return its id and record.
+
+    Raise 409 if there are too many, or one with this description.
+    """
     most = current_app.config["MAX_PERSONAL_TOKENS"]
     held = personal_tokens.count(conn, owner_id)
     if held is None:
@@ -69,16 +72,16 @@ def issue(conn: Connection, actor: Actor, owner_id: int, asked: dict[str, Any]) 
     if held >= most:
         abort(409, f"One user can have at most {most} personal access tokens.")
     with unique(personal_tokens.TAKEN):
-        secret = personal_tokens.insert(conn, owner_id, asked["description"], asked["expiresAt"])
-    said, body = personal_tokens.get(conn, secret)
-    events.record(conn, Event("pat-created", actor, data=said))
-    return said["id"], body
+        secret = personal_tokens.insert(conn, owner_id, payload["description"], payload["expiresAt"])
+    token, body = personal_tokens.get(conn, secret)
+    events.record(conn, Event("pat-created", actor, data=token))
+    return token["id"], body
 
 
 def revoke(conn: Connection, actor: Actor, owner_id: int, token_id: int) -> None:
-    """End a token of this user or service account; 404 when he has none of that id."""
-    said = personal_tokens.delete(conn, token_id, owner_id)
-    if said is None:
-        # Our choice: somebody else's is not there.
+    """Delete a token of this user or service account; raise 404 if it has no token with this id."""
+    token = personal_tokens.delete(conn, token_id, owner_id)
+    if token is None:
+        # Our choice: a token of another user is 404 too.
         abort(404, "No personal access token has that id.")
-    events.record(conn, Event("pat-deleted", actor, data=said))
+    events.record(conn, Event("pat-deleted", actor, data=token))

@@ -1,4 +1,4 @@
-"""Roles, the predefined and those of one's own (neighbours.md 3.6)."""
+"""Roles, both predefined and custom. A role is a set of permissions (neighbours.md 3.6)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ bp = Blueprint("roles", __name__)
 def list_roles() -> Response:
     """List roles.
 
-    Those of the whole instance and those in projects, by id.
+    Returns root roles and project roles, sorted by id.
     """
     with connection() as conn:
         require(conn, "READ_ROLE")
@@ -38,7 +38,7 @@ def list_roles() -> Response:
 def get_role(role_id: str) -> Response:
     """Get a role with its permissions.
 
-    An environment permission without an environment holds in all of them.
+    A permission for environments that names none holds in all of them.
     """
     with connection() as conn:
         require(conn, "READ_ROLE")
@@ -51,26 +51,28 @@ def get_role(role_id: str) -> Response:
 def create_role() -> Response:
     """Create a role.
 
-    A root-custom role holds in the whole instance; a custom one in the projects where it is given, and has no root permissions.
+    A root-custom role holds in the whole instance. A custom role holds in the projects in which it is given, and cannot
+    contain root permissions.
     """
     with transaction() as conn, unique(roles.TAKEN):
         actor = require(conn, "ADMIN")
-        asked = load(CreateRole())
-        allowed = allowable(conn, asked["permissions"], asked["type"])
-        role_id = roles.insert(conn, asked["name"], type=asked["type"], description=asked["description"])
+        payload = load(CreateRole())
+        allowed = allowable(conn, payload["permissions"], payload["type"])
+        role_id = roles.insert(conn, payload["name"], type=payload["type"], description=payload["description"])
         roles.set_permissions(conn, role_id, allowed)
         events.record(conn, Event("role-created", actor, data=roles.get_logged(conn, role_id)))
         body = roles.answer(conn, role_id)
-    # 200, not 201: the Terraform provider takes nothing else.
+    # 200, not 201: the Terraform provider accepts nothing else.
     return json_response(body)
 
 
 @bp.put("/api/admin/roles/<role_id>")
 @operation(record="roleAnswer", body=UpdateRole, refuses=(400, 401, 403, 404, 409, 415))
 def update_role(role_id: str) -> Response:
-    """Change a role.
+    """Update a role.
 
-    Without permissions, or without a description, those that it has stay. Its type cannot change, and no predefined role can.
+    If permissions or the description are omitted, they keep their values. The type of a role cannot change. Predefined
+    roles cannot be updated.
     """
     with transaction() as conn, unique(roles.TAKEN):
         actor = require(conn, "ADMIN")
@@ -91,7 +93,7 @@ def update_role(role_id: str) -> Response:
 def delete_role(role_id: str) -> Response:
     """Delete a role.
 
-    One that nobody holds: neither a user or a group, in the whole instance or in a project, nor a signup token for those to come.
+    409 if a user, a group or a signup token has the role.
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
@@ -103,7 +105,10 @@ def delete_role(role_id: str) -> Response:
 
 
 def lock_custom(conn: Connection, role_id: int, change: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Lock a custom role and return what the log shows of it. 404 if there is none, 409 if it is predefined, 400 for another type."""
+    """Lock a custom role and return what events show of it.
+
+    Raise 404 if it does not exist, 409 if it is predefined, 400 if the body has another type.
+    """
     role = roles.lock(conn, role_id) or abort(404, "No role has that id.")
     if role["type"] in ("root", "project"):
         abort(409, "A predefined role cannot be changed or deleted.")
@@ -113,24 +118,26 @@ def lock_custom(conn: Connection, role_id: int, change: dict[str, Any] | None = 
 
 
 def refuse_held(holders: dict[str, int]) -> None:
-    """409 when there is anybody who holds the role."""
+    """Raise 409 if a user, group or signup token has the role."""
     held = [f"{number} {holder}{'' if number == 1 else 's'}" for holder, number in holders.items() if number]
     if held:
         abort(409, f"The role is held by {' and '.join([', '.join(held[:-1]), held[-1]] if held[1:] else held)}.")
 
 
-def allowable(conn: Connection, asked: Sequence[dict], type: str) -> list[tuple[str, str | None]]:
-    """The names and environments of what a role of this type is to allow; 400 names each that it cannot."""
-    ids, names, environments = ([item.get(word) for item in asked] for word in ("id", "name", "environment"))
-    found = permissions.resolve(conn, ids, names, environments)
-    problems = [f"permissions.{place}: {problem}" for place, item in enumerate(found) if (problem := objection(item, type))]
+def allowable(conn: Connection, payload: Sequence[dict], type: str) -> list[tuple[str, str | None]]:
+    """Return the names and environments of the permissions of a role; raise 400 that names each invalid one."""
+    ids, names, environments = ([item.get(word) for item in payload] for word in ("id", "name", "environment"))
+    requested = permissions.resolve(conn, ids, names, environments)
+    problems = [
+        f"permissions.{place}: {problem}" for place, item in enumerate(requested) if (problem := objection(item, type))
+    ]
     if problems:
         abort(400, "; ".join(problems[:20]))
-    return [(item["name"], item["environment"]) for item in found]
+    return [(item["name"], item["environment"]) for item in requested]
 
 
 def objection(item: DictRow, type: str) -> str | None:
-    """Why a role of this type cannot allow this; None: it can."""
+    """Return the reason why a role of this type cannot contain a permission, or None if it can."""
     if item["name"] is None:
         return "must be a permission that exists"
     if item["name"] == "ADMIN":

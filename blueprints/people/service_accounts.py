@@ -1,4 +1,4 @@
-"""Service accounts: users that are programs, without a password (neighbours.md 3.3)."""
+"""Service accounts: users for programs. They have tokens and no password (neighbours.md 3.3)."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ bp = Blueprint("service_accounts", __name__)
 def list_service_accounts() -> Response:
     """List all service accounts and root roles.
 
-    Each account comes with its tokens, without their secrets.
+    Returns each account with its tokens, without secrets.
     """
     with connection() as conn:
         require(conn, "ADMIN")
@@ -39,13 +39,13 @@ def list_service_accounts() -> Response:
 def create_service_account() -> Response:
     """Create a service account.
 
-    It cannot log in; it acts with tokens of its own.
+    It cannot log in. It acts with its own tokens.
     """
     with transaction() as conn, unique(users.TAKEN):
         actor = require(conn, "ADMIN")
-        asked = load(CreateServiceAccount())
-        role = share_role(conn, asked.pop("rootRole"))
-        account = users.insert(conn, **asked, email=None, password_hash=None, root_role=role["id"], account_type=KIND)
+        payload = load(CreateServiceAccount())
+        role = share_role(conn, payload.pop("rootRole"))
+        account = users.insert(conn, **payload, email=None, password_hash=None, root_role=role["id"], account_type=KIND)
         events.record(conn, Event("service-account-created", actor, data=users.event_data(account)))
         body = service_accounts.get(conn, account["id"])
     return created(body, "service-account/{}", account["id"])
@@ -54,9 +54,9 @@ def create_service_account() -> Response:
 @bp.put("/api/admin/service-account/<account_id>")
 @operation(record="serviceAccount", body=UpdateServiceAccount, refuses=(401, 403, 404, 415))
 def update_service_account(account_id: str) -> Response:
-    """Change a service account.
+    """Update a service account.
 
-    Its name, its root role, or both.
+    Changes its name, its root role, or both.
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
@@ -64,7 +64,10 @@ def update_service_account(account_id: str) -> Response:
         before = lock(conn, account_id)
         role = share_role(conn, change.get("rootRole", before["rootRole"]))
         after = users.update(conn, before | change | {"rootRole": role["id"]})
-        events.record_change(conn, Event("service-account-updated", actor, data=users.event_data(after), pre_data=users.event_data(before)))
+        events.record_change(
+            conn,
+            Event("service-account-updated", actor, data=users.event_data(after), pre_data=users.event_data(before)),
+        )
         body = service_accounts.get(conn, before["id"])
     return json_response(body)
 
@@ -89,7 +92,7 @@ def delete_service_account(account_id: str) -> Response:
 def list_service_account_tokens(account_id: str) -> Response:
     """List the tokens of a service account.
 
-    Without their secrets, which nobody can see again.
+    Does not return their secrets.
     """
     with connection() as conn:
         require(conn, "ADMIN")
@@ -100,15 +103,15 @@ def list_service_account_tokens(account_id: str) -> Response:
 @bp.post("/api/admin/service-account/<account_id>/token")
 @operation(record="personalToken", body=CreatePersonalToken, status=201, refuses=(401, 403, 404, 409, 415))
 def create_service_account_token(account_id: str) -> Response:
-    """Make a token of a service account.
+    """Create a token of a service account.
 
-    Its secret is in this answer and never again.
+    Only this response contains its secret.
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        asked = load(CreatePersonalToken())
+        payload = load(CreatePersonalToken())
         account = lock(conn, account_id)
-        token_id, body = personal_tokens.issue(conn, actor, account["id"], asked)
+        token_id, body = personal_tokens.issue(conn, actor, account["id"], payload)
     return created(body, "token/{}", token_id)
 
 
@@ -121,7 +124,8 @@ def delete_service_account_token(account_id: str, token_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        # The account is not locked: a request with this very token holds the token's row, and may wait for the account's.
+        # Do not lock the account: a request with this very token locks the row of the token and may wait for the
+        # account.
         if service_accounts.get(conn, id_in_path(account_id)) is None:
             abort(404, UNKNOWN)
         personal_tokens.revoke(conn, actor, int(account_id), id_in_path(token_id))
@@ -133,5 +137,5 @@ UNKNOWN = "No service account has that id."
 
 
 def lock(conn: Connection, account_id: str) -> dict[str, Any]:
-    """Lock a service account and return the same as users.lock(). 404 if it does not exist."""
+    """Lock a service account and return the same as users.lock(); raise 404 if it does not exist."""
     return users.lock(conn, id_in_path(account_id), KIND) or abort(404, UNKNOWN)

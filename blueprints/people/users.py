@@ -1,4 +1,4 @@
-"""Users, as administrators manage them (neighbours.md 3.2)."""
+"""Manage users. Needs an administrator, except for the search (neighbours.md 3.2)."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ UNKNOWN = "No user has that id."
 def list_users() -> Response:
     """List all users and root roles.
 
-    Service accounts are not among them.
+    Does not include service accounts.
     """
     with connection() as conn:
         require(conn, "ADMIN")
@@ -40,16 +40,17 @@ def list_users() -> Response:
 def create_user() -> Response:
     """Create a user.
 
-    He logs in with his user name or e-mail address and the password; without one, not before an administrator gives him one.
+    Users log in with their user name or e-mail address and the password. Users without a password cannot log in until
+    an administrator sets one.
     """
     with connection() as conn:
         require(conn, "ADMIN")
-    asked = load(CreateUser(current_app.config["PASSWORD_MIN_LENGTH"]))
-    password_hash = passwords().hash(asked["password"]) if "password" in asked else None
-    person: dict[str, Any] = {field: asked.get(field) for field in ("name", "username", "email")}
+    payload = load(CreateUser(current_app.config["PASSWORD_MIN_LENGTH"]))
+    password_hash = passwords().hash(payload["password"]) if "password" in payload else None
+    person: dict[str, Any] = {field: payload.get(field) for field in ("name", "username", "email")}
     with transaction() as conn, unique(users.TAKEN):
         actor = require(conn, "ADMIN")
-        role = share_role(conn, asked["rootRole"])
+        role = share_role(conn, payload["rootRole"])
         user = users.insert(conn, **person, password_hash=password_hash, root_role=role["id"])
         events.record(conn, Event("user-created", actor, data=users.event_data(user)))
         body = user_records.get_created(conn, user["id"])
@@ -61,7 +62,8 @@ def create_user() -> Response:
 def search_users() -> Response:
     """Search for users.
 
-    By a text of two characters or more in their names, user names or e-mail addresses, in any case of letters.
+    Finds users whose name, user name or e-mail address contains the text, in any case. The text needs at least two
+    characters.
     """
     with connection() as conn:
         require(conn)
@@ -75,7 +77,7 @@ def search_users() -> Response:
 def get_user(user_id: str) -> Response:
     """Get a user.
 
-    A service account is none.
+    Service accounts are 404 here.
     """
     with connection() as conn:
         require(conn, "ADMIN")
@@ -86,9 +88,9 @@ def get_user(user_id: str) -> Response:
 @bp.put("/api/admin/user-admin/<user_id>")
 @operation(record="managedUser", body=UpdateUser, refuses=(401, 403, 404, 409, 415))
 def update_user(user_id: str) -> Response:
-    """Change a user.
+    """Update a user.
 
-    His name, e-mail address, root role, or several of them. The last administrator stays one.
+    Changes the name, e-mail address, root role, or several of them. The last administrator must keep the role Admin.
     """
     with transaction() as conn, unique(users.TAKEN):
         actor = require(conn, "ADMIN")
@@ -99,7 +101,9 @@ def update_user(user_id: str) -> Response:
         if not role["is_admin"]:
             refuse_last_administrator(administrators, before)
         after = users.update(conn, before | change | {"rootRole": role["id"]})
-        events.record_change(conn, Event("user-updated", actor, data=users.event_data(after), pre_data=users.event_data(before)))
+        events.record_change(
+            conn, Event("user-updated", actor, data=users.event_data(after), pre_data=users.event_data(before))
+        )
         body = user_records.get(conn, before["id"])
     return json_response(body)
 
@@ -109,7 +113,8 @@ def update_user(user_id: str) -> Response:
 def delete_user(user_id: str) -> Response:
     """Delete a user.
 
-    His sessions, personal access tokens, roles, memberships and favorites go with him; events keep his name. The last administrator stays.
+    Also deletes the user's sessions, personal access tokens, roles, memberships and favourites. Events keep the name.
+    The last administrator cannot be deleted.
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
@@ -124,18 +129,18 @@ def delete_user(user_id: str) -> Response:
 @bp.post("/api/admin/user-admin/<user_id>/change-password")
 @operation(body=SetPassword, refuses=(401, 403, 404, 415))
 def set_user_password(user_id: str) -> Response:
-    """Give a user another password.
+    """Set the password of a user.
 
-    All of his sessions end.
+    All sessions of the user end.
     """
     with connection() as conn:
         require(conn, "ADMIN")
-    asked = load(SetPassword(current_app.config["PASSWORD_MIN_LENGTH"]))
-    password_hash = passwords().hash(asked["password"])
+    payload = load(SetPassword(current_app.config["PASSWORD_MIN_LENGTH"]))
+    password_hash = passwords().hash(payload["password"])
     with transaction() as conn:
         actor = require(conn, "ADMIN")
         user = users.lock(conn, id_in_path(user_id)) or abort(404, UNKNOWN)
-        refuse_own_name(asked["password"], user)
+        refuse_own_name(payload["password"], user)
         past_passwords.replace(conn, user["id"], password_hash)
         sessions.delete_of_user(conn, user["id"])
         data = users.event_data(user)
@@ -143,15 +148,15 @@ def set_user_password(user_id: str) -> Response:
     return empty_response()
 
 
-def share_role(conn: Connection, asked: int | str) -> DictRow:
-    """Return id and is_admin of the root role with this id or name, and keep it from being deleted. 400 if it does not exist."""
-    role = root_roles.share(conn, asked)
+def share_role(conn: Connection, payload: int | str) -> DictRow:
+    """Share-lock a root role by its id or name and return id and is_admin; raise 400 if it does not exist."""
+    role = root_roles.share(conn, payload)
     if role is None:
         abort(400, "rootRole: must be the id or the name of a root role")
     return role
 
 
 def refuse_last_administrator(administrators: set[int], user: dict[str, Any]) -> None:
-    """409 when this user is the only one who administers."""
+    """Raise 409 if this user is the only administrator."""
     if administrators == {user["id"]}:
         abort(409, "This user is the last administrator: make another user one first.")

@@ -1,4 +1,4 @@
-"""Give and take roles in a project (neighbours.md 3.10)."""
+"""Give roles in a project to users and groups, and take them away (neighbours.md 3.10)."""
 
 from flask import Blueprint, Response
 
@@ -18,8 +18,8 @@ bp = Blueprint("project_access", __name__)
 def add_project_access(project_id: str) -> Response:
     """Give roles in a project.
 
-    Gives each of the users and groups each of the roles. They keep the roles that they have. Callers who are neither administrators nor
-    owners of the project can give only roles whose permissions they hold in it.
+    Gives each of the roles to each of the users and groups. They keep the roles that they have. Callers who are neither
+    administrators nor owners of the project can give only roles whose permissions they hold in it.
     """
     with transaction() as conn:
         actor = require(conn, *WRITE, project=project_id)
@@ -32,8 +32,9 @@ def add_project_access(project_id: str) -> Response:
 def set_project_access(project_id: str) -> Response:
     """Replace all roles in a project.
 
-    Users and groups that the body does not name lose their roles. A role that stays keeps its date. The project may end up without an
-    owner. Callers who are neither administrators nor owners of the project can give only roles whose permissions they hold in it.
+    Users and groups that the body does not name lose their roles. A role that stays keeps its date. The project may end
+    up without an owner. Callers who are neither administrators nor owners of the project can give only roles whose
+    permissions they hold in it.
     """
     with transaction() as conn:
         actor = require(conn, *WRITE, project=project_id)
@@ -57,7 +58,7 @@ def set_project_user_roles(project_id: str, user_id: str) -> Response:
 @bp.delete("/api/admin/projects/<project_id>/access/users/<user_id>/roles")
 @operation(refuses=(401, 403, 404, 409))
 def remove_project_user_roles(project_id: str, user_id: str) -> Response:
-    """Take all roles in a project from a user.
+    """Remove all roles of a user in a project.
 
     409 for the last owner of the project.
     """
@@ -83,7 +84,7 @@ def set_project_group_roles(project_id: str, group_id: str) -> Response:
 @bp.delete("/api/admin/projects/<project_id>/access/groups/<group_id>/roles")
 @operation(refuses=(401, 403, 404, 409))
 def remove_project_group_roles(project_id: str, group_id: str) -> Response:
-    """Take all roles in a project from a group.
+    """Remove all roles of a group in a project.
 
     409 for the last owner of the project.
     """

@@ -1,4 +1,4 @@
-"""Projects: what there is to know of them, making and changing them, and who has access (api.md 5 and 7, neighbours.md 3.8)."""
+"""Manage projects. Get their overview, health report and access list (api.md 5 and 7, neighbours.md 3.8)."""
 
 from flask import Blueprint, Response, abort
 
@@ -21,9 +21,9 @@ from validators.projects.core import RESERVED, NewProject, ProjectChange, Projec
 
 bp = Blueprint("projects", __name__)
 
-# Our choice: who may settle how a project works.
+# Our choice: one of these permissions is needed to change the settings of a project.
 CHANGE = ("UPDATE_PROJECT", "PROJECT_SETTINGS_WRITE")
-# One message for all cases: it does not tell whether a hidden project has, or had, the id.
+# One message for all cases, so that it does not reveal whether a hidden project has or had the id.
 TAKEN = "id: already used by a project, which may be archived or deleted; choose another id"
 
 
@@ -32,12 +32,15 @@ TAKEN = "id: already used by a project, which may be archived or deleted; choose
 def list_projects() -> Response:
     """List projects.
 
-    Those that the caller may see, by name: the live ones, or with `archived=true` the archived ones.
+    Returns the projects that the caller can see, sorted by name. With `archived=true`, it returns archived projects
+    instead of live ones.
     """
     with connection() as conn:
         actor = require(conn)
-        asked = load_query(ProjectFilter)
-        body = project_list.read(conn, archived=asked["archived"] == "true", viewer=actor.viewer, user_id=actor.user_id)
+        payload = load_query(ProjectFilter)
+        body = project_list.read(
+            conn, archived=payload["archived"] == "true", viewer=actor.viewer, user_id=actor.user_id
+        )
     return json_response(body)
 
 
@@ -46,34 +49,35 @@ def list_projects() -> Response:
 def create_project() -> Response:
     """Create a project.
 
-    The user who makes it becomes its owner. An id that is left out is made from the name; environments that are left out are all that are
-    enabled.
+    The user who creates it becomes its owner. Without an id, the id is made from the name. Without environments, the
+    project gets all enabled ones.
     """
     with transaction() as conn:
         actor = require(conn, "CREATE_PROJECT")
-        asked = load(NewProject())
+        payload = load(NewProject())
         refuse_excess(conn, "MAX_PROJECTS", "projects that are not archived")
-        project_id = asked["id"] or projects.free_id(conn, slug(asked["name"]), RESERVED)
+        project_id = payload["id"] or projects.free_id(conn, slug(payload["name"]), RESERVED)
         with unique({"projects_pkey": TAKEN}):
-            projects.create(conn, {**asked, "id": project_id})
-        # Our choice: the events of a deleted private project stay hidden. Checked after the insert, which waits for a deletion to end.
+            projects.create(conn, {**payload, "id": project_id})
+        # Our choice: the events of a deleted private project stay hidden. This check follows the insert, which waits
+        # for a running deletion.
         if not actor.is_admin and projects.was_private(conn, project_id):
             raise NameExists(TAKEN)
-        unknown = projects.add_environments(conn, project_id, asked["environments"])
+        unknown = projects.add_environments(conn, project_id, payload["environments"])
         if unknown:
             abort(400, f"environments: there is no environment {', '.join(unknown[:20])}")
         projects.add_owner(conn, project_id, actor.user_id)
-        made = projects.created(conn, project_id)
-        events.record(conn, Event("project-created", actor, project=project_id, data=made["record"]))
-    return created(made["text"], "projects/{}", project_id)
+        project = projects.created(conn, project_id)
+        events.record(conn, Event("project-created", actor, project=project_id, data=project["record"]))
+    return created(project["text"], "projects/{}", project_id)
 
 
 @bp.put("/api/admin/projects/<project_id>")
 @operation(body=ProjectChange, refuses=(400, 401, 403, 404, 415))
 def update_project(project_id: str) -> Response:
-    """Change a project.
+    """Update a project.
 
-    What is left out stays as it is.
+    Omitted properties keep their values.
     """
     return change(project_id, ProjectChange())
 
@@ -81,16 +85,16 @@ def update_project(project_id: str) -> Response:
 @bp.put("/api/admin/projects/<project_id>/settings")
 @operation(body=ProjectSettings, refuses=(400, 401, 403, 404, 415))
 def update_project_settings(project_id: str) -> Response:
-    """Change the settings of a project.
+    """Update the settings of a project.
 
-    Omitted settings stay as they are. A naming pattern is a regular expression (RE2) for whole names, without flags, named groups and white
-    space. A naming without a pattern removes the pattern. Existing flags keep their names.
+    Omitted settings keep their values. A naming pattern is a regular expression (RE2) for whole names, without flags,
+    named groups and white space. A naming without a pattern removes the pattern. Existing flags keep their names.
     """
     return change(project_id, ProjectSettings())
 
 
 def change(project_id: str, schema: Body) -> Response:
-    """Let the keys of the body replace those of the project."""
+    """Update the properties of a project that the body contains."""
     with transaction() as conn:
         actor = require(conn, *CHANGE, project=project_id)
         change = load(schema)
@@ -108,7 +112,8 @@ def change(project_id: str, schema: Body) -> Response:
 def get_project_overview(project_id: str) -> Response:
     """Get a project overview.
 
-    Computed when it is asked for. The current window is the last 30 days, the past window the 30 days before.
+    Returns stats, health, members, environments and the number of flags of each type. In the stats, the current window
+    is the last 30 days, and the past window is the 30 days before.
     """
     with connection() as conn:
         actor = require(conn, project=project_id)
@@ -119,9 +124,10 @@ def get_project_overview(project_id: str) -> Response:
 @bp.get("/api/admin/projects/<project_id>/health-report")
 @operation(record="healthReport", refuses=(401, 403, 404))
 def get_project_health_report(project_id: str) -> Response:
-    """Get a health report of a project.
+    """Get the health report of a project.
 
-    The overview with every flag, and how many are marked stale, are not, and should be because they are older than their type lives.
+    Returns the overview with all flags. It also counts flags that are stale, active, and potentially stale. A flag is
+    potentially stale if it is older than the lifetime of its type.
     """
     with connection() as conn:
         actor = require(conn, project=project_id)
@@ -134,10 +140,10 @@ def get_project_health_report(project_id: str) -> Response:
 def get_project_access(project_id: str) -> Response:
     """Get users and groups in a project.
 
-    With the roles that each has in the project, and all roles that can be given there.
+    Returns each user and group with their roles in the project, and all roles that can be given in it.
     """
     with connection() as conn:
-        # Our choice: who may change the project, or was given the right to read this.
+        # Our choice: callers need the permission to change the project or to read its access list.
         require(conn, "UPDATE_PROJECT", "PROJECT_USER_ACCESS_READ", project=project_id)
         body = project_access.get(conn, project_id)
     return json_response(body)

@@ -1,4 +1,4 @@
-"""Environments of a project (neighbours.md 3.9)."""
+"""Add environments to a project, remove them, and set their default strategies (neighbours.md 3.9)."""
 
 from flask import Blueprint, Response, abort
 
@@ -21,9 +21,9 @@ bp = Blueprint("project_environments", __name__)
 @bp.get("/api/admin/environments/project/<project_id>")
 @operation(record="projectEnvironmentList", refuses=(401, 403, 404))
 def list_project_environments(project_id: str) -> Response:
-    """List a project's environments.
+    """List the environments of a project.
 
-    Only those that it has, by their positions.
+    Returns only environments of the project, sorted by position.
     """
     with connection() as conn:
         require(conn, project=project_id)
@@ -36,7 +36,7 @@ def list_project_environments(project_id: str) -> Response:
 def add_project_environment(project_id: str) -> Response:
     """Add an environment to a project.
 
-    Every flag of the project has it from then on, switched off.
+    All flags of the project get it. They are disabled in it.
     """
     with transaction() as conn, unique(project_environments.TAKEN):
         actor = require(conn, "UPDATE_PROJECT", project=project_id)
@@ -56,32 +56,36 @@ def add_project_environment(project_id: str) -> Response:
 def remove_project_environment(project_id: str, environment: str) -> Response:
     """Remove an environment from a project.
 
-    The states and strategies that the project's flags have there go with it. The last one can be removed too.
+    Deletes the states and strategies of the project's flags in it. The last environment can be removed too.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_PROJECT", project=project_id)
         project_environments.lock(conn, project_id)
         if project_environments.lock_link(conn, project_id, environment) is not None:
             project_environments.remove(conn, project_id, environment)
-            events.record(conn, Event("project-environment-removed", actor, project=project_id, environment=environment))
+            events.record(
+                conn, Event("project-environment-removed", actor, project=project_id, environment=environment)
+            )
     return empty_response()
 
 
 @bp.post("/api/admin/projects/<project_id>/environments/<environment>/default-strategy")
 @operation(record="defaultStrategy", body=SetDefaultStrategy, refuses=(401, 403, 404, 415))
 def set_default_strategy(project_id: str, environment: str) -> Response:
-    """Set the default strategy of a project's environment.
+    """Set the default strategy of a project in an environment.
 
-    Flags get it there when they are switched on without one. It must be a gradual rollout.
+    A flag without strategies gets it when it is enabled there. It must be a gradual rollout (flexibleRollout).
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_PROJECT", "PROJECT_DEFAULT_STRATEGY_WRITE", project=project_id)
-        asked = load(SetDefaultStrategy())
-        link = project_environments.lock_link(conn, project_id, environment) or abort(404, "The project has no such environment.")
+        payload = load(SetDefaultStrategy())
+        link = project_environments.lock_link(conn, project_id, environment) or abort(
+            404, "The project has no such environment."
+        )
         before = link["default_strategy"]
-        check_strategy(conn, asked, project_id, {"constraints": (), "segments": ()} | (before or {}))
-        body = project_environments.set_default_strategy(conn, project_id, environment, asked)
-        if asked != before:
-            said = {"project": project_id, "environment": environment, "data": asked, "pre_data": before}
-            events.record(conn, Event("default-strategy-updated", actor, **said))
+        check_strategy(conn, payload, project_id, {"constraints": (), "segments": ()} | (before or {}))
+        body = project_environments.set_default_strategy(conn, project_id, environment, payload)
+        if payload != before:
+            details = {"project": project_id, "environment": environment, "data": payload, "pre_data": before}
+            events.record(conn, Event("default-strategy-updated", actor, **details))
     return json_response(body)

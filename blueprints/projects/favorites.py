@@ -1,4 +1,4 @@
-"""The projects that a user has made his favourites (neighbours.md 3.8)."""
+"""Add projects to your favourites, or remove them (neighbours.md 3.8)."""
 
 from flask import Blueprint, Response
 
@@ -18,9 +18,9 @@ PATH = "/api/admin/projects/<project_id>/favorites"
 @bp.post(PATH)
 @operation(refuses=(401, 403, 404))
 def add_favorite_project(project_id: str) -> Response:
-    """Make a project a favourite.
+    """Add a project to your favourites.
 
-    For users; an API key has none.
+    Needs a user. API tokens have no favourites.
     """
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)
@@ -32,9 +32,9 @@ def add_favorite_project(project_id: str) -> Response:
 @bp.delete(PATH)
 @operation(refuses=(401, 403, 404))
 def remove_favorite_project(project_id: str) -> Response:
-    """Let a project be no favourite any more.
+    """Remove a project from your favourites.
 
-    For users; an API key has none.
+    Needs a user. API tokens have no favourites.
     """
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)
@@ -43,8 +43,8 @@ def remove_favorite_project(project_id: str) -> Response:
     return empty_response()
 
 
-# Our choice: favourites that go on and off do not fill the log.
+# Our choice: repeated changes of a favourite do not fill the event log.
 def record_unless_lately(conn: Connection, type: str, actor: Actor, project_id: str) -> None:
-    """Record the event, unless the log holds the same one of the last minute."""
+    """Record the event, unless the log has the same event from the last minute."""
     if not events.recorded_lately(conn, type, actor, project=project_id):
         events.record(conn, Event(type, actor, project=project_id, data={"project": project_id}))

@@ -1,4 +1,4 @@
-"""The end of a project, for a while or for good: archive, revive, delete (neighbours.md 3.8)."""
+"""Archive, revive and delete projects (neighbours.md 3.8)."""
 
 from flask import Blueprint, Response, abort
 from psycopg.rows import DictRow
@@ -22,7 +22,8 @@ bp = Blueprint("project_lifecycle", __name__)
 def archive_project(project_id: str) -> Response:
     """Archive a project.
 
-    It must have no flag that is not archived. It can still be read, but nothing can be made in it until it is revived.
+    All its flags must be archived. An archived project can be read, but nothing can be created in it until it is
+    revived.
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_PROJECT", project=project_id)
@@ -38,7 +39,7 @@ def archive_project(project_id: str) -> Response:
 def revive_project(project_id: str) -> Response:
     """Revive an archived project.
 
-    Its flags stay archived until they are revived themselves.
+    Its flags stay archived. Revive them separately.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_PROJECT", project=project_id)
@@ -55,8 +56,8 @@ def revive_project(project_id: str) -> Response:
 def delete_project(project_id: str) -> Response:
     """Delete a project.
 
-    It must have no flag that is not archived. Its archived flags go with it, and so do its API keys, its segments and the roles in it; API
-    keys that it shares with other projects remain for those.
+    All its flags must be archived. Also deletes its archived flags, its segments, its roles of users and groups, and
+    its API tokens. API tokens that it shares with other projects keep those.
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_PROJECT", project=project_id)
@@ -66,19 +67,29 @@ def delete_project(project_id: str) -> Response:
         keys = project_deletion.delete_keys(conn, project_id)
         project_deletion.delete(conn, project_id)
         log = [
-            Event("feature-deleted", actor, project=project_id, feature=flag["name"], pre_data=flag["record"], tags=flag["tags"])
+            Event(
+                "feature-deleted",
+                actor,
+                project=project_id,
+                feature=flag["name"],
+                pre_data=flag["record"],
+                tags=flag["tags"],
+            )
             for flag in flags
         ]
-        log += [Event("api-token-deleted", actor, project=key["project"], environment=key["environment"], pre_data=key) for key in keys]
+        log += [
+            Event("api-token-deleted", actor, project=key["project"], environment=key["environment"], pre_data=key)
+            for key in keys
+        ]
         events.record(conn, *log, Event("project-deleted", actor, project=project_id))
     return empty_response()
 
 
 def hold_idle(conn: Connection, project_id: str) -> DictRow:
-    """The project, locked, with all its flags; 409 when it is the default one or has live flags."""
-    found = projects.lock(conn, project_id) or abort(404, "No project has that id.")
+    """Lock the project and all its flags; raise 409 for the default project and for a project with live flags."""
+    project = projects.lock(conn, project_id) or abort(404, "No project has that id.")
     if project_id == "default":
         abort(409, "The project default can be neither archived nor deleted.")
     if project_deletion.has_live_flags(conn, project_id):
         abort(409, "The project has flags that are not archived.")
-    return found
+    return project

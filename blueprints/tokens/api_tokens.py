@@ -1,4 +1,4 @@
-"""API tokens: the keys of programs (neighbours.md 3.4)."""
+"""API tokens, for SDKs and scripts. Each is a client, frontend or admin token (neighbours.md 3.4)."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from sql.events import Event
 from sql.tokens import api_tokens
 from validators.tokens.api_tokens import KINDS, CreateApiToken, UpdateApiToken
 
-# The environment of a key whose maker names none: the first of these that exists.
+# The environment of a token that is created without one: the first of these that exists.
 USUAL_ENVIRONMENTS = ("default", "development")
 
 bp = Blueprint("api_tokens", __name__)
@@ -26,7 +26,8 @@ bp = Blueprint("api_tokens", __name__)
 def list_api_tokens() -> Response:
     """List API tokens.
 
-    Those of the kinds that the caller may read. Client and frontend tokens come with their secrets, admin tokens with a mask.
+    Returns tokens of the types that the caller can read. Client and frontend tokens have their secrets. Secrets of
+    admin tokens are masked.
     """
     with connection() as conn:
         actor = require(conn, *permissions("READ"))
@@ -37,9 +38,9 @@ def list_api_tokens() -> Response:
 @bp.get("/api/admin/api-tokens/<slashed:api_token>")
 @operation(record="apiTokens", refuses=(401, 403))
 def list_api_tokens_by_name(api_token: str) -> Response:
-    """List the API tokens of one name.
+    """List the API tokens with a name.
 
-    Names need not be unique, so there can be several, or none.
+    Names need not be unique, so there can be several or none.
     """
     with connection() as conn:
         actor = require(conn, *permissions("READ"))
@@ -52,35 +53,37 @@ def list_api_tokens_by_name(api_token: str) -> Response:
 def create_api_token() -> Response:
     """Create an API token.
 
-    The secret of an admin token is shown in this answer alone. An admin token is for all projects and environments; any other for one
-    environment, and for all projects unless it names some. Without an environment it is for default, or else development.
+    Only this response contains the secret of an admin token. An admin token is valid for all projects and environments.
+    Other tokens are valid for one environment, and for all projects unless you name some. Without an environment, they
+    get default, or else development.
     """
     with transaction() as conn:
         require(conn, *permissions("CREATE"))
-        asked = load(CreateApiToken())
-        actor = require(conn, permission("CREATE", asked["type"]))
+        payload = load(CreateApiToken())
+        actor = require(conn, permission("CREATE", payload["type"]))
         refuse_excess(conn, "MAX_API_TOKENS", "API tokens")
-        key_id, secret = make(conn, asked)
+        key_id, secret = create(conn, payload)
         events.record(conn, token_event("api-token-created", actor, data=api_tokens.lock(conn, key_id)))
         body = api_tokens.get(conn, key_id, secret)
-    return created(body, "api-tokens/{}", asked["name"])
+    return created(body, "api-tokens/{}", payload["name"])
 
 
 @bp.put("/api/admin/api-tokens/<slashed:api_token>")
 @operation(record=None, body=UpdateApiToken, refuses=(400, 401, 403, 404, 415))
 def update_api_token(api_token: str) -> Response:
-    """Change when an API token expires.
+    """Change the expiry of an API token.
 
-    The address holds the secret of the token. It works until that instant, which may lie in the past.
+    The path contains the secret of the token. The expiry can be in the past.
     """
     with transaction() as conn:
-        # Our choice: who may change no kind of token is refused before one is looked for, and learns nothing of any.
+        # Our choice: callers who can update no type of token get 403 before a token is looked up, so they learn nothing
+        # about it.
         require(conn, *permissions("UPDATE"))
         change = load(UpdateApiToken())
-        found = api_tokens.lock_by_secret(conn, api_token) or abort(404, "No API token has that secret.")
-        actor = require(conn, permission("UPDATE", found["kind"]))
-        before = api_tokens.lock(conn, found["id"]) or {}
-        after = api_tokens.update(conn, found["id"], before | change)
+        token = api_tokens.lock_by_secret(conn, api_token) or abort(404, "No API token has that secret.")
+        actor = require(conn, permission("UPDATE", token["kind"]))
+        before = api_tokens.lock(conn, token["id"]) or {}
+        after = api_tokens.update(conn, token["id"], before | change)
         events.record_change(conn, token_event("api-token-updated", actor, data=after, pre_data=before))
     return empty_response()
 
@@ -90,56 +93,61 @@ def update_api_token(api_token: str) -> Response:
 def delete_api_token(api_token: str) -> Response:
     """Delete an API token.
 
-    The address holds the secret of the token, which stops working at once. A token that is not there is no error.
+    The path contains the secret of the token. The token stops working at once. An unknown secret is 200.
     """
     with transaction() as conn:
         require(conn, *permissions("DELETE"))
-        found = api_tokens.lock_by_secret(conn, api_token)
-        if found is not None:
-            actor = require(conn, permission("DELETE", found["kind"]))
-            events.record(conn, token_event("api-token-deleted", actor, pre_data=api_tokens.lock(conn, found["id"])))
-            api_tokens.delete(conn, found["id"])
+        token = api_tokens.lock_by_secret(conn, api_token)
+        if token is not None:
+            actor = require(conn, permission("DELETE", token["kind"]))
+            events.record(conn, token_event("api-token-deleted", actor, pre_data=api_tokens.lock(conn, token["id"])))
+            api_tokens.delete(conn, token["id"])
     return empty_response()
 
 
 def permission(verb: str, kind: str) -> str:
-    """What it takes to READ, CREATE, UPDATE or DELETE tokens of a kind."""
+    """Return the permission to READ, CREATE, UPDATE or DELETE tokens of a kind."""
     return "ADMIN" if kind == "admin" else f"{verb}_{'FRONTEND' if kind == 'frontend' else 'CLIENT'}_API_TOKEN"
 
 
 def permissions(verb: str) -> list[str]:
-    """What it takes to do so with tokens of some kind at least."""
+    """Return the permissions that allow this for one kind of token at least."""
     return sorted({permission(verb, kind) for kind in KINDS})
 
 
 def readable(actor: Actor) -> list[str]:
-    """The kinds of tokens that a caller may read."""
+    """Return the kinds of tokens that a caller can read."""
     return [kind for kind in KINDS if permission("READ", kind) in actor.held]
 
 
-def make(conn: Connection, asked: dict) -> tuple[int, str]:
-    """The id of a new token and its secret."""
-    environment, projects = scope(conn, asked)
+def create(conn: Connection, payload: dict) -> tuple[int, str]:
+    """Create a token and return its id and its secret."""
+    environment, projects = scope_of(conn, payload)
     secret = api_tokens.generate(api_tokens.project_part(projects), environment or "*")
-    key = {"name": asked["name"], "kind": asked["type"], "environment": environment, "projects": projects}
-    return api_tokens.insert(conn, secret, **key, expires_at=asked.get("expiresAt")), secret
+    key = {"name": payload["name"], "kind": payload["type"], "environment": environment, "projects": projects}
+    return api_tokens.insert(conn, secret, **key, expires_at=payload.get("expiresAt")), secret
 
 
-def scope(conn: Connection, asked: dict) -> tuple[str | None, list[str]]:
-    """The environment and the projects that a new token is for, all of which exist; None and []: all. 400 otherwise."""
-    if asked["type"] == "admin":
+def scope_of(conn: Connection, payload: dict) -> tuple[str | None, list[str]]:
+    """Return the environment and the projects of a new token: None and [] for all.
+
+    Raise 400 if one of them does not exist.
+    """
+    if payload["type"] == "admin":
         return None, []
-    environments = [asked["environment"]] if "environment" in asked else list(USUAL_ENVIRONMENTS)
-    found = api_tokens.share_scope(conn, environments, asked["projects"])
-    if found["environment"] is None:
+    environments = [payload["environment"]] if "environment" in payload else list(USUAL_ENVIRONMENTS)
+    places = api_tokens.share_scope(conn, environments, payload["projects"])
+    if places["environment"] is None:
         abort(400, "environment: must be an environment that exists")
-    if found["unknown_projects"]:
-        some = ", ".join(project[:100] for project in found["unknown_projects"][:20])
-        abort(400, f"projects: must be projects that exist, which these are not: {some}")
-    return found["environment"], asked["projects"]
+    if places["unknown_projects"]:
+        unknown = ", ".join(project[:100] for project in places["unknown_projects"][:20])
+        abort(400, f"projects: must be projects that exist, which these are not: {unknown}")
+    return places["environment"], payload["projects"]
 
 
-def token_event(type: str, actor: Actor, *, data: dict[str, Any] | None = None, pre_data: dict[str, Any] | None = None) -> Event:
+def token_event(
+    type: str, actor: Actor, *, data: dict[str, Any] | None = None, pre_data: dict[str, Any] | None = None
+) -> Event:
     """Return an event of a token: with its projects and its environment."""
     token = data or pre_data or {}
     return Event(type, actor, project=token["project"], environment=token["environment"], data=data, pre_data=pre_data)

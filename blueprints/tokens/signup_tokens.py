@@ -1,4 +1,4 @@
-"""Public signup tokens (api.md 1, neighbours.md 3.5)."""
+"""Public signup tokens. People sign up with the link of such a token (api.md 1, neighbours.md 3.5)."""
 
 from flask import Blueprint, Response, abort, current_app
 
@@ -20,7 +20,7 @@ bp = Blueprint("signup_tokens", __name__)
 def list_signup_tokens() -> Response:
     """List public signup tokens.
 
-    Newest first, disabled and expired ones too.
+    Returns all of them, newest first, including disabled and expired ones.
     """
     with connection() as conn:
         require(conn, "ADMIN")
@@ -33,11 +33,13 @@ def list_signup_tokens() -> Response:
 def get_signup_token(token: str) -> Response:
     """Get a public signup token.
 
-    With the users who signed up with it, oldest first.
+    Returns it with the users who signed up with it, oldest first.
     """
     with connection() as conn:
         require(conn, "ADMIN")
-        body = signup_tokens.get(conn, token, current_app.config["BASE_URL"]) or abort(404, "No signup token has that secret.")
+        body = signup_tokens.get(conn, token, current_app.config["BASE_URL"]) or abort(
+            404, "No signup token has that secret."
+        )
     return json_response(body)
 
 
@@ -46,7 +48,7 @@ def get_signup_token(token: str) -> Response:
 def create_signup_token() -> Response:
     """Create a public signup token.
 
-    Who has its link can make an account of his own, with the root role Viewer, until the instant of its expiry.
+    Until it expires, people with its link can create an account with the root role Viewer.
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")

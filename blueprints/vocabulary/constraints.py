@@ -1,4 +1,4 @@
-"""Constraints on their own, to ask whether they would do (neighbours.md 3.16)."""
+"""Check a constraint before you use it in a strategy or segment (neighbours.md 3.16)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from validators.vocabulary.constraints import Constraint
 
 bp = Blueprint("constraints", __name__)
 
-# Of the first one, in what is said of a list.
+# Where the messages about a list of constraints place the first one.
 PLACE = "constraints.0"
 
 
@@ -25,7 +25,7 @@ PLACE = "constraints.0"
 def validate_constraint() -> Response:
     """Check a constraint.
 
-    Whether a strategy or a segment could have it.
+    204 if a strategy or segment could have it. 400 names what is wrong.
     """
     with connection() as conn:
         require(conn)
@@ -34,7 +34,7 @@ def validate_constraint() -> Response:
 
 
 def check(conn: Connection, constraint: Mapping[str, Any]) -> None:
-    """400 unless it asks about a context field that exists, for its legal values, and no more of them than the setting allows."""
+    """Raise 400 unless the context field exists, the values are legal, and there are not too many of them."""
     legal = legal_values(conn, [constraint["contextName"]])
     problems = [*too_many([constraint], ()), *illegal([constraint], legal)]
     if problems:
@@ -42,5 +42,7 @@ def check(conn: Connection, constraint: Mapping[str, Any]) -> None:
 
 
 def of_one(problem: str) -> str:
-    """A problem with a constraint of a list, as that of the only one."""
-    return f"body{problem.removeprefix(PLACE)}" if problem.startswith(f"{PLACE}:") else problem.removeprefix(f"{PLACE}.")
+    """Return the message about the first constraint of a list as one about the only constraint."""
+    return (
+        f"body{problem.removeprefix(PLACE)}" if problem.startswith(f"{PLACE}:") else problem.removeprefix(f"{PLACE}.")
+    )

@@ -1,4 +1,4 @@
-"""Context fields, which constraints ask about (neighbours.md 3.16)."""
+"""Context fields. Constraints compare them with values (neighbours.md 3.16)."""
 
 from flask import Blueprint, Response, abort
 
@@ -23,7 +23,7 @@ bp = Blueprint("context_fields", __name__)
 def list_context_fields() -> Response:
     """List context fields.
 
-    By their places, with how many live flags ask about each, and in how many projects.
+    Returns them sorted by position, with the number of live flags and of projects that use each.
     """
     with connection() as conn:
         require(conn)
@@ -36,18 +36,18 @@ def list_context_fields() -> Response:
 def create_context_field() -> Response:
     """Create a context field.
 
-    Constraints can then ask about it; with legal values, for those alone.
+    Constraints can then use it. If it has legal values, constraints can use only those.
     """
     with transaction() as conn, unique(context_fields.TAKEN):
         actor = require(conn, "CREATE_CONTEXT_FIELD")
-        asked = load(CreateContextField())
+        payload = load(CreateContextField())
         field = context_fields.insert(
             conn,
-            asked["name"],
-            description=asked.get("description"),
-            stickiness=asked["stickiness"],
-            sort_order=asked["sortOrder"],
-            legal_values=asked.get("legalValues", ()),
+            payload["name"],
+            description=payload.get("description"),
+            stickiness=payload["stickiness"],
+            sort_order=payload["sortOrder"],
+            legal_values=payload.get("legalValues", ()),
         )
         events.record(conn, Event("context-field-created", actor, data=field))
     return created(as_json(field), "context/{}", field["name"])
@@ -56,14 +56,14 @@ def create_context_field() -> Response:
 @bp.post("/api/admin/context/validate")
 @operation(body=NewName, refuses=(400, 401, 403, 409, 415))
 def validate_context_field_name() -> Response:
-    """Check the name of a context field to be.
+    """Check a name for a new context field.
 
-    Whether it is well formed and free.
+    200 if the name is valid and free.
     """
     with connection() as conn:
         require(conn, "UPDATE_CONTEXT_FIELD")
-        asked = load(NewName())
-        if context_fields.get(conn, asked["name"]) is not None:
+        payload = load(NewName())
+        if context_fields.get(conn, payload["name"]) is not None:
             raise NameExists(context_fields.TAKEN["context_fields_pkey"])
     return empty_response()
 
@@ -73,7 +73,7 @@ def validate_context_field_name() -> Response:
 def get_context_field(name: str) -> Response:
     """Get a context field.
 
-    With its legal values, if only some are legal.
+    Returns it with its legal values.
     """
     with connection() as conn:
         require(conn)
@@ -84,15 +84,16 @@ def get_context_field(name: str) -> Response:
 @bp.put("/api/admin/context/<name>")
 @operation(body=UpdateContextField, refuses=(400, 401, 403, 404, 415))
 def update_context_field(name: str) -> Response:
-    """Change a context field.
+    """Update a context field.
 
-    What is absent stays. Constraints that are there stay as they are, and are checked again when they are written.
+    Omitted properties keep their values. Existing constraints do not change. They are checked again when they are
+    saved.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_CONTEXT_FIELD")
-        asked = load(UpdateContextField())
+        payload = load(UpdateContextField())
         before = context_fields.lock(conn, name) or abort(404, "No context field has that name.")
-        after = context_fields.update(conn, before | asked)
+        after = context_fields.update(conn, before | payload)
         events.record_change(conn, Event("context-field-updated", actor, data=after, pre_data=before))
     return empty_response()
 
@@ -102,7 +103,7 @@ def update_context_field(name: str) -> Response:
 def delete_context_field(name: str) -> Response:
     """Delete a context field.
 
-    Also while constraints ask about it: those stay as they are.
+    Constraints can still use it. They do not change.
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_CONTEXT_FIELD")
@@ -115,9 +116,9 @@ def delete_context_field(name: str) -> Response:
 @bp.get("/api/admin/context/<name>/strategies")
 @operation(record="strategyUses", refuses=(401, 403, 404))
 def list_context_field_strategies(name: str) -> Response:
-    """List the strategies that ask about a context field.
+    """List the strategies that use a context field.
 
-    Those of live flags in projects that the caller may see.
+    Returns strategies of live flags, in projects that the caller can see.
     """
     with connection() as conn:
         actor = require(conn)

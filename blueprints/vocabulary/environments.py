@@ -1,4 +1,4 @@
-"""Environments (neighbours.md 3.11)."""
+"""Environments of the instance, such as development and production (neighbours.md 3.11)."""
 
 from flask import Blueprint, Response, abort
 
@@ -23,7 +23,7 @@ UNKNOWN = "No environment has that name."
 def list_environments() -> Response:
     """List environments.
 
-    All of them, by their positions, and how many projects, API keys and switched-on flags each has.
+    Returns all of them, sorted by position. Counts the projects, API tokens and enabled flags of each.
     """
     with connection() as conn:
         require(conn)
@@ -36,7 +36,7 @@ def list_environments() -> Response:
 def get_environment(name: str) -> Response:
     """Get an environment.
 
-    What it is, without the counts that the list has.
+    Does not return the counts that the list has.
     """
     with connection() as conn:
         require(conn)
@@ -49,32 +49,35 @@ def get_environment(name: str) -> Response:
 def create_environment() -> Response:
     """Create an environment.
 
-    It is linked to no project. Of the types, development, test, preproduction and production carry meaning.
+    No project has it yet. The types development, test, preproduction and production have a meaning. Other types are
+    allowed.
     """
     with transaction() as conn, unique(environments.TAKEN):
         actor = require(conn, "ADMIN")
-        asked = load(CreateEnvironment())
+        payload = load(CreateEnvironment())
         refuse_excess(conn, "MAX_ENVIRONMENTS", "environments")
-        made = environments.insert(conn, asked["name"], asked["type"], enabled=asked["enabled"], sort_order=asked["sortOrder"])
-        events.record(conn, Event("environment-created", actor, environment=asked["name"], data=made))
-        body = environments.get(conn, asked["name"])
-    return created(body, "environments/{}", asked["name"])
+        environment = environments.insert(
+            conn, payload["name"], payload["type"], enabled=payload["enabled"], sort_order=payload["sortOrder"]
+        )
+        events.record(conn, Event("environment-created", actor, environment=payload["name"], data=environment))
+        body = environments.get(conn, payload["name"])
+    return created(body, "environments/{}", payload["name"])
 
 
 @bp.put("/api/admin/environments/update/<name>")
 @operation(record="environment", body=UpdateEnvironment, refuses=(401, 403, 404, 415))
 def update_environment(name: str) -> Response:
-    """Change an environment.
+    """Update an environment.
 
-    Its type, its position, or both.
+    Changes its type, its position, or both.
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        asked = load(UpdateEnvironment())
+        payload = load(UpdateEnvironment())
         before = environments.lock(conn, name) or abort(404, UNKNOWN)
-        after = before | {key: asked[key] for key in ("type", "sortOrder") if key in asked}
+        after = before | {key: payload[key] for key in ("type", "sortOrder") if key in payload}
         if after != before:
-            # Recorded first, so that insights count it for the type that it ends.
+            # Record the event before the change, so that insights count it under the old type.
             events.record(conn, Event("environment-updated", actor, environment=name, data=after, pre_data=before))
             environments.update(conn, after)
         body = environments.get(conn, name)
@@ -86,15 +89,16 @@ def update_environment(name: str) -> Response:
 def delete_environment(name: str) -> Response:
     """Delete an environment.
 
-    With it go its links to projects, the states and strategies that flags have there, its API keys, and what roles allow in it alone. One
-    that is protected stays.
+    Also deletes the states and strategies of flags in it, its API tokens, and permissions for it alone. Projects lose
+    it. A protected environment cannot be deleted.
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
         before = environments.lock_for_deletion(conn, name) or abort(404, UNKNOWN)
         if before["protected"]:
             abort(409, "The environment is protected and cannot be deleted.")
-        # Our choice: one event, as the interface says; what goes with the environment has none of its own. Recorded first: see above.
+        # Our choice: one event. What is deleted with the environment has no events of its own. It is recorded before
+        # the deletion, as above.
         events.record(conn, Event("environment-deleted", actor, environment=name, pre_data=before))
         environments.delete(conn, name)
     return empty_response()
@@ -103,7 +107,7 @@ def delete_environment(name: str) -> Response:
 @bp.post("/api/admin/environments/<name>/on")
 @operation(status=204, refuses=(401, 403, 404))
 def enable_environment(name: str) -> Response:
-    """Switch an environment on.
+    """Enable an environment.
 
     New projects get it again.
     """
@@ -115,9 +119,9 @@ def enable_environment(name: str) -> Response:
 @bp.post("/api/admin/environments/<name>/off")
 @operation(status=204, refuses=(401, 403, 404))
 def disable_environment(name: str) -> Response:
-    """Switch an environment off.
+    """Disable an environment.
 
-    New projects do not get it. Projects that have it keep it, with all that is in it, and SDKs are served as before.
+    New projects do not get it. Existing projects keep it, and SDKs still receive its flags.
     """
     with transaction() as conn:
         switch(conn, require(conn, "ADMIN"), name, enabled=False)
@@ -125,30 +129,32 @@ def disable_environment(name: str) -> Response:
 
 
 def switch(conn: Connection, actor: Actor, name: str, *, enabled: bool) -> None:
-    """Switch an environment on or off; 404 when there is none of that name."""
+    """Enable or disable an environment; raise 404 if it does not exist."""
     before = environments.lock(conn, name) or abort(404, UNKNOWN)
     if before["enabled"] != enabled:
         environments.update(conn, before | {"enabled": enabled})
-        was, now = {"enabled": before["enabled"]}, {"enabled": enabled}
-        events.record(conn, Event("environment-updated", actor, environment=name, data=now, pre_data=was))
+        old, new = {"enabled": before["enabled"]}, {"enabled": enabled}
+        events.record(conn, Event("environment-updated", actor, environment=name, data=new, pre_data=old))
 
 
 @bp.put("/api/admin/environments/sort-order")
 @operation(body=EnvironmentOrder, refuses=(401, 403, 415))
 def sort_environments() -> Response:
-    """Put environments in order.
+    """Sort environments.
 
-    The body gives the position of each; those that it does not name stay where they are.
+    The body sets their positions. Environments that it does not name keep theirs.
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        asked = load(EnvironmentOrder())
-        before = environments.lock_many(conn, list(asked))
-        if len(before) < len(asked):
+        positions = load(EnvironmentOrder())
+        before = environments.lock_many(conn, list(positions))
+        if len(before) < len(positions):
             abort(400, "body: must name environments that exist")
-        moved = [it for it in before if it["sortOrder"] != asked[it["name"]]]
-        environments.set_order(conn, {it["name"]: asked[it["name"]] for it in moved})
-        for it in moved:
-            was, now = {"sortOrder": it["sortOrder"]}, {"sortOrder": asked[it["name"]]}
-            events.record(conn, Event("environment-updated", actor, environment=it["name"], data=now, pre_data=was))
+        moved = [environment for environment in before if environment["sortOrder"] != positions[environment["name"]]]
+        environments.set_order(conn, {environment["name"]: positions[environment["name"]] for environment in moved})
+        for environment in moved:
+            old, new = {"sortOrder": environment["sortOrder"]}, {"sortOrder": positions[environment["name"]]}
+            events.record(
+                conn, Event("environment-updated", actor, environment=environment["name"], data=new, pre_data=old)
+            )
     return empty_response()

@@ -1,4 +1,4 @@
-"""Types of flags and their lifetimes (neighbours.md 3.14)."""
+"""Flag types and their lifetimes (neighbours.md 3.14)."""
 
 from flask import Blueprint, Response, abort
 
@@ -18,9 +18,9 @@ bp = Blueprint("flag_types", __name__)
 @bp.get("/api/admin/feature-types")
 @operation(record="flagTypes", refuses=(401, 403))
 def list_flag_types() -> Response:
-    """List types of flags.
+    """List flag types.
 
-    With how long flags of each are expected to live; older ones are potentially stale.
+    Returns each with its expected lifetime. A flag that is older is potentially stale.
     """
     with connection() as conn:
         require(conn)
@@ -31,14 +31,14 @@ def list_flag_types() -> Response:
 @bp.put("/api/admin/feature-types/<type_id>/lifetime")
 @operation(record="flagType", body=UpdateLifetime, refuses=(400, 401, 403, 404, 415))
 def update_flag_type_lifetime(type_id: str) -> Response:
-    """Change how long flags of a type are expected to live.
+    """Change the expected lifetime of flags of a type.
 
-    Counts at once, for the past too: health and insights take a type's lifetime as it is now.
+    It applies at once, also to past weeks in health and insights.
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        asked = load(UpdateLifetime())
+        payload = load(UpdateLifetime())
         before = flag_types.lock(conn, type_id) or abort(404, "No flag type has that id.")
-        after = flag_types.set_lifetime(conn, type_id, asked["lifetimeDays"])
+        after = flag_types.set_lifetime(conn, type_id, payload["lifetimeDays"])
         events.record_change(conn, Event("feature-type-updated", actor, data=after, pre_data=before))
     return json_response(as_json(after))

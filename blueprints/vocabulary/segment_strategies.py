@@ -1,4 +1,4 @@
-"""Which strategies use which segments (neighbours.md 3.16)."""
+"""Set the segments of a strategy, and find strategies that use a segment (neighbours.md 3.16)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ from validators.vocabulary.segments import GiveSegments
 bp = Blueprint("segment_strategies", __name__)
 
 NOT_THERE = "No such strategy of a live flag is in this project and environment."
-# Seen from /api/admin/segments/strategies.
+# Relative to /api/admin/segments/strategies.
 STRATEGY = "../projects/{}/features/{}/environments/{}/strategies/{}"
 
 
@@ -31,11 +31,13 @@ STRATEGY = "../projects/{}/features/{}/environments/{}/strategies/{}"
 def list_segment_strategies(segment_id: str) -> Response:
     """List the strategies that use a segment.
 
-    Those of live flags in projects that the caller may see.
+    Returns strategies of live flags, in projects that the caller can see.
     """
     with connection() as conn:
         actor = require(conn)
-        body = segment_strategies.strategies_of(conn, id_in_path(segment_id), actor.viewer) or abort(404, "No segment has that id.")
+        body = segment_strategies.strategies_of(conn, id_in_path(segment_id), actor.viewer) or abort(
+            404, "No segment has that id."
+        )
     return json_response(body)
 
 
@@ -44,7 +46,7 @@ def list_segment_strategies(segment_id: str) -> Response:
 def list_strategy_segments(strategy_id: str) -> Response:
     """List the segments of a strategy.
 
-    A strategy that is not there, or hidden from the caller, has none.
+    The list is empty if the strategy does not exist or is hidden from the caller.
     """
     with connection() as conn:
         actor = require(conn)
@@ -57,30 +59,32 @@ def list_strategy_segments(strategy_id: str) -> Response:
 def set_strategy_segments() -> Response:
     """Set the segments of a strategy.
 
-    They replace those that it has: segments of all projects, or of the strategy's own.
+    They replace the present ones. Each must be a segment for all projects or of the strategy's project.
     """
     with transaction() as conn:
         require(conn)
-        asked = load(GiveSegments())
-        actor = require(conn, "UPDATE_FEATURE_STRATEGY", project=asked["projectId"], environment=asked["environmentId"])
-        flag = lock_flag_of(conn, asked)
-        set_segments(conn, actor, flag, asked)
-    where = flag["project_id"], flag["name"], flag["environment"], asked["strategyId"]
-    return created(as_json({name: asked[name] for name in GiveSegments().fields}), STRATEGY, *where)
+        payload = load(GiveSegments())
+        actor = require(
+            conn, "UPDATE_FEATURE_STRATEGY", project=payload["projectId"], environment=payload["environmentId"]
+        )
+        flag = lock_flag_of(conn, payload)
+        set_segments(conn, actor, flag, payload)
+    where = flag["project_id"], flag["name"], flag["environment"], payload["strategyId"]
+    return created(as_json({name: payload[name] for name in GiveSegments().fields}), STRATEGY, *where)
 
 
-def lock_flag_of(conn: Connection, asked: Mapping[str, Any]) -> DictRow:
-    """Lock the live flag of the strategy, and return it with the environment; 404 if the strategy does not exist."""
-    name = segment_strategies.flag_of(conn, asked["projectId"], asked["environmentId"], asked["strategyId"])
-    return lock_in_environment(conn, asked["projectId"], name or abort(404, NOT_THERE), asked["environmentId"])
+def lock_flag_of(conn: Connection, payload: Mapping[str, Any]) -> DictRow:
+    """Lock the live flag of a strategy and return it with its environment; raise 404 if there is no such strategy."""
+    name = segment_strategies.flag_of(conn, payload["projectId"], payload["environmentId"], payload["strategyId"])
+    return lock_in_environment(conn, payload["projectId"], name or abort(404, NOT_THERE), payload["environmentId"])
 
 
-def set_segments(conn: Connection, actor: Actor, flag: DictRow, asked: Mapping[str, Any]) -> None:
+def set_segments(conn: Connection, actor: Actor, flag: DictRow, payload: Mapping[str, Any]) -> None:
     """Set the segments of a strategy of the flag, each once."""
-    before = find_strategy(conn, flag, asked["strategyId"])["record"]
-    wanted = sorted(set(asked["segmentIds"]))
-    check_segments(conn, wanted, flag["project_id"], before["segments"], field="segmentIds")
-    if wanted != before["segments"]:
-        strategies.set_segments(conn, before["id"], wanted)
+    before = find_strategy(conn, flag, payload["strategyId"])["record"]
+    segment_ids = sorted(set(payload["segmentIds"]))
+    check_segments(conn, segment_ids, flag["project_id"], before["segments"], field="segmentIds")
+    if segment_ids != before["segments"]:
+        strategies.set_segments(conn, before["id"], segment_ids)
         after = find_strategy(conn, flag, before["id"])["record"]
         events.record(conn, flag_event("feature-strategy-update", actor, flag, data=after, pre_data=before))

@@ -1,4 +1,4 @@
-"""Segments: constraints with a name, for all projects or for one (neighbours.md 3.16)."""
+"""Segments: named lists of constraints, for one project or for all (neighbours.md 3.16)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ from validators.vocabulary.segments import SegmentInput, SegmentName
 
 bp = Blueprint("segments", __name__)
 
-# What it takes for the segments of one project, beside the permission for all segments.
+# Allows changes of the segments of one project. The permissions below allow changes of all segments.
 IN_PROJECT = "UPDATE_PROJECT_SEGMENT"
 UNKNOWN = "No segment has that id."
 NO_PROJECT = "project: must be a project that exists"
@@ -32,7 +32,8 @@ NO_PROJECT = "project: must be a project that exists"
 def list_segments() -> Response:
     """List segments.
 
-    Those of all projects and of the projects that the caller may see, by name, with how many live flags use each, and in how many projects.
+    Returns segments for all projects, and of projects that the caller can see, sorted by name. Counts the live flags
+    and the projects that use each.
     """
     with connection() as conn:
         actor = require(conn)
@@ -45,18 +46,18 @@ def list_segments() -> Response:
 def create_segment() -> Response:
     """Create a segment.
 
-    For all projects, or for one: that takes no more than the permission UPDATE_PROJECT_SEGMENT there.
+    It is for all projects, or for one. For one project, the permission UPDATE_PROJECT_SEGMENT there is enough.
     """
     with transaction() as conn, unique(segments.TAKEN):
         actor = require_somewhere(conn, "CREATE_SEGMENT")
-        asked = load(SegmentInput())
-        require_there(conn, "CREATE_SEGMENT", asked["project"])
-        hold_project(conn, asked["project"])
-        check(conn, asked)
+        payload = load(SegmentInput())
+        require_there(conn, "CREATE_SEGMENT", payload["project"])
+        hold_project(conn, payload["project"])
+        check(conn, payload)
         refuse_excess(conn, "MAX_SEGMENTS", "segments")
-        segment_id = segments.insert(conn, **asked, created_by=actor.name)
-        made = segments.lock(conn, segment_id, None)
-        events.record(conn, Event("segment-created", actor, project=asked["project"], data=made))
+        segment_id = segments.insert(conn, **payload, created_by=actor.name)
+        segment = segments.lock(conn, segment_id, None)
+        events.record(conn, Event("segment-created", actor, project=payload["project"], data=segment))
         body = segments.get(conn, segment_id, None)
     return created(body, "segments/{}", segment_id)
 
@@ -64,14 +65,14 @@ def create_segment() -> Response:
 @bp.post("/api/admin/segments/validate")
 @operation(body=SegmentName, status=204, refuses=(400, 401, 403, 409, 415))
 def validate_segment_name() -> Response:
-    """Check the name of a segment to be.
+    """Check a name for a new segment.
 
-    Whether it is free, also of segments that the caller may not see.
+    204 if the name is free. Names of segments that the caller cannot see are taken too.
     """
     with connection() as conn:
         require(conn)
-        asked = load(SegmentName())
-        if segments.is_taken(conn, asked["name"]):
+        payload = load(SegmentName())
+        if segments.is_taken(conn, payload["name"]):
             raise NameExists(segments.TAKEN["segments_name_key"])
     return empty_response(204)
 
@@ -81,7 +82,7 @@ def validate_segment_name() -> Response:
 def get_segment(segment_id: str) -> Response:
     """Get a segment.
 
-    With its constraints.
+    Returns it with its constraints.
     """
     with connection() as conn:
         actor = require(conn)
@@ -92,21 +93,23 @@ def get_segment(segment_id: str) -> Response:
 @bp.put("/api/admin/segments/<segment_id>")
 @operation(body=SegmentInput, status=204, refuses=(400, 401, 403, 404, 409, 415))
 def update_segment(segment_id: str) -> Response:
-    """Change a segment.
+    """Update a segment.
 
-    The body replaces it. It cannot become a segment of one project while strategies of others use it.
+    The body replaces it. 409 if it becomes a segment of one project while strategies of other projects use it.
     """
     with transaction() as conn, unique(segments.TAKEN):
-        actor, found = changeable(conn, "UPDATE_SEGMENT", segment_id)
-        asked = load(SegmentInput())
-        before = found or abort(404, UNKNOWN)
-        require_there(conn, "UPDATE_SEGMENT", asked["project"])
-        # While it is held, its own project cannot go; and whoever deletes that project waits for the segment, not the other way round.
-        if asked["project"] != before.get("project"):
-            hold_project(conn, asked["project"])
-        check(conn, asked, before)
-        after = segments.update(conn, before["id"], asked)
-        events.record_change(conn, Event("segment-updated", actor, project=asked["project"], data=after, pre_data=before))
+        actor, segment = changeable(conn, "UPDATE_SEGMENT", segment_id)
+        payload = load(SegmentInput())
+        before = segment or abort(404, UNKNOWN)
+        require_there(conn, "UPDATE_SEGMENT", payload["project"])
+        # The lock on the segment keeps its present project: a deletion of that project waits for the segment.
+        if payload["project"] != before.get("project"):
+            hold_project(conn, payload["project"])
+        check(conn, payload, before)
+        after = segments.update(conn, before["id"], payload)
+        events.record_change(
+            conn, Event("segment-updated", actor, project=payload["project"], data=after, pre_data=before)
+        )
     return empty_response(204)
 
 
@@ -115,20 +118,20 @@ def update_segment(segment_id: str) -> Response:
 def delete_segment(segment_id: str) -> Response:
     """Delete a segment.
 
-    One that no strategy uses, of an archived flag neither.
+    409 if a strategy uses it, including strategies of archived flags.
     """
     with transaction() as conn:
-        actor, found = changeable(conn, "DELETE_SEGMENT", segment_id)
-        before = found or abort(404, UNKNOWN)
+        actor, segment = changeable(conn, "DELETE_SEGMENT", segment_id)
+        before = segment or abort(404, UNKNOWN)
         refuse_used(segment_strategies.count_outside(conn, before["id"], None), "The segment is used by {}.")
         segments.delete(conn, before["id"])
         events.record(conn, Event("segment-deleted", actor, project=before.get("project"), pre_data=before))
     return empty_response(204)
 
 
-# Our choice: who may do this with no segment at all is refused before anything is looked at.
+# Our choice: callers who can change no segment at all get 403 before the body is read.
 def require_somewhere(conn: Connection, permission: str) -> Actor:
-    """The caller; 403 if he holds neither the permission for all segments nor the one for those of a project, in any project."""
+    """Return the caller; raise 403 unless they can change all segments, or those of one project at least."""
     actor = require(conn)
     if actor.is_admin or (actor.user_id is not None and access.projects_permitting(conn, actor.user_id, IN_PROJECT)):
         return actor
@@ -136,7 +139,10 @@ def require_somewhere(conn: Connection, permission: str) -> Actor:
 
 
 def require_there(conn: Connection, permission: str, project: str | None) -> None:
-    """403 unless the caller may have segments in the project (None: in all); 400 when there is no such project."""
+    """Raise 403 unless the caller can change segments of the project, or of all if it is None.
+
+    Raise 400 if the project does not exist.
+    """
     if project is None:
         require(conn, permission)
         return
@@ -147,13 +153,16 @@ def require_there(conn: Connection, permission: str, project: str | None) -> Non
 
 
 def hold_project(conn: Connection, project: str | None) -> None:
-    """400 when the project is gone by now; otherwise it stays until the transaction ends. None, for all projects, always is."""
+    """Share-lock the project, if there is one; raise 400 if it does not exist any more."""
     if project is not None and not segments.hold_project(conn, project):
         abort(400, NO_PROJECT)
 
 
 def changeable(conn: Connection, permission: str, segment_id: str) -> tuple[Actor, dict[str, Any] | None]:
-    """The caller and the segment, locked, if he may change it; None: there is none that he may see."""
+    """Lock the segment and return it with the caller; None if the caller cannot see it.
+
+    Raise 403 unless the caller can change it.
+    """
     actor = require_somewhere(conn, permission)
     segment = segments.lock(conn, id_in_path(segment_id), actor.viewer)
     if segment is not None:
@@ -161,23 +170,29 @@ def changeable(conn: Connection, permission: str, segment_id: str) -> tuple[Acto
     return actor, segment
 
 
-def check(conn: Connection, asked: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> None:
-    """400 unless the constraints are as they should be, 409 when strategies would lose the segment. before: what is replaced."""
-    known = [{"values": [], **constraint} for constraint in before["constraints"]] if before else []
-    check_constraints(conn, asked["constraints"], known)
-    most = max(current_app.config["MAX_SEGMENT_VALUES"], count_values(known))
-    if count_values(asked["constraints"]) > most:
+def check(conn: Connection, payload: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> None:
+    """Raise 400 for invalid constraints, and 409 if strategies would lose the segment.
+
+    before: the record that is replaced.
+    """
+    present = [{"values": [], **constraint} for constraint in before["constraints"]] if before else []
+    check_constraints(conn, payload["constraints"], present)
+    most = max(current_app.config["MAX_SEGMENT_VALUES"], count_values(present))
+    if count_values(payload["constraints"]) > most:
         abort(400, f"constraints: must have at most {most} values together")
-    if before and asked["project"] not in (None, before.get("project")):
-        refuse_used(segment_strategies.count_outside(conn, before["id"], asked["project"]), "The segment is used by {} of other projects.")
+    if before and payload["project"] not in (None, before.get("project")):
+        refuse_used(
+            segment_strategies.count_outside(conn, before["id"], payload["project"]),
+            "The segment is used by {} of other projects.",
+        )
 
 
 def count_values(constraints: list[dict[str, Any]]) -> int:
-    """How many values the constraints have together."""
+    """Return the number of values of all constraints."""
     return sum(len(constraint["values"]) for constraint in constraints)
 
 
 def refuse_used(strategies: int, sentence: str) -> None:
-    """409 when there are strategies; {} in the sentence stands for them."""
+    """Raise 409 with the sentence if there are strategies. {} in the sentence is their number."""
     if strategies:
         abort(409, sentence.format(f"{strategies} {'strategy' if strategies == 1 else 'strategies'}"))

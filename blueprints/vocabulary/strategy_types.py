@@ -1,4 +1,4 @@
-"""Types of strategies (neighbours.md 3.16)."""
+"""Strategy types, both built-in and custom (neighbours.md 3.16)."""
 
 from typing import Any
 
@@ -21,9 +21,9 @@ bp = Blueprint("strategy_types", __name__)
 @bp.get("/api/admin/strategies")
 @operation(record="strategyTypes", refuses=(401, 403))
 def list_strategy_types() -> Response:
-    """List types of strategies.
+    """List strategy types.
 
-    The built-in ones, then one's own by name.
+    Returns built-in types first, then custom types sorted by name.
     """
     with connection() as conn:
         require(conn)
@@ -34,25 +34,29 @@ def list_strategy_types() -> Response:
 @bp.post("/api/admin/strategies")
 @operation(record="strategyType", body=CreateStrategyType, status=201, refuses=(400, 401, 403, 409, 415))
 def create_strategy_type() -> Response:
-    """Create a type of strategies.
+    """Create a strategy type.
 
-    SDKs must know how to evaluate it.
+    Your SDKs must be able to evaluate it.
     """
     with transaction() as conn, unique(strategy_types.TAKEN):
         actor = require(conn, "CREATE_STRATEGY")
-        asked = load(CreateStrategyType())
-        said = {"title": asked.get("title"), "description": asked.get("description"), "parameters": asked["parameters"]}
-        made = strategy_types.insert(conn, asked["name"], **said)
-        events.record(conn, Event("strategy-created", actor, data=made))
-    return created(as_json(made), "strategies/{}", made["name"])
+        payload = load(CreateStrategyType())
+        details = {
+            "title": payload.get("title"),
+            "description": payload.get("description"),
+            "parameters": payload["parameters"],
+        }
+        strategy_type = strategy_types.insert(conn, payload["name"], **details)
+        events.record(conn, Event("strategy-created", actor, data=strategy_type))
+    return created(as_json(strategy_type), "strategies/{}", strategy_type["name"])
 
 
 @bp.get("/api/admin/strategies/<name>")
 @operation(record="strategyType", refuses=(401, 403, 404))
 def get_strategy_type(name: str) -> Response:
-    """Get a type of strategies.
+    """Get a strategy type.
 
-    With the parameters that it takes.
+    Returns it with its parameters.
     """
     with connection() as conn:
         require(conn)
@@ -63,17 +67,17 @@ def get_strategy_type(name: str) -> Response:
 @bp.put("/api/admin/strategies/<name>")
 @operation(body=UpdateStrategyType, refuses=(400, 401, 403, 404, 409, 415))
 def update_strategy_type(name: str) -> Response:
-    """Change a type of strategies.
+    """Update a strategy type.
 
-    Not a built-in one. A title or description that is absent stays.
+    409 for a built-in type. If title or description are omitted, they keep their values.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_STRATEGY")
-        asked = load(UpdateStrategyType())
-        if asked.pop("name", name) != name:
+        payload = load(UpdateStrategyType())
+        if payload.pop("name", name) != name:
             abort(400, "name: must be the same as in the address")
         before = editable(conn, name)
-        after = strategy_types.update(conn, before | asked)
+        after = strategy_types.update(conn, before | payload)
         events.record_change(conn, Event("strategy-updated", actor, data=after, pre_data=before))
     return empty_response()
 
@@ -81,9 +85,9 @@ def update_strategy_type(name: str) -> Response:
 @bp.delete("/api/admin/strategies/<name>")
 @operation(refuses=(401, 403, 404, 409))
 def delete_strategy_type(name: str) -> Response:
-    """Delete a type of strategies.
+    """Delete a strategy type.
 
-    One that is not built in, and that no flag uses.
+    409 for a built-in type, and for a type that a flag uses.
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_STRATEGY")
@@ -99,9 +103,9 @@ def delete_strategy_type(name: str) -> Response:
 @bp.post("/api/admin/strategies/<name>/deprecate")
 @operation(refuses=(401, 403, 404, 409))
 def deprecate_strategy_type(name: str) -> Response:
-    """Deprecate a type of strategies.
+    """Deprecate a strategy type.
 
-    It still works; tools may warn of it. The type called default cannot be deprecated.
+    It still works. The type default cannot be deprecated.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_STRATEGY")
@@ -117,9 +121,9 @@ def deprecate_strategy_type(name: str) -> Response:
 @bp.post("/api/admin/strategies/<name>/reactivate")
 @operation(refuses=(401, 403, 404))
 def reactivate_strategy_type(name: str) -> Response:
-    """Reactivate a type of strategies.
+    """Reactivate a strategy type.
 
-    Takes its deprecation back.
+    Removes its deprecation.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_STRATEGY")
@@ -131,8 +135,8 @@ def reactivate_strategy_type(name: str) -> Response:
 
 
 def editable(conn: Connection, name: str) -> dict[str, Any]:
-    """The type, locked; 404 when there is none, 409 when it is built in."""
-    found = strategy_types.lock(conn, name) or abort(404, "No strategy has that name.")
-    if not found["editable"]:
+    """Lock a strategy type; raise 404 if it does not exist, and 409 if it is built-in."""
+    strategy_type = strategy_types.lock(conn, name) or abort(404, "No strategy has that name.")
+    if not strategy_type["editable"]:
         abort(409, "A built-in strategy cannot be changed or deleted.")
-    return found
+    return strategy_type

@@ -1,4 +1,4 @@
-"""Types of tags (neighbours.md 3.16)."""
+"""Tag types, such as simple. Every tag has a type (neighbours.md 3.16)."""
 
 from flask import Blueprint, Response, abort
 
@@ -20,9 +20,9 @@ bp = Blueprint("tag_types", __name__)
 @bp.get("/api/admin/tag-types")
 @operation(record="tagTypes", refuses=(401, 403))
 def list_tag_types() -> Response:
-    """List types of tags.
+    """List tag types.
 
-    All of them, by name.
+    Returns all of them, sorted by name.
     """
     with connection() as conn:
         require(conn)
@@ -33,14 +33,14 @@ def list_tag_types() -> Response:
 @bp.post("/api/admin/tag-types")
 @operation(record="tagType", body=CreateTagType, status=201, refuses=(400, 401, 403, 409, 415))
 def create_tag_type() -> Response:
-    """Create a type of tags.
+    """Create a tag type.
 
     Flags can then have tags of this type.
     """
     with transaction() as conn, unique(tag_types.TAKEN):
         actor = require(conn, "CREATE_TAG_TYPE")
-        asked = load(CreateTagType())
-        tag_type = tag_types.insert(conn, asked["name"], asked.get("description", ""), asked.get("icon"))
+        payload = load(CreateTagType())
+        tag_type = tag_types.insert(conn, payload["name"], payload.get("description", ""), payload.get("icon"))
         events.record(conn, Event("tag-type-created", actor, data=tag_type))
     return created(as_json(tag_type), "tag-types/{}", tag_type["name"])
 
@@ -48,25 +48,25 @@ def create_tag_type() -> Response:
 @bp.post("/api/admin/tag-types/validate")
 @operation(record="tagTypeVerdict", body=CreateTagType, refuses=(400, 401, 403, 409, 415))
 def validate_tag_type() -> Response:
-    """Check a type of tags to be.
+    """Check a new tag type.
 
-    Whether it is well formed and its name free.
+    200 if it is valid and its name is free.
     """
     with connection() as conn:
         require(conn)
-        asked = load(CreateTagType())
-        if tag_types.get(conn, asked["name"]) is not None:
+        payload = load(CreateTagType())
+        if tag_types.get(conn, payload["name"]) is not None:
             raise NameExists(tag_types.TAKEN["tag_types_pkey"])
-    tag_type = {"name": asked["name"], "description": asked.get("description", ""), "icon": asked.get("icon")}
+    tag_type = {"name": payload["name"], "description": payload.get("description", ""), "icon": payload.get("icon")}
     return json_response(as_json({"valid": True, "tagType": tag_type}))
 
 
 @bp.get("/api/admin/tag-types/<name>")
 @operation(record="tagTypeAnswer", refuses=(401, 403, 404))
 def get_tag_type(name: str) -> Response:
-    """Get a type of tags.
+    """Get a tag type.
 
-    With what it is for.
+    Returns its name, description and icon.
     """
     with connection() as conn:
         require(conn)
@@ -77,15 +77,15 @@ def get_tag_type(name: str) -> Response:
 @bp.put("/api/admin/tag-types/<name>")
 @operation(body=UpdateTagType, refuses=(400, 401, 403, 404, 415))
 def update_tag_type(name: str) -> Response:
-    """Change a type of tags.
+    """Update a tag type.
 
-    What is absent stays.
+    Omitted properties keep their values.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_TAG_TYPE")
-        asked = load(UpdateTagType())
+        payload = load(UpdateTagType())
         before = tag_types.lock(conn, name) or abort(404, "No tag type has that name.")
-        after = tag_types.update(conn, before | asked)
+        after = tag_types.update(conn, before | payload)
         events.record_change(conn, Event("tag-type-updated", actor, data=after, pre_data=before))
     return empty_response()
 
@@ -93,9 +93,9 @@ def update_tag_type(name: str) -> Response:
 @bp.delete("/api/admin/tag-types/<name>")
 @operation(refuses=(401, 403, 404))
 def delete_tag_type(name: str) -> Response:
-    """Delete a type of tags.
+    """Delete a tag type.
 
-    Its tags go with it, from every flag.
+    Also deletes its tags and removes them from all flags.
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_TAG_TYPE")

@@ -1,4 +1,4 @@
-"""Tags as such, whether or not a flag has them (neighbours.md 3.16)."""
+"""All tags of the instance. To add a tag to a flag, see Flag tags (neighbours.md 3.16)."""
 
 from flask import Blueprint, Response, abort
 from werkzeug.exceptions import Forbidden
@@ -23,7 +23,7 @@ bp = Blueprint("tags", __name__)
 def list_tags() -> Response:
     """List tags.
 
-    Those that no flag has too.
+    Includes tags that no flag has.
     """
     with connection() as conn:
         require(conn)
@@ -36,7 +36,7 @@ def list_tags() -> Response:
 def list_tags_of_type(type: str) -> Response:
     """List the tags of a type.
 
-    Of a type that is not there, there are none.
+    The list is empty if the type does not exist.
     """
     with connection() as conn:
         require(conn)
@@ -49,18 +49,18 @@ def list_tags_of_type(type: str) -> Response:
 def create_tag() -> Response:
     """Create a tag.
 
-    For who may change flags in some project. Putting a tag on a flag makes it too.
+    Needs the permission UPDATE_FEATURE in some project. Adding a new tag to a flag creates it too.
     """
     with transaction() as conn, unique(tags.TAKEN):
         actor = require(conn)
         permitted(conn, actor)
-        asked = load(Tag())
-        if tag_types.lock(conn, asked["type"]) is None:
+        payload = load(Tag())
+        if tag_types.lock(conn, payload["type"]) is None:
             abort(400, "type: must be a tag type that exists")
-        tags.insert(conn, asked["type"], asked["value"])
-        events.record(conn, Event("tag-created", actor, data={"type": asked["type"], "value": asked["value"]}))
-        body = tags.get(conn, asked["type"], asked["value"])
-    return created(body, "tags/{}/{}", asked["type"], asked["value"])
+        tags.insert(conn, payload["type"], payload["value"])
+        events.record(conn, Event("tag-created", actor, data={"type": payload["type"], "value": payload["value"]}))
+        body = tags.get(conn, payload["type"], payload["value"])
+    return created(body, "tags/{}/{}", payload["type"], payload["value"])
 
 
 @bp.get("/api/admin/tags/<type>/<anything:value>")
@@ -68,7 +68,7 @@ def create_tag() -> Response:
 def get_tag(type: str, value: str) -> Response:
     """Get a tag.
 
-    Whether there is such a one.
+    404 if it does not exist.
     """
     with connection() as conn:
         require(conn)
@@ -81,7 +81,7 @@ def get_tag(type: str, value: str) -> Response:
 def delete_tag(type: str, value: str) -> Response:
     """Delete a tag.
 
-    From every flag too, so for who may change flags in every project where one has it.
+    Also removes it from all flags. Needs the permission UPDATE_FEATURE in every project with such a flag.
     """
     with transaction() as conn:
         actor = require(conn)
@@ -98,12 +98,13 @@ def delete_tag(type: str, value: str) -> Response:
     return empty_response()
 
 
-# Our choice: tags are of the whole instance, and everybody can read them; only projects that a caller may change are his to take them from.
+# Our choice: tags belong to the whole instance, and all users can read them. A deletion removes a tag only from flags
+# that the caller can change.
 def permitted(conn: Connection, actor: Actor) -> set[str] | None:
-    """The projects whose flags the caller may change, None: all; 403 when there is none."""
+    """Return the projects in which the caller can change flags, or None for all; raise 403 if there are none."""
     if actor.is_admin or actor.user_id is None:
         return None
-    found = access.projects_permitting(conn, actor.user_id, "UPDATE_FEATURE")
-    if not found:
+    projects = access.projects_permitting(conn, actor.user_id, "UPDATE_FEATURE")
+    if not projects:
         raise Forbidden("You lack the permission UPDATE_FEATURE in every project.")
-    return found
+    return projects

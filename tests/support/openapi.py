@@ -73,17 +73,17 @@ def version() -> str:
 
 
 def tags(app: Flask) -> Iterator[dict[str, str]]:
-    """One tag a blueprint, in the order of the table of contents, with what its module says of itself."""
+    """Yield a tag for each blueprint, in the order of ALL, with the docstring of its module as the description."""
     for blueprint in blueprints.ALL:
         module = sys.modules[app.blueprints[blueprint.name].import_name]
-        said = inspect.getdoc(module) or ""
-        # The places in the specification are for those who read the code.
-        yield {"name": tag(blueprint.name), "description": re.sub(r" \([a-z]+\.md [^)]*\)", "", said.splitlines()[0])}
+        # References to the specification are for readers of the code.
+        description = re.sub(r" \([a-z]+\.md [^)]*\)", "", inspect.getdoc(module) or "")
+        yield {"name": tag(blueprint.name), "description": " ".join(description.split())}
 
 
 def tag(blueprint: str) -> str:
-    """signup_tokens as Signup tokens."""
-    return blueprint.replace("_", " ").capitalize()
+    """Return the name of a tag: Signup tokens for signup_tokens."""
+    return blueprint.replace("_", " ").capitalize().replace("Api", "API")
 
 
 def bodies(contracts: Iterable[Operation]) -> list[type[Body]]:
