@@ -12,7 +12,7 @@ from rules.passwords import Passwords
 from sql import events
 from sql.database import Connection, is_read_only, migrate
 from sql.events import Event
-from sql.people import users
+from sql.people import roles, users
 from sql.tokens import api_tokens
 
 
@@ -60,7 +60,7 @@ def create_administrator(conn: Connection, config: Mapping[str, Any]) -> FirstSt
     password = config["INIT_ADMIN_PASSWORD"] or secrets.token_urlsafe(54)[: max(20, config["PASSWORD_MIN_LENGTH"])]
     fields = {"name": "Administrator", "username": config["INIT_ADMIN_USERNAME"], "email": None}
     password_hash = Passwords(config["BCRYPT_ROUNDS"], queue=1).hash(password)
-    user = users.insert(conn, **fields, password_hash=password_hash, root_role=1)
+    user = users.insert(conn, **fields, password_hash=password_hash, root_role=roles.ADMIN)
     events.record(conn, Event("user-created", System(), data=users.event_data(user)))
     tokens = config["INIT_ADMIN_API_TOKENS"] or (api_tokens.generate(),)
     for number, secret in enumerate(tokens, start=1):

@@ -9,9 +9,10 @@ from rules.access import Actor
 from sql import events
 from sql.database import Connection
 from sql.events import Event
+from sql.people.roles import OWNER
 from sql.people.users import share_many as share_users
 from sql.projects import access as project_access
-from sql.projects.access import OWNER, RoleGrant
+from sql.projects.access import RoleGrant
 
 # Our choice: these permissions allow changes of the roles in a project.
 WRITE = ("UPDATE_PROJECT", "PROJECT_USER_ACCESS_WRITE")

@@ -1,23 +1,43 @@
-"""Who is asking, and what he may: one statement for both, so that a request pays one round trip for its guard."""
+"""The caller of a request and their permissions, in one statement, and which projects a user sees."""
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
+from sql import locks
 from sql.database import Connection, one, rows, run
+from sql.people import roles
 
 
 def digest(secret: str | bytes) -> bytes:
-    """The SHA-256 under which a key, personal token or session is kept."""
+    """Return the SHA-256 of a secret. Tokens and sessions are stored and looked up by it."""
     return hashlib.sha256(secret.encode() if isinstance(secret, str) else secret).digest()
 
 
-# Our choice: which roles see a private project (2 is Editor), and that rights add up.
-# Rights come from the user's own root role, the root roles of his groups, and, in the project asked about, the roles that he or a group
-# of his holds there. A row of role_permissions with a null project or environment holds in all of them.
-AUTHENTICATE = """
+# Our choice: only its members see a private project, and users with the root role Admin, Editor or a custom one.
+def visible_to(viewer: LiteralString) -> LiteralString:
+    """Return the condition that a viewer sees a row of projects.
+
+    viewer: an SQL expression, the id of a user. Null stands for a caller who sees all projects, see Actor.viewer.
+    """
+    return f"""
+        ({viewer} IS NULL
+         OR projects.mode <> 'private'
+         OR EXISTS (SELECT FROM user_roles WHERE user_roles.project_id = projects.id AND user_roles.user_id = {viewer}))
+    """
+
+
+VISIBLE = visible_to("%(viewer)s::integer")
+
+
+def authentication(lists: LiteralString) -> LiteralString:
+    """Return the statement of authenticate() with these last columns, visible and readable."""
+    # A user has the root role, the root roles of their groups and, in the project of the request, the roles that they or
+    # their groups have there. Permissions add up. A row of role_permissions without a project or an environment counts
+    # in all of them.
+    return f"""
     WITH credential AS (
         SELECT 'session' AS via, sessions.user_id, NULL::integer AS key_id, NULL::integer AS token_id,
                NULL::timestamptz AS token_expires_at, true AS seen_lately
@@ -66,15 +86,25 @@ AUTHENTICATE = """
            AND (role_permissions.environment IS NULL OR role_permissions.environment = %(environment)s::text)
     ),
     caller AS (
-        SELECT credential.*,
-               coalesce(api_keys.kind = 'admin', false) OR EXISTS (SELECT FROM rights WHERE permission = 'ADMIN') AS is_admin,
-               api_keys.kind AS key_kind,
-               coalesce(users.email, users.username, api_keys.name) AS name
-          FROM credential
-          LEFT JOIN users ON users.id = credential.user_id
-          LEFT JOIN api_keys ON api_keys.id = credential.key_id
-         WHERE credential.key_id IS NOT NULL
-            OR users.deleted_at IS NULL
+        SELECT known.*,
+               -- Client and frontend tokens are no users: they see what user 0 sees, who does not exist.
+               CASE WHEN NOT is_admin
+                     AND NOT EXISTS (
+                            SELECT FROM held_roles
+                              JOIN roles ON roles.id = held_roles.role_id
+                             WHERE roles.id = %(editor)s OR roles.type = 'root-custom')
+                    THEN coalesce(user_id, 0)
+               END AS viewer
+          FROM (SELECT credential.*,
+                       coalesce(api_keys.kind = 'admin', false)
+                           OR EXISTS (SELECT FROM rights WHERE permission = 'ADMIN') AS is_admin,
+                       api_keys.kind AS key_kind,
+                       coalesce(users.email, users.username, api_keys.name) AS name
+                  FROM credential
+                  LEFT JOIN users ON users.id = credential.user_id
+                  LEFT JOIN api_keys ON api_keys.id = credential.key_id
+                 WHERE credential.key_id IS NOT NULL
+                    OR users.deleted_at IS NULL) AS known
     )
     SELECT caller.via,
            caller.user_id,
@@ -86,39 +116,25 @@ AUTHENTICATE = """
            caller.is_admin,
            caller.is_admin OR EXISTS (SELECT FROM rights) AS is_permitted,
            ARRAY(SELECT permission FROM rights) AS held,
-           caller.is_admin OR sees_all.yes AS sees_all,
-           projects.id IS NOT NULL
-               AND (projects.mode <> 'private'
-                    OR caller.is_admin
-                    OR sees_all.yes
-                    OR EXISTS (SELECT FROM held_roles WHERE project_id IS NOT NULL)) AS sees_project,
+           caller.viewer IS NULL AS sees_all,
+           projects.id IS NOT NULL AND {visible_to("caller.viewer")} AS sees_project,
            coalesce(caller.seen_lately, false)
                AND (caller.user_id IS NULL OR EXISTS (
                    SELECT FROM user_seen_days
                     WHERE user_id = caller.user_id
                       AND day = (now() AT TIME ZONE 'UTC')::date))
                OR current_setting('transaction_read_only')::boolean AS is_marked_seen,
-           NULL::text[] AS visible,
-           NULL::text[] AS readable
+           {lists}
       FROM caller
-     CROSS JOIN LATERAL (
-        SELECT EXISTS (
-            SELECT FROM held_roles
-              JOIN roles ON roles.id = held_roles.role_id
-             WHERE roles.id = 2 OR roles.type = 'root-custom') AS yes
-      ) AS sees_all
       LEFT JOIN projects ON projects.id = %(project)s::text
-"""
-
-AUTHENTICATE_AND_LIST = AUTHENTICATE.replace(
-    "NULL::text[] AS visible,\n           NULL::text[] AS readable",
     """
-           CASE WHEN NOT caller.is_admin THEN ARRAY(
-                SELECT id
-                  FROM projects
-                 WHERE mode <> 'private'
-                    OR sees_all.yes
-                    OR id IN (SELECT project_id FROM user_roles WHERE user_id = caller.user_id))
+
+
+AUTHENTICATE = authentication("NULL::text[] AS visible, NULL::text[] AS readable")
+
+AUTHENTICATE_AND_LIST = authentication(f"""
+           CASE WHEN NOT caller.is_admin
+                THEN ARRAY(SELECT projects.id FROM projects WHERE {visible_to("caller.viewer")})
            END AS visible,
            ARRAY(
                 SELECT projects.id
@@ -128,8 +144,8 @@ AUTHENTICATE_AND_LIST = AUTHENTICATE.replace(
                                AND (role_permissions.project_id IS NULL OR role_permissions.project_id = projects.id)
                  WHERE user_id = caller.user_id
                    AND permission IN ('UPDATE_PROJECT', 'PROJECT_USER_ACCESS_READ')
-                   AND environment IS NULL) AS readable""",
-)
+                   AND environment IS NULL) AS readable
+""")
 
 
 def authenticate(
@@ -142,25 +158,26 @@ def authenticate(
     environment: str | None,
     listing: bool = False,
 ) -> DictRow | None:
-    """The caller whose key or session has this SHA-256, with what he may do here; None when it is unknown, expired or his user deleted.
+    """Return the caller whose token or session has this SHA-256, or None if it is unknown, expired or of a deleted user.
 
-    is_permitted: he holds one of the permissions (or ADMIN) there; held: which, and ADMIN if he does. sees_project: false as well when
-    there is no such project. visible, readable: with listing, the projects that a caller who is no administrator may see,
-    and those whose access list they may read.
+    is_permitted: whether the caller has one of the permissions, or ADMIN, in the project and environment. held: which of
+    them. sees_project: false also if the project does not exist. With listing, visible and readable are the projects
+    that a caller who is not an administrator sees, and those whose access list they can read.
     """
-    # Never NULL, nor a switch within the statement: PostgreSQL would leave parts out, believe that planning for these very values pays, and
-    # plan each time, which takes three times as long as all else.
+    # Never NULL, and no switch in the statement: the planner would simplify the statement for these values, estimate
+    # that a custom plan pays off, and plan it at each request. That takes three times as long as the rest.
     params: dict[str, Any] = {
         "key": key or b"",
         "session": session or b"",
         "permissions": list(permissions),
         "project": project or "",
         "environment": environment or "",
+        "editor": roles.EDITOR,
     }
     return one(conn, AUTHENTICATE_AND_LIST if listing else AUTHENTICATE, params)
 
 
-# Rights as in AUTHENTICATE, of one user and one permission, in every project there is.
+# The same permissions as in authentication(), for one user and one permission, in every project.
 PERMITTING = """
     SELECT projects.id
       FROM projects
@@ -176,12 +193,13 @@ PERMITTING = """
 
 
 def projects_permitting(conn: Connection, user_id: int, permission: str) -> set[str]:
-    """The projects in which a user who does not administer holds a permission of projects."""
+    """Return the projects in which a user who is not an administrator has a project permission."""
     return {row["id"] for row in rows(conn, PERMITTING, {"user_id": user_id, "permission": permission})}
 
 
-# Another request of the same user, token or key may be remembering it, for as long as its change takes: nobody waits for that either.
-MARK_USER_SEEN = """
+# SKIP LOCKED and pg_try_advisory_xact_lock: another request of the same user or token may be writing the same fact and
+# keep its lock until its change is committed. This request does not wait for it.
+MARK_USER_SEEN: LiteralString = f"""
     WITH marked AS (
         UPDATE personal_tokens
            SET seen_at = now()
@@ -189,7 +207,7 @@ MARK_USER_SEEN = """
     )
     INSERT INTO user_seen_days (user_id, day)
     SELECT %(user_id)s, (now() AT TIME ZONE 'UTC')::date
-     WHERE pg_try_advisory_xact_lock(hashtext('seen'), %(user_id)s::integer)
+     WHERE pg_try_advisory_xact_lock({locks.USER_SEEN}, %(user_id)s::integer)
     ON CONFLICT DO NOTHING
 """
 
@@ -201,12 +219,12 @@ MARK_KEY_SEEN = """
 
 
 def mark_user_seen(conn: Connection, user_id: int, token_id: int | None = None) -> None:
-    """Remember that the user was here today (UTC), and his token at this instant, unless another request is at it."""
+    """Record that a user was seen today (UTC), and their token now, unless another request is doing so."""
     run(conn, MARK_USER_SEEN, {"user_id": user_id, "token_id": token_id})
 
 
 def mark_seen(conn: Connection, caller: DictRow) -> None:
-    """Remember when the caller of authenticate() was here: a user by the day, a key or personal token by the instant."""
+    """Record when a caller of authenticate() was seen: a user by the day, a token by the instant."""
     if caller["user_id"] is not None:
         mark_user_seen(conn, caller["user_id"], caller["token_id"])
     if caller["key_id"] is not None:

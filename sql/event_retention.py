@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import LiteralString
 
+from sql import locks
 from sql.database import Connection, one, run, value
 
 # A fraction of a second.
@@ -16,7 +18,7 @@ COUNT = "SELECT count(*) FROM events WHERE created_at < %(first_day)s::date::tim
 FIRST_DAY = "SELECT (min(created_at) AT TIME ZONE 'UTC')::date FROM events"
 
 # Two prunes take turns, batch by batch: they would wait for rows of each other, and one would find nothing to delete.
-TURN = "SELECT pg_advisory_xact_lock(7225432)"
+LOCK: LiteralString = f"SELECT pg_advisory_xact_lock({locks.EVENT_WEEKS})"
 
 # From where the batch before ended: what it deleted still lies in the index, and is not to be passed again.
 DELETE = """
@@ -52,7 +54,7 @@ class Prune:
 
     def delete_some(self, conn: Connection) -> int:
         """How many events were deleted in the caller's transaction, oldest first; 0: there are no more."""
-        run(conn, TURN)
+        run(conn, LOCK)
         place = {"created_at": self.created_at or "-infinity", "id": self.id}
         last = one(conn, DELETE, {"first_day": self.first_day, "most": MOST_AT_ONCE, **place})
         if last is None:

@@ -4,9 +4,9 @@ from datetime import date
 from typing import LiteralString
 
 from sql import event_weeks
+from sql.access import VISIBLE
 from sql.database import Connection
 from sql.flag_trends import FLAGS, PROJECT_FLAGS
-from sql.projects import core as projects
 
 # Our choice: weeks from Monday to Sunday in UTC, and none that has not begun.
 # Every week that overlaps the days asked for and has begun. until: its last instant, for the running week now.
@@ -40,7 +40,7 @@ WEEKS: LiteralString = f"""
     seen_projects AS MATERIALIZED (
         SELECT id, created_at, archived_at
           FROM projects
-         WHERE {projects.VISIBLE}
+         WHERE {VISIBLE}
     )
 """
 
@@ -206,7 +206,7 @@ INSIGHTS: LiteralString = f"""{WEEKS}{USERS}{FLAGS}{PROJECT_FLAGS}{METRICS}{ENVI
 
 
 def trends(conn: Connection, first_day: date, last_day: date, viewer: int | None) -> str:
-    """The record as JSON text, of the weeks that overlap these days (UTC, both included). viewer: see projects.VISIBLE."""
+    """The record as JSON text, of the weeks that overlap these days (UTC, both included). viewer: see VISIBLE."""
     found = event_weeks.body(conn, INSIGHTS, {"first_day": first_day, "last_day": last_day, "viewer": viewer})
     assert found is not None
     return found

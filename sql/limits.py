@@ -1,13 +1,14 @@
-"""How many there are of what is limited, counted under a lock: two requests at once cannot both take the last place."""
+"""Numbers of rows that settings limit, counted under a lock. Without it, two requests could both take the last place."""
 
 from typing import LiteralString
 
+from sql import locks
 from sql.database import Connection, run, value
 
-# The most that the contents of one response may take. The text of it is there several times while it is built and sent.
+# The largest contents of one response, 64 MiB. While it is built and sent, memory holds its text several times.
 PAGE_BYTES = 64 << 20
 
-# By setting. Archived flags hold their names, so they count; archived projects do not.
+# By setting. Archived flags count, because they keep their names. Archived projects do not.
 COUNTS: dict[str, LiteralString] = {
     "MAX_FLAGS": "SELECT count(*) FROM flags WHERE deleted_at IS NULL",
     "MAX_PROJECTS": "SELECT count(*) FROM projects WHERE archived_at IS NULL",
@@ -16,10 +17,10 @@ COUNTS: dict[str, LiteralString] = {
     "MAX_API_TOKENS": "SELECT count(*) FROM api_keys",
 }
 
-HOLD = "SELECT pg_advisory_xact_lock(hashtext('limit'), hashtext(%(setting)s))"
+LOCK: LiteralString = f"SELECT pg_advisory_xact_lock({locks.LIMIT}, {locks.of_text('%(setting)s::text')})"
 
 
 def count(conn: Connection, setting: str) -> int:
-    """How many there are of what this setting limits. Until the transaction ends, nobody else who counts them goes on."""
-    run(conn, HOLD, {"setting": setting})
+    """Return the number of rows that a setting limits. Other transactions that count them wait for the end of this one."""
+    run(conn, LOCK, {"setting": setting})
     return value(conn, COUNTS[setting])

@@ -33,7 +33,7 @@ def export_flags() -> Response:
             abort(404, "No environment has that name.")
         body = bounded(exported["body"], "Export fewer flags at a time.")
         # Our choice: repeated exports do not fill the log.
-        flag_export.hold(conn, actor.name)
+        flag_export.lock(conn, actor.name)
         if not events.recorded_lately(conn, "features-exported", actor, environment=asked["environment"]):
             events.record(
                 conn, Event("features-exported", actor, data={"environment": asked["environment"], "features": exported["names"]})

@@ -27,7 +27,7 @@ def list_context_fields() -> Response:
     """
     with connection() as conn:
         require(conn)
-        body = context_fields.read(conn)
+        body = context_fields.list_all(conn)
     return json_response(body)
 
 
@@ -122,5 +122,5 @@ def list_context_field_strategies(name: str) -> Response:
     """
     with connection() as conn:
         actor = require(conn)
-        body = context_fields.strategies(conn, name, actor.viewer) or abort(404, "No context field has that name.")
+        body = context_fields.list_strategies(conn, name, actor.viewer) or abort(404, "No context field has that name.")
     return json_response(body)

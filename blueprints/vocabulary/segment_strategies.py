@@ -35,7 +35,7 @@ def list_segment_strategies(segment_id: str) -> Response:
     """
     with connection() as conn:
         actor = require(conn)
-        body = segment_strategies.strategies_of(conn, id_in_path(segment_id), actor.viewer) or abort(
+        body = segment_strategies.list_strategies(conn, id_in_path(segment_id), actor.viewer) or abort(
             404, "No segment has that id."
         )
     return json_response(body)
@@ -50,7 +50,7 @@ def list_strategy_segments(strategy_id: str) -> Response:
     """
     with connection() as conn:
         actor = require(conn)
-        body = segment_strategies.segments_of(conn, strategy_id, actor.viewer)
+        body = segment_strategies.list_segments(conn, strategy_id, actor.viewer)
     return json_response(body)
 
 

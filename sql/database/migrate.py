@@ -3,17 +3,18 @@
 import re
 import sys
 from pathlib import Path
+from typing import LiteralString
 
 import psycopg
 from psycopg.errors import DuplicateFunction, DuplicateObject, DuplicateTable, InsufficientPrivilege, LockNotAvailable
 
+from sql import locks
 from sql.database import Connection, connect, run, value
 
 SCHEMA = Path(__file__).parent.parent.parent / "schema.sql"
 MIGRATIONS = Path(__file__).parent / "migrations"
-# An arbitrary number, the same for all processes. The lock ends with the transaction.
-LOCK = "SELECT pg_advisory_xact_lock(7225431)"
-TRY_LOCK = "SELECT pg_try_advisory_xact_lock(7225431)"
+LOCK: LiteralString = f"SELECT pg_advisory_xact_lock({locks.MIGRATION})"
+TRY_LOCK: LiteralString = f"SELECT pg_try_advisory_xact_lock({locks.MIGRATION})"
 # Seconds that a migration waits for a table that is in use. Requests for that table wait behind it, for
 # LOCK_TIMEOUT_SECONDS.
 PATIENCE = 5

@@ -5,10 +5,10 @@ from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
+from sql.access import VISIBLE
 from sql.database import Connection, as_json, one, rows, run, value
 from sql.flags import records as flag_records
 from sql.limits import PAGE_BYTES
-from sql.projects import core as projects
 
 CHANGEABLE = ("id", "type", "description", "impressionData", "stale")
 
@@ -57,7 +57,7 @@ LOCK_ANYWHERE = """
        FOR NO KEY UPDATE
 """
 
-SEEN: LiteralString = f" AND EXISTS (SELECT FROM projects WHERE projects.id = flags.project_id AND {projects.VISIBLE})"
+SEEN: LiteralString = f" AND EXISTS (SELECT FROM projects WHERE projects.id = flags.project_id AND {VISIBLE})"
 
 READ_SEEN: LiteralString = f"{STATE} WHERE flags.id = ANY(%(ids)s::bigint[]){SEEN}"
 

@@ -4,11 +4,12 @@ from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
+from sql import locks
+from sql.access import VISIBLE
 from sql.database import Connection, one, run
 from sql.flags import records as flag_records
 from sql.flags import strategies
 from sql.limits import PAGE_BYTES
-from sql.projects import core as projects
 from sql.vocabulary import tag_types
 
 SELECTORS: dict[str, LiteralString] = {
@@ -28,7 +29,7 @@ CHOSEN: LiteralString = f"""
           FROM flags
           JOIN projects ON projects.id = flags.project_id
          WHERE flags.archived_at IS NULL
-           AND {projects.VISIBLE} AND """
+           AND {VISIBLE} AND """
 
 # Our choice: in an environment that is not linked to its project a flag is off, and has no strategies and no variants.
 # Our choice: segments are told by their names, and strategies stand in the order in which they are evaluated.
@@ -169,9 +170,9 @@ def export(conn: Connection, environment: str, selector: str, chosen: Any, viewe
     return one(conn, CHOSEN + SELECTORS[selector] + DOCUMENT, params)
 
 
-HOLD = "SELECT pg_advisory_xact_lock(hashtext('export'), hashtext(%(author)s))"
+LOCK: LiteralString = f"SELECT pg_advisory_xact_lock({locks.EXPORT}, {locks.of_text('%(author)s::text')})"
 
 
-def hold(conn: Connection, author: str) -> None:
-    """Let no other export of this author be recorded until the transaction ends."""
-    run(conn, HOLD, {"author": author})
+def lock(conn: Connection, author: str) -> None:
+    """Make other exports of this author wait for the end of the transaction."""
+    run(conn, LOCK, {"author": author})

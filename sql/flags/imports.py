@@ -5,12 +5,13 @@ from typing import LiteralString
 
 from psycopg.rows import DictRow
 
+from sql import locks
 from sql.database import Connection, one, rows, run
 from sql.flags import records as flag_records
 from sql.flags import strategies
 
 # One import into a project after the other, so that a second one of the same flags finds them.
-HOLD = "SELECT pg_advisory_xact_lock(hashtext('import'), hashtext(%(project)s))"
+HOLD: LiteralString = f"SELECT pg_advisory_xact_lock({locks.IMPORT}, {locks.of_text('%(project)s::text')})"
 
 # By name, as all who lock several flags do it. Archived ones too: they are not to come back meanwhile.
 LOCK = """

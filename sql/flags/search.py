@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
+from sql.access import VISIBLE
 from sql.database import Connection, value
 from sql.flags import records as flag_records
 from sql.limits import PAGE_BYTES
-from sql.projects import core as projects
 
 # A flag's tags as type:value, and the names of the segments that its strategies use.
 TAGS: LiteralString = "(SELECT coalesce(array_agg(type || ':' || value), '{}') FROM flag_tags WHERE flag_id = flags.id)"
@@ -130,7 +130,7 @@ def search(
 
     filters: keys of FILTERS, with their values; sort: a key of SORTS.
     """
-    conditions: LiteralString = projects.VISIBLE
+    conditions: LiteralString = VISIBLE
     for key, fragment in FILTERS.items():
         if key in filters:
             conditions += " AND " + fragment

@@ -12,6 +12,9 @@ RECORD: LiteralString = """
         'id', roles.id, 'type', roles.type, 'name', roles.name, 'description', roles.description, 'project', NULL)
 """
 
+# The ids of predefined roles, see schema.sql.
+ADMIN, EDITOR, VIEWER, OWNER = 1, 2, 3, 4
+
 # What the service says when a unique index refuses a role.
 TAKEN = {"roles_name_key": "name: a role with this name exists already"}
 
@@ -146,11 +149,11 @@ def holders(conn: Connection, role_id: int) -> dict[str, int]:
     return one(conn, HOLDERS, {"id": role_id}) or {}
 
 
-# The rows of deleted users stay, and name a role.
+# Rows of deleted users stay and refer to a role.
 DELETE = """
     WITH freed AS (
         UPDATE users
-           SET root_role_id = 3
+           SET root_role_id = %(viewer)s
          WHERE root_role_id = %(id)s
            AND deleted_at IS NOT NULL
     )
@@ -159,5 +162,5 @@ DELETE = """
 
 
 def delete(conn: Connection, role_id: int) -> None:
-    """End a role that nobody holds."""
-    run(conn, DELETE, {"id": role_id})
+    """Delete a role that no user, group or signup token has."""
+    run(conn, DELETE, {"id": role_id, "viewer": VIEWER})

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import Literal, LiteralString, NamedTuple
 
 from sql.database import Connection, rows, run, value
+from sql.people import roles as role_statements
 from sql.people import users
 
 # asked: as in the project overview. roles is every role that the user or group has in the project; roleId and addedAt are those of the
@@ -89,9 +90,6 @@ def get(conn: Connection, project_id: str) -> str:
     return value(conn, ACCESS, {"id": project_id})
 
 
-OWNER = 4
-
-
 class RoleGrant(NamedTuple):
     """A role that a user or a group has in a project."""
 
@@ -168,7 +166,7 @@ EXCESS_ROLES = """
 
 def list_excess_roles(conn: Connection, project: str, user_id: int | None, roles: Collection[int]) -> set[int]:
     """Return those of the roles with a permission that the user, not an administrator, lacks in the project."""
-    params = {"project": project, "user_id": user_id, "roles": list(roles), "owner": OWNER}
+    params = {"project": project, "user_id": user_id, "roles": list(roles), "owner": role_statements.OWNER}
     return {row["id"] for row in rows(conn, EXCESS_ROLES, params)}
 
 

@@ -5,23 +5,9 @@ from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
+from sql import locks
 from sql.database import Connection, as_json, one, run, value
-
-# Our choice: a private project is hidden from all but its members and those who see all.
-# Which projects a viewer may see, of rows of the table projects. A null viewer sees all; authenticate() has decided that.
-VISIBLE: LiteralString = """
-    (%(viewer)s::integer IS NULL
-     OR projects.mode <> 'private'
-     OR EXISTS (
-            SELECT FROM project_user_roles
-             WHERE project_user_roles.project_id = projects.id
-               AND project_user_roles.user_id = %(viewer)s::integer)
-     OR EXISTS (
-            SELECT FROM project_group_roles
-              JOIN group_users USING (group_id)
-             WHERE project_group_roles.project_id = projects.id
-               AND group_users.user_id = %(viewer)s::integer))
-"""
+from sql.people import roles
 
 # Of how many flags how many are active, as a whole number; a project without flags is healthy (decisions.md, 2).
 HEALTH: LiteralString = "CASE WHEN total = 0 THEN 100 ELSE round(100.0 * active / total)::integer END"
@@ -136,14 +122,14 @@ def free_id(conn: Connection, slug: str, reserved: Collection[str]) -> str:
 
 ADD_OWNER = """
     INSERT INTO project_user_roles (project_id, user_id, role_id)
-    SELECT %(id)s, %(user_id)s, 4
+    SELECT %(id)s, %(user_id)s, %(owner)s
      WHERE %(user_id)s::integer IS NOT NULL
 """
 
 
 def add_owner(conn: Connection, project_id: str, user_id: int | None) -> None:
     """Let a user own the new project that he made. None: a key made it, and nobody owns it."""
-    run(conn, ADD_OWNER, {"id": project_id, "user_id": user_id})
+    run(conn, ADD_OWNER, {"id": project_id, "user_id": user_id, "owner": roles.OWNER})
 
 
 # FOR KEY SHARE: an environment that is being deleted meanwhile is unknown.
@@ -216,12 +202,12 @@ def share_live(conn: Connection, project: str) -> DictRow | None:
     return one(conn, SHARE_LIVE, {"id": project})
 
 
-LOCK_COUNT = "SELECT pg_advisory_xact_lock(hashtext('featureLimit'), hashtext(%(project)s))"
+LOCK_COUNT: LiteralString = f"SELECT pg_advisory_xact_lock({locks.FEATURE_LIMIT}, {locks.of_text('%(project)s::text')})"
 
 COUNT_FLAGS = "SELECT count(*) FROM flags WHERE project_id = %(project)s AND archived_at IS NULL"
 
 
 def count_flags(conn: Connection, project: str) -> int:
-    """How many live flags a project has. Until the transaction ends, nobody else who counts them goes on."""
+    """Return the number of live flags of a project. Other transactions that count them wait for the end of this one."""
     run(conn, LOCK_COUNT, {"project": project})
     return value(conn, COUNT_FLAGS, {"project": project})

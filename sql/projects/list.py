@@ -2,8 +2,10 @@
 
 from typing import LiteralString
 
+from sql.access import VISIBLE
 from sql.database import Connection, value
-from sql.projects.core import ACTIVE, HEALTH, VISIBLE
+from sql.people import roles
+from sql.projects.core import ACTIVE, HEALTH
 
 # The newest event and the newest usage of a project are one look into an index each, however long the log is.
 # Our choice: usage is that which was reported of flags while they were in the project.
@@ -38,13 +40,13 @@ LIST: LiteralString = f"""
                                          'email', email, 'imageUrl', image_url) AS owner
                   FROM project_user_roles
                   JOIN users ON users.id = user_id
-                 WHERE role_id = 4
+                 WHERE role_id = %(owner)s
              UNION ALL
                 SELECT project_id, project_group_roles.created_at, 'group', groups.id,
                        json_build_object('ownerType', 'group', 'name', groups.name)
                   FROM project_group_roles
                   JOIN groups ON groups.id = group_id
-                 WHERE role_id = 4) AS each_owner
+                 WHERE role_id = %(owner)s) AS each_owner
          GROUP BY project_id
     ),
     items AS (
@@ -89,4 +91,4 @@ LIST: LiteralString = f"""
 
 def read(conn: Connection, *, archived: bool, viewer: int | None, user_id: int | None) -> str:
     """ProjectList as JSON text: the archived projects or the live ones that the viewer may see, favorite as the user has it."""
-    return value(conn, LIST, {"archived": archived, "viewer": viewer, "user_id": user_id})
+    return value(conn, LIST, {"archived": archived, "viewer": viewer, "user_id": user_id, "owner": roles.OWNER})

@@ -1,50 +1,48 @@
-"""Context fields: what constraints can ask about."""
+"""Context fields, which constraints compare with values."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
 from sql.database import Connection, as_json, rows, run, value
 from sql.vocabulary import strategy_uses
 
-# What the service says when the name of a context field is taken.
+# The message of a unique violation.
 TAKEN = {"context_fields_pkey": "name: a context field with this name exists already"}
 
-RECORD: LiteralString = """
-    json_build_object(
-        'name', context_fields.name,
-        'description', context_fields.description,
-        'stickiness', context_fields.stickiness,
-        'sortOrder', context_fields.sort_order,
-        'legalValues', context_fields.legal_values,
-        'createdAt', iso(context_fields.created_at))
+# As arguments of json_build_object.
+FIELDS: LiteralString = """
+    'name', context_fields.name,
+    'description', context_fields.description,
+    'stickiness', context_fields.stickiness,
+    'sortOrder', context_fields.sort_order,
+    'legalValues', context_fields.legal_values,
+    'createdAt', iso(context_fields.created_at)
 """
 
-# Our choice: a field is used by the live flags whose strategies ask about it, wherever they are; archived flags ask nothing.
-LIST: LiteralString = """
+# The ContextField record, which is also what the log shows.
+RECORD: LiteralString = f"json_build_object({FIELDS})"
+
+# Our choice: a context field is used by live flags in any project, if their strategies have a constraint on it.
+LIST: LiteralString = f"""
     WITH uses AS (
         SELECT field, count(DISTINCT flags.id) AS flags, count(DISTINCT flags.project_id) AS projects
           FROM strategies
           JOIN flags ON flags.id = strategies.flag_id
-         CROSS JOIN LATERAL (SELECT asked ->> 'contextName' AS field FROM json_array_elements(constraints) AS asked) AS asked
+         CROSS JOIN LATERAL (
+            SELECT item ->> 'contextName' AS field FROM json_array_elements(constraints) AS item) AS items
          WHERE flags.archived_at IS NULL
          GROUP BY field
     )
-    SELECT coalesce(json_agg(json_build_object(
-               'name', name,
-               'description', description,
-               'stickiness', stickiness,
-               'sortOrder', sort_order,
-               'legalValues', legal_values,
-               'createdAt', iso(created_at),
-               'usedInFeatures', coalesce(uses.flags, 0),
-               'usedInProjects', coalesce(uses.projects, 0)) ORDER BY sort_order, name), '[]')::text
+    SELECT coalesce(json_agg(json_build_object({FIELDS},
+                                 'usedInFeatures', coalesce(uses.flags, 0),
+                                 'usedInProjects', coalesce(uses.projects, 0)) ORDER BY sort_order, name), '[]')::text
       FROM context_fields
       LEFT JOIN uses ON uses.field = context_fields.name
 """
 
 
-def read(conn: Connection) -> str:
-    """Every context field with its use, by its place, as JSON text."""
+def list_all(conn: Connection) -> str:
+    """Return every context field with its use as JSON text, in their order."""
     return value(conn, LIST)
 
 
@@ -52,7 +50,7 @@ GET: LiteralString = f"SELECT ({RECORD})::text FROM context_fields WHERE name = 
 
 
 def get(conn: Connection, name: str) -> str | None:
-    """The ContextField record as JSON text; None: unknown."""
+    """Return the ContextField record as JSON text, or None if it does not exist."""
     return value(conn, GET, {"name": name})
 
 
@@ -60,14 +58,15 @@ LOCK: LiteralString = f"SELECT {RECORD} FROM context_fields WHERE name = %(name)
 
 
 def lock(conn: Connection, name: str) -> dict[str, Any] | None:
-    """The record, and the field stays as it is until the transaction ends. None: unknown."""
+    """Lock a context field and return its record, or None if it does not exist."""
     return value(conn, LOCK, {"name": name})
 
 
 INSERT: LiteralString = f"""
     INSERT INTO context_fields (name, description, stickiness, sort_order, legal_values)
     VALUES (%(name)s, %(description)s, %(stickiness)s, %(sort_order)s, %(legal_values)s::json)
-    RETURNING {RECORD}"""
+    RETURNING {RECORD}
+"""
 
 
 def insert(
@@ -79,7 +78,7 @@ def insert(
     sort_order: int = 10,
     legal_values: Sequence[Any] = (),
 ) -> dict[str, Any]:
-    """The record of the new context field. UniqueViolation of context_fields_pkey when the name is taken."""
+    """Insert a context field and return its record. Raises UniqueViolation of context_fields_pkey if the name is taken."""
     params: dict[str, Any] = {
         "name": name,
         "description": description,
@@ -97,33 +96,40 @@ UPDATE: LiteralString = f"""
            sort_order = %(sortOrder)s,
            legal_values = %(legal_values)s::json
      WHERE name = %(name)s
-    RETURNING {RECORD}"""
+    RETURNING {RECORD}
+"""
 
 
-def update(conn: Connection, field: dict[str, Any]) -> dict[str, Any]:
-    """The record of the context field, made what this record says."""
-    return value(conn, UPDATE, field | {"legal_values": as_json(field["legalValues"])})
+def update(conn: Connection, field: Mapping[str, Any]) -> dict[str, Any]:
+    """Set every column of a context field from this record. Return the record."""
+    return value(conn, UPDATE, {**field, "legal_values": as_json(field["legalValues"])})
 
 
 DELETE = "DELETE FROM context_fields WHERE name = %(name)s"
 
 
 def delete(conn: Connection, name: str) -> None:
-    """Remove a context field; constraints that ask about it stay as they are."""
+    """Delete a context field. Constraints on it stay."""
     run(conn, DELETE, {"name": name})
 
 
-# A strategy that asks twice is told once.
-STRATEGIES: LiteralString = f"""SELECT json_build_object('strategies', {strategy_uses.RECORDS}EXISTS (
-            SELECT FROM json_array_elements(constraints) AS asked
-             WHERE asked ->> 'contextName' = %(name)s)))::text
+# EXISTS: a strategy with two constraints on the field is listed once.
+USES_FIELD: LiteralString = """
+    EXISTS (SELECT FROM json_array_elements(constraints) AS item WHERE item ->> 'contextName' = %(name)s)
+"""
+
+STRATEGIES: LiteralString = f"""
+    SELECT json_build_object('strategies', {strategy_uses.records(USES_FIELD)})::text
       FROM context_fields
      WHERE name = %(name)s
 """
 
 
-def strategies(conn: Connection, name: str, viewer: int | None) -> str | None:
-    """The strategies of live flags in visible projects that ask about the field, as JSON text. None: no such field."""
+def list_strategies(conn: Connection, name: str, viewer: int | None) -> str | None:
+    """Return the strategies of live flags in visible projects with a constraint on the field, as JSON text.
+
+    None if the field does not exist.
+    """
     return value(conn, STRATEGIES, {"name": name, "viewer": viewer})
 
 

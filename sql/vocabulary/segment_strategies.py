@@ -1,44 +1,52 @@
-"""Which strategies have which segments."""
+"""The segments of strategies."""
 
 from typing import LiteralString
 
+from sql.access import VISIBLE
 from sql.database import Connection, value
-from sql.projects import core as projects
 from sql.vocabulary import segments, strategy_uses
 
-STRATEGIES: LiteralString = f"""SELECT json_build_object('strategies', {strategy_uses.RECORDS}EXISTS (
-            SELECT FROM strategy_segments
-             WHERE strategy_id = strategies.id
-               AND segment_id = segments.id)), 'changeRequestStrategies', '[]'::json)::text
+HAS_SEGMENT: LiteralString = """
+    EXISTS (SELECT FROM strategy_segments WHERE strategy_id = strategies.id AND segment_id = segments.id)
+"""
+
+STRATEGIES: LiteralString = f"""
+    SELECT json_build_object('strategies', {strategy_uses.records(HAS_SEGMENT)},
+                             'changeRequestStrategies', '[]'::json)::text
       FROM segments
      WHERE id = %(id)s
-       AND {segments.SEEN}"""
+       AND {segments.SEEN}
+"""
 
 
-def strategies_of(conn: Connection, segment_id: int, viewer: int | None) -> str | None:
-    """{"strategies": [...], "changeRequestStrategies": []} as JSON text: strategies of live flags in projects that the viewer may see.
+def list_strategies(conn: Connection, segment_id: int, viewer: int | None) -> str | None:
+    """Return {"strategies": [...], "changeRequestStrategies": []} as JSON text.
 
-    None: there is no such segment that he may see.
+    Only strategies of live flags in projects that the viewer sees. None if the viewer sees no such segment.
     """
     return value(conn, STRATEGIES, {"id": segment_id, "viewer": viewer})
 
 
-SEGMENTS: LiteralString = f"""SELECT json_build_object('segments', coalesce(json_agg({segments.RECORD} ORDER BY segments.name), '[]'))::text
+SEGMENTS: LiteralString = f"""
+    SELECT json_build_object('segments', coalesce(json_agg({segments.RECORD} ORDER BY segments.name), '[]'))::text
       FROM strategies
       JOIN flags ON flags.id = strategies.flag_id
       JOIN projects ON projects.id = flags.project_id
       JOIN strategy_segments ON strategy_segments.strategy_id = strategies.id
       JOIN segments ON segments.id = strategy_segments.segment_id
      WHERE strategies.id = %(id)s
-       AND {projects.VISIBLE} AND {segments.SEEN}"""
+       AND {VISIBLE}
+       AND {segments.SEEN}
+"""
 
 
-def segments_of(conn: Connection, strategy_id: str, viewer: int | None) -> str:
-    """{"segments": [...]} as JSON text, by name: none of a strategy that is not there, or that the viewer may not see."""
+def list_segments(conn: Connection, strategy_id: str, viewer: int | None) -> str:
+    """Return {"segments": [...]} as JSON text, by name. The list is empty if the viewer sees no such strategy."""
     return value(conn, SEGMENTS, {"id": strategy_id, "viewer": viewer})
 
 
-# Strategies of archived flags have segments too, and come back with them. A default strategy gives its segments to strategies to come.
+# Strategies of archived flags count: they keep their segments when the flag is revived. So do default strategies: the
+# strategies made from them get their segments.
 COUNT = """
     SELECT (SELECT count(*)
               FROM strategy_segments
@@ -56,9 +64,9 @@ COUNT = """
 
 
 def count_outside(conn: Connection, segment_id: int, project: str | None) -> int:
-    """How many strategies of other projects than this one have the segment, default strategies of environments included; None: of all.
+    """Return the number of strategies and default strategies with this segment in other projects, or with None in all.
 
-    Read it after lock(): no more can come.
+    After segments.lock(), the number cannot grow.
     """
     return value(conn, COUNT, {"id": segment_id, "project": project})
 
@@ -75,5 +83,5 @@ FLAG = """
 
 
 def flag_of(conn: Connection, project: str, environment: str, strategy_id: str) -> str | None:
-    """The name of the live flag that a strategy is of. None: there is no such strategy in this project and environment."""
+    """Return the name of the live flag that has a strategy in this project and environment, or None."""
     return value(conn, FLAG, {"id": strategy_id, "project": project, "environment": environment})

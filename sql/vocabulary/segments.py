@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, LiteralString
 
+from sql.access import VISIBLE
 from sql.database import Connection, as_json, one, rows, run, value
-from sql.projects import core as projects
 
 # What the service says when a unique index refuses a segment.
 TAKEN = {"segments_name_key": "name: a segment with this name exists already"}
@@ -29,7 +29,7 @@ USED_RECORD: LiteralString = f"""
 # Whether the viewer may see a segment: one of all projects, or of a project that he may see.
 SEEN: LiteralString = f"""
     (segments.project_id IS NULL
-     OR EXISTS (SELECT FROM projects WHERE projects.id = segments.project_id AND {projects.VISIBLE}))"""
+     OR EXISTS (SELECT FROM projects WHERE projects.id = segments.project_id AND {VISIBLE}))"""
 
 # Our choice: a segment is used by the live flags whose strategies have it, wherever they are.
 LIST: LiteralString = f"""

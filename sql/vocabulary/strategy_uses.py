@@ -1,11 +1,13 @@
-"""Which strategies use something: the StrategyUse records of neighbours.md 1.6."""
+"""The strategies that use something: the StrategyUse records of neighbours.md 1.6."""
 
 from typing import LiteralString
 
-from sql.projects import core as projects
+from sql.access import VISIBLE
 
-# Of live flags in projects that the viewer may see; closed by what is to be true of a row of strategies, and a parenthesis.
-RECORDS: LiteralString = f"""
+
+def records(condition: LiteralString) -> LiteralString:
+    """Return an SQL expression: a JSON array of the strategies with this condition, on live flags of visible projects."""
+    return f"""
     (SELECT coalesce(json_agg(json_build_object(
                 'id', strategies.id,
                 'projectId', flags.project_id,
@@ -17,4 +19,6 @@ RECORDS: LiteralString = f"""
        JOIN flags ON flags.id = strategies.flag_id
        JOIN projects ON projects.id = flags.project_id
       WHERE flags.archived_at IS NULL
-        AND {projects.VISIBLE} AND """
+        AND {VISIBLE}
+        AND {condition})
+    """

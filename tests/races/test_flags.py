@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 
+from sql import limits
 from sql.database import Connection, rows, value
 from sql.vocabulary import tag_types
 from tests.support.races import at_once, at_the_gate, statuses, wait_for
@@ -164,7 +165,7 @@ def test_a_clone_waits_for_a_change_of_its_parent(
     with ThreadPoolExecutor(2) as threads:
         futures: list[Future] = []
         with gate.transaction():
-            gate.execute("SELECT pg_advisory_xact_lock(hashtext('limit'), hashtext('MAX_FLAGS'))")
+            gate.execute(limits.LOCK, {"setting": "MAX_FLAGS"})
             for call in {"archive": archive, "clone": clone}[other]:
                 futures.append(threads.submit(call))
                 wait_for(conn, futures)

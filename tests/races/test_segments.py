@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from sql.database import value
+from sql.projects import core as projects
 from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.races import at_once, at_the_gate, wait_for
@@ -136,12 +137,12 @@ def test_a_flag_and_its_segment_do_not_part(world, gate, first):
     }
     # The flag waits where its new project is counted, the segment where its new project is held: both have looked at each other by then.
     gates = {
-        "flag": f"SELECT pg_advisory_xact_lock(hashtext('featureLimit'), hashtext('{new}'))",
+        "flag": projects.LOCK_COUNT,
         "segment": f"SELECT FROM projects WHERE id = '{old}' FOR UPDATE",
     }
     with ThreadPoolExecutor(2) as threads:
         with gate.transaction():
-            gate.execute(gates[first])
+            gate.execute(gates[first], {"project": new})
             waiting = [threads.submit(calls[first])]
             wait_for(world.conn, waiting)
             waiting.append(threads.submit(calls["segment" if first == "flag" else "flag"]))

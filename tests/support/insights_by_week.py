@@ -6,6 +6,7 @@ sql/insights.py must say the same; see tests/api/insights/test_by_week.py.
 from datetime import date
 from typing import LiteralString
 
+from sql.access import VISIBLE
 from sql.database import Connection, value
 from sql.projects import core as projects
 
@@ -26,7 +27,7 @@ WEEKS: LiteralString = (
         SELECT id, created_at, archived_at
           FROM projects
          WHERE """
-    + projects.VISIBLE
+    + VISIBLE
     + """
     )
 """
@@ -192,5 +193,5 @@ INSIGHTS: LiteralString = (
 
 
 def trends(conn: Connection, first_day: date, last_day: date, viewer: int | None) -> str:
-    """The record as JSON text, of the weeks that overlap these days (UTC, both included). viewer: see projects.VISIBLE."""
+    """The record as JSON text, of the weeks that overlap these days (UTC, both included). viewer: see VISIBLE."""
     return value(conn, INSIGHTS, {"first_day": first_day, "last_day": last_day, "viewer": viewer})

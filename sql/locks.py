@@ -1,0 +1,23 @@
+"""The numbers of advisory locks: all of them, so that no two are equal.
+
+A lock has one number of 64 bits, or two of 32 bits. The second one is an id, or md5_number() of a text.
+"""
+
+from typing import LiteralString
+
+# One number. Migrations, restores and the first start take turns.
+MIGRATION: LiteralString = "7225431"
+# One number, also in schema.sql. Whoever adds up weeks of events, or deletes events, takes turns.
+EVENT_WEEKS: LiteralString = "7225432"
+
+# Two numbers: these, and one for each user, project or setting.
+USER_SEEN: LiteralString = "1"
+FEATURE_LIMIT: LiteralString = "2"
+LIMIT: LiteralString = "3"
+EXPORT: LiteralString = "4"
+IMPORT: LiteralString = "5"
+
+
+def of_text(text: LiteralString) -> LiteralString:
+    """Return the second number of a lock for an SQL text: the first 32 bits of its MD5."""
+    return f"('x' || left(md5({text}), 8))::bit(32)::integer"
