@@ -105,9 +105,9 @@ def refuse(error: HTTPException, cause: Exception | None = None) -> Response:
 
 # Instead of Werkzeug's messages, which are written for people at a browser.
 PLAIN_MESSAGES = {
-    400: "The request cannot be understood: its address, its headers or its body are not what they say.",
-    404: "There is nothing at this address.",
-    405: "This address does not take that method.",
+    400: "The request is malformed. Check its path, headers and body.",
+    404: "Not found.",
+    405: "Method not allowed.",
     413: "The body is larger than this service accepts.",
 }
 
@@ -118,19 +118,19 @@ def fail(error: Exception) -> Response:
     if isinstance(error, psycopg.errors.DiskFull):
         return refuse(Unavailable("The disk of the database is full."), error)
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
-        return refuse(Unavailable("The database can only be read at this moment."), error)
+        return refuse(Unavailable("The database is read-only at the moment."), error)
     # SQLSTATE class 54, such as a text above 1 GB: the same request will fail again.
     if isinstance(error, psycopg.errors.ProgramLimitExceeded | psycopg.errors.StatementTooComplex):
-        return refuse(BadRequest("The request or its response is too large for the database. Send or ask for less."), error)
+        return refuse(BadRequest("The request or its response is too large for the database. Send or request less."), error)
     if isinstance(error, PoolTimeout):
-        return refuse(Unavailable("Too many requests at this moment."), error)
+        return refuse(Unavailable("Too many requests. Try again later."), error)
     if isinstance(error, psycopg.OperationalError):
         return refuse(Unavailable(), error)
     # Our choice: a record that a change refers to can be deleted between the check and the change.
     if isinstance(error, psycopg.errors.ForeignKeyViolation):
-        return refuse(Conflict("Something that this change refers to went, or came into use, at the same moment."), error)
+        return refuse(Conflict("Another request has just deleted or used something that this change refers to. Try again."), error)
     if isinstance(error, passwords.Busy | OpenTransaction):
         return refuse(Unavailable(str(error)), error)
-    body, error_id = error_body("InternalError", "Something went wrong here. The log tells more under the id of this error.")
+    body, error_id = error_body("InternalError", "Internal error. The log of the service has details under the id of this error.")
     request_log.note(error_id=error_id, error=error)
     return Response(body, 500, mimetype="application/json")

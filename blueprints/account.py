@@ -99,7 +99,7 @@ def verify(user: DictRow, old_password: str) -> None:
         wait = login_throttle.name_wait(conn, name) if right else count_failure(conn, user, name)
     refuse_for(wait)
     if not right:
-        raise Unauthorized("oldPassword: is not your present password")
+        raise Unauthorized("oldPassword: must be your current password")
 
 
 def refuse_known(user: DictRow, password: str) -> None:

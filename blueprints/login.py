@@ -42,7 +42,7 @@ def log_in() -> Response:
     refuse_for(wait)
     # Our choice: a wrong password and an unknown, deleted or password-less user get the same answer.
     if body is None:
-        raise Unauthorized("No user with that name has that password.")
+        raise Unauthorized("Wrong user name or password.")
     response = json_response(body)
     response.set_cookie(
         SESSION_COOKIE,

@@ -73,7 +73,7 @@ def throttle() -> None:
         )
     # Raise outside the transaction, because it also deletes old rows of the throttle.
     if wait:
-        raise RateLimited("There were too many attempts to sign up. Try again later.", wait)
+        raise RateLimited("Too many sign-up attempts. Try again later.", wait)
 
 
 def usable(invite: DictRow | None) -> DictRow:

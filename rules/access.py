@@ -67,18 +67,18 @@ def require(
         )
     if caller is None:
         g.caller = None
-        raise Unauthorized("A valid API key in the header Authorization, or a session, is required.")
+        raise Unauthorized("A valid API token in the header Authorization, or a session, is required.")
     g.caller = f"{caller['via']}:{caller['user_id'] or caller['key_id']}"
     # Our choice: client and frontend tokens are for SDKs only.
     if caller["key_kind"] not in (None, "admin"):
-        raise Forbidden(f"A {caller['key_kind']} key may not use the admin API.")
+        raise Forbidden(f"A {caller['key_kind']} token cannot use the admin API.")
     if credential != "any" and caller["user_id"] is None:
-        raise Forbidden("This is for users; an API key cannot do it.")
+        raise Forbidden("API tokens cannot do this. Use a session or a personal access token.")
     # /logout is a GET that changes something: views that need a session are protected for every method.
     if session is not None and (credential == "session" or request.method not in SAFE_METHODS):
         refuse_cross_site(request)
     elif credential == "session":
-        raise Forbidden("This needs a session; a personal token cannot do it.")
+        raise Forbidden("Personal access tokens cannot do this. Use a session.")
     if permissions and not caller["is_permitted"]:
         raise Forbidden(f"You lack the permission {' or '.join(permissions)}{where(project, environment)}.")
     if project is not None and not caller["sees_project"]:
@@ -100,9 +100,9 @@ def require_user(conn: Connection, *, project: str | None = None, credential: Li
 def id_in_path(text: str) -> int:
     """Return an id of the path as a number. 400 if it is not a positive number, 404 if it is larger than any id."""
     if not re.fullmatch(r"[1-9]\d*", text, re.ASCII):
-        raise BadRequest("An id in the address must be a whole number from 1.")
+        raise BadRequest("An id in the path must be a whole number of at least 1.")
     if len(text) > len(str(ID_MAX)) or int(text) > ID_MAX:
-        raise NotFound("There is nothing with that id.")
+        raise NotFound("Not found.")
     return int(text)
 
 
@@ -129,7 +129,7 @@ def refuse_cross_site(request: Request) -> None:
     own = origin_of(current_app.config["BASE_URL"])
     ours = {own} if own.startswith("https:") else {own, origin_of(request.host_url)}
     if (origin is not None and origin not in ours) or request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
-        raise Forbidden("A change made with a session must come from this service's own pages.")
+        raise Forbidden("A change with a session must come from this service's own pages.")
 
 
 def origin_of(url: str) -> str:

@@ -42,7 +42,7 @@ def illegal(constraints: Constraints, legal: Mapping[str, set[str]]) -> Iterator
     for place, constraint in enumerate(constraints):
         name = constraint["contextName"]
         if name not in legal:
-            yield f"constraints.{place}.contextName: must be a context field that exists"
+            yield f"constraints.{place}.contextName: must be an existing context field"
         elif legal[name]:
             given = [*constraint["values"], *([constraint["value"]] if "value" in constraint else ())]
             if not legal[name].issuperset(given):
@@ -65,7 +65,7 @@ def bad_segments(segments: Sequence[int], usable: Collection[int], before: Seque
     if len(segments) > most:
         yield f"{field}: must be at most {most}"
     if not set(segments) <= set(usable):
-        yield f"{field}: must be ids of segments that exist, of all projects or of this one"
+        yield f"{field}: must be ids of existing segments of this project or of all projects"
 
 
 def check_strategy(conn: Connection, strategy: Mapping[str, Any], project: str, before: Mapping[str, Any] | None = None) -> None:
@@ -90,7 +90,7 @@ def check_strategies(
     usable = usable_segments(conn, list({segment for _, strategy in strategies for segment in strategy["segments"]}), project)
     for flag, strategy in strategies:
         problems = [
-            *([] if strategy["name"] in types else ["name: must be a type of strategy that exists"]),
+            *([] if strategy["name"] in types else ["name: must be an existing strategy type"]),
             *too_many(strategy["constraints"], known["constraints"]),
             *illegal(strategy["constraints"], legal),
             *bad_segments(strategy["segments"], usable, known["segments"]),

@@ -43,10 +43,10 @@ def refuse_impossible(links: Sequence[Link], live: Collection[str], pairs: Colle
     for link in links:
         child, parent = link["child"], link["feature"]
         if parent not in live:
-            refuse(Conflict(f"feature: no flag named {parent} is live in this project"), [child])
+            refuse(Conflict(f"feature: this project has no flag {parent} that is not archived"), [child])
         elif parent == child:
             refuse(Conflict("feature: a flag cannot depend on itself"), [child])
         elif parent in children:
             refuse(Conflict(f"feature: {parent} itself depends on another flag, so no flag can depend on it"), [child])
         elif child in parents:
-            refuse(Conflict("This flag cannot depend on another, because others depend on it."), [child])
+            refuse(Conflict("This flag cannot depend on another flag, because other flags depend on it."), [child])

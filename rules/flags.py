@@ -17,9 +17,9 @@ from sql.flags import core as flags
 from validators.errors import NameExists
 from validators.projects import naming
 
-NO_FLAG = "No such flag is in this project, or it is archived."
+NO_FLAG = "This project has no such flag, or the flag is archived."
 NO_FLAG_ANYWHERE = "No flag has that name."
-NAME_TAKEN = "name: a flag with this name exists already; it may be archived, or in another project"
+NAME_TAKEN = "name: a flag with this name already exists; it can be archived or in another project"
 
 
 def lock_flag(conn: Connection, project_id: str, name: str) -> DictRow:
@@ -47,7 +47,7 @@ def lock_flag_anywhere(conn: Connection, name: str, permission: str) -> tuple[Ac
 def lock_flags(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]) -> list[DictRow]:
     """Lock flags of the project, live or archived, and return them in the order of the names; 404 if one does not exist."""
     found = [flag for flag in flags.lock_many(conn, names, actor.viewer) if flag["project_id"] == project_id]
-    refuse_unknown(names, [flag["name"] for flag in found], "features: this project has no flag")
+    refuse_unknown(names, [flag["name"] for flag in found], "features: not in this project:")
     return found
 
 

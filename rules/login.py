@@ -23,7 +23,7 @@ def count_failure(conn: Connection, user: DictRow | None, name: bytes) -> int:
 def refuse_for(seconds: int) -> None:
     """Raise 429 if there are seconds to wait. Call it outside the transaction, so that its clean-up is committed."""
     if seconds:
-        raise RateLimited("There were too many attempts to log in. Try again later.", seconds)
+        raise RateLimited("Too many login attempts. Try again later.", seconds)
 
 
 def limits() -> login_throttle.Limits:

@@ -92,11 +92,11 @@ def check_exist(conn: Connection, *, roles: Collection[int], users: Collection[i
     """Refuse with 400 ids of users or groups that do not exist, and of roles that cannot be given in a project."""
     problems = []
     if set(roles) - project_access.share_roles(conn, set(roles)):
-        problems.append("roles: must be ids of roles that can be given in a project")
+        problems.append("roles: must be ids of roles that can be assigned in a project")
     if set(users) - share_users(conn, set(users)):
-        problems.append("users: must be ids of users that exist")
+        problems.append("users: must be ids of existing users")
     if set(groups) - project_access.share_groups(conn, set(groups)):
-        problems.append("groups: must be ids of groups that exist")
+        problems.append("groups: must be ids of existing groups")
     if problems:
         raise BadRequest("; ".join(problems))
 
@@ -116,9 +116,9 @@ def replace_grants(conn: Connection, actor: Actor, project_id: str, before: Gran
     """
     added = {grant.role for grant in set(after) - set(before)}
     if not actor.is_admin and project_access.list_excess_roles(conn, project_id, actor.user_id, added):
-        raise Forbidden("You may give only roles whose permissions you hold in this project.")
+        raise Forbidden("You can only assign roles whose permissions you have in this project.")
     if keep_owner and has_owner(before) and not has_owner(after):
-        raise Conflict("This is the last owner of the project.")
+        raise Conflict("This is the last owner of the project. Add another owner first. Add another owner first. Add another owner first.")
     project_access.replace_grants(conn, project_id, before, after)
     return before != after
 

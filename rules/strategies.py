@@ -25,8 +25,8 @@ from validators.flags.strategies import with_defaults
 
 Strategy = Mapping[str, Any]
 
-NO_FLAG_THERE = "No such flag is live in this project, or the environment is not linked to the project."
-NO_STRATEGY = "No such strategy belongs to this flag in this project and environment."
+NO_FLAG_THERE = "The project has no such flag, the flag is archived, or the environment is not linked to the project."
+NO_STRATEGY = "The flag has no such strategy in this project and environment."
 
 
 def lock_in_environment(conn: Connection, project: str, name: str, environment: str) -> DictRow:
@@ -40,7 +40,7 @@ def lock_all_in_environment(conn: Connection, project: str, names: Sequence[str]
     if not environments.is_linked(conn, project, environment):
         abort(404, "The environment is not linked to the project.")
     found = environments.lock(conn, project, names, environment)
-    refuse_unknown(names, [flag["name"] for flag in found], "features: this project has no live flag")
+    refuse_unknown(names, [flag["name"] for flag in found], "features: unknown or archived flags:")
     return found
 
 
@@ -114,7 +114,7 @@ def default_strategies(conn: Connection, flags: Sequence[DictRow], refuse: Refus
     default.pop("sortOrder", None)
     usable = usable_segments(conn, default["segments"], flags[0]["project_id"])
     if not share_types(conn, [default["name"]]) or set(default["segments"]) - usable:
-        message = "The default strategy of this environment refers to a type of strategy or a segment that is no longer there."
+        message = "The default strategy of this environment uses a strategy type or a segment that no longer exists."
         refuse(Conflict(message), [flag["name"] for flag in flags])
     # Our choice: flags that share a default strategy do not share a group.
     has_group = default["name"] == "flexibleRollout" or "groupId" in default["parameters"]

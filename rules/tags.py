@@ -22,7 +22,7 @@ def check_tag_types(conn: Connection, tags: Sequence[tuple[str, Tag]], field: st
     unknown = sorted(types - flag_tags.share_types(conn, types)) if types else []
     if unknown:
         flags = {flag for flag, tag in tags if tag["type"] in unknown}
-        refuse(BadRequest(f"{field}: there is no type of tags {listed(unknown)}"), flags)
+        refuse(BadRequest(f"{field}: unknown tag types: {listed(unknown)}"), flags)
 
 
 def add_tags(conn: Connection, actor: Actor, tags: Sequence[tuple[DictRow, Tag]]) -> None:

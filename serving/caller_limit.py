@@ -28,7 +28,7 @@ def init_app(app: Flask) -> None:
         with ExitStack() as taken:
             for share, patience in zip(shares_of(caller), (0, wait), strict=True):
                 if not share.acquire(timeout=patience):
-                    raise RateLimited("Too many requests at the same time. Wait until some of yours are finished.", 1)
+                    raise RateLimited("You have too many requests at the same time. Wait until some of them finish.", 1)
                 taken.callback(share.release)
             yield
 

@@ -41,10 +41,10 @@ def lines_response(filters: Mapping[str, Any], after: int, limit: int | None) ->
     free: BoundedSemaphore = current_app.extensions["streams"]
     with ExitStack() as slot:
         if not own.acquire(blocking=False):
-            raise RateLimited("Too many of your event streams are running. Wait until one of them has ended.", 1)
+            raise RateLimited("You have too many open event streams. Close one of them first.", 1)
         slot.callback(own.release)
         if not free.acquire(blocking=False):
-            raise Unavailable("Too many event streams are running. Try again later.")
+            raise Unavailable("Too many event streams are open. Try again later.")
         slot.callback(free.release)
         until = newest(connection, after, current_app.config["WAIT_SECONDS"])
         stream = Stream(filters, after=after, until=until, limit=limit)

@@ -96,7 +96,7 @@ def answer(text: Callable[[], bytes], token: str | None) -> Callable[..., list[b
         elif environ["REQUEST_METHOD"] != "GET":
             status, message = 405, "Method not allowed. Use GET."
         elif token is not None and not knows_token(environ.get("HTTP_AUTHORIZATION", ""), token):
-            status, message = 401, "The header Authorization: Bearer METRICS_TOKEN is required."
+            status, message = 401, "The header Authorization: Bearer <METRICS_TOKEN> is required."
         body = text() if status == 200 else error_body(error_name(status), message)[0].encode()
         headers = [("Content-Type", CONTENT_TYPE if status == 200 else "application/json"), ("Cache-Control", "no-store")]
         start_response(f"{status} {HTTPStatus(status).phrase}", headers + ([("Allow", "GET")] if status == 405 else []))

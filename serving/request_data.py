@@ -27,7 +27,7 @@ def load_many(schema: Body) -> list[dict[str, Any]]:
         if not isinstance(sent, list):
             raise ValidationError("must be a JSON array")
         if len(sent) > MOST_ITEMS:
-            raise ValidationError(f"must hold at most {MOST_ITEMS} items")
+            raise ValidationError(f"must have at most {MOST_ITEMS} items")
         return list(read_each(lambda item: read(schema, item), enumerate(sent)).values())
 
     return or_400(read_array, parse(required_body()))
@@ -38,7 +38,7 @@ def required_body() -> bytes:
     raw = request.get_data()
     # Our choice: what is packed is not unpacked, however small it may be packed.
     if request.headers.get("Content-Encoding", "identity").strip().lower() not in ("identity", ""):
-        raise UnsupportedMediaType("The body must not be packed: without the header Content-Encoding.")
+        raise UnsupportedMediaType("The body must not be compressed. Remove the header Content-Encoding.")
     if (raw or request.mimetype) and request.mimetype != "application/json":
         raise UnsupportedMediaType("The body must be JSON, with the header Content-Type: application/json.")
     if not raw:

@@ -11,7 +11,7 @@ from sql import limits
 def json_response(text: str | None) -> Response:
     """An answer of JSON text. None is 404: what was asked for is gone since the request began."""
     if text is None:
-        raise NotFound("What was asked for is not there.")
+        raise NotFound("Not found. It was deleted during the request.")
     return Response(text, mimetype="application/json")
 
 

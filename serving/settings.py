@@ -96,9 +96,9 @@ def api_tokens(text: str) -> tuple[str, ...]:
     """Reads API keys, comma separated."""
     keys = tuple(key.strip() for key in text.split(","))
     if not all(16 <= len(key) <= 255 and key.isprintable() and " " not in key for key in keys):
-        raise ValueError("must hold keys of 16 to 255 printable characters without spaces, separated by commas")
+        raise ValueError("must be tokens of 16 to 255 printable characters without spaces, separated by commas")
     if len(set(keys)) < len(keys):
-        raise ValueError("must not hold one key twice")
+        raise ValueError("must not contain a token twice")
     return keys
 
 

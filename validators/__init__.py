@@ -33,7 +33,7 @@ class Body(Schema):
     # A regular expression: the reasons to refuse a body for which JSON Schema has no words.
     unsaid: ClassVar[str] = ""
 
-    error_messages = {"unknown": "is not known here", "type": "must be a JSON object"}  # noqa: RUF012 (marshmallow declares it so)
+    error_messages = {"unknown": "unknown property", "type": "must be a JSON object"}  # noqa: RUF012 (marshmallow declares it so)
 
 
 class Query(Schema):
@@ -68,7 +68,7 @@ def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object in which no key stands twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise NotJSON("a key stands twice in one object")
+        raise NotJSON("an object has a key twice")
     return found
 
 
@@ -82,7 +82,7 @@ def read(schema: Schema, data: Any) -> dict[str, Any]:
     if schema.unknown == RAISE and isinstance(data, dict):
         unknown = data.keys() - set(names_of(schema))
         if len(unknown) > MOST_UNKNOWN:
-            raise ValidationError(f"must not hold {len(unknown)} properties that are not known here")
+            raise ValidationError(f"{len(unknown)} unknown properties")
     loaded = schema.load(data)
     assert isinstance(loaded, dict)
     return loaded

@@ -31,7 +31,7 @@ class Unavailable(HTTPException):
     """503 with Retry-After: the service cannot answer now."""
 
     code = 503
-    description = "The database cannot be reached or is too slow."
+    description = "The database is unavailable or too slow."
 
 
 class RateLimited(HTTPException):

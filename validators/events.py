@@ -97,7 +97,7 @@ class EventSearch(EventFilters):
     def is_no_stream(self, asked: dict[str, Any], **_: Any) -> None:
         """Not ignored: who pages by it would get the same page for ever."""
         if "after" in asked:
-            raise ValidationError("can only be given with Accept: application/x-ndjson", "after")
+            raise ValidationError("can only be used with Accept: application/x-ndjson", "after")
 
 
 class EventLines(EventFilters):
@@ -111,7 +111,7 @@ class EventLines(EventFilters):
     def is_no_page(self, asked: dict[str, Any], **_: Any) -> None:
         """Who skips lines by their number loses events."""
         if "offset" in asked:
-            raise ValidationError("cannot be given with Accept: application/x-ndjson; use after", "offset")
+            raise ValidationError("cannot be used with Accept: application/x-ndjson; use after", "offset")
 
 
 def filters(asked: dict[str, Any]) -> dict[str, Any]:

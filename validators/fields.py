@@ -76,9 +76,9 @@ class Name(Text):
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
         value = super()._deserialize(value, attr, data, **kwargs)
         if not NAME.fullmatch(value):
-            raise ValidationError("must contain nothing but A-Z, a-z, 0-9, -, _, . and ~")
+            raise ValidationError("must contain only A-Z, a-z, 0-9, -, _, . and ~")
         if value in (".", ".."):
-            raise ValidationError("must not be one or two dots alone")
+            raise ValidationError("must not be . or ..")
         return value
 
 
@@ -106,7 +106,7 @@ class Email(Text):
         if len(value) > 254:
             raise ValidationError("must be at most 254 characters long")
         if not EMAIL.fullmatch(value):
-            raise ValidationError("must be an e-mail address such as ada@example.org")
+            raise ValidationError("must be an email address such as ada@example.org")
         return value
 
 
@@ -153,14 +153,14 @@ class WholeNumber(Integer):
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> int:
         if not WHOLE_NUMBER.fullmatch(value) or len(value) > 40:
-            raise ValidationError(f"must be a whole number between {self.min} and {self.max}")
+            raise ValidationError(f"must be a whole number from {self.min} to {self.max}")
         return in_range(int(value), self.min, self.max)
 
 
 def in_range(number: int, low: int, high: int) -> int:
     """The number, or a ValidationError that names the range."""
     if not low <= number <= high:
-        raise ValidationError(f"must be between {low} and {high}")
+        raise ValidationError(f"must be from {low} to {high}")
     return number
 
 
@@ -192,7 +192,7 @@ class Day(fields.Field[date | None]):
             try:
                 return date.fromisoformat(value.removeprefix(self.prefix))
             except ValueError:
-                raise ValidationError("must be a day that exists") from None
+                raise ValidationError("must be a valid date") from None
         raise ValidationError(f"must look like {self.prefix}2024-05-31")
 
 
@@ -216,7 +216,7 @@ class IdFilter(Filter):
         if words == [""]:
             return []
         if not all(INTEGER.fullmatch(word) and len(word) <= 40 and abs(int(word)) <= BIGINT_MAX for word in words):
-            raise ValidationError("must name user ids, which are integers")
+            raise ValidationError("must be user ids, which are integers")
         return [int(word) for word in words]
 
 
@@ -234,7 +234,7 @@ class ListOf(fields.Field[list[Any]]):
             raise ValidationError("must be a list")
         most = MOST_ITEMS if self.max is None else self.max
         if len(value) > most:
-            raise ValidationError(f"must hold at most {most} {self.what}")
+            raise ValidationError(f"must have at most {most} {self.what}")
         return list(read_each(self.inner.deserialize, enumerate(value)).values())
 
 
@@ -261,7 +261,7 @@ class ObjectOf(fields.Field[dict[str, Any]]):
         if not isinstance(value, dict):
             raise ValidationError("must be a JSON object")
         if len(value) > MOST_KEYS:
-            raise ValidationError(f"must hold at most {MOST_KEYS} properties")
+            raise ValidationError(f"must have at most {MOST_KEYS} properties")
         for problem in filter(None, map(unstorable, value)):
             raise ValidationError(f"the name of a property {problem}")
         return read_each(self.value_field.deserialize, value.items())

@@ -75,7 +75,7 @@ def update_flag(project_id: str, feature_name: str) -> Response:
         actor = require(conn, "UPDATE_FEATURE", project=project_id)
         change = load(UpdateFlag())
         if change.get("name", feature_name) != feature_name:
-            abort(400, "name: must be that of the address; a flag cannot be renamed")
+            abort(400, "name: must be the same as in the path; flags cannot be renamed")
         flag = lock_flag(conn, project_id, feature_name)
         change_flags(conn, actor, [(flag, change)])
         body = flags.get_core(conn, flag["id"])

@@ -68,7 +68,7 @@ def home_of(conn: Connection, asked: Mapping[str, Any]) -> DictRow:
     """The project and the environment of an import; 404 if it is archived, or they have nothing to do with each other."""
     home = flag_import.home(conn, asked["project"], asked["environment"])
     if home is None:
-        abort(404, "The project is archived, or no environment of that name is linked to it.")
+        abort(404, "The project is archived, or the environment is not linked to it.")
     return home
 
 

@@ -63,7 +63,7 @@ def archive(conn: Connection, actor: Actor, live: Sequence[DictRow]) -> None:
     ids = [flag["id"] for flag in live]
     needed = flag_lifecycle.needed_by_others(conn, ids)
     if needed:
-        raise Conflict(f"Other flags, which are not archived, depend on {listed(needed)}.")
+        raise Conflict(f"Flags that are not archived depend on {listed(needed)}.")
     freed = flag_lifecycle.archive(conn, ids)
     log = [
         flag_event(type, actor, flag)
@@ -153,7 +153,7 @@ def mark(conn: Connection, actor: Actor, project_id: str, *, features: Sequence[
     """
     # Our choice: an archived flag is unknown here, as it is under its own path.
     live = [flag for flag in flags.lock_many(conn, features, actor.viewer) if flag["archived_at"] is None]
-    refuse_unknown(features, [flag["name"] for flag in live], "features: there is no live flag")
+    refuse_unknown(features, [flag["name"] for flag in live], "features: unknown or archived flags:")
     strays = [flag["name"] for flag in live if flag["project_id"] != project_id]
     if strays:
         raise Conflict(f"These flags are in another project: {listed(strays)}.")

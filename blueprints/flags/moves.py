@@ -83,11 +83,11 @@ def move(conn: Connection, actor: Actor, flag: DictRow, project: DictRow) -> Non
     # Our choice: naming patterns apply to new names only, so a flag keeps its name.
     obstacles = flag_moves.obstacles(conn, flag["id"], project["id"])
     if obstacles["environments"]:
-        raise Conflict(f"The other project lacks environments of the flag: {listed(obstacles['environments'])}.")
+        raise Conflict(f"The new project lacks environments of the flag: {listed(obstacles['environments'])}.")
     if obstacles["has_dependencies"]:
-        raise Conflict("The flag depends on another one, or another one depends on it.")
+        raise Conflict("The flag has dependencies. Remove them first.")
     if obstacles["segments"]:
-        raise Conflict(f"The flag uses segments of the project that it is to leave: {listed(obstacles['segments'])}.")
+        raise Conflict(f"The flag uses segments of its current project: {listed(obstacles['segments'])}.")
     refuse_full_project(conn, project, [flag["name"]])
     flag_moves.move(conn, flag["id"], project["id"])
     flags.link_environments(conn, flag["id"])

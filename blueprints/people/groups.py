@@ -113,6 +113,6 @@ def check(conn: Connection, group: dict[str, Any]) -> None:
     unknown = set(group["users"]) - users.share_many(conn, group["users"])
     if unknown:
         some = ", ".join(map(str, sorted(unknown)[:20]))
-        problems.append(f"users: must be users that exist, which these are not: {some}")
+        problems.append(f"users: unknown users: {some}")
     if problems:
         abort(400, "; ".join(problems))

@@ -70,7 +70,7 @@ def issue(conn: Connection, actor: Actor, owner_id: int, payload: dict[str, Any]
     if held is None:
         abort(401, "This user has been deleted.")
     if held >= most:
-        abort(409, f"One user can have at most {most} personal access tokens.")
+        abort(409, f"A user can have at most {most} personal access tokens.")
     with unique(personal_tokens.TAKEN):
         secret = personal_tokens.insert(conn, owner_id, payload["description"], payload["expiresAt"])
     token, body = personal_tokens.get(conn, secret)

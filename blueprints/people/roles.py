@@ -113,7 +113,7 @@ def lock_custom(conn: Connection, role_id: int, change: dict[str, Any] | None = 
     if role["type"] in ("root", "project"):
         abort(409, "A predefined role cannot be changed or deleted.")
     if change and change.get("type", role["type"]) != role["type"]:
-        abort(400, f"type: must stay {role['type']}")
+        abort(400, f"type: cannot change, and must be {role['type']}")
     return role
 
 
@@ -121,7 +121,7 @@ def refuse_held(holders: dict[str, int]) -> None:
     """Raise 409 if a user, group or signup token has the role."""
     held = [f"{number} {holder}{'' if number == 1 else 's'}" for holder, number in holders.items() if number]
     if held:
-        abort(409, f"The role is held by {' and '.join([', '.join(held[:-1]), held[-1]] if held[1:] else held)}.")
+        abort(409, f"The role is assigned to {' and '.join([', '.join(held[:-1]), held[-1]] if held[1:] else held)}.")
 
 
 def allowable(conn: Connection, payload: Sequence[dict], type: str) -> list[tuple[str, str | None]]:
@@ -139,11 +139,11 @@ def allowable(conn: Connection, payload: Sequence[dict], type: str) -> list[tupl
 def objection(item: DictRow, type: str) -> str | None:
     """Return the reason why a role of this type cannot contain a permission, or None if it can."""
     if item["name"] is None:
-        return "must be a permission that exists"
+        return "must be an existing permission"
     if item["name"] == "ADMIN":
-        return "must not be ADMIN, which is for the role Admin alone"
+        return "must not be ADMIN, which only the role Admin has"
     if item["type"] == "root" and type == "custom":
-        return "must not be a root permission, which a role in projects cannot hold"
+        return "must not be a root permission in a project role"
     if item["environment"] is not None and item["type"] != "environment":
         return "must not name an environment, because the permission does not depend on one"
-    return None if item["has_environment"] else "must name an environment that exists"
+    return None if item["has_environment"] else "must be an existing environment"

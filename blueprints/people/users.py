@@ -159,4 +159,4 @@ def share_role(conn: Connection, payload: int | str) -> DictRow:
 def refuse_last_administrator(administrators: set[int], user: dict[str, Any]) -> None:
     """Raise 409 if this user is the only administrator."""
     if administrators == {user["id"]}:
-        abort(409, "This user is the last administrator: make another user one first.")
+        abort(409, "This user is the last administrator. Make another user an administrator first.")

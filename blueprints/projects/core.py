@@ -65,7 +65,7 @@ def create_project() -> Response:
             raise NameExists(TAKEN)
         unknown = projects.add_environments(conn, project_id, payload["environments"])
         if unknown:
-            abort(400, f"environments: there is no environment {', '.join(unknown[:20])}")
+            abort(400, f"environments: unknown environments: {', '.join(unknown[:20])}")
         projects.add_owner(conn, project_id, actor.user_id)
         project = projects.created(conn, project_id)
         events.record(conn, Event("project-created", actor, project=project_id, data=project["record"]))

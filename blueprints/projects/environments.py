@@ -43,9 +43,9 @@ def add_project_environment(project_id: str) -> Response:
         environment = load(LinkEnvironment())["environment"]
         project = project_environments.lock(conn, project_id)
         if project is None or project["is_archived"]:
-            abort(404, "No live project has that id.")
+            abort(404, "No project has that id, or the project is archived.")
         if environments.hold(conn, environment) is None:
-            abort(404, "environment: there is no environment of that name")
+            abort(404, "environment: must be an existing environment")
         project_environments.add(conn, project_id, environment)
         events.record(conn, Event("project-environment-added", actor, project=project_id, environment=environment))
     return empty_response()

@@ -89,7 +89,7 @@ def hold_idle(conn: Connection, project_id: str) -> DictRow:
     """Lock the project and all its flags; raise 409 for the default project and for a project with live flags."""
     project = projects.lock(conn, project_id) or abort(404, "No project has that id.")
     if project_id == "default":
-        abort(409, "The project default can be neither archived nor deleted.")
+        abort(409, "The project default cannot be archived or deleted.")
     if project_deletion.has_live_flags(conn, project_id):
         abort(409, "The project has flags that are not archived.")
     return project

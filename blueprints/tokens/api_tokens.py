@@ -138,10 +138,10 @@ def scope_of(conn: Connection, payload: dict) -> tuple[str | None, list[str]]:
     environments = [payload["environment"]] if "environment" in payload else list(USUAL_ENVIRONMENTS)
     places = api_tokens.share_scope(conn, environments, payload["projects"])
     if places["environment"] is None:
-        abort(400, "environment: must be an environment that exists")
+        abort(400, "environment: must be an existing environment")
     if places["unknown_projects"]:
         unknown = ", ".join(project[:100] for project in places["unknown_projects"][:20])
-        abort(400, f"projects: must be projects that exist, which these are not: {unknown}")
+        abort(400, f"projects: unknown projects: {unknown}")
     return places["environment"], payload["projects"]
 
 

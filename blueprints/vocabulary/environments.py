@@ -149,7 +149,7 @@ def sort_environments() -> Response:
         positions = load(EnvironmentOrder())
         before = environments.lock_many(conn, list(positions))
         if len(before) < len(positions):
-            abort(400, "body: must name environments that exist")
+            abort(400, "body: must contain existing environments only")
         moved = [environment for environment in before if environment["sortOrder"] != positions[environment["name"]]]
         environments.set_order(conn, {environment["name"]: positions[environment["name"]] for environment in moved})
         for environment in moved:

@@ -21,7 +21,7 @@ from validators.vocabulary.segments import GiveSegments
 
 bp = Blueprint("segment_strategies", __name__)
 
-NOT_THERE = "No such strategy of a live flag is in this project and environment."
+NOT_THERE = "This project and environment have no such strategy, or its flag is archived."
 # Relative to /api/admin/segments/strategies.
 STRATEGY = "../projects/{}/features/{}/environments/{}/strategies/{}"
 

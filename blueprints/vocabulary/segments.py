@@ -24,7 +24,7 @@ bp = Blueprint("segments", __name__)
 # Allows changes of the segments of one project. The permissions below allow changes of all segments.
 IN_PROJECT = "UPDATE_PROJECT_SEGMENT"
 UNKNOWN = "No segment has that id."
-NO_PROJECT = "project: must be a project that exists"
+NO_PROJECT = "project: must be an existing project"
 
 
 @bp.get("/api/admin/segments")
@@ -179,7 +179,7 @@ def check(conn: Connection, payload: Mapping[str, Any], before: Mapping[str, Any
     check_constraints(conn, payload["constraints"], present)
     most = max(current_app.config["MAX_SEGMENT_VALUES"], count_values(present))
     if count_values(payload["constraints"]) > most:
-        abort(400, f"constraints: must have at most {most} values together")
+        abort(400, f"constraints: must have at most {most} values in total")
     if before and payload["project"] not in (None, before.get("project")):
         refuse_used(
             segment_strategies.count_outside(conn, before["id"], payload["project"]),

@@ -60,7 +60,7 @@ def get_strategy_type(name: str) -> Response:
     """
     with connection() as conn:
         require(conn)
-        body = strategy_types.get(conn, name) or abort(404, "No strategy has that name.")
+        body = strategy_types.get(conn, name) or abort(404, "No strategy type has that name.")
     return json_response(body)
 
 
@@ -75,7 +75,7 @@ def update_strategy_type(name: str) -> Response:
         actor = require(conn, "UPDATE_STRATEGY")
         payload = load(UpdateStrategyType())
         if payload.pop("name", name) != name:
-            abort(400, "name: must be the same as in the address")
+            abort(400, "name: must be the same as in the path")
         before = editable(conn, name)
         after = strategy_types.update(conn, before | payload)
         events.record_change(conn, Event("strategy-updated", actor, data=after, pre_data=before))
@@ -94,7 +94,10 @@ def delete_strategy_type(name: str) -> Response:
         editable(conn, name)
         uses = strategy_types.count_uses(conn, name)
         if uses:
-            abort(409, f"Flags use this strategy, archived ones perhaps, in {uses} place{'' if uses == 1 else 's'}.")
+            abort(
+                409,
+                f"Flags use this strategy type in {uses} place{'' if uses == 1 else 's'}. Archived flags count too.",
+            )
         strategy_types.delete(conn, name)
         events.record(conn, Event("strategy-deleted", actor, data={"name": name}))
     return empty_response()
@@ -109,9 +112,9 @@ def deprecate_strategy_type(name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_STRATEGY")
-        before = strategy_types.lock(conn, name) or abort(404, "No strategy has that name.")
+        before = strategy_types.lock(conn, name) or abort(404, "No strategy type has that name.")
         if name == "default":
-            abort(409, "The strategy called default cannot be deprecated.")
+            abort(409, "The strategy type default cannot be deprecated.")
         if not before["deprecated"]:
             strategy_types.update(conn, before | {"deprecated": True})
             events.record(conn, Event("strategy-deprecated", actor, data={"name": name}))
@@ -127,7 +130,7 @@ def reactivate_strategy_type(name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_STRATEGY")
-        before = strategy_types.lock(conn, name) or abort(404, "No strategy has that name.")
+        before = strategy_types.lock(conn, name) or abort(404, "No strategy type has that name.")
         if before["deprecated"]:
             strategy_types.update(conn, before | {"deprecated": False})
             events.record(conn, Event("strategy-reactivated", actor, data={"name": name}))
@@ -136,7 +139,7 @@ def reactivate_strategy_type(name: str) -> Response:
 
 def editable(conn: Connection, name: str) -> dict[str, Any]:
     """Lock a strategy type; raise 404 if it does not exist, and 409 if it is built-in."""
-    strategy_type = strategy_types.lock(conn, name) or abort(404, "No strategy has that name.")
+    strategy_type = strategy_types.lock(conn, name) or abort(404, "No strategy type has that name.")
     if not strategy_type["editable"]:
-        abort(409, "A built-in strategy cannot be changed or deleted.")
+        abort(409, "A built-in strategy type cannot be changed or deleted.")
     return strategy_type

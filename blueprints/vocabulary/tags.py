@@ -56,7 +56,7 @@ def create_tag() -> Response:
         permitted(conn, actor)
         payload = load(Tag())
         if tag_types.lock(conn, payload["type"]) is None:
-            abort(400, "type: must be a tag type that exists")
+            abort(400, "type: must be an existing tag type")
         tags.insert(conn, payload["type"], payload["value"])
         events.record(conn, Event("tag-created", actor, data={"type": payload["type"], "value": payload["value"]}))
         body = tags.get(conn, payload["type"], payload["value"])
@@ -72,7 +72,7 @@ def get_tag(type: str, value: str) -> Response:
     """
     with connection() as conn:
         require(conn)
-        body = tags.get(conn, type, value) or abort(404, "There is no such tag.")
+        body = tags.get(conn, type, value) or abort(404, "This tag does not exist.")
     return json_response(body)
 
 
@@ -87,7 +87,7 @@ def delete_tag(type: str, value: str) -> Response:
         actor = require(conn)
         allowed = permitted(conn, actor)
         if not tags.lock(conn, type, value):
-            abort(404, "There is no such tag.")
+            abort(404, "This tag does not exist.")
         flags = tags.uses(conn, type, value)
         if allowed is not None and not {flag["project_id"] for flag in flags} <= allowed:
             raise Forbidden("You lack the permission UPDATE_FEATURE in a project where flags have this tag.")

@@ -34,7 +34,7 @@ RECORD: LiteralString = f"""
 """
 
 # What the service says when a unique index refuses a group.
-TAKEN = {"groups_name_key": "name: a group with this name exists already"}
+TAKEN = {"groups_name_key": "name: a group with this name already exists"}
 
 LIST: LiteralString = f"SELECT json_build_object('groups', coalesce(json_agg({RECORD} ORDER BY groups.name), '[]'))::text FROM groups"
 

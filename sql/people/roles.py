@@ -16,7 +16,7 @@ RECORD: LiteralString = """
 ADMIN, EDITOR, VIEWER, OWNER = 1, 2, 3, 4
 
 # What the service says when a unique index refuses a role.
-TAKEN = {"roles_name_key": "name: a role with this name exists already"}
+TAKEN = {"roles_name_key": "name: a role with this name already exists"}
 
 LIST: LiteralString = (
     f"SELECT json_build_object('version', 1, 'roles', coalesce(json_agg({RECORD} ORDER BY roles.id), '[]'))::text FROM roles"

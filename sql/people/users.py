@@ -29,8 +29,8 @@ RECORD: LiteralString = """
 
 # What the service says when a unique index refuses a user.
 TAKEN = {
-    "users_email_key": "email: a user with this e-mail address exists already",
-    "users_username_key": "username: a user with this user name exists already",
+    "users_email_key": "email: a user with this email already exists",
+    "users_username_key": "username: a user with this user name already exists",
 }
 
 GET: LiteralString = f"SELECT ({RECORD})::text FROM users WHERE id = %(id)s AND deleted_at IS NULL"

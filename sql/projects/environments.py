@@ -8,7 +8,7 @@ from psycopg.rows import DictRow
 from sql.database import Connection, as_json, one, run, value
 
 # What the service says when a unique index refuses a link.
-TAKEN = {"project_environments_pkey": "environment: the project has this environment already"}
+TAKEN = {"project_environments_pkey": "environment: the project already has this environment"}
 
 # Our choice: keys of all projects work for this one too, so they count.
 LIST = """

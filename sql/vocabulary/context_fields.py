@@ -7,7 +7,7 @@ from sql.database import Connection, as_json, rows, run, value
 from sql.vocabulary import strategy_uses
 
 # The message of a unique violation.
-TAKEN = {"context_fields_pkey": "name: a context field with this name exists already"}
+TAKEN = {"context_fields_pkey": "name: a context field with this name already exists"}
 
 # As arguments of json_build_object.
 FIELDS: LiteralString = """

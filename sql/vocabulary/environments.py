@@ -8,7 +8,7 @@ from psycopg.rows import DictRow
 from sql.database import Connection, one, rows, run, value
 
 # What the service says when a unique index refuses an environment.
-TAKEN = {"environments_pkey": "name: an environment with this name exists already"}
+TAKEN = {"environments_pkey": "name: an environment with this name already exists"}
 
 # The Environment record, as columns of a row: what the log says is the same.
 RECORD: LiteralString = 'name, type, enabled, protected, sort_order AS "sortOrder"'

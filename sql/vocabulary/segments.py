@@ -7,7 +7,7 @@ from sql.access import VISIBLE
 from sql.database import Connection, as_json, one, rows, run, value
 
 # What the service says when a unique index refuses a segment.
-TAKEN = {"segments_name_key": "name: a segment with this name exists already"}
+TAKEN = {"segments_name_key": "name: a segment with this name already exists"}
 
 FIRST: LiteralString = "'id', segments.id, 'name', segments.name, 'description', segments.description"
 PROJECT: LiteralString = ", 'project', segments.project_id"

@@ -6,7 +6,7 @@ from typing import Any, LiteralString
 from sql.database import Connection, as_json, rows, run, value
 
 # What the service says when the name of a type of strategies is taken.
-TAKEN = {"strategy_types_pkey": "name: a strategy with this name exists already"}
+TAKEN = {"strategy_types_pkey": "name: a strategy type with this name already exists"}
 
 RECORD: LiteralString = """
     json_build_object(

@@ -5,7 +5,7 @@ from typing import Any, LiteralString
 from sql.database import Connection, run, value
 
 # What the service says when the name of a type of tags is taken.
-TAKEN = {"tag_types_pkey": "name: a tag type with this name exists already"}
+TAKEN = {"tag_types_pkey": "name: a tag type with this name already exists"}
 
 RECORD: LiteralString = "json_build_object('name', name, 'description', description, 'icon', icon)"
 

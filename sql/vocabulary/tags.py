@@ -8,7 +8,7 @@ from psycopg.rows import DictRow
 from sql.database import Connection, rows, run, value
 
 # What the service says when there is such a tag already.
-TAKEN = {"tags_pkey": "value: a tag of this type with this value exists already"}
+TAKEN = {"tags_pkey": "value: a tag of this type with this value already exists"}
 
 # Every tag there ever was stays one until it is deleted, so the list is read off the index of tags alone.
 LIST: LiteralString = """

@@ -44,8 +44,8 @@ NOT_OURS = [
 
 @pytest.mark.parametrize("path", NOT_OURS)
 def test_a_path_that_is_not_ours_is_not_there(alice, stranger, path):
-    assert refused(alice.get(path), 404, "NotFoundError") == "There is nothing at this address."
-    assert refused(stranger.post(path, json={}), 404, "NotFoundError") == "There is nothing at this address."
+    assert refused(alice.get(path), 404, "NotFoundError") == "Not found."
+    assert refused(stranger.post(path, json={}), 404, "NotFoundError") == "Not found."
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_without_its_database_the_service_says_so_and_recovers_by_itself(outage)
         response = call()
         assert time.monotonic() - began < 3
         message = refused(response, 503, "UnavailableError")
-        assert message == "The database cannot be reached or is too slow."
+        assert message == "The database is unavailable or too slow."
         assert response.headers["Retry-After"] == "1"
     assert outage.admin.get("/health").status_code == 200
     outage.start()
@@ -182,7 +182,7 @@ def test_a_read_only_server_answers_reads_and_refuses_changes(make_database, mak
     ]
     for change in changes:
         response = change()
-        assert refused(response, 503, "UnavailableError") == "The database can only be read at this moment."
+        assert refused(response, 503, "UnavailableError") == "The database is read-only at the moment."
         assert response.headers["Retry-After"] == "1"
     alter("off")
     # The connections that there were began as they were to be.

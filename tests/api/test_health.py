@@ -29,7 +29,7 @@ def test_alive_needs_no_database(without_database):
 
 
 def test_ready_does(without_database):
-    not_ready(without_database, "The database cannot be reached or is too slow.")
+    not_ready(without_database, "The database is unavailable or too slow.")
 
 
 def not_ready(stranger: Caller, message: str) -> None:

@@ -175,7 +175,7 @@ def test_the_api_key_of_a_new_database_is_printed(make_database):
 
 def test_the_option_needs_the_setting():
     refused = run("-m", "flask", "--app", "app", "demo", "--use-database-url")
-    assert (refused.returncode, refused.stderr.splitlines()[-1]) == (2, "Error: --use-database-url needs the setting DATABASE_URL.")
+    assert (refused.returncode, refused.stderr.splitlines()[-1]) == (2, "Error: --use-database-url requires the setting DATABASE_URL.")
 
 
 @pytest.mark.parametrize(

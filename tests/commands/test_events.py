@@ -101,7 +101,7 @@ def test_each_filter_is_that_of_the_search(log: CommandLine) -> None:
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (("--from", "2024-02-30"), "from: must be a day that exists"),
+        (("--from", "2024-02-30"), "from: must be a valid date"),
         (("--to", "IS:2024-02-03"), "to: must look like 2024-05-31"),
         (("--query", "x" * 1001), "query: must be at most 1000 characters long"),
         (("--output", "/nowhere/file"), "/nowhere/file cannot be created: No such file or directory."),

@@ -104,7 +104,7 @@ def test_no_segment_is_of_a_project_that_is_being_deleted(world, gate, change):
         "move": lambda: admin.put(f"{PATH}/{segment}", json=body(name, project=f"brief-{change}")),
     }
     [answer] = at_the_gate(world.conn, gate, f"DELETE FROM projects WHERE id = 'brief-{change}'", calls[change])
-    assert refused(answer) == "project: must be a project that exists"
+    assert refused(answer) == "project: must be an existing project"
     assert world.events(since) == []
 
 

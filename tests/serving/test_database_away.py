@@ -139,7 +139,7 @@ def test_a_busy_database_is_not_reported_as_unavailable(server):
             for _ in range(3):
                 answer = service.get("/api/admin/projects", headers=other)
                 assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
-                assert (answer.json["name"], answer.json["message"]) == ("UnavailableError", "Too many requests at this moment.")
+                assert (answer.json["name"], answer.json["message"]) == ("UnavailableError", "Too many requests. Try again later.")
             conn.execute("ROLLBACK")
             assert first.result().status == 200
         assert service.get("/api/admin/projects", headers=AUTHORIZED).status == 200

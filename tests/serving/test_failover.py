@@ -16,7 +16,7 @@ from tests.support.standby import copy_of
 
 pytestmark = pytest.mark.slow
 
-ONLY_READ = "The database can only be read at this moment."
+ONLY_READ = "The database is read-only at the moment."
 
 
 @pytest.fixture

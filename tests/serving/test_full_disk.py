@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 # The last one is our own.
 KEYS = [f"*:*.the-key-of-client-{number}" for number in range(5)]
 FULL = "The disk of the database is full."
-AWAY = "The database cannot be reached or is too slow."
+AWAY = "The database is unavailable or too slow."
 
 
 @pytest.fixture(scope="module")

@@ -82,8 +82,8 @@ def test_slow_statements_end_and_waiting_requests_get_503(hurried: Service, url:
         assert health == [200] * 5
         # Two were at the database; the others waited for a connection.
         assert {refused(answer) for _, answer in ended} == {
-            "The database cannot be reached or is too slow.",
-            "Too many requests at this moment.",
+            "The database is unavailable or too slow.",
+            "Too many requests. Try again later.",
         }
         # A second for the connection, two for the statement, and a busy machine.
         assert max(seconds for seconds, _ in ended) < 3 + QUICK

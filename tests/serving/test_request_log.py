@@ -130,7 +130,7 @@ def test_a_bug_has_its_traceback_in_the_line_and_nothing_of_it_in_the_body(make_
     assert response.status_code == 500
     assert set(response.json) == {"id", "name", "message"}
     assert response.json["name"] == "InternalError"
-    assert response.json["message"] == "Something went wrong here. The log tells more under the id of this error."
+    assert response.json["message"] == "Internal error. The log of the service has details under the id of this error."
     line = line_of(capsys)
     assert set(line) == {*KEYS, "errorId", "error"}
     assert (line["route"], line["status"], line["errorId"]) == ("/broken/<_word>", 500, response.json["id"])

@@ -76,8 +76,8 @@ DOES_NOT_FIT = "The request does not fit. The message names each field and what 
 
 # By status: what it means, and a message that one may get.
 REFUSALS: dict[int, tuple[str, str]] = {
-    400: (DOES_NOT_FIT, "limit: must be between 1 and 1000"),
-    401: ("Authorization is missing or invalid.", "A valid API key in the header Authorization, or a session, is required."),
+    400: (DOES_NOT_FIT, "limit: must be from 1 to 1000"),
+    401: ("Authorization is missing or invalid.", "A valid API token in the header Authorization, or a session, is required."),
     403: ("The credentials are valid, but do not permit this.", "You lack the permission ADMIN."),
     404: ("What was asked for is not there, or is hidden from the caller.", "No project has that id."),
     409: ("The state of what is there does not allow this.", "The project has flags that are not archived."),
@@ -85,13 +85,13 @@ REFUSALS: dict[int, tuple[str, str]] = {
     415: ("The body is not declared as JSON, or is packed.", "The body must be JSON, with the header Content-Type: application/json."),
     429: (
         "The caller sends too many requests at the same time.",
-        "Too many requests at the same time. Wait until some of yours are finished.",
+        "You have too many requests at the same time. Wait until some of them finish.",
     ),
     500: (
         "A bug. The log tells more under the id of the error.",
-        "Something went wrong here. The log tells more under the id of this error.",
+        "Internal error. The log of the service has details under the id of this error.",
     ),
-    503: ("The service cannot answer now.", "The database cannot be reached or is too slow."),
+    503: ("The service cannot answer now.", "The database is unavailable or too slow."),
 }
 
 # Where an operation means something else by a status: by endpoint and status, with the name if that is another too.
@@ -106,14 +106,14 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ),
     ("api_tokens.update_api_token", 404): ("No token has that secret.", "No API token has that secret."),
     ("roles.get_role", 404): ("No role has that id.", "No role has that id."),
-    ("roles.create_role", 409): ("The name is taken.", "name: a role with this name exists already", "NameExistsError"),
+    ("roles.create_role", 409): ("The name is taken.", "name: a role with this name already exists", "NameExistsError"),
     ("roles.update_role", 409): ("The role is predefined, or the name is taken.", "A predefined role cannot be changed or deleted."),
-    ("roles.delete_role", 409): ("The role is predefined, or somebody holds it.", "The role is held by 2 users and 1 group."),
+    ("roles.delete_role", 409): ("The role is predefined, or somebody holds it.", "The role is assigned to 2 users and 1 group."),
     ("groups.get_group", 404): ("No group has that id.", "No group has that id."),
-    ("groups.create_group", 409): ("The name is taken.", "name: a group with this name exists already", "NameExistsError"),
-    ("groups.update_group", 409): ("The name is taken.", "name: a group with this name exists already", "NameExistsError"),
-    ("segments.create_segment", 409): ("The name is taken.", "name: a segment with this name exists already", "NameExistsError"),
-    ("segments.validate_segment_name", 409): ("The name is taken.", "name: a segment with this name exists already", "NameExistsError"),
+    ("groups.create_group", 409): ("The name is taken.", "name: a group with this name already exists", "NameExistsError"),
+    ("groups.update_group", 409): ("The name is taken.", "name: a group with this name already exists", "NameExistsError"),
+    ("segments.create_segment", 409): ("The name is taken.", "name: a segment with this name already exists", "NameExistsError"),
+    ("segments.validate_segment_name", 409): ("The name is taken.", "name: a segment with this name already exists", "NameExistsError"),
     ("segments.update_segment", 409): (
         "The name is taken, or strategies of other projects than the new one use the segment.",
         "The segment is used by 2 strategies of other projects.",
@@ -123,7 +123,7 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ("constraints.validate_constraint", 400): (DOES_NOT_FIT, "value: must be a version such as 1.2.3, without a v"),
     ("segment_strategies.set_strategy_segments", 404): (
         "The strategy is not in this project and environment, its flag is archived, or the project is hidden from the caller.",
-        "No such strategy of a live flag is in this project and environment.",
+        "This project and environment have no such strategy, or its flag is archived.",
     ),
     ("signup.validate_signup_token", 403): ("The token is disabled or has expired.", "This signup token is disabled or has expired."),
     ("signup.validate_signup_token", 404): ("No token has that secret.", "No signup token has that secret."),
@@ -138,29 +138,32 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ),
     ("strategies.delete_strategy", 404): (
         "The strategy is not of this project, flag and environment, or the project is hidden from the caller.",
-        "No such strategy belongs to this flag in this project and environment.",
+        "The flag has no such strategy in this project and environment.",
     ),
     ("environments.create_environment", 409): (
         "The name is taken.",
-        "name: an environment with this name exists already",
+        "name: an environment with this name already exists",
         "NameExistsError",
     ),
     ("environments.delete_environment", 409): ("The environment is protected.", "The environment is protected and cannot be deleted."),
     ("project_environments.add_project_environment", 404): (
         "The project is archived, unknown or hidden, or there is no such environment.",
-        "environment: there is no environment of that name",
+        "environment: must be an existing environment",
     ),
     ("project_environments.add_project_environment", 409): (
         "The project has the environment already.",
-        "environment: the project has this environment already",
+        "environment: the project already has this environment",
         "NameExistsError",
     ),
     ("project_environments.set_default_strategy", 400): (DOES_NOT_FIT, "name: must be flexibleRollout"),
     **{
-        (f"project_access.{operation}", 409): ("This is the last owner.", "This is the last owner of the project.")
+        (f"project_access.{operation}", 409): (
+            "This is the last owner.",
+            "This is the last owner of the project. Add another owner first. Add another owner first. Add another owner first.",
+        )
         for operation in ("set_project_user_roles", "remove_project_user_roles", "set_project_group_roles", "remove_project_group_roles")
     },
-    ("projects.create_project", 400): (DOES_NOT_FIT, "environments: there is no environment staging"),
+    ("projects.create_project", 400): (DOES_NOT_FIT, "environments: unknown environments: staging"),
     ("projects.create_project", 409): (
         "The id is taken, maybe by an archived project. After a private project is deleted, only administrators can reuse its id.",
         "id: already used by a project, which may be archived or deleted; choose another id",
@@ -180,27 +183,27 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         DOES_NOT_FIT,
         "username: is required; password: must be a string",
     ),
-    ("login.log_in", 401): ("No user with that name has that password.", "No user with that name has that password."),
+    ("login.log_in", 401): ("Wrong user name or password.", "Wrong user name or password."),
     **{
         (f"signup.{operation}", 429): (
             "This client address tried too often in the last minute.",
-            "There were too many attempts to sign up. Try again later.",
+            "Too many sign-up attempts. Try again later.",
         )
         for operation in ("validate_signup_token", "sign_up")
     },
     ("login.log_in", 429): (
         "There were too many failed logins with this name, or too many logins from this address.",
-        "There were too many attempts to log in. Try again later.",
+        "Too many login attempts. Try again later.",
     ),
-    ("account.log_out", 401): ("There is no session.", "A valid API key in the header Authorization, or a session, is required."),
-    ("account.log_out_by_link", 401): ("There is no session.", "A valid API key in the header Authorization, or a session, is required."),
+    ("account.log_out", 401): ("There is no session.", "A valid API token in the header Authorization, or a session, is required."),
+    ("account.log_out_by_link", 401): ("There is no session.", "A valid API token in the header Authorization, or a session, is required."),
     ("account.update_own_password", 401): (
         "Authorization is missing or invalid, or the old password is wrong.",
-        "oldPassword: is not your present password",
+        "oldPassword: must be your current password",
     ),
     ("account.update_own_password", 429): (
         "There were too many failed attempts with the old password.",
-        "There were too many attempts to log in. Try again later.",
+        "Too many login attempts. Try again later.",
     ),
     ("personal_tokens.create_personal_token", 409): (
         "You have as many tokens as one can have, or one with this description.",
@@ -214,31 +217,31 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ),
     ("users.create_user", 409): (
         "The e-mail address or the user name is taken.",
-        "email: a user with this e-mail address exists already",
+        "email: a user with this email already exists",
         "NameExistsError",
     ),
     ("users.update_user", 409): (
         "The e-mail address is taken, or the last administrator would be none any more.",
-        "This user is the last administrator: make another user one first.",
+        "This user is the last administrator. Make another user an administrator first.",
     ),
     ("users.delete_user", 409): (
         "The user is the last administrator.",
-        "This user is the last administrator: make another user one first.",
+        "This user is the last administrator. Make another user an administrator first.",
     ),
     ("service_accounts.create_service_account", 409): (
         "The user name is taken.",
-        "username: a user with this user name exists already",
+        "username: a user with this user name already exists",
         "NameExistsError",
     ),
     ("signup.sign_up", 400): (
         DOES_NOT_FIT,
-        "email: must be an e-mail address such as ada@example.org",
+        "email: must be an email address such as ada@example.org",
     ),
     ("signup.sign_up", 403): ("The token is disabled or has expired.", "This signup token is disabled or has expired."),
     ("signup.sign_up", 404): ("No token has that secret.", "No signup token has that secret."),
     ("signup.sign_up", 409): (
         "The e-mail address or the user name is taken.",
-        "email: a user with this e-mail address exists already",
+        "email: a user with this email already exists",
         "NameExistsError",
     ),
     ("flag_import.import_flags", 400): (

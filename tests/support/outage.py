@@ -81,7 +81,7 @@ def assert_unavailable(answer: Answer) -> None:
     """Asserts that this is the documented 503."""
     assert list(answer.json) == ["id", "name", "message"]
     assert (answer.json["name"], answer.headers["Retry-After"]) == ("UnavailableError", "1")
-    assert answer.json["message"] == "The database cannot be reached or is too slow."
+    assert answer.json["message"] == "The database is unavailable or too slow."
 
 
 def assert_told(callers: Callers, away: float, back: float, longest: float, known: float) -> None:

@@ -141,8 +141,8 @@ def test_what_cannot_stand_in_a_url_as_it_is_is_no_name(value: str) -> None:
 def test_a_name_has_its_own_longest_length() -> None:
     takes(Name(max=3), "abc", "abc")
     assert refuses(Name(max=3), "abcd") == "must be at most 3 characters long"
-    assert refuses(Name(), "a/b") == "must contain nothing but A-Z, a-z, 0-9, -, _, . and ~"
-    assert refuses(Name(), "..") == "must not be one or two dots alone"
+    assert refuses(Name(), "a/b") == "must contain only A-Z, a-z, 0-9, -, _, . and ~"
+    assert refuses(Name(), "..") == "must not be . or .."
 
 
 # User names, e-mail addresses, passwords
@@ -179,7 +179,7 @@ NO_EMAILS += ["a@b\u2028c", "a\u3000@b", "a" * 253 + "@b", "İ" * 127 + "@b", "a
 
 @pytest.mark.parametrize("value", NO_EMAILS, ids=lambda value: ascii(value[:20]))
 def test_what_is_no_address_of_at_most_254_characters_is_refused(value: str) -> None:
-    assert refuses(Email(), value) in ("must be an e-mail address such as ada@example.org", "must be at most 254 characters long")
+    assert refuses(Email(), value) in ("must be an email address such as ada@example.org", "must be at most 254 characters long")
 
 
 @pytest.mark.parametrize(

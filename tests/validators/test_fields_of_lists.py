@@ -75,8 +75,8 @@ def test_a_list_is_what_its_field_makes_of_each() -> None:
 
 def test_a_list_is_bounded() -> None:
     takes(ListOf(Boolean()), [True] * MOST_ITEMS, [True] * MOST_ITEMS)
-    assert refuses(ListOf(Boolean()), [5] * (MOST_ITEMS + 1)) == f"must hold at most {MOST_ITEMS} items"
-    assert refuses(ListOf(Boolean(), max=1, what="answers"), [True, True]) == "must hold at most 1 answers"
+    assert refuses(ListOf(Boolean()), [5] * (MOST_ITEMS + 1)) == f"must have at most {MOST_ITEMS} items"
+    assert refuses(ListOf(Boolean(), max=1, what="answers"), [True, True]) == "must have at most 1 answers"
 
 
 NO_OBJECTS = [True, 0, 5.5, "", "a", "{}", [], ["a"], [{}]]
@@ -94,15 +94,15 @@ def test_a_nested_body_is_read_like_one_that_is_not() -> None:
     wrong = [{}, {"operator": "IN", "weight": -1}, {"operator": "IN", "other": 1}]
     assert problems(field, wrong) == {
         0: {"operator": ["Missing data for required field."]},
-        1: {"weight": [f"must be between 0 and {BIGINT_MAX}"]},
-        2: {"other": ["is not known here"]},
+        1: {"weight": [f"must be from 0 to {BIGINT_MAX}"]},
+        2: {"other": ["unknown property"]},
     }
     takes(Nested(Leaf, allow_none=True), None, None)
 
 
 def test_many_unknown_properties_are_counted() -> None:
     many = {f"property-{count}": 1 for count in range(21)}
-    assert refuses(Nested(Leaf), many) == "must not hold 21 properties that are not known here"
+    assert refuses(Nested(Leaf), many) == "21 unknown properties"
     takes(Nested(Open), many, {})
 
 
@@ -111,7 +111,7 @@ def test_an_object_of_free_keys_is_what_its_field_makes_of_each_value() -> None:
     takes(ObjectOf(Email()), {"": "A@b", "ключ": "c@d"}, {"": "a@b", "ключ": "c@d"})
     assert problems(ObjectOf(Text()), {"a": "a", "b": 5}) == {"b": ["must be a string"]}
     takes(ObjectOf(Boolean()), dict.fromkeys(map(str, range(MOST_KEYS)), True), dict.fromkeys(map(str, range(MOST_KEYS)), True))
-    assert refuses(ObjectOf(Text()), dict.fromkeys(map(str, range(MOST_KEYS + 1)), 5)) == f"must hold at most {MOST_KEYS} properties"
+    assert refuses(ObjectOf(Text()), dict.fromkeys(map(str, range(MOST_KEYS + 1)), 5)) == f"must have at most {MOST_KEYS} properties"
 
 
 @pytest.mark.parametrize("text", BROKEN_TEXT)

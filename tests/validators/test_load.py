@@ -68,12 +68,12 @@ def refusal(loader: Callable[[Body], Any], body: Any, **kwargs: Any) -> str:
         ({"constraints": [None]}, "constraints.0: must not be null"),
         ({"constraints": {}}, "constraints: must be a list"),
         ({"constraints": [{"operator": "IN", "values": ["a", "b", "c", 5]}]}, "constraints.0.values.3: must be a string"),
-        ({"constraints": [{"operator": "IN", "x": 1}]}, "constraints.0.x: is not known here"),
+        ({"constraints": [{"operator": "IN", "x": 1}]}, "constraints.0.x: unknown property"),
         ({"parameters": {"rollout": 50}}, "parameters.rollout: must be a string"),
         ({"parameters": {"x" * 200: 50}}, f"parameters.{'x' * 100}: must be a string"),
         (
             {"constraints": [{"operator": "IN", **dict.fromkeys(map(str, range(21)), 1)}]},
-            "constraints.0: must not hold 21 properties that are not known here",
+            "constraints.0: 21 unknown properties",
         ),
     ],
 )
@@ -86,8 +86,8 @@ def test_an_array_is_read_item_by_item() -> None:
     assert sent(load_many, []) == []
     assert sent(load_many, [{"name": "a"}, {"sortOrder": 7}]) == [{"name": "a", "sortOrder": 0}, {"sortOrder": 7}]
     assert refusal(load_many, [{}], schema=Constraint) == "0.operator: is required"
-    assert refusal(load_many, [{}, 5, {"x": 1}]) == "1: must be a JSON object; 2.x: is not known here"
-    assert refusal(load_many, [{}] * (MOST_ITEMS + 1)) == f"body: must hold at most {MOST_ITEMS} items"
+    assert refusal(load_many, [{}, 5, {"x": 1}]) == "1: must be a JSON object; 2.x: unknown property"
+    assert refusal(load_many, [{}] * (MOST_ITEMS + 1)) == f"body: must have at most {MOST_ITEMS} items"
     assert refusal(load_many, b"") == "A JSON body is required."
     with pytest.raises(UnsupportedMediaType):
         sent(load_many, [], content_type="text/plain")

@@ -24,4 +24,4 @@ class Dependency(Body):
     def asks_for_variants_of_what_is_on(self, asked: dict[str, Any], **_: Any) -> None:
         """A flag that is off gives none."""
         if asked["variants"] and not asked["enabled"]:
-            raise ValidationError("must be empty where enabled is false", "variants")
+            raise ValidationError("must be empty if enabled is false", "variants")

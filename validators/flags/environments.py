@@ -53,7 +53,7 @@ class VariantsOfEnvironments(Body):
     """The same variants for several environments."""
 
     example: ClassVar = {"environments": ["development"], "variants": [{"name": "blue", "weight": 1000}]}
-    unsaid: ClassVar = "different names|weightType is variable|fixed weights|one at least"
+    unsaid: ClassVar = "a name twice|weightType variable|fixed weights|at least one item"
 
     variants = Variants(Nested(Variant), required=True, metadata={"description": "Variants; none clears them."})
     environments = ListOf(Name(), max=100, required=True, metadata={"description": "Names of environments."})
@@ -62,7 +62,7 @@ class VariantsOfEnvironments(Body):
     def names_one(self, asked: dict[str, Any], **_: Any) -> None:
         """Somewhere the caller must hold the permission."""
         if not asked["environments"]:
-            raise ValidationError("must hold one at least", "environments")
+            raise ValidationError("must have at least one item", "environments")
 
 
 def patched_variants(listed: Sequence[Mapping[str, Any]], operations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

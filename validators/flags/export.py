@@ -30,7 +30,7 @@ class ExportFlags(Body):
     def has_one_selector(self, asked: dict[str, Any], **_: Any) -> None:
         """Neither of two would be obvious."""
         if sum(selector in asked for selector in SELECTORS) != 1:
-            raise ValidationError("must hold exactly one of features, tag and project")
+            raise ValidationError("must have exactly one of features, tag and project")
 
     @post_load
     def name_selector(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:

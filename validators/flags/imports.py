@@ -15,7 +15,7 @@ from validators.vocabulary.tag_types import CreateTagType
 
 
 class Open(Body.Meta):
-    """What is not known here is passed over."""
+    """Ignore unknown properties."""
 
     unknown = "exclude"
 
@@ -169,7 +169,7 @@ class ImportedParent(Body):
         pass
 
     example: ClassVar[dict[str, Any]] = {"feature": "new-cart", "enabled": True, "variants": []}
-    unsaid: ClassVar[str] = "only with enabled true"
+    unsaid: ClassVar[str] = "only be set if enabled"
 
     feature = Name(required=True, metadata={"description": "Name of the flag on which it depends."})
     enabled = Boolean(load_default=True, metadata={"description": "Whether that one must be on, or off."})
@@ -181,7 +181,7 @@ class ImportedParent(Body):
     def has_variants_of_enabled(self, asked: dict[str, Any], **_: Any) -> None:
         """A flag that is off gives no variant."""
         if asked["variants"] and not asked["enabled"]:
-            raise ValidationError("can be given only with enabled true", "variants")
+            raise ValidationError("can only be set if enabled is true", "variants")
 
 
 class ImportedDependencies(Body):

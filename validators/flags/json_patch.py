@@ -50,7 +50,7 @@ def is_pointer(asked: Mapping[str, Any], name: str) -> bool:
 def patched(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
     """Return a copy of the document with these operations applied. ValidationError: one of them cannot be applied."""
     if len(operations) > MOST_STEPS:
-        raise ValidationError(f"must hold at most {MOST_STEPS} operations")
+        raise ValidationError(f"must have at most {MOST_STEPS} operations")
     result = deepcopy(document)
     copied = 0
     for number, operation in enumerate(operations):
@@ -59,7 +59,7 @@ def patched(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
             if step["op"] == "copy":
                 copied += sum(1 for _ in islice(parts(resolve_pointer(result, step["from"])), MOST_COPIED + 1))
                 if copied > MOST_COPIED:
-                    raise ValidationError(f"all copies together must hold at most {MOST_COPIED} values")
+                    raise ValidationError(f"must copy at most {MOST_COPIED} values in total")
             result = JsonPatch([step]).apply(result, in_place=True)
         except ValidationError as error:
             raise ValidationError({number: error.normalized_messages()}) from None

@@ -57,7 +57,7 @@ class Ids(Words):
         if values == [""]:
             return []
         if not all(INTEGER.fullmatch(word) and len(word) <= 40 and abs(int(word)) <= BIGINT_MAX for word in values):
-            raise ValidationError("must name user ids, which are integers")
+            raise ValidationError("must be user ids, which are integers")
         return [int(word) for word in values]
 
 
@@ -66,7 +66,7 @@ class States(Words):
 
     def read(self, values: list[str]) -> list[Any]:
         if not set(values) <= {"active", "stale"}:
-            raise ValidationError("must name the states active and stale")
+            raise ValidationError("must be active, stale or both")
         return [word == "stale" for word in values]
 
 
@@ -88,7 +88,7 @@ class Tags(Members):
 
     def read(self, values: list[str]) -> list[str]:
         if not all(0 < word.find(":") < len(word) - 1 for word in values):
-            raise ValidationError("must name tags, each as type:value")
+            raise ValidationError("must be tags such as simple:beta")
         return values
 
 
@@ -116,7 +116,7 @@ class Status(Text):
 class FeatureSearch(Query):
     """The query parameters of GET /api/admin/search/features, as the filters of sql/flags/search.py, with order, limit and offset."""
 
-    unsaid: ClassVar[str] = "that exists|must name|must hold at most|NUL|surrogates"
+    unsaid: ClassVar[str] = "a valid date|user ids|active, stale|must be tags|must have at most|NUL|surrogates"
 
     query = Text(
         max=QUERY_MAX,
@@ -156,7 +156,7 @@ class FeatureSearch(Query):
         wanted: list[str] = []
         texts = [text.strip() for text in asked.get("query", "").split(",") if text.strip()]
         if len(texts) > MOST_TEXTS:
-            raise ValidationError(f"must hold at most {MOST_TEXTS} texts", "query")
+            raise ValidationError(f"must have at most {MOST_TEXTS} texts", "query")
         if texts:
             wanted.append("texts")
             values["texts"] = texts

@@ -40,7 +40,7 @@ class StrategyInput(Body):
     """A new strategy."""
 
     example: ClassVar = {"name": "flexibleRollout", "parameters": {"rollout": "25", "stickiness": "default", "groupId": "new-checkout"}}
-    unsaid: ClassVar = "different names|weightType is variable|fixed weights"
+    unsaid: ClassVar = "a name twice|weightType variable|fixed weights"
 
     name = Text(min=1, max=100, required=True, metadata={"description": "Name of the type of strategy."})
     title = Text(max=TITLE_MAX, allow_none=True, load_default=None, metadata={"description": "A title for people."})

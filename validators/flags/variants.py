@@ -86,11 +86,11 @@ def balanced(variants: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     shared = [variant for variant in named if variant["weightType"] == "variable"]
     rest = WHOLE - sum(variant["weight"] for variant in named if variant["weightType"] == "fix")
     if len({variant["name"] for variant in named}) < len(named):
-        raise ValidationError("must have different names")
+        raise ValidationError("must not contain a name twice")
     if named and not shared:
-        raise ValidationError("must hold one at least whose weightType is variable")
+        raise ValidationError("must have at least one variant with the weightType variable")
     if rest < 0:
-        raise ValidationError(f"must not have fixed weights of more than {WHOLE} together")
+        raise ValidationError(f"must not have fixed weights of more than {WHOLE} in total")
     portion, left = divmod(rest, len(shared)) if shared else (0, 0)
     weights = {variant["name"]: portion + (place < left) for place, variant in enumerate(shared)}
     return [variant | {"weight": weights.get(variant["name"], variant["weight"])} for variant in named]

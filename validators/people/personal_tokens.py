@@ -32,4 +32,4 @@ class CreatePersonalToken(Body):
             raise ValidationError("must be in the future", "expiresAt")
         if self.latest is not None and asked["expiresAt"] > self.latest:
             latest = self.latest.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            raise ValidationError(f"must not be later than {latest}, when the personal token of this request expires", "expiresAt")
+            raise ValidationError(f"must not be later than {latest}, the expiry of the token of this request", "expiresAt")

@@ -31,7 +31,7 @@ class RolePermission(Body):
     def names_a_permission(self, asked: dict[str, Any], **_: Any) -> None:
         """By one of the two at least; by both, they must be of the same."""
         if "id" not in asked and "name" not in asked:
-            raise ValidationError("is required, or the id", "name")
+            raise ValidationError("is required, unless id is given", "name")
 
 
 class UpdateRole(Body):

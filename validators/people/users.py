@@ -43,7 +43,7 @@ class RootRole(fields.Field[int | str]):
 
 
 RULES = "Password of at most 72 bytes. How many characters it must have at least is a setting; 8 unless the operator chose otherwise."
-OWN_NAME = "must not be the user's own name, user name or e-mail address"
+OWN_NAME = "must not be the user's own name, user name or email"
 
 
 def is_own_name(password: str, person: Mapping[str, Any]) -> bool:
@@ -110,7 +110,7 @@ class CreateUser(WithPassword):
     def can_be_named(self, asked: dict[str, Any], **_: Any) -> None:
         """A user logs in by one of the two."""
         if "username" not in asked and "email" not in asked:
-            raise ValidationError("is required, or an e-mail address", "username")
+            raise ValidationError("is required, unless email is given", "username")
 
     # Our choice: forms send a name that was left empty as empty text.
     @post_load

@@ -55,7 +55,7 @@ class NewProject(NamedProject):
     """The body of the creation; id None: to be made from the name. environments None: all that are enabled."""
 
     example: ClassVar = {"name": "Mobile app", "id": "mobile", "description": "Everything in the app.", "environments": ["development"]}
-    unsaid: ClassVar = "must not be blank|must contain nothing but|must not be [a-z.]"
+    unsaid: ClassVar = "must not be blank|must contain only|must not be [a-z.]"
 
     id = Text(max=100, metadata={"description": "Id of the project: A-Z, a-z, 0-9, -, _, . and ~; empty or left out: made from the name."})
     mode = mode_field(load_default="open")
@@ -73,7 +73,7 @@ class NewProject(NamedProject):
             except ValidationError as error:
                 raise ValidationError(error.messages, "id") from None
             if asked["id"] in RESERVED:
-                raise ValidationError(f"must not be {', '.join(sorted(RESERVED))}, which are words of other addresses", "id")
+                raise ValidationError(f"must not be {', '.join(sorted(RESERVED))}: these words are reserved", "id")
 
     @post_load
     def as_kept(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class NamingInput(Body):
     """How flags must be named; without a pattern, any name will do."""
 
     example: ClassVar = {"pattern": "[a-z]+-[a-z-]+", "example": "shop-new-checkout", "description": "The team, then what the flag does."}
-    unsaid: ClassVar = "must not|must use|must escape|is not a valid|must match|needs a pattern"
+    unsaid: ClassVar = "must not|must use|must escape|is not a valid|must match|requires a pattern"
 
     pattern = Text(
         max=PATTERN_MAX,
@@ -120,7 +120,7 @@ class NamingInput(Body):
         if not pattern:
             needy = sorted(field.data_key or key for key, field in self.fields.items() if asked.get(key))
             if needy:
-                raise ValidationError({key: ["needs a pattern"] for key in needy})
+                raise ValidationError({key: ["requires a pattern"] for key in needy})
             return
         try:
             mismatches = naming.mismatches(pattern, filter(None, [asked.get("example_")]))

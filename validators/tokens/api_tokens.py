@@ -24,7 +24,7 @@ class CreateApiToken(Body):
 
     example: ClassVar = {"type": "client", "tokenName": "checkout-service", "environment": "production", "projects": ["checkout"]}
     schema: ClassVar = {"anyOf": [{"required": ["tokenName"]}, {"required": ["username"]}]}
-    unsaid: ClassVar = "must not be given beside|for an admin token|only an admin token|must hold a project"
+    unsaid: ClassVar = "must be omitted with|for an admin token|only admin tokens|at least one project"
 
     type = Kind(
         frozenset(KINDS),
@@ -43,14 +43,14 @@ class CreateApiToken(Body):
     def says_each_thing_once(self, asked: dict[str, Any], **_: Any) -> None:
         """Two words for one thing would leave open which counts."""
         if "tokenName" in asked and "username" in asked:
-            raise ValidationError("must not be given beside tokenName", "username")
+            raise ValidationError("must be omitted with tokenName", "username")
         if "tokenName" not in asked and "username" not in asked:
             raise ValidationError("is required", "tokenName")
         if "project" in asked and "projects" in asked:
-            raise ValidationError("must not be given beside project", "projects")
+            raise ValidationError("must be omitted with project", "projects")
         # Our choice: a list that was meant to hold something must not become a token for everything.
         if asked.get("projects") == []:
-            raise ValidationError("must hold a project, or be left out for all", "projects")
+            raise ValidationError("must have at least one project; omit it for all projects", "projects")
 
     @validates_schema
     def fits_its_kind(self, asked: dict[str, Any], **_: Any) -> None:
@@ -61,7 +61,7 @@ class CreateApiToken(Body):
         if is_admin and "*" not in asked.get("projects", [asked.get("project", "*")]):
             raise ValidationError("must be * for an admin token", "project" if "project" in asked else "projects")
         if not is_admin and asked.get("environment") == "*":
-            raise ValidationError("must be one environment; only an admin token is for all", "environment")
+            raise ValidationError("must be one environment; only admin tokens are for all", "environment")
 
     @post_load
     def in_one_word_each(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:

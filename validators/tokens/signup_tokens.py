@@ -22,7 +22,7 @@ class SignupTokenUpdate(Body):
     def asks_for_something(self, asked: dict[str, Any], **_: Any) -> None:
         """A request that asks for nothing is a mistake, and says so."""
         if not asked:
-            raise ValidationError("must hold expiresAt or enabled")
+            raise ValidationError("must have expiresAt or enabled")
 
 
 class PublicSignupTokenCreate(Body):

@@ -28,7 +28,7 @@ class Constraint(Body):
     """A condition as it is kept: values, inverted and caseInsensitive are always there, value only when it was given."""
 
     example: ClassVar = {"contextName": "country", "operator": "IN", "values": ["NO", "SE"]}
-    unsaid: ClassVar = "must be a number|must be a date-time|must be a version|one value at least|is required"
+    unsaid: ClassVar = "must be a number|must be a date-time|must be a version|at least one value|is required"
 
     contextName = Text(min=1, max=100, required=True, metadata={"description": "Context field that the constraint applies to."})
     operator = OneOf(OPERATORS, "one of the operators", required=True, metadata={"description": "How the field is compared."})
@@ -42,7 +42,7 @@ class Constraint(Body):
         """Values of the kind that the operator takes."""
         kind = asked["operator"].partition("_")[0]
         if kind == "STR" and not asked["values"]:
-            raise ValidationError("must hold one value at least", "values")
+            raise ValidationError("must have at least one value", "values")
         if kind in ("NUM", "DATE", "SEMVER"):
             if "value" not in asked:
                 raise ValidationError("is required with this operator", "value")

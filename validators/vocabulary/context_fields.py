@@ -23,7 +23,7 @@ class UpdateContextField(Body):
     """A change of a context field; what is absent stays as it is."""
 
     example: ClassVar[dict[str, Any]] = {"description": "Where the user lives.", "legalValues": [{"value": "NO", "description": "Norway"}]}
-    unsaid: ClassVar[str] = "must be different values"
+    unsaid: ClassVar[str] = "must not contain a value twice"
 
     description = Text(max=250, allow_none=True, metadata={"description": "What the field says."})
     stickiness = Boolean(metadata={"description": "Whether one can stay with a variant by it."})
@@ -35,7 +35,7 @@ class UpdateContextField(Body):
         """A value that stands twice would have two descriptions."""
         values = [legal["value"] for legal in asked.get("legalValues", ())]
         if len(set(values)) < len(values):
-            raise ValidationError("must be different values", "legalValues")
+            raise ValidationError("must not contain a value twice", "legalValues")
 
 
 class CreateContextField(UpdateContextField):

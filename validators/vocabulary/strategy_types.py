@@ -30,7 +30,7 @@ class UpdateStrategyType(Body):
     """A change of a type of strategies; a title or description that is absent stays as it is."""
 
     example: ClassVar[dict[str, Any]] = {"parameters": [StrategyParameter.example], "description": "On for some hosts."}
-    unsaid: ClassVar[str] = "must have different names"
+    unsaid: ClassVar[str] = "must not contain a name twice"
 
     name = Name(metadata={"description": "The same as in the address."})
     title = Text(max=TITLE_MAX, allow_none=True, metadata={"description": "A title for people."})
@@ -42,7 +42,7 @@ class UpdateStrategyType(Body):
         """Strategies name their parameters."""
         names = [parameter["name"] for parameter in asked["parameters"]]
         if len(set(names)) < len(names):
-            raise ValidationError("must have different names", "parameters")
+            raise ValidationError("must not contain a name twice", "parameters")
 
 
 class CreateStrategyType(UpdateStrategyType):

@@ -44,7 +44,7 @@ class Refusals:
         refused(response, 401, "AuthenticationRequired")
 
     def wrong_key(self, response: TestResponse) -> None:
-        assert "key may not use the admin API" in refused(response, 403, "NoAccessError")
+        assert "token cannot use the admin API" in refused(response, 403, "NoAccessError")
 
     def cross_site(self, response: TestResponse) -> None:
         assert "must come from this service's own pages" in refused(response, 403, "NoAccessError")
@@ -214,7 +214,7 @@ def test_a_token_that_cannot_be_used_comes_before_a_name_that_is_taken(
 @pytest.mark.usefixtures("refusals")
 def test_an_unknown_address_or_method_says_nothing_of_credentials(alice: Caller, stranger: Caller) -> None:
     for caller in (alice, stranger):
-        assert refused(caller.get("/api/admin/no-such-thing"), 404, "NotFoundError") == "There is nothing at this address."
+        assert refused(caller.get("/api/admin/no-such-thing"), 404, "NotFoundError") == "Not found."
         response = caller.post(SEARCH)
-        assert refused(response, 405, "MethodNotAllowedError") == "This address does not take that method."
+        assert refused(response, 405, "MethodNotAllowedError") == "Method not allowed."
         assert response.headers["Allow"] == "GET, HEAD"

@@ -145,7 +145,7 @@ def test_what_postgresql_cannot_hold_is_refused_for_good(make_app: Callable[...,
             return str(conn.execute("SELECT repeat('x', 1 << 30)").fetchone())
 
     response = Caller(app).get("/broken")
-    assert refused(response) == "The request or its response is too large for the database. Send or ask for less."
+    assert refused(response) == "The request or its response is too large for the database. Send or request less."
     assert "Retry-After" not in response.headers
 
 

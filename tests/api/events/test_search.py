@@ -64,7 +64,7 @@ def test_a_page_beyond_the_end_is_empty_and_the_total_exact(alice: Caller, log: 
 def test_a_limit_is_a_whole_number_from_1_to_1000(alice: Caller, text: str) -> None:
     message = refused(alice.get(PATH, query_string={"limit": text}))
     assert message.startswith("limit: must be ")
-    assert "between 1 and 1000" in message
+    assert "from 1 to 1000" in message
 
 
 @pytest.mark.parametrize("text", ["-1", str(2**63)])

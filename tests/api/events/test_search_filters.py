@@ -136,7 +136,7 @@ def test_created_by_without_an_id_that_is_there_finds_nothing(alice: Caller, log
 @pytest.mark.parametrize("text", ["IS:ada@example.org", "IS_ANY_OF:7,ada"])
 def test_created_by_takes_nothing_but_ids(alice: Caller, log: Log, text: str) -> None:
     log.add(by=ADA)
-    assert complaint(alice, createdBy=text) == "createdBy: must name user ids, which are integers"
+    assert complaint(alice, createdBy=text) == "createdBy: must be user ids, which are integers"
 
 
 # from, to
@@ -175,7 +175,7 @@ def test_the_first_and_the_last_day_of_all_are_days(alice: Caller, log: Log) -> 
 
 @pytest.mark.parametrize("parameter", ["from", "to"])
 def test_only_days_that_exist_are_taken(alice: Caller, parameter: str) -> None:
-    assert complaint(alice, **{parameter: "IS:2023-02-29"}) == f"{parameter}: must be a day that exists"
+    assert complaint(alice, **{parameter: "IS:2023-02-29"}) == f"{parameter}: must be a valid date"
     assert complaint(alice, **{parameter: "2024-05-31"}).startswith(f"{parameter}: must look like IS:")
 
 

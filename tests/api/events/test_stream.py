@@ -205,12 +205,12 @@ def test_limit_and_after_are_whole_numbers(alice: Caller, name: str) -> None:
 
 
 def test_a_limit_of_nothing_is_refused(alice: Caller) -> None:
-    assert "between 1 and" in refused(alice.get(PATH, query_string={"limit": "0"}, headers=LINES))
+    assert "from 1 to" in refused(alice.get(PATH, query_string={"limit": "0"}, headers=LINES))
 
 
 def test_what_belongs_to_the_other_form_is_refused_in_each(alice: Caller) -> None:
-    assert refused(alice.get(f"{PATH}?offset=0", headers=LINES)) == "offset: cannot be given with Accept: application/x-ndjson; use after"
-    assert refused(alice.get(f"{PATH}?after=0")) == "after: can only be given with Accept: application/x-ndjson"
+    assert refused(alice.get(f"{PATH}?offset=0", headers=LINES)) == "offset: cannot be used with Accept: application/x-ndjson; use after"
+    assert refused(alice.get(f"{PATH}?after=0")) == "after: can only be used with Accept: application/x-ndjson"
     for twice in ("after=1&after=1", "limit=1&limit=1"):
         assert "more than once" in refused(alice.get(f"{PATH}?{twice}", headers=LINES))
 

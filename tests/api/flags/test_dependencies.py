@@ -97,12 +97,12 @@ def test_what_is_no_possible_parent_is_409(world, alice, conn):
     before, since = kept(conn), world.last_event_id()
     says = {
         ("child", "child"): "itself",
-        ("child", "unknown"): "no flag",
-        ("child", "Parent"): "no flag",
-        ("child", "archived"): "no flag",
-        ("child", "of-hermes"): "no flag",
+        ("child", "unknown"): "not archived",
+        ("child", "Parent"): "not archived",
+        ("child", "archived"): "not archived",
+        ("child", "of-hermes"): "not archived",
         ("grandchild", "child"): "itself depends",
-        ("parent", "other"): "others depend",
+        ("parent", "other"): "other flags depend",
         ("parent", "child"): "itself depends",
     }
     for (flag, parent), words in says.items():

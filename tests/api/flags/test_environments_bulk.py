@@ -71,7 +71,7 @@ def test_with_one_that_is_not_there_none_is_switched(world, alice, conn, to, unk
     world.flag("a", enabled_in=("development",) if to == "off" else ())
     before, since = switched_on(conn), world.last_event_id()
     message = refused(switch_many(alice, to, "a", unknown), 404, "NotFoundError")
-    assert message == f"features: this project has no live flag {unknown}"
+    assert message == f"features: unknown or archived flags: {unknown}"
     assert (switched_on(conn), world.events(since)) == (before, [])
 
 

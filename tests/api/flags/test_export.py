@@ -220,16 +220,16 @@ def test_an_unknown_environment_is_not_found_and_leaves_no_event(world, alice):
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ({"environment": "development"}, "body: must hold exactly one of features, tag and project"),
-        ({"environment": "development", "features": [], "tag": "a"}, "body: must hold exactly one of features, tag and project"),
-        ({"environment": "development", "project": "default", "tag": "a"}, "body: must hold exactly one of features, tag and project"),
+        ({"environment": "development"}, "body: must have exactly one of features, tag and project"),
+        ({"environment": "development", "features": [], "tag": "a"}, "body: must have exactly one of features, tag and project"),
+        ({"environment": "development", "project": "default", "tag": "a"}, "body: must have exactly one of features, tag and project"),
         ({"features": []}, "environment: is required"),
         ({"environment": "development", "features": "f"}, "features: must be a list"),
         ({"environment": "development", "features": [1]}, "features.0: must be a string"),
         ({"environment": "development", "features": None}, "features: must not be null"),
         ({"environment": "development", "tag": 5}, "tag: must be a string"),
         ({"environment": "development", "features": [], "downloadFile": "true"}, "downloadFile: must be true or false"),
-        ({"environment": "development", "features": [], "format": "csv"}, "format: is not known here"),
+        ({"environment": "development", "features": [], "format": "csv"}, "format: unknown property"),
     ],
 )
 def test_a_body_that_does_not_fit_is_refused(alice, world, body, says):

@@ -85,8 +85,8 @@ def test_taking_off_leaves_the_others_and_again_is_no_change(world, alice, conn)
         (tag(" a "), "value: must be at least 2"),
         (tag("x" * 51), "value: must be at most 50"),
         (tag(None), "value: must not be null"),
-        (tag(type="unknown"), "type: there is no type of tags unknown"),
-        (tag() | {"color": "red"}, "color: is not known here"),
+        (tag(type="unknown"), "type: unknown tag types: unknown"),
+        (tag() | {"color": "red"}, "color: unknown property"),
     ],
 )
 def test_a_tag_that_does_not_fit_is_refused(world, alice, conn, body, message):

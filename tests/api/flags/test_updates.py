@@ -55,10 +55,10 @@ def test_the_stale_mark_has_an_event_of_its_own(world, alice, conn):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"name": "g"}, "name: must be that of the address"),
+        ({"name": "g"}, "name: must be the same as in the path"),
         ({"type": "unknown"}, "type: must be experiment"),
         ({"stale": None}, "stale: must not be null"),
-        ({"lastSeenAt": None}, "lastSeenAt: is not known here"),
+        ({"lastSeenAt": None}, "lastSeenAt: unknown property"),
         ([], "body: must be a JSON object"),
     ],
 )
@@ -76,7 +76,9 @@ def test_a_flag_that_is_not_there_cannot_be_read_or_changed(world, alice, conn):
     before = fingerprint(conn)
     for name in ("gone", "other", "unknown", "F", "f%00"):
         why = refused(alice.put(f"{FLAGS}/{name}", json={"description": "d"}), 404, "NotFoundError")
-        assert why == refused(alice.get(f"{FLAGS}/{name}"), 404, "NotFoundError") == "No such flag is in this project, or it is archived."
+        assert (
+            why == refused(alice.get(f"{FLAGS}/{name}"), 404, "NotFoundError") == "This project has no such flag, or the flag is archived."
+        )
     assert fingerprint(conn) == before
 
 

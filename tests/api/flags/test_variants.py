@@ -187,7 +187,7 @@ def test_variants_are_patched_and_balanced(world, alice):
         ("0.name", {"op": "remove", "path": "/0/name"}),
         ("0.weight", {"op": "replace", "path": "/0/weight", "value": "1"}),
         ("0.more", {"op": "add", "path": "/0/more", "value": 1}),
-        ("different names", {"op": "copy", "path": "/-", "from": "/0"}),
+        ("a name twice", {"op": "copy", "path": "/-", "from": "/0"}),
         ("must be a list", {"op": "replace", "path": "", "value": {}}),
         ("must not be null", {"op": "replace", "path": "", "value": None}),
         ("0: must be a JSON object", "remove"),

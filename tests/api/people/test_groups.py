@@ -149,16 +149,16 @@ def test_its_root_role_counts_for_its_members_at_once(alice, ada, conn):
         ({"name": "x", "users": [{"user": {}}]}, "users.0.user.id: is required"),
         ({"name": "x", "users": [{}]}, "users.0.user: is required"),
         ({"name": "x", "users": [{"user": {"id": "1"}}]}, "users.0.user.id: must be a whole number"),
-        ({"name": "x", "users": [{"user": {"id": 1, "name": "x"}}]}, "users.0.user.name: is not known here"),
+        ({"name": "x", "users": [{"user": {"id": 1, "name": "x"}}]}, "users.0.user.name: unknown property"),
         (
             {"name": "x", "users": [{"user": {"id": 888}}, {"user": {"id": 999}}]},
-            "users: must be users that exist, which these are not: 888, 999",
+            "users: unknown users: 888, 999",
         ),
         (
             {"name": "x", "rootRole": 5, "users": [{"user": {"id": 999}}]},
-            "rootRole: must be the id of a root role; users: must be users that exist, which these are not: 999",
+            "rootRole: must be the id of a root role; users: unknown users: 999",
         ),
-        ({"name": "x", "id": 1}, "id: is not known here"),
+        ({"name": "x", "id": 1}, "id: unknown property"),
     ],
 )
 def test_what_does_not_fit_is_refused(alice, ada, conn, body, message):

@@ -200,7 +200,7 @@ def expiring(world: World, user: Caller, instant: datetime) -> Caller:
 def test_a_token_creates_none_that_outlives_it(world: World, victor: Caller) -> None:
     script = expiring(world, victor, datetime(2098, 5, 31, 12, tzinfo=UTC))
     before = state(world)
-    limit = "must not be later than 2098-05-31T12:00:00.000Z, when the personal token of this request expires"
+    limit = "must not be later than 2098-05-31T12:00:00.000Z, the expiry of the token of this request"
     for instant in ("2098-05-31T12:00:00.001Z", "2098-05-31T12:00:01+00:00", "2099-01-01T00:00:00Z"):
         assert refused(make(script, "longer", instant)) == f"expiresAt: {limit}"
     assert refused(script.post(PATH, json={"expiresAt": EXPIRY})) == "description: is required"

@@ -189,15 +189,15 @@ def test_a_permission_without_environment_holds_in_new_ones(world, alice, conn):
 @pytest.mark.parametrize(
     ("type", "permission", "message"),
     [
-        ("custom", {"name": "FLY"}, "permissions.0: must be a permission that exists"),
-        ("custom", {"name": "update_feature"}, "permissions.0: must be a permission that exists"),
-        ("custom", {"id": 999}, "permissions.0: must be a permission that exists"),
-        ("custom", {"id": 7, "name": "CREATE_FEATURE"}, "permissions.0: must be a permission that exists"),
-        ("custom", {"name": "CREATE_PROJECT"}, "permissions.0: must not be a root permission, which a role in projects cannot hold"),
-        ("custom", {"name": "ADMIN"}, "permissions.0: must not be ADMIN, which is for the role Admin alone"),
-        ("root-custom", {"id": 1}, "permissions.0: must not be ADMIN, which is for the role Admin alone"),
-        ("custom", {"id": 27, "environment": "moon"}, "permissions.0: must name an environment that exists"),
-        ("custom", {"id": 27, "environment": ""}, "permissions.0: must name an environment that exists"),
+        ("custom", {"name": "FLY"}, "permissions.0: must be an existing permission"),
+        ("custom", {"name": "update_feature"}, "permissions.0: must be an existing permission"),
+        ("custom", {"id": 999}, "permissions.0: must be an existing permission"),
+        ("custom", {"id": 7, "name": "CREATE_FEATURE"}, "permissions.0: must be an existing permission"),
+        ("custom", {"name": "CREATE_PROJECT"}, "permissions.0: must not be a root permission in a project role"),
+        ("custom", {"name": "ADMIN"}, "permissions.0: must not be ADMIN, which only the role Admin has"),
+        ("root-custom", {"id": 1}, "permissions.0: must not be ADMIN, which only the role Admin has"),
+        ("custom", {"id": 27, "environment": "moon"}, "permissions.0: must be an existing environment"),
+        ("custom", {"id": 27, "environment": ""}, "permissions.0: must be an existing environment"),
         (
             "custom",
             {"id": 7, "environment": "production"},
@@ -221,7 +221,7 @@ def test_what_a_role_cannot_allow_is_refused(alice, conn, type, permission, mess
 
 def test_all_that_a_role_cannot_allow_is_named_at_once(alice):
     body = {"name": "Auditor", "permissions": [{"name": "FLY"}, {"name": "UPDATE_FEATURE"}, {"name": "ADMIN"}]}
-    message = "permissions.0: must be a permission that exists; permissions.2: must not be ADMIN, which is for the role Admin alone"
+    message = "permissions.0: must be an existing permission; permissions.2: must not be ADMIN, which only the role Admin has"
     assert refused(alice.post(PATH, json=body)) == message
 
 

@@ -64,7 +64,7 @@ def test_a_type_cannot_change(alice, conn):
     for type, other in (("custom", "root-custom"), ("root-custom", "custom")):
         role = make(alice, type, type=type)
         before = fingerprint(conn)
-        assert refused(alice.put(f"{PATH}/{role}", json={"name": "x", "type": other})) == f"type: must stay {type}"
+        assert refused(alice.put(f"{PATH}/{role}", json={"name": "x", "type": other})) == f"type: cannot change, and must be {type}"
         assert fingerprint(conn) == before
 
 
@@ -100,22 +100,22 @@ def test_a_deleted_role_is_gone_and_recorded(world, alice, conn):
 def test_a_role_that_is_held_stays_and_the_message_counts_the_holders(world, alice, conn):
     root, custom = make(alice, "Root", type="root-custom"), make(alice, "Custom")
     world.user("Ada", root_role=root)
-    assert refused(alice.delete(f"{PATH}/{root}"), 409, "ConflictError") == "The role is held by 1 user."
+    assert refused(alice.delete(f"{PATH}/{root}"), 409, "ConflictError") == "The role is assigned to 1 user."
     world.user("Bob", root_role=root)
     groups.insert(conn, "crew", root_role=root)
     fixtures.signup_token(conn, name="x", expires_at="2099-01-01T00:00:00Z", created_by="x")
     conn.execute("UPDATE signup_tokens SET root_role_id = %s", [root])
     since, before = world.last_event_id(), fingerprint(conn)
-    assert refused(alice.delete(f"{PATH}/{root}"), 409, "ConflictError") == "The role is held by 2 users, 1 group and 1 signup token."
+    assert refused(alice.delete(f"{PATH}/{root}"), 409, "ConflictError") == "The role is assigned to 2 users, 1 group and 1 signup token."
     assert (world.events(since), fingerprint(conn)) == ([], before)
     for project in ("hermes", "ares"):
         world.project(project)
         fixtures.add_project_group(conn, project, groups.insert(conn, f"crew of {project}"), custom)
-    assert refused(alice.delete(f"{PATH}/{custom}"), 409, "ConflictError") == "The role is held by 2 groups."
+    assert refused(alice.delete(f"{PATH}/{custom}"), 409, "ConflictError") == "The role is assigned to 2 groups."
     cid = world.user("Cid")
     for project in ("hermes", "ares"):
         world.member(project, cid, custom)
-    assert refused(alice.delete(f"{PATH}/{custom}"), 409, "ConflictError") == "The role is held by 1 user and 2 groups."
+    assert refused(alice.delete(f"{PATH}/{custom}"), 409, "ConflictError") == "The role is assigned to 1 user and 2 groups."
     assert {role["id"] for role in alice.get(PATH).json["roles"]} == {*PREDEFINED, root, custom}
 
 

@@ -195,7 +195,7 @@ def test_environments_are_all_that_are_enabled_or_those_that_are_named(conn: Con
 def test_an_unknown_environment_is_refused(conn: Connection, alice: Caller) -> None:
     before = fingerprint(conn)
     message = refused(make(alice, name="a", environments=["development", "Production", "nowhere"]))
-    assert message == "environments: there is no environment Production, nowhere"
+    assert message == "environments: unknown environments: Production, nowhere"
     assert fingerprint(conn) == before
 
 

@@ -161,7 +161,7 @@ def test_what_does_not_fit_is_refused(conn: Connection, alice: Caller, path: str
 def test_a_refusal_names_the_place_in_the_naming(alice: Caller) -> None:
     message = refused(alice.put(SETTINGS, json={"featureNaming": {"pattern": "[a-z]+", "example": "A"}}))
     assert message == "featureNaming.example: must match the pattern"
-    assert refused(alice.put(SETTINGS, json={"featureNaming": {"description": "A"}})) == "featureNaming.description: needs a pattern"
+    assert refused(alice.put(SETTINGS, json={"featureNaming": {"description": "A"}})) == "featureNaming.description: requires a pattern"
 
 
 @pytest.mark.parametrize("path", [PATH, SETTINGS])

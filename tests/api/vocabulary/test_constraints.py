@@ -23,13 +23,13 @@ BAD = [
     ({"operator": "IN", "values": [""]}, "values.0: must not be empty"),
     ({"operator": "IN", "values": ["x" * 101]}, "values.0: must be at most 100 characters long"),
     ({"operator": "IN", "inverted": "true"}, "inverted: must be true or false"),
-    ({"operator": "IN", "legal": []}, "legal: is not known here"),
-    ({"operator": "STR_ENDS_WITH", "values": []}, "values: must hold one value at least"),
+    ({"operator": "IN", "legal": []}, "legal: unknown property"),
+    ({"operator": "STR_ENDS_WITH", "values": []}, "values: must have at least one value"),
     ({"operator": "NUM_EQ", "values": ["1"]}, "value: is required with this operator"),
     ({"operator": "NUM_EQ", "value": "one"}, "value: must be a number, such as 3.5"),
     ({"operator": "DATE_BEFORE", "value": "2026-05-31"}, "value: must be a date-time with an offset such as 2024-05-31T12:00:00Z"),
     ({"operator": "SEMVER_EQ", "value": "v1.2.3"}, "value: must be a version such as 1.2.3, without a v"),
-    ({"operator": "IN", "contextName": "nobody"}, "contextName: must be a context field that exists"),
+    ({"operator": "IN", "contextName": "nobody"}, "contextName: must be an existing context field"),
     ({"operator": "IN", "values": ["7"] * 251}, "values: must be at most 250"),
 ]
 

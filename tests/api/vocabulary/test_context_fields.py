@@ -83,7 +83,7 @@ def test_a_name_is_there_once(world: World, alice: Caller) -> None:
         ({"legalValues": [{"value": ""}]}, "legalValues.0.value"),
         ({"legalValues": [{"value": "x" * 101}]}, "legalValues.0.value"),
         ({"legalValues": [{"value": "NO", "description": "x" * 251}]}, "legalValues.0.description"),
-        ({"legalValues": [{"value": "NO"}, {"value": "NO", "description": "twice"}]}, "legalValues: must be different"),
+        ({"legalValues": [{"value": "NO"}, {"value": "NO", "description": "twice"}]}, "legalValues: must not contain a value twice"),
         ({"legalValues": None}, "legalValues"),
         ({"other": 1}, "other"),
     ],

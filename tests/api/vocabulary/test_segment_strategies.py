@@ -120,7 +120,7 @@ def test_only_segments_that_are_there_for_this_project_can_be_given(world, alice
     [of_apollo] = some(conn, 1, project=apollo)
     [shared] = some(conn, 1)
     since, before = world.last_event_id(), fingerprint(conn)
-    message = "segmentIds: must be ids of segments that exist, of all projects or of this one"
+    message = "segmentIds: must be ids of existing segments of this project or of all projects"
     for ids in ((of_apollo,), (shared, of_apollo), (shared, 999), (2**31,), (2**63 - 1,)):
         assert refused(alice.post(GIVE, json=asked(strategy, *ids))) == message
     assert (world.events(since), fingerprint(conn)) == ([], before)
@@ -141,7 +141,7 @@ def test_the_strategy_must_be_where_the_body_says(world, alice, apollo, conn, st
         asked("no-such-strategy", 999),
     ]
     said = {refused(alice.post(GIVE, json=body), 404, "NotFoundError") for body in bodies}
-    assert said == {"No such strategy of a live flag is in this project and environment.", "No project has that id."}
+    assert said == {"This project and environment have no such strategy, or its flag is archived.", "No project has that id."}
     assert (world.events(since), fingerprint(conn)) == ([], before)
 
 
@@ -149,11 +149,11 @@ def test_the_strategy_must_be_where_the_body_says(world, alice, apollo, conn, st
     ("said", "message"),
     [
         ({"segmentIds": None}, "segmentIds: must not be null"),
-        ({"segmentIds": [0]}, f"segmentIds.0: must be between 1 and {2**63 - 1}"),
+        ({"segmentIds": [0]}, f"segmentIds.0: must be from 1 to {2**63 - 1}"),
         ({"segmentIds": ["1"]}, "segmentIds.0: must be a whole number"),
         ({"segmentIds": [1.0]}, "segmentIds.0: must be a whole number"),
         ({"strategyId": 7}, "strategyId: must be a string"),
-        ({"additional": 1}, "additional: is not known here"),
+        ({"additional": 1}, "additional: unknown property"),
     ],
 )
 def test_what_does_not_fit_is_refused_and_named(world, alice, conn, strategy, said, message):
@@ -188,7 +188,7 @@ def test_it_takes_the_permission_in_that_project_and_environment(world, olga, vi
     # Of another project's strategy, the permission in one's own is none.
     for body in (asked(theirs, segment), asked("no-such-strategy", segment)):
         message = refused(dora.post(GIVE, json=body), 404, "NotFoundError")
-        assert message == "No such strategy of a live flag is in this project and environment."
+        assert message == "This project and environment have no such strategy, or its flag is archived."
     assert (world.events(since), fingerprint(conn)) == ([], before)
     assert dora.post(GIVE, json=asked(strategy, segment)).status_code == 201
     assert olga.post(GIVE, json=asked(theirs, segment, projectId=apollo)).status_code == 201

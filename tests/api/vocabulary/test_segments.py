@@ -64,7 +64,7 @@ def test_a_name_is_there_once(world, alice, apollo, conn):
     since, before = world.last_event_id(), fingerprint(conn)
     for name in ("Beta", " Beta "):
         message = refused(alice.post(PATH, json={"name": name, "constraints": [], "project": apollo}), 409, "NameExistsError")
-        assert message == "name: a segment with this name exists already"
+        assert message == "name: a segment with this name already exists"
     assert (world.events(since), fingerprint(conn)) == ([], before)
     make(alice, "beta")
 
@@ -78,11 +78,11 @@ def test_a_name_is_there_once(world, alice, apollo, conn):
         ({"constraints": None}, "constraints: must not be null"),
         ({"constraints": {}}, "constraints: must be a list"),
         ({"constraints": [{"contextName": "userId", "operator": "NUM_GT"}]}, "constraints.0.value: is required with this operator"),
-        ({"constraints": [ASKED | {"contextName": "nobody"}]}, "constraints.0.contextName: must be a context field that exists"),
-        ({"project": "nowhere"}, "project: must be a project that exists"),
-        ({"project": ""}, "project: must be a project that exists"),
+        ({"constraints": [ASKED | {"contextName": "nobody"}]}, "constraints.0.contextName: must be an existing context field"),
+        ({"project": "nowhere"}, "project: must be an existing project"),
+        ({"project": ""}, "project: must be an existing project"),
         ({"project": 5}, "project: must be a string"),
-        ({"id": 7}, "id: is not known here"),
+        ({"id": 7}, "id: unknown property"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_and_named(world, alice, conn, said, message):
@@ -113,7 +113,7 @@ def test_there_is_a_most_of_everything(app, world, alice, conn, monkeypatch):
     for constraints, message in (
         ([of[1]] * 3, "constraints: must be at most 2"),
         ([of[4]], "constraints.0.values: must be at most 3"),
-        ([of[3], of[3]], "constraints: must have at most 5 values together"),
+        ([of[3], of[3]], "constraints: must have at most 5 values in total"),
     ):
         assert refused(alice.post(PATH, json={"name": "x", "constraints": constraints})) == message
     assert (world.events(since), fingerprint(conn)) == ([], before)

@@ -88,7 +88,7 @@ def test_constraints_are_checked_again_when_they_are_written(alice, conn):
     context_fields.delete(conn, "plan")
     assert alice.get(f"{PATH}/{segment}").json["constraints"][0]["contextName"] == "plan"
     message = refused(alice.put(f"{PATH}/{segment}", json=body(constraints=[plan])))
-    assert message == "constraints.0.contextName: must be a context field that exists"
+    assert message == "constraints.0.contextName: must be an existing context field"
 
 
 def test_a_change_may_keep_what_is_too_many_but_not_add_to_it(app, world, alice, conn, monkeypatch):
@@ -105,7 +105,7 @@ def test_a_change_may_keep_what_is_too_many_but_not_add_to_it(app, world, alice,
     assert (world.events(since), fingerprint(conn)) == ([], before)
     limit(app, monkeypatch, MAX_CONSTRAINTS=9)
     message = refused(alice.put(f"{PATH}/{segment}", json=body(constraints=[of[3]] * 3)))
-    assert message == "constraints: must have at most 8 values together"
+    assert message == "constraints: must have at most 8 values in total"
     assert alice.put(f"{PATH}/{segment}", json=body(constraints=[of[3]])).status_code == 204
     assert "at most 6 values" in refused(alice.put(f"{PATH}/{segment}", json=body(constraints=[of[3], of[3], of[1]])))
 

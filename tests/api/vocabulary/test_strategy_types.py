@@ -65,7 +65,7 @@ def test_a_type_is_created_and_recorded(world: World, eve: Caller) -> None:
         ({"parameters": None}, "parameters"),
         ({"parameters": [PARAMETER | {"type": "text"}]}, "parameters.0.type"),
         ({"parameters": [PARAMETER | {"required": "yes"}]}, "parameters.0.required"),
-        ({"parameters": [PARAMETER, PARAMETER]}, "different names"),
+        ({"parameters": [PARAMETER, PARAMETER]}, "a name twice"),
         ({"parameters": [{"name": "a"}]}, "parameters.0.type"),
         ({"editable": False}, "editable"),
         ({"title": 1}, "title"),
