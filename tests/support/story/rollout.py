@@ -118,8 +118,8 @@ def switch_many(story: Story) -> None:
     max, path = story.people["max"], f"{PROJECTS}/hermes/bulk_features/environments/production"
     recorded = [
         happened(type, "hermes", flag, environment="production", data=data)
-        for flag in ("mail", "post")
         for type, data in (("feature-strategy-add", Having(name="flexibleRollout", segments=[])), ("feature-environment-enabled", None))
+        for flag in ("mail", "post")
     ]
     story.step(max, "POST", f"{path}/on", 200, {"features": ["mail", "post"]}, recorded)
     story.step(max, "POST", f"{path}/on", 200, {"features": ["mail", "post"]})
