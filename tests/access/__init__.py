@@ -215,10 +215,11 @@ def rows(table: str) -> list[Row]:
 
 def family(module: ModuleType) -> Family:
     """Return what a module here describes."""
-    return Family(module.__name__.rpartition(".")[2], rows(module.TABLE), getattr(module, "furnish", nothing))
+    return Family(module.__name__.removeprefix(f"{__name__}."), rows(module.TABLE), getattr(module, "furnish", nothing))
 
 
-FAMILIES = [family(import_module(f"{__name__}.{module.name}")) for module in pkgutil.iter_modules(__path__)]
+MODULES = [module.name for module in pkgutil.walk_packages(__path__, f"{__name__}.") if not module.ispkg]
+FAMILIES = [family(import_module(name)) for name in MODULES]
 # The family of each route.
 ROUTES = {row.route: family for family in FAMILIES for row in family.table}
 # Of the routes that need a credential.

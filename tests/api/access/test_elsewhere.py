@@ -170,11 +170,11 @@ def test_records_of_other_users_are_404(stage: Stage, world: World) -> None:
     never = 2**31 - 3
     # By family: the word, of what is asked for what is not there, and what the others words are meanwhile.
     cases: list[tuple[str, str, list[Any], dict[str, Any]]] = [
-        ("personal_tokens", "token_id", list(tokens.values()), {}),
-        ("service_accounts", "token_id", [tokens[other.id], tokens[human.id]], {"account_id": robot.id}),
-        ("service_accounts", "account_id", [human.id, gone.id, 1], {"token_id": tokens[human.id]}),
-        ("users", "user_id", [robot.id, gone.id], {}),
-        ("project_access", "user_id", [gone.id], {}),
+        ("people.personal_tokens", "token_id", list(tokens.values()), {}),
+        ("people.service_accounts", "token_id", [tokens[other.id], tokens[human.id]], {"account_id": robot.id}),
+        ("people.service_accounts", "account_id", [human.id, gone.id, 1], {"token_id": tokens[human.id]}),
+        ("people.users", "user_id", [robot.id, gone.id], {}),
+        ("projects.access", "user_id", [gone.id], {}),
     ]
     before, complaints = None, []
     for name, word, ids, others in cases:

@@ -30,8 +30,9 @@ ASKED = [
 ]
 FAMILIES_ASKED = list({ROUTES[route].name: ROUTES[route] for route in ASKED}.values())
 # What these tell has nothing to do with one project.
-OF_NO_PROJECT = {"account", "environments", "flag_types", "groups", "personal_tokens", "roles", "service_accounts", "signup_tokens"}
-OF_NO_PROJECT |= {"strategy_types", "tag_types", "tags", "users"}
+OF_NO_PROJECT = {"account", "people.groups", "people.personal_tokens", "people.roles", "people.service_accounts", "people.users"}
+OF_NO_PROJECT |= {"tokens.signup_tokens", "vocabulary.environments", "vocabulary.flag_types", "vocabulary.strategy_types"}
+OF_NO_PROJECT |= {"vocabulary.tag_types", "vocabulary.tags"}
 # What is to be in apollo.
 HIDDEN = {"project_id": "apollo", "feature_name": "hidden", "environment": "production"}
 LINES = "GET /api/admin/search/events"

@@ -95,7 +95,7 @@ def test_each_mismatch_is_reported(stage: Stage) -> None:
     assert complaint.startswith(f'{UPDATE_TOKEN} - eve: expected 200, got 403 {{"id":')
     [complaint] = stage.mismatch(row, "eve", eve, 403, "another reason")
     assert complaint.endswith("does not say: another reason")
-    stage.props["signup_tokens"].words.clear()
+    stage.props["tokens.signup_tokens"].words.clear()
     assert stage.mismatch(row, "eve", eve, 403) == [f"{UPDATE_TOKEN} - eve: expected 403, but furnish() has no words for {{'token'}}"]
 
 
