@@ -113,7 +113,7 @@ PLAIN_MESSAGES = {
 
 
 def fail(error: Exception) -> Response:
-    """Return 503 if the database or the load is the reason, else 500. The log gets the traceback, the client does not."""
+    """Return 503 for problems of the database or overload, else 500. The traceback is logged, but not sent."""
     # Our choice: clients see these two database errors, because the person behind the request may be able to fix them.
     if isinstance(error, psycopg.errors.DiskFull):
         return refuse(Unavailable("The disk of the database is full."), error)
@@ -121,16 +121,19 @@ def fail(error: Exception) -> Response:
         return refuse(Unavailable("The database is read-only at the moment."), error)
     # SQLSTATE class 54, such as a text above 1 GB: the same request will fail again.
     if isinstance(error, psycopg.errors.ProgramLimitExceeded | psycopg.errors.StatementTooComplex):
-        return refuse(BadRequest("The request or its response is too large for the database. Send or request less."), error)
+        message = "The request or its response is too large for the database. Send or request less."
+        return refuse(BadRequest(message), error)
     if isinstance(error, PoolTimeout):
         return refuse(Unavailable("Too many requests. Try again later."), error)
     if isinstance(error, psycopg.OperationalError):
         return refuse(Unavailable(), error)
     # Our choice: a record that a change refers to can be deleted between the check and the change.
     if isinstance(error, psycopg.errors.ForeignKeyViolation):
-        return refuse(Conflict("Another request has just deleted or used something that this change refers to. Try again."), error)
+        message = "Another request has just deleted or used something that this change refers to. Try again."
+        return refuse(Conflict(message), error)
     if isinstance(error, passwords.Busy | OpenTransaction):
         return refuse(Unavailable(str(error)), error)
-    body, error_id = error_body("InternalError", "Internal error. The log of the service has details under the id of this error.")
+    message = "Internal error. The log of the service has details under the id of this error."
+    body, error_id = error_body("InternalError", message)
     request_log.note(error_id=error_id, error=error)
     return Response(body, 500, mimetype="application/json")

@@ -48,7 +48,7 @@ def nworkers_changed(server, _new_value, _old_value):
 
 
 def refuse_taken_port():
-    """Exit if the port cannot be used, before a database is created. A master that replaces another inherits the port."""
+    """Exit if the port cannot be used, before a database is created. A new master inherits it from the old one."""
     if "GUNICORN_FD" in os.environ or "LISTEN_FDS" in os.environ:
         return
     family = socket.AF_INET6 if ":" in chosen["HOST"] else socket.AF_INET

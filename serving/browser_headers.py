@@ -1,11 +1,11 @@
-"""What every answer tells a browser: take it for what it says it is, keep nothing of it, show it in nobody's frame."""
+"""Set the security headers for browsers: no sniffing, no caching, no framing."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from flask import Flask, Response
 
-# Our choice: a year, for this name alone. What else runs under the domain is not ours to decide.
+# Our choice: a year, without includeSubDomains: other hosts of the domain are not part of this service.
 HSTS = "max-age=31536000"
 
 ALWAYS = {
@@ -13,26 +13,26 @@ ALWAYS = {
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
 }
-# Where an answer has none of its own: it is no page, and may hold what is somebody's.
-USUALLY = {
+# Set unless the response has its own value. JSON responses are no pages, and can contain private data.
+DEFAULTS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
 }
 
 
 def init_app(app: Flask) -> None:
-    """Put them on every answer of this app, refusals and streams too."""
-    always = of_every_answer(app.config)
+    """Add the headers to every response, including errors and streams."""
+    always = constant_headers(app.config)
 
-    def tell(response: Response) -> Response:
+    def add_headers(response: Response) -> Response:
         response.headers.update(always)
-        for name, text in USUALLY.items():
+        for name, text in DEFAULTS.items():
             response.headers.setdefault(name, text)
         return response
 
-    app.after_request(tell)
+    app.after_request(add_headers)
 
 
-def of_every_answer(config: Mapping[str, Any]) -> dict[str, str]:
-    """What is the same on all answers of a service with these settings."""
+def constant_headers(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headers that are the same on all responses with these settings."""
     return ALWAYS | ({"Strict-Transport-Security": HSTS} if config["BASE_URL"].startswith("https:") else {})

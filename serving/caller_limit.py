@@ -1,4 +1,7 @@
-"""One caller holds at most half of a worker's database connections: a user, an API token, or the address of a stranger."""
+"""Limit each caller to half of a worker's database connections.
+
+A caller is a user, an API token, or the address of a client without valid credentials.
+"""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
@@ -15,12 +18,12 @@ from validators.errors import RateLimited
 
 
 def init_app(app: Flask) -> None:
-    """Make each request of this app take a place of its caller's share before it takes a database connection."""
+    """Count each request toward the share of its caller before it takes a database connection."""
     size, threads, wait = (app.config[name] for name in ("DATABASE_POOL_SIZE", "THREADS", "WAIT_SECONDS"))
 
     @lru_cache(10_000)
     def shares_of(_caller: str) -> tuple[Semaphore, Semaphore]:
-        # Requests that wait hold threads, and other callers need some too.
+        # Waiting requests hold threads, and other callers need threads too.
         return Semaphore(max(size, threads // 2)), Semaphore(max(1, size // 2))
 
     @contextmanager
@@ -32,15 +35,16 @@ def init_app(app: Flask) -> None:
                 taken.callback(share.release)
             yield
 
-    @lru_cache(10_000)  # A credential always belongs to the same caller. Unknown ones are not kept.
+    @lru_cache(10_000)  # A credential always belongs to the same caller. Unknown credentials are not cached.
     def name_of(key: bytes | None, session: bytes | None) -> str:
         g.is_looked_up = True
         with held(client_address()), database().connection() as conn:
-            found = access.authenticate(conn, key=key, session=session, permissions=(), project=None, environment=None)
+            none = {"permissions": (), "project": None, "environment": None}
+            caller = access.authenticate(conn, key=key, session=session, **none)
         g.is_looked_up = False
-        if found is None:
+        if caller is None:
             raise LookupError
-        return f"user:{found['user_id']}" if found["user_id"] else f"api-key:{found['key_id']}"
+        return f"user:{caller['user_id']}" if caller["user_id"] else f"api-token:{caller['key_id']}"
 
     def place() -> AbstractContextManager[None]:
         if not has_request_context() or request.endpoint == "health.get_readiness" or g.get("is_looked_up"):
@@ -48,7 +52,7 @@ def init_app(app: Flask) -> None:
         g.sharer, given = None, credentials(request)
         with suppress(LookupError):
             g.sharer = name_of(*given) if any(given) else None
-        g.setdefault("caller", g.sharer)  # A refusal is logged with it.
+        g.setdefault("caller", g.sharer)  # For the log, if the request is refused here.
         return held(g.sharer or client_address())
 
     app.extensions["database"].share = place

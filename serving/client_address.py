@@ -1,22 +1,23 @@
-"""Where a request comes from, as the throttles count it."""
+"""Find the client address of a request, for rate limits."""
 
 import re
 from ipaddress import IPv6Address, IPv6Network, ip_address
 
 from flask import current_app, request
 
-# Our choice: a provider gives each customer of IPv6 at least this much, so single addresses there would be no limit at all.
+# Our choice: each IPv6 customer of a provider gets at least this network, so a limit for single addresses has no
+# effect.
 CUSTOMER_BITS = 64
-# Some proxies say the port too.
+# Some proxies add the port.
 WITH_PORT = re.compile(r"\[(?P<six>[^\]]*)\](?::\d+)?|(?P<four>[^:]*):\d+")
 
 
 def client_address() -> str:
-    """The address of the connection, or what as many proxies as are trusted say; of IPv6 its network. Whatever is no address is one."""
+    """Return the client address from the connection or the trusted proxies: for IPv6 its network, else "unknown"."""
     text = forwarded_for(current_app.config["TRUSTED_PROXIES"]) or request.remote_addr or ""
-    found = WITH_PORT.fullmatch(text)
+    match = WITH_PORT.fullmatch(text)
     try:
-        address = ip_address((found["six"] or found["four"] or "") if found else text)
+        address = ip_address((match["six"] or match["four"] or "") if match else text)
     except ValueError:
         return "unknown"
     if isinstance(address, IPv6Address):
@@ -25,7 +26,8 @@ def client_address() -> str:
 
 
 def forwarded_for(proxies: int) -> str:
-    """What the first of so many trusted proxies took for the client; empty where it says nothing."""
-    # Each has added one at the end. Not by Werkzeug's ProxyFix: for it, all behind a quotation mark, which a client can send, is one.
+    """Return the address that the first of the trusted proxies has seen, or an empty string."""
+    # Each proxy appends one address. Werkzeug's ProxyFix takes everything after a quotation mark, which a client can
+    # send, for one address.
     chain = request.headers.get("X-Forwarded-For", "").split(",")
     return chain[-proxies].strip() if 0 < proxies <= len(chain) else ""

@@ -1,4 +1,4 @@
-"""What an operation takes and gives, said once beside its view: the OpenAPI document is made from it."""
+"""Declare the request and the responses of a view. The OpenAPI document is generated from these declarations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from validators import Body, Query
 
 View = TypeVar("View", bound=Callable[..., object])
 
-# What every operation can answer: no valid HTTP, too large a body, too many requests of the caller at a time, a bug, and overload.
+# The error statuses of every operation: malformed HTTP, body too large, too many requests, bug, and overload.
 ALWAYS = (400, 413, 429, 500, 503)
 
 
 @dataclass(frozen=True)
 class Operation:
-    """The contract of one view; the fields are those of operation()."""
+    """The contract of one view. The fields are the arguments of operation()."""
 
     record: str | None
     body: type[Body] | None = None
@@ -46,10 +46,12 @@ def operation(
 ) -> Callable[[View], View]:
     """Declare a view's contract.
 
-    status: that of its success; a 201 names in Location where the new record is. record: the JSON Schema of the success in tests/records/.
-    content: the media type of a success that no record describes. With neither, the body is empty. many: the request's body is an array
-    of what the schema describes. refuses: its statuses beside the success and those of ALWAYS. lines: the record of each line of its
-    success for who accepts application/x-ndjson.
+    status: the status of a success. With 201, Location is the path of the new record.
+    record: the JSON Schema of a success, in tests/records/. content: the media type of a success without a record.
+    Without both, the body is empty.
+    body: the schema of the request body. many: the body is an array of such objects.
+    refuses: the error statuses besides those of ALWAYS.
+    lines: the record of each line, for clients that accept application/x-ndjson.
     """
 
     def declare(view: View) -> View:

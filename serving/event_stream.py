@@ -1,4 +1,4 @@
-"""A response of one event per line, read in batches. No database connection is held while the client reads."""
+"""Stream events as lines of JSON, read in batches. No database connection is held while the client reads."""
 
 import errno
 from collections.abc import Iterator, Mapping
@@ -20,23 +20,26 @@ LINES = "application/x-ndjson"
 
 
 def init_app(app: Flask) -> None:
-    """Limit the streams of each process to a quarter of its THREADS, at least one, and those of one caller to half of that."""
+    """Limit the streams of each process to a quarter of its THREADS, and those of one caller to half of that."""
     most = max(1, app.config["THREADS"] // 4)
     app.extensions["streams"] = BoundedSemaphore(most)
     app.extensions["streams_of"] = lru_cache(10_000)(lambda _caller: BoundedSemaphore(max(1, most // 2)))
 
 
 def wants_lines() -> bool:
-    """Return whether the client prefers lines to one document. A client without a preference gets the document."""
+    """Return whether the client prefers lines to one document. The default is the document."""
     return request.accept_mimetypes.best_match(["application/json", LINES]) == LINES
 
 
 def lines_response(filters: Mapping[str, Any], after: int, limit: int | None) -> Response:
-    """Return a response with all events that match. Raise RateLimited if the caller has too many streams, or Unavailable if all callers
-    together have, or if an open transaction does not end."""
+    """Return a response with all events that match.
+
+    Raises RateLimited if the caller has too many streams. Raises Unavailable if the process has too many, or if an open
+    transaction does not end.
+    """
     if request.method == "HEAD":
         return Response(mimetype=LINES)
-    # Our choice: each stream keeps a thread and queries the database for as long as its client reads, so their number is limited.
+    # Our choice: the number of streams is limited, because each one occupies a thread for as long as its client reads.
     own: BoundedSemaphore = current_app.extensions["streams_of"](g.get("sharer"))
     free: BoundedSemaphore = current_app.extensions["streams"]
     with ExitStack() as slot:
@@ -48,9 +51,9 @@ def lines_response(filters: Mapping[str, Any], after: int, limit: int | None) ->
         slot.callback(free.release)
         until = newest(connection, after, current_app.config["WAIT_SECONDS"])
         stream = Stream(filters, after=after, until=until, limit=limit)
-        # The first batch comes before the response begins, so that an error still has its status.
+        # The first batch is read before the response begins, so that an error still gets its status.
         response = Response(stream_with_context(sent(stream, read(stream))), mimetype=LINES)
-        # nginx passes the lines on at once. All other responses it buffers, so that a slow client holds no thread of ours.
+        # nginx passes these lines on at once. It buffers all other responses, so that slow clients occupy no threads.
         response.headers["X-Accel-Buffering"] = "no"
         response.call_on_close(slot.pop_all().close)
     request_log.wait_for_close()
@@ -60,13 +63,16 @@ def lines_response(filters: Mapping[str, Any], after: int, limit: int | None) ->
 def read(stream: Stream) -> bytes:
     """Return the next batch."""
     with connection() as conn:
-        # Our choice: each batch holds what the caller can see at that moment. A caller without access any more gets no further batch.
+        # Our choice: access is checked for each batch. A caller who loses access gets no further batch.
         actor = require(conn, listing=True)
         return stream.read(conn, actor.visible)
 
 
 def sent(stream: Stream, text: bytes) -> Iterator[bytes]:
-    """Yield the batches of a stream. An error cuts the connection, so that no client mistakes a part for the whole."""
+    """Yield the batches of a stream.
+
+    After an error, close the connection, so that the client notices the missing rest.
+    """
     try:
         yield text
         while not stream.is_over:
@@ -75,8 +81,10 @@ def sent(stream: Stream, text: bytes) -> Iterator[bytes]:
         request_log.note(cut="client")
         raise
     except Exception as error:
-        request_log.note(**({"cut": "refused"} if isinstance(error, HTTPException) else {"cut": "failed", "error": error}))
-        # gunicorn takes this for a client that has gone: it closes the connection without the last chunk, and logs nothing.
+        is_refusal = isinstance(error, HTTPException)
+        request_log.note(**({"cut": "refused"} if is_refusal else {"cut": "failed", "error": error}))
+        # gunicorn treats this like a disconnected client: it closes the connection without the last chunk, and logs
+        # nothing.
         raise ConnectionResetError(errno.ECONNRESET, "the stream was cut") from None
     finally:
         request_log.note(events=stream.lines)

@@ -1,4 +1,4 @@
-"""The metrics for Prometheus. Each label has a fixed list of values, so no client can add one."""
+"""Metrics for Prometheus. Each label has a fixed list of values, so that clients cannot add values."""
 
 import os
 import re
@@ -20,14 +20,14 @@ from prometheus_client.registry import Collector
 from sql.database import Connection, migrate
 from validators.events import TYPES
 
-# Environment variables that the master sets for its workers: the folder in which they count, and the start time.
+# Environment variables that the master sets for its workers: the folder where they count, and the start time.
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 SINCE = "FLAGS_METRICS_SINCE"
 
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 # The label values for an unknown route, and for an unknown method or event type.
 NONE, OTHER = "none", "other"
-# In seconds. Most responses take 1 to 20 ms, a login 250 ms, and the longest wait for a database connection is 5 s by default.
+# Seconds. Most responses take 1 to 20 ms, a login 250 ms. The default of the longest wait for a connection is 5 s.
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 LOGIN = "login.log_in"
 OUTCOMES = {200: "succeeded", 401: "refused", 429: "throttled"}
@@ -36,37 +36,52 @@ prometheus_client.disable_created_metrics()
 
 
 class Meters:
-    """The metrics of one process. Under gunicorn, text() adds up those of all workers."""
+    """The metrics of one process. Under gunicorn, text() returns the sums of all workers."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._shared = shared_registry(config)
         own = self._own = CollectorRegistry()
         own.register(About(config))
         # The help texts are short because the file of each process repeats them in each series.
-        self.requests = Counter("flags_http_requests_total", "Requests that were answered.", ("method", "route", "status"), registry=own)
+        self.requests = Counter(
+            "flags_http_requests_total", "Requests with a response.", ("method", "route", "status"), registry=own
+        )
         self.duration = Histogram(
             "flags_http_request_duration_seconds",
-            "Time until the answer began.",
+            "Time until the response begins.",
             ("method", "route"),
             buckets=BUCKETS,
             registry=own,
         )
         self._series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
-        self.logins = Counter("flags_logins_total", "Attempts to log in by their outcome.", ("outcome",), registry=own)
+        self.logins = Counter("flags_logins_total", "Login attempts by outcome.", ("outcome",), registry=own)
         for outcome in (*OUTCOMES.values(), "invalid", "unavailable"):
             self.logins.labels(outcome)
-        self.events = Counter("flags_events_recorded_total", "Events in the log, counted after their commit.", ("type",), registry=own)
+        self.events = Counter(
+            "flags_events_recorded_total", "Events in the log, counted after their commit.", ("type",), registry=own
+        )
         mode = "livesum"
-        self.in_use = Gauge("flags_database_connections_in_use", "Connections in use by requests.", registry=own, multiprocess_mode=mode)
-        self.waiting = Gauge("flags_database_requests_waiting", "Requests waiting for a connection.", registry=own, multiprocess_mode=mode)
-        self.most = Gauge("flags_database_connections_max", "Maximum number of connections.", registry=own, multiprocess_mode=mode)
+        self.in_use = Gauge(
+            "flags_database_connections_in_use", "Connections in use by requests.", registry=own, multiprocess_mode=mode
+        )
+        self.waiting = Gauge(
+            "flags_database_requests_waiting",
+            "Requests waiting for a connection.",
+            registry=own,
+            multiprocess_mode=mode,
+        )
+        self.most = Gauge(
+            "flags_database_connections_max", "Maximum number of connections.", registry=own, multiprocess_mode=mode
+        )
         self.most.set(config["DATABASE_POOL_SIZE"])
-        self.refused = Counter("flags_database_requests_refused_total", "Requests that got no connection.", registry=own)
+        self.refused = Counter(
+            "flags_database_requests_refused_total", "Requests that got no connection.", registry=own
+        )
         self.workers = Gauge("flags_workers", "Running worker processes.", registry=own, multiprocess_mode=mode)
         self.workers.set(1)
 
     def begin(self) -> None:
-        """Note when the current request began."""
+        """Record the start of the current request."""
         g.metered_since = time.perf_counter()
 
     def end(self, response: Response) -> Response:
@@ -82,10 +97,14 @@ class Meters:
         return response
 
     def _find(self, method: str, route: str, status: int) -> tuple[Counter, Histogram]:
-        """Return the counter and the histogram of such a request, and keep them: labels() costs more than counting. HEAD counts as GET."""
+        """Return the counter and the histogram of such a request, cached because labels() is slow.
+
+        HEAD counts as GET.
+        """
         duration = self.duration.labels("GET" if method == "HEAD" else method, route)
-        found = self._series[method, route, status] = self.requests.labels(method, route, str(status)), duration
-        return found
+        series = self.requests.labels(method, route, str(status)), duration
+        self._series[method, route, status] = series
+        return series
 
     def count_events(self, types: Iterable[str]) -> None:
         """Count the events of a transaction that has committed."""
@@ -102,7 +121,7 @@ class Meters:
 
 
 class Watched:
-    """A context manager that lends a connection and counts it; see Meters.watch()."""
+    """The context manager of Meters.watch()."""
 
     __slots__ = ("_lent", "_meters")
 
@@ -130,7 +149,7 @@ class Watched:
 
 
 def shared_registry(config: Mapping[str, Any]) -> CollectorRegistry:
-    """Return a registry of the metrics that all workers count in FOLDER, and of those of About."""
+    """Return a registry with the metrics of all workers, and those of About."""
     registry = CollectorRegistry()
     registry.register(About(config))
     if FOLDER in os.environ:
@@ -148,14 +167,18 @@ class About(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield the three metrics."""
         versions = {"version": version(), "schema": str(migrate.VERSION)}
-        yield InfoMetricFamily("flags_build", "Version of the service, and of the schema that it needs.", value=versions)
+        yield InfoMetricFamily(
+            "flags_build", "Version of the service, and of the schema that it needs.", value=versions
+        )
         yield GaugeMetricFamily("flags_workers_wanted", "Configured worker processes.", self._wanted)
-        yield GaugeMetricFamily("process_start_time_seconds", "When the service was started, in seconds since 1970.", self._since)
+        yield GaugeMetricFamily(
+            "process_start_time_seconds", "Start time of the service, in seconds since 1970.", self._since
+        )
 
 
 def version() -> str:
     """Return the version in setup.cfg."""
     text = (Path(__file__).parent.parent / "setup.cfg").read_text(encoding="utf-8")
-    found = re.search(r"^version = (\S+)$", text, re.MULTILINE)
-    assert found
-    return found[1]
+    match = re.search(r"^version = (\S+)$", text, re.MULTILINE)
+    assert match
+    return match[1]

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus at /metrics, for requests with METRICS_TOKEN. By default, nothing is counted (docs/reference/metrics.md)."""
+"""Serve metrics at /metrics for requests with METRICS_TOKEN (docs/reference/metrics.md). Metrics are off by default."""
 
 from collections.abc import Mapping
 from hmac import compare_digest
@@ -10,18 +10,18 @@ from werkzeug.exceptions import Unauthorized
 from sql.access import digest
 from sql.database import Database
 
-# What every version of Prometheus reads.
+# Every version of Prometheus reads this format.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 bp = Blueprint("metrics", __name__)
 
 
 def init_app(app: Flask) -> None:
-    """Count the requests of this app if a setting turns metrics on, and serve /metrics if METRICS_TOKEN is set."""
+    """Count requests if a setting turns metrics on, and serve /metrics if METRICS_TOKEN is set."""
     config = app.config
     if not are_wanted(config):
         return
-    # Not at the top: without metrics, the library is not loaded.
+    # Imported here, so that the library is only loaded with metrics.
     from serving.metrics import Meters
 
     meters = Meters(config)
@@ -30,7 +30,7 @@ def init_app(app: Flask) -> None:
     app.after_request(meters.end)
     database: Database = app.extensions["database"]
     database.meter = meters
-    # Our choice: without a token, /metrics is 404 like any unknown address.
+    # Our choice: without a token, /metrics is 404 like any unknown path.
     if config["METRICS_TOKEN"]:
         app.register_blueprint(bp)
 
@@ -51,7 +51,10 @@ def get_metrics() -> Response:
 
 
 def knows_token(header: str, token: str) -> bool:
-    """Return whether a header Authorization holds the token."""
+    """Return whether a header Authorization contains the token."""
     scheme, _, given = header.partition(" ")
     # Digests have the same length, so the time of the comparison reveals nothing.
-    return compare_digest(digest(given.strip(" \t").encode("latin-1", "replace")), digest(token)) and scheme.lower() == "bearer"
+    return (
+        compare_digest(digest(given.strip(" \t").encode("latin-1", "replace")), digest(token))
+        and scheme.lower() == "bearer"
+    )

@@ -98,7 +98,10 @@ def answer(text: Callable[[], bytes], token: str | None) -> Callable[..., list[b
         elif token is not None and not knows_token(environ.get("HTTP_AUTHORIZATION", ""), token):
             status, message = 401, "The header Authorization: Bearer <METRICS_TOKEN> is required."
         body = text() if status == 200 else error_body(error_name(status), message)[0].encode()
-        headers = [("Content-Type", CONTENT_TYPE if status == 200 else "application/json"), ("Cache-Control", "no-store")]
+        headers = [
+            ("Content-Type", CONTENT_TYPE if status == 200 else "application/json"),
+            ("Cache-Control", "no-store"),
+        ]
         start_response(f"{status} {HTTPStatus(status).phrase}", headers + ([("Allow", "GET")] if status == 405 else []))
         return [body]
 
@@ -129,7 +132,10 @@ def count_in(slot: int) -> None:
 
 
 def forget_gauges(slot: int) -> None:
-    """Remove the gauges of a worker that has ended, in the master. Its counters stay for the next worker of the slot."""
+    """Remove the gauges of a worker that has ended, in the master.
+
+    Its counters stay for the next worker of the slot.
+    """
     if _folder is not None:
         from prometheus_client.multiprocess import mark_process_dead
 

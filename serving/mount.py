@@ -1,4 +1,4 @@
-"""Serving under a path: BASE_URL may have one, and a proxy in front may or may not strip it."""
+"""Serve under the path of BASE_URL, whether or not a proxy strips that path."""
 
 from collections.abc import Callable, Container, Iterable
 from typing import Any
@@ -7,21 +7,22 @@ WSGI = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 
 class Mount:
-    """WSGI middleware: a request for <path>/x is one for /x; a request for /x stays what it is; and //x is nothing that there is."""
+    """WSGI middleware: PATH/x is served like /x, and //x is 404."""
 
     def __init__(self, app: WSGI, path: str, roots: Container[str]) -> None:
-        """path: that of BASE_URL; roots: the first words of our own addresses, by which a path such as /api is told from them."""
+        """Wrap an application. path: the path of BASE_URL. roots: the first segments of our own paths, such as api."""
         self.app = app
         self.path = path
         self.roots = roots
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        asked = environ.get("PATH_INFO", "")
-        inner = asked.removeprefix(self.path)
-        if self.path and inner != asked and (inner.startswith("//") or inner[1:].partition("/")[0] in self.roots):
-            asked = inner
-            environ = {**environ, "SCRIPT_NAME": self.path, "PATH_INFO": asked}
-        # Werkzeug takes several slashes at the beginning for one. No address of ours begins with a dot.
-        if asked.startswith("//"):
-            environ = {**environ, "PATH_INFO": f"/.{asked}"}
+        path = environ.get("PATH_INFO", "")
+        inner = path.removeprefix(self.path)
+        # If BASE_URL has the path /api, a path such as /api/admin can be one of ours already.
+        if self.path and inner != path and (inner.startswith("//") or inner[1:].partition("/")[0] in self.roots):
+            path = inner
+            environ = {**environ, "SCRIPT_NAME": self.path, "PATH_INFO": path}
+        # Werkzeug merges leading slashes. No path of ours begins with a dot.
+        if path.startswith("//"):
+            environ = {**environ, "PATH_INFO": f"/.{path}"}
         return self.app(environ, start_response)

@@ -1,26 +1,26 @@
-"""Words of addresses that are more, or less, than what stands between two slashes."""
+"""Converters for path parameters that can contain slashes, or exclude a word."""
 
 from werkzeug.routing import BaseConverter
 
 
-# Our choice: the word search is the address of the search, also for who asks with another method.
+# Our choice: the path search belongs to the search, for all methods.
 class NotSearch(BaseConverter):
-    """A word of a path other than search."""
+    """A path segment other than search."""
 
     regex = r"(?!search\Z)[^/]+"
     part_isolating = True
 
 
 class Anything(BaseConverter):
-    """The end of an address, whatever is in it: the value of a tag may have slashes, also as its first character."""
+    """The rest of a path: the value of a tag can contain slashes, even as its first character."""
 
     regex = ".+"
     part_isolating = False
 
 
-# Our choice: names of API tokens, and keys that an operator made up, may have slashes; one at an end, or two together, is still no address.
+# Our choice: API tokens from INIT_ADMIN_API_TOKENS and names of API tokens can contain slashes.
 class Slashed(BaseConverter):
-    """The end of an address: one word, or several with a slash between each two."""
+    """The rest of a path: segments with single slashes between them, none at the end."""
 
     regex = "[^/]+(?:/[^/]+)*"
     part_isolating = False

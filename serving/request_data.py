@@ -1,4 +1,4 @@
-"""Read the body and the query string of the current request by a marshmallow schema."""
+"""Read the body and the query string of the current request with a marshmallow schema."""
 
 from functools import cache
 from typing import Any
@@ -11,32 +11,32 @@ from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 from validators import MOST_ITEMS, Body, Query, checked, or_400, parse, read, read_each
 from validators.repeated import Repeated
 
-# In bytes. gunicorn takes less, but not every server in front of this code does.
+# Bytes. gunicorn has a lower limit, but other WSGI servers do not.
 QUERY_STRING_MAX = 8192
 
 
 def load(schema: Body) -> dict[str, Any]:
-    """The JSON body of the current request as the schema reads it; 415 or 400 otherwise."""
+    """Return the JSON body of the current request, read by the schema. Raise 415 or 400 if it is invalid."""
     return checked(schema, parse(required_body()))
 
 
 def load_many(schema: Body) -> list[dict[str, Any]]:
-    """The same for a body that is a JSON array of what the schema describes."""
+    """Return the JSON array in the body, with each item read by the schema. Raise 415 or 400 if it is invalid."""
 
-    def read_array(sent: Any) -> list[dict[str, Any]]:
-        if not isinstance(sent, list):
+    def read_array(items: Any) -> list[dict[str, Any]]:
+        if not isinstance(items, list):
             raise ValidationError("must be a JSON array")
-        if len(sent) > MOST_ITEMS:
+        if len(items) > MOST_ITEMS:
             raise ValidationError(f"must have at most {MOST_ITEMS} items")
-        return list(read_each(lambda item: read(schema, item), enumerate(sent)).values())
+        return list(read_each(lambda item: read(schema, item), enumerate(items)).values())
 
     return or_400(read_array, parse(required_body()))
 
 
 def required_body() -> bytes:
-    """The body of the current request; 415 if it is not declared as JSON, or is packed, 400 if it is empty."""
+    """Return the body of the current request. Raise 415 if it is compressed or not declared as JSON, 400 if empty."""
     raw = request.get_data()
-    # Our choice: what is packed is not unpacked, however small it may be packed.
+    # Our choice: compressed bodies are refused, because a small one can become very large.
     if request.headers.get("Content-Encoding", "identity").strip().lower() not in ("identity", ""):
         raise UnsupportedMediaType("The body must not be compressed. Remove the header Content-Encoding.")
     if (raw or request.mimetype) and request.mimetype != "application/json":
@@ -47,25 +47,25 @@ def required_body() -> bytes:
 
 
 def load_query(kind: type[Query]) -> dict[str, Any]:
-    """The query parameters of the current request as a schema of this kind reads them; 400 otherwise."""
-    schema = made(kind)
+    """Return the query parameters of the current request, read by the schema. Raise 400 if they are invalid."""
+    schema = schema_of(kind)
     if len(request.query_string) > QUERY_STRING_MAX:
         raise BadRequest(f"The query string must be at most {QUERY_STRING_MAX} bytes long.")
     try:
         pairs = parse_qsl(request.query_string.decode("ascii"), keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
         raise BadRequest("The query string must be UTF-8, percent-encoded.") from None
-    asked: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for name, text in pairs:
-        asked.setdefault(name, []).append(text)
+        parameters.setdefault(name, []).append(text)
     single = {field.data_key or name for name, field in schema.fields.items() if not isinstance(field, Repeated)}
-    asked |= {name: texts[0] for name, texts in asked.items() if name in single}
-    given = [name for name, _ in pairs]
-    repeated = {name: ["must not be given more than once"] for name in single if given.count(name) > 1}
-    return checked(schema, asked, repeated)
+    parameters |= {name: texts[0] for name, texts in parameters.items() if name in single}
+    names = [name for name, _ in pairs]
+    repeated = {name: ["must not be given more than once"] for name in single if names.count(name) > 1}
+    return checked(schema, parameters, repeated)
 
 
 @cache
-def made(kind: type[Query]) -> Query:
-    """The one schema of this kind: to make one takes longer than to read with it, and reading does not change it."""
+def schema_of(kind: type[Query]) -> Query:
+    """Return the only instance of the schema: creating one is slower than reading with it."""
     return kind()

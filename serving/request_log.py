@@ -1,4 +1,4 @@
-"""One JSON line on stdout for each request: what was asked, by whom, and how it ended. Never a raw path, a body, a key or a password."""
+"""Log one line of JSON on stdout for each request. It never contains a path, body, API token or password."""
 
 import json
 import re
@@ -16,50 +16,51 @@ REQUEST_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
 
 def init_app(app: Flask) -> None:
-    """Write the line of each request of this app."""
+    """Log the requests of this app."""
     app.before_request(begin)
     app.after_request(end)
 
 
 def begin() -> None:
-    """Start the clock. A caller's own request id is kept when it is of sane form."""
+    """Record the start time and the request id. A valid X-Request-ID of the client is kept."""
     g.began = time.perf_counter()
     given = request.headers.get("X-Request-ID", "")
     g.request_id = given if REQUEST_ID.fullmatch(given) else str(uuid4())
 
 
 def note(**facts: Any) -> None:
-    """Have the line say more: error_id; error, an exception whose traceback belongs there; of a stream, events and why it was cut.
+    """Add facts to the line of the current request.
 
-    more: what gives further facts when it is told how many milliseconds the request took.
+    error_id: the id in the error body. error: an exception to log with its traceback. events, cut: the number of
+    events in a stream, and why it was cut. more: a function that returns more facts for a duration in milliseconds.
     """
     g.setdefault("noted", {}).update(facts)
 
 
 def wait_for_close() -> None:
-    """Have the line written when the last byte of the answer has been sent, not before the first."""
+    """Write the line after the last byte of the response, not before the first."""
     g.waits_for_close = True
 
 
 def end(response: Response) -> Response:
-    """Send the request id back, and write the line."""
+    """Add the request id to the response, and write the line."""
     response.headers["X-Request-ID"] = g.request_id
-    line, began, noted = begun_line(response), g.began, g.setdefault("noted", {})
+    line, began, noted = first_part(response), g.began, g.setdefault("noted", {})
     if g.get("waits_for_close"):
-        # By then there is no request any more to look at.
-        response.call_on_close(lambda: write(ended_line(line, began, noted)))
+        # There is no request context then, so the line is prepared now.
+        response.call_on_close(lambda: write(complete(line, began, noted)))
     else:
-        write(ended_line(line, began, noted))
+        write(complete(line, began, noted))
     return response
 
 
-def begun_line(response: Response) -> dict[str, Any]:
-    """What the line says as soon as there is an answer."""
+def first_part(response: Response) -> dict[str, Any]:
+    """Return the part of the line that is known when the response begins."""
     return {
         "time": now(),
         "requestId": g.request_id,
         "method": request.method if request.url_rule else None,
-        # The rule, not the path: paths hold the secrets of signup tokens.
+        # The rule, not the path: paths contain secrets of signup tokens.
         "route": request.url_rule.rule if request.url_rule else None,
         "status": response.status_code,
         "ms": None,
@@ -67,8 +68,8 @@ def begun_line(response: Response) -> dict[str, Any]:
     }
 
 
-def ended_line(line: dict[str, Any], began: float, noted: Mapping[str, Any]) -> dict[str, Any]:
-    """The line with how long it took, and what was noted."""
+def complete(line: dict[str, Any], began: float, noted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the line with the duration and the facts from note()."""
     line["ms"] = round((time.perf_counter() - began) * 1000, 1)
     if "error_id" in noted:
         line["errorId"] = noted["error_id"]
@@ -81,23 +82,24 @@ def ended_line(line: dict[str, Any], began: float, noted: Mapping[str, Any]) -> 
 
 
 def now() -> str:
-    """The present instant as the API writes it."""
+    """Return the current time in the format of the API."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def frames(error: BaseException | None) -> str:
-    """Where an exception came from, and those that led to it: the types and the lines of code. Their texts may quote what was sent."""
-    told: list[str] = []
+    """Return the types and tracebacks of an exception and its causes, without messages, which can quote the request."""
+    parts: list[str] = []
     while error is not None:
         stack = "".join(traceback.format_list(traceback.extract_tb(error.__traceback__)))
         state = getattr(error, "sqlstate", None)
-        told.append(f"{type(error).__module__}.{type(error).__qualname__}{f' (SQLSTATE {state})' if state else ''}\n{stack}")
+        name = f"{type(error).__module__}.{type(error).__qualname__}"
+        parts.append(f"{name}{f' (SQLSTATE {state})' if state else ''}\n{stack}")
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return "because of\n".join(told)
+    return "because of\n".join(parts)
 
 
 def write(line: dict[str, Any]) -> None:
-    """One line in ASCII, whatever stdout is set to, and written at once, so that those of several threads and processes do not mix."""
-    # The change has been made: a reader that has gone or a disk that is full must not turn its answer into an error.
+    """Write one line in ASCII, in one call, so that lines of other threads and processes do not mix with it."""
+    # The change is committed: a closed pipe or a full disk must not make the response an error.
     with suppress(OSError):
         print(json.dumps(line) + "\n", end="", flush=True)

@@ -1,4 +1,4 @@
-"""Answers: JSON text that Postgres wrote, sent as it is; and a unique violation as the 409 that it means."""
+"""Build responses from JSON text that PostgreSQL has written."""
 
 from urllib.parse import quote
 
@@ -9,27 +9,30 @@ from sql import limits
 
 
 def json_response(text: str | None) -> Response:
-    """An answer of JSON text. None is 404: what was asked for is gone since the request began."""
+    """Return a response with JSON text. None means that the record was deleted during the request: raise 404."""
     if text is None:
         raise NotFound("Not found. It was deleted during the request.")
     return Response(text, mimetype="application/json")
 
 
 def bounded(text: str | None, advice: str) -> str:
-    """Return JSON text. None means that it would exceed PAGE_BYTES: 400, with what to ask for instead."""
+    """Return the JSON text. None means that it would exceed PAGE_BYTES: raise 400 with the advice."""
     if text is None:
         raise BadRequest(f"The response would exceed {limits.PAGE_BYTES >> 20} MiB. {advice}")
     return text
 
 
-def created(text: str | None, location: str, *words: str | int) -> Response:
-    """201 with the new record. location is where it is, seen from where it was made; {} in it stand for words, percent-encoded."""
+def created(text: str | None, location: str, *values: str | int) -> Response:
+    """Return 201 with the new record.
+
+    location: its path relative to the path of the request. The percent-encoded values replace each {} in it.
+    """
     response = json_response(text)
     response.status_code = 201
-    response.headers["Location"] = location.format(*(quote(str(word), safe="~") for word in words))
+    response.headers["Location"] = location.format(*(quote(str(value), safe="~") for value in values))
     return response
 
 
 def empty_response(status: int = 200) -> Response:
-    """An answer with no body. It names the JSON type all the same, for clients that ask for it before they look at the body."""
+    """Return a response without a body. Its type is JSON, because some clients check the type first."""
     return Response(status=status, mimetype="application/json")

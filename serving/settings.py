@@ -1,4 +1,7 @@
-"""The settings: read from the environment and checked, each listed here once. A test compares them with docs/reference/settings.md."""
+"""The settings: SETTINGS lists them, load() reads them from the environment.
+
+A test compares them with docs/reference/settings.md.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -13,11 +16,11 @@ PROJECT = Path(__file__).parent.parent
 
 
 class SettingError(ValueError):
-    """A setting makes no sense; the message is a sentence that names it."""
+    """A setting is invalid. The message is a sentence that names it."""
 
 
-def whole_number(low: int, high: int) -> Callable[[str], int]:
-    """Reads a whole number from low to high."""
+def number(low: int, high: int) -> Callable[[str], int]:
+    """Return a function that reads a whole number from low to high."""
 
     def read(text: str) -> int:
         if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or not low <= int(text) <= high:
@@ -27,20 +30,25 @@ def whole_number(low: int, high: int) -> Callable[[str], int]:
     return read
 
 
-# libpq reads more than this as an address, a password with / or @ in it among them; what it took for a host or a database would be told.
+# Stricter than libpq: with a / or @ in the password, libpq would take a part of it for a host or database, and print it
+# in errors.
 HOST_AND_PORT = r"(\[[0-9A-Fa-f:.]+\]|[^\s@/?:,\[\]]*)(:\d{1,5})?"
-DATABASE_URL = re.compile(rf"postgres(ql)?://([^\s@/]*@)?{HOST_AND_PORT}(,{HOST_AND_PORT})*(/[^\s@/?]*)?(\?\S*)?", re.ASCII)
+DATABASE_URL = re.compile(
+    rf"postgres(ql)?://([^\s@/]*@)?{HOST_AND_PORT}(,{HOST_AND_PORT})*(/[^\s@/?]*)?(\?\S*)?", re.ASCII
+)
 
 
 def database_url(text: str) -> str:
-    """Reads a PostgreSQL address."""
+    """Read a PostgreSQL URL."""
     if not DATABASE_URL.fullmatch(text) or re.search(r"%(?![0-9A-Fa-f]{2})", text):
-        raise ValueError("must look like postgresql://user:password@host:5432/database, with special characters percent-encoded")
+        raise ValueError(
+            "must look like postgresql://user:password@host:5432/database, with special characters percent-encoded"
+        )
     return text
 
 
 def folder(text: str) -> Path:
-    """Reads the path of a folder."""
+    """Read the path of a folder."""
     if re.search(r"[\x00-\x1f\x7f]", text):
         raise ValueError("must be a path without control characters")
     return Path(text)
@@ -50,14 +58,14 @@ BASE_URL = re.compile(r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?
 
 
 def base_url(text: str) -> str:
-    """Reads the address of a site, and drops a slash at its end."""
+    """Read the URL of a site, without a slash at its end."""
     if not BASE_URL.fullmatch(text) or not is_port(urlsplit(text)):
         raise ValueError("must look like https://flags.example.org or https://example.org/flags")
     return text.rstrip("/")
 
 
 def is_port(parts: SplitResult) -> bool:
-    """Whether an address has a port that can be, or none."""
+    """Return whether the port of a URL is valid or missing."""
     try:
         return parts.port != 0
     except ValueError:
@@ -65,45 +73,45 @@ def is_port(parts: SplitResult) -> bool:
 
 
 def host(text: str) -> str:
-    """Reads the name or address to listen on."""
+    """Read the host name or address to listen on."""
     if not re.fullmatch(r"[A-Za-z0-9.:_-]+", text):
         raise ValueError("must be a host name or an address such as 127.0.0.1")
     return text
 
 
 def pooler(text: str) -> str:
-    """Reads what stands between us and the database."""
+    """Read the kind of pooler."""
     if text not in ("none", "transaction", "prepared"):
         raise ValueError("must be none, transaction or prepared")
     return text
 
 
 def username(text: str) -> str:
-    """Reads a user name."""
+    """Read a user name."""
     if "@" in text or text != text.strip() or len(text) > 255:
         raise ValueError("must be a user name of at most 255 characters, without @ and without spaces around")
     return text
 
 
 def password(text: str) -> str:
-    """Reads a password; its least length is another setting, checked in load()."""
+    """Read a password. load() checks its minimum length, which is another setting."""
     if len(text.encode()) > PASSWORD_MAX_BYTES:
         raise ValueError(f"must be at most {PASSWORD_MAX_BYTES} bytes long")
     return text
 
 
 def api_tokens(text: str) -> tuple[str, ...]:
-    """Reads API keys, comma separated."""
-    keys = tuple(key.strip() for key in text.split(","))
-    if not all(16 <= len(key) <= 255 and key.isprintable() and " " not in key for key in keys):
+    """Read API tokens, separated by commas."""
+    tokens = tuple(token.strip() for token in text.split(","))
+    if not all(16 <= len(token) <= 255 and token.isprintable() and " " not in token for token in tokens):
         raise ValueError("must be tokens of 16 to 255 printable characters without spaces, separated by commas")
-    if len(set(keys)) < len(keys):
+    if len(set(tokens)) < len(tokens):
         raise ValueError("must not contain a token twice")
-    return keys
+    return tokens
 
 
 def bearer_token(text: str) -> str:
-    """Reads a token that is sent in a header."""
+    """Read a bearer token."""
     if not re.fullmatch(r"[!-~]{16,255}", text):
         raise ValueError("must be 16 to 255 ASCII characters without spaces")
     return text
@@ -111,7 +119,10 @@ def bearer_token(text: str) -> str:
 
 @dataclass(frozen=True)
 class Setting:
-    """One environment variable. default: as one would write it; None: none. secret: can also come from a file named by <name>_FILE."""
+    """An environment variable.
+
+    default: the default as text, or None. secret: <name>_FILE can name a file with the value.
+    """
 
     name: str
     read: Callable[[str], Any]
@@ -122,22 +133,36 @@ class Setting:
 
 SETTINGS = (
     Setting(
-        "DATABASE_URL", database_url, None, "address of a PostgreSQL server (14 or newer); default: an embedded PostgreSQL", secret=True
+        "DATABASE_URL",
+        database_url,
+        None,
+        "address of a PostgreSQL server (14 or newer); default: an embedded PostgreSQL",
+        secret=True,
     ),
-    Setting("DATA_DIR", folder, "./data", "data folder of the embedded PostgreSQL; the default is in the folder of this project"),
-    Setting("HOST", host, "127.0.0.1", "address to listen on"),
-    Setting("PORT", whole_number(1, 65535), "4242", "port to listen on"),
-    Setting("BASE_URL", base_url, None, "address that users see, for links and cookies; default: http://HOST:PORT"),
-    Setting("WEB_CONCURRENCY", whole_number(1, 256), "2", "worker processes"),
-    Setting("THREADS", whole_number(1, 512), "64", "requests that each worker handles at the same time"),
-    Setting("WAIT_SECONDS", whole_number(1, 60), "5", "seconds that a request waits for a database connection before 503 or 429"),
-    Setting("DATABASE_POOL_SIZE", whole_number(1, 512), "8", "maximum database connections of each worker"),
     Setting(
-        "STATEMENT_TIMEOUT_SECONDS", whole_number(1, 3600), "30", "seconds that a statement may run before 503; with a pooler, set it there"
+        "DATA_DIR",
+        folder,
+        "./data",
+        "data folder of the embedded PostgreSQL; the default is in the folder of this project",
+    ),
+    Setting("HOST", host, "127.0.0.1", "address to listen on"),
+    Setting("PORT", number(1, 65535), "4242", "port to listen on"),
+    Setting("BASE_URL", base_url, None, "address that users see, for links and cookies; default: http://HOST:PORT"),
+    Setting("WEB_CONCURRENCY", number(1, 256), "2", "worker processes"),
+    Setting("THREADS", number(1, 512), "64", "requests that each worker handles at the same time"),
+    Setting(
+        "WAIT_SECONDS", number(1, 60), "5", "seconds that a request waits for a database connection before 503 or 429"
+    ),
+    Setting("DATABASE_POOL_SIZE", number(1, 512), "8", "maximum database connections of each worker"),
+    Setting(
+        "STATEMENT_TIMEOUT_SECONDS",
+        number(1, 3600),
+        "30",
+        "seconds that a statement may run before 503; with a pooler, set it there",
     ),
     Setting(
         "LOCK_TIMEOUT_SECONDS",
-        whole_number(1, 3600),
+        number(1, 3600),
         "10",
         "seconds that a statement waits for another change before 503; with a pooler, set it there",
     ),
@@ -147,16 +172,23 @@ SETTINGS = (
         "none",
         "`transaction` behind PgBouncer in transaction mode; `prepared` if PgBouncer keeps prepared statements",
     ),
-    Setting("SESSION_TTL_HOURS", whole_number(1, 8760), "48", "hours that a session lasts"),
-    Setting("BCRYPT_ROUNDS", whole_number(10, 20), "12", "cost of a password hash; each step doubles the time of a login"),
-    Setting("PASSWORD_MIN_LENGTH", whole_number(1, PASSWORD_MAX_BYTES), "8", "minimum length of a new password, in characters"),
-    Setting("MAX_BODY_BYTES", whole_number(1024, 104857600), "1048576", "maximum size of a request body, in bytes"),
-    Setting("LOGIN_FREE_FAILURES", whole_number(1, 1000), "5", "failed logins in a row before a user name has to wait"),
-    Setting("LOGIN_MAX_WAIT_SECONDS", whole_number(1, 86400), "900", "maximum wait of a user name, in seconds; the wait doubles up to it"),
-    Setting("LOGIN_ATTEMPTS_PER_MINUTE", whole_number(1, 100000), "30", "maximum logins per minute from one client address"),
+    Setting("SESSION_TTL_HOURS", number(1, 8760), "48", "hours that a session lasts"),
+    Setting("BCRYPT_ROUNDS", number(10, 20), "12", "cost of a password hash; each step doubles the time of a login"),
+    Setting(
+        "PASSWORD_MIN_LENGTH", number(1, PASSWORD_MAX_BYTES), "8", "minimum length of a new password, in characters"
+    ),
+    Setting("MAX_BODY_BYTES", number(1024, 104857600), "1048576", "maximum size of a request body, in bytes"),
+    Setting("LOGIN_FREE_FAILURES", number(1, 1000), "5", "failed logins in a row before a user name has to wait"),
+    Setting(
+        "LOGIN_MAX_WAIT_SECONDS",
+        number(1, 86400),
+        "900",
+        "maximum wait of a user name, in seconds; the wait doubles up to it",
+    ),
+    Setting("LOGIN_ATTEMPTS_PER_MINUTE", number(1, 100000), "30", "maximum logins per minute from one client address"),
     Setting(
         "SIGNUP_ATTEMPTS_PER_MINUTE",
-        whole_number(1, 100000),
+        number(1, 100000),
         "30",
         "maximum signups and checks of signup tokens per minute from one client address",
     ),
@@ -175,28 +207,47 @@ SETTINGS = (
         "first admin API tokens, separated by commas; default: one is generated and printed once",
         secret=True,
     ),
-    Setting("MAX_FLAGS", whole_number(1, 1000000), "5000", "maximum flags in the instance, archived flags included"),
-    Setting("MAX_PROJECTS", whole_number(1, 100000), "500", "maximum projects, archived projects excluded"),
-    Setting("MAX_ENVIRONMENTS", whole_number(1, 1000), "50", "maximum environments"),
-    Setting("MAX_SEGMENTS", whole_number(1, 100000), "300", "maximum segments"),
-    Setting("MAX_API_TOKENS", whole_number(1, 100000), "2000", "maximum API tokens"),
-    Setting("MAX_PERSONAL_TOKENS", whole_number(1, 1000), "10", "maximum personal access tokens of each user"),
-    Setting("MAX_STRATEGIES", whole_number(1, 1000), "30", "maximum strategies of each flag in each environment"),
-    Setting("MAX_STRATEGY_SEGMENTS", whole_number(0, 1000), "5", "maximum segments of each strategy"),
-    Setting("MAX_CONSTRAINTS", whole_number(0, 1000), "30", "maximum constraints of each strategy and segment"),
-    Setting("MAX_CONSTRAINT_VALUES", whole_number(1, 10000), "250", "maximum values of each constraint"),
-    Setting("MAX_SEGMENT_VALUES", whole_number(1, 100000), "1000", "maximum values of all constraints of a segment together"),
-    Setting("EVENT_RETENTION_DAYS", whole_number(0, 36500), "0", "days of events that `flask events prune` keeps; 0: it deletes nothing"),
-    Setting("METRICS_TOKEN", bearer_token, None, "bearer token for `/metrics`; default: `/metrics` is 404", secret=True),
-    Setting("METRICS_PORT", whole_number(1, 65535), None, "separate port for metrics; requests need METRICS_TOKEN if it is set"),
+    Setting("MAX_FLAGS", number(1, 1000000), "5000", "maximum flags in the instance, archived flags included"),
+    Setting("MAX_PROJECTS", number(1, 100000), "500", "maximum projects, archived projects excluded"),
+    Setting("MAX_ENVIRONMENTS", number(1, 1000), "50", "maximum environments"),
+    Setting("MAX_SEGMENTS", number(1, 100000), "300", "maximum segments"),
+    Setting("MAX_API_TOKENS", number(1, 100000), "2000", "maximum API tokens"),
+    Setting("MAX_PERSONAL_TOKENS", number(1, 1000), "10", "maximum personal access tokens of each user"),
+    Setting("MAX_STRATEGIES", number(1, 1000), "30", "maximum strategies of each flag in each environment"),
+    Setting("MAX_STRATEGY_SEGMENTS", number(0, 1000), "5", "maximum segments of each strategy"),
+    Setting("MAX_CONSTRAINTS", number(0, 1000), "30", "maximum constraints of each strategy and segment"),
+    Setting("MAX_CONSTRAINT_VALUES", number(1, 10000), "250", "maximum values of each constraint"),
+    Setting("MAX_SEGMENT_VALUES", number(1, 100000), "1000", "maximum values of all constraints of a segment together"),
+    Setting(
+        "EVENT_RETENTION_DAYS",
+        number(0, 36500),
+        "0",
+        "days of events that `flask events prune` keeps; 0: it deletes nothing",
+    ),
+    Setting(
+        "METRICS_TOKEN", bearer_token, None, "bearer token for `/metrics`; default: `/metrics` is 404", secret=True
+    ),
+    Setting(
+        "METRICS_PORT", number(1, 65535), None, "separate port for metrics; requests need METRICS_TOKEN if it is set"
+    ),
     Setting("METRICS_HOST", host, "127.0.0.1", "address of METRICS_PORT"),
-    Setting("SLOW_REQUEST_MS", whole_number(0, 3600000), "1000", "milliseconds from which on a request is logged as slow; 0: never"),
-    Setting("TRUSTED_PROXIES", whole_number(0, 10), "0", "number of proxies in front of the service, whose X-Forwarded-For is trusted"),
+    Setting(
+        "SLOW_REQUEST_MS",
+        number(0, 3600000),
+        "1000",
+        "milliseconds from which on a request is logged as slow; 0: never",
+    ),
+    Setting(
+        "TRUSTED_PROXIES",
+        number(0, 10),
+        "0",
+        "number of proxies in front of the service, whose X-Forwarded-For is trusted",
+    ),
 )
 
 
 def load(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Every setting by its name, read and checked; and BASE_PATH, the path of BASE_URL. SettingError when one makes no sense."""
+    """Return all settings by name, and BASE_PATH, the path of BASE_URL. Raises SettingError if one is invalid."""
     settings: dict[str, Any] = {}
     for setting in SETTINGS:
         text = given(setting, environ) or setting.default
@@ -205,35 +256,36 @@ def load(environ: Mapping[str, str]) -> dict[str, Any]:
         except ValueError as error:
             raise SettingError(f"The setting {setting.name} {error}.") from None
     if not environ.get("DATA_DIR"):
-        # Wherever a command is run from, it means the same instance.
+        # The same instance, whatever the current folder is.
         settings["DATA_DIR"] = PROJECT / "data"
     if settings["BASE_URL"] is None:
         name = f"[{settings['HOST']}]" if ":" in settings["HOST"] else settings["HOST"]
         settings["BASE_URL"] = f"http://{name}:{settings['PORT']}"
     if settings["METRICS_PORT"] == settings["PORT"]:
-        raise SettingError("The setting METRICS_PORT must be another port than PORT.")
+        raise SettingError("The setting METRICS_PORT must differ from PORT.")
     if settings["DATABASE_POOLER"] != "none" and settings["DATABASE_URL"] is None:
         raise SettingError("The setting DATABASE_POOLER must be none without DATABASE_URL.")
     first_password = settings["INIT_ADMIN_PASSWORD"]
     if first_password is not None and len(first_password) < settings["PASSWORD_MIN_LENGTH"]:
-        raise SettingError(f"The setting INIT_ADMIN_PASSWORD must be at least {settings['PASSWORD_MIN_LENGTH']} characters long.")
+        length = settings["PASSWORD_MIN_LENGTH"]
+        raise SettingError(f"The setting INIT_ADMIN_PASSWORD must be at least {length} characters long.")
     settings["BASE_PATH"] = urlsplit(settings["BASE_URL"]).path
     return settings
 
 
 def given(setting: Setting, environ: Mapping[str, str]) -> str | None:
-    """What the environment says, empty being nothing; a secret can also stand in the file that <name>_FILE names."""
+    """Return the value of a setting from the environment, or of a secret from its file. Empty values are None."""
     text = environ.get(setting.name) or None
     path = environ.get(f"{setting.name}_FILE") if setting.secret else None
     if text is not None and path:
-        raise SettingError(f"Only one of the settings {setting.name} and {setting.name}_FILE can be given.")
+        raise SettingError(f"Set only one of {setting.name} and {setting.name}_FILE.")
     try:
         if path:
             text = Path(path).read_text(encoding="utf-8").rstrip("\r\n") or None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise SettingError(f"The file that the setting {setting.name}_FILE names cannot be read: {reason}.") from None
-    # Bytes of the environment that are not UTF-8 arrive as lone surrogates.
+        raise SettingError(f"The file in {setting.name}_FILE cannot be read: {reason}.") from None
+    # Python reads bytes that are not UTF-8 from the environment as lone surrogates.
     if text is not None and any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text):
         raise SettingError(f"The setting {setting.name} must be UTF-8 text without the character NUL.")
     return text

@@ -1,4 +1,4 @@
-"""Adds to the log line of a slow request which statements took how long."""
+"""Add the slowest statements to the log line of a slow request."""
 
 import sys
 from collections.abc import Iterable
@@ -10,39 +10,42 @@ from flask import Flask, current_app
 from serving import request_log
 from sql.database import timing
 
-# The slowest ones; the others make no request slow.
+# Statements in the log line.
 MOST_STATEMENTS = 10
 
 
 def init_app(app: Flask) -> None:
-    """Note the statements of each request of this app, unless SLOW_REQUEST_MS is 0."""
+    """Record the statements of each request, unless SLOW_REQUEST_MS is 0."""
     if app.config["SLOW_REQUEST_MS"]:
         app.before_request(begin)
 
 
 def begin() -> None:
     """Begin a new list of statements."""
-    noted: list[tuple[str, float]] = []
-    timing.statements.set(noted)
-    request_log.note(more=partial(facts, noted, current_app.config["SLOW_REQUEST_MS"]))
+    recorded: list[tuple[str, float]] = []
+    timing.statements.set(recorded)
+    request_log.note(more=partial(facts, recorded, current_app.config["SLOW_REQUEST_MS"]))
 
 
-def facts(noted: Iterable[tuple[str, float]], limit: int, ms: float) -> dict[str, Any]:
-    """Return what the log line says more about a request that took this many milliseconds."""
+def facts(recorded: Iterable[tuple[str, float]], limit: int, ms: float) -> dict[str, Any]:
+    """Return the facts for the log line of a request that took this many milliseconds."""
     if ms <= limit:
         return {}
     totals: dict[str, tuple[int, float]] = {}
-    for statement, seconds in noted:
+    for statement, seconds in recorded:
         times, before = totals.get(statement, (0, 0.0))
         totals[statement] = times + 1, before + seconds
     slowest = sorted(totals.items(), key=lambda item: item[1][1], reverse=True)[:MOST_STATEMENTS]
-    told = [{"statement": name_of(text), "times": times, "ms": round(seconds * 1000, 1)} for text, (times, seconds) in slowest]
-    return {"slow": {"statements": told}}
+    statements = [
+        {"statement": name_of(text), "times": times, "ms": round(seconds * 1000, 1)}
+        for text, (times, seconds) in slowest
+    ]
+    return {"slow": {"statements": statements}}
 
 
 def name_of(statement: str) -> str:
-    """Return module.CONSTANT, or the first words of a statement that was put together. Neither contains values."""
-    # A copy: another thread may be importing.
+    """Return module.CONSTANT, or the beginning of a statement that is no constant. Neither contains values."""
+    # A copy, because another thread can import a module meanwhile.
     for name, module in list(sys.modules.items()):
         if name.startswith("sql."):
             for constant, text in list(vars(module).items()):

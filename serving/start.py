@@ -50,7 +50,10 @@ def bring_up(environ: MutableMapping[str, str]) -> None:
 
 
 def find_database(environ: MutableMapping[str, str]) -> str:
-    """Return the URL of the database. Without DATABASE_URL, start the embedded PostgreSQL, and put its URL into environ."""
+    """Return the URL of the database.
+
+    Without DATABASE_URL, start the embedded PostgreSQL, and put its URL into environ.
+    """
     config = settings.load(environ)
     if config["DATABASE_URL"]:
         return config["DATABASE_URL"]

@@ -1,4 +1,4 @@
-"""gunicorn's thread worker with a deadline for each request, JSON errors, and no text of a request in its log."""
+"""gunicorn's thread worker with a deadline for each request, JSON errors, and no request text in its log."""
 
 import errno
 import time
@@ -11,12 +11,13 @@ from gunicorn.http.errors import InvalidResponseHeader, InvalidResponseHeaderNam
 from gunicorn.workers import gthread
 from werkzeug.exceptions import BadRequest
 
-# Seconds that a client has to send a whole request; to take a response, with one more for each MiB; and to hang up after its last one.
-SEND_SECONDS, TAKE_SECONDS, LINGER_SECONDS = 15.0, 15.0, 2.0
+# Seconds that a client has to send a request; to read a response, plus one for each MiB; and to close the connection
+# after the last response.
+SEND_SECONDS, READ_SECONDS, LINGER_SECONDS = 15.0, 15.0, 2.0
 
 
 class ClientSocket(socket):
-    """A socket with a deadline, which handle() sets. A client that is too slow counts as one that hung up."""
+    """A socket with a deadline, which handle() sets. A client that is too slow counts as disconnected."""
 
     def recv(self, size: int, flags: int = 0) -> bytes:
         self.settimeout(max(self.deadline - time.monotonic(), 0.001))
@@ -25,14 +26,14 @@ class ClientSocket(socket):
         raise ConnectionResetError(errno.ECONNRESET, "the client sends too slowly")
 
     def sendall(self, data: Any, flags: int = 0) -> None:
-        self.settimeout(TAKE_SECONDS + len(data) / (1 << 20))
+        self.settimeout(READ_SECONDS + len(data) / (1 << 20))
         with suppress(TimeoutError):
             return super().sendall(data, flags)
         raise ConnectionResetError(errno.ECONNRESET, "the client reads too slowly")
 
 
 class Connection(gthread.TConn):
-    """A connection that holds no thread for 5 s before its first byte, and not the main thread for 2 s after its last."""
+    """A connection that occupies no thread before its first byte, and does not linger in the main thread."""
 
     def __init__(self, cfg: Any, sock: socket, client: Any, server: Any) -> None:
         super().__init__(cfg, ClientSocket(sock.family, sock.type, sock.proto, sock.detach()), client, server)
@@ -48,7 +49,7 @@ gthread.TConn = Connection
 
 
 class Worker(gthread.ThreadWorker):
-    """The worker class of gunicorn.conf.py. An orphan stops as on SIGTERM, and frees the port for the next master."""
+    """The worker class of gunicorn.conf.py. When the master dies, it stops as on SIGTERM and frees the port."""
 
     def is_parent_alive(self) -> bool:
         self.alive = self.alive and super().is_parent_alive()
@@ -61,20 +62,19 @@ class Worker(gthread.ThreadWorker):
 
     def handle(self, conn: Any) -> Any:
         conn.sock.deadline = time.monotonic() + SEND_SECONDS
-        keep = super().handle(conn)
-        if not keep:
+        keep_alive = super().handle(conn)
+        if not keep_alive:
             conn.sock.deadline = time.monotonic() + LINGER_SECONDS
             util.close_graceful(conn.sock)
-        return keep
+        return keep_alive
 
     def handle_error(self, req: Any, client: socket, addr: Any, exc: Exception) -> None:
-        """Answer 400 to what is not HTTP, as the application answers errors. The original answers in HTML and logs the path."""
+        """Respond to malformed HTTP with 400 and an error body. ThreadWorker would send HTML and log the path."""
         if isinstance(exc, ParseException) and not isinstance(exc, (InvalidResponseHeader, InvalidResponseHeaderName)):
             exc = BadRequest("The request is not valid HTTP, or larger than this service accepts.")
         with self.wsgi.test_request_context(method="-") as context, suppress(OSError):
             self.wsgi.preprocess_request()
             response = self.wsgi.process_response(self.wsgi.handle_user_exception(exc))
             response.headers["Connection"] = "close"
-            client.sendall(
-                f"HTTP/1.1 {response.status}\r\n{response.get_wsgi_headers(context.request.environ)}".encode() + response.get_data()
-            )
+            head = f"HTTP/1.1 {response.status}\r\n{response.get_wsgi_headers(context.request.environ)}"
+            client.sendall(head.encode() + response.get_data())

@@ -50,7 +50,7 @@ def authentication(lists: LiteralString) -> LiteralString:
          WHERE digest = %(key)s
            AND expires_at > now()
      UNION ALL
-        SELECT 'api-key', NULL, id, NULL, NULL, seen_at > now() - interval '1 minute'
+        SELECT 'api-token', NULL, id, NULL, NULL, seen_at > now() - interval '1 minute'
           FROM api_keys
          WHERE digest = %(key)s
            AND (expires_at IS NULL OR expires_at > now())

@@ -21,7 +21,6 @@ TO_CLEAN = {
     "docs/how-to/curl.md",
     "docs/openapi.json",
     "rules",
-    "serving",
     "sql",
     "tests/api/flags",
     "tests/api/people/test_groups.py",

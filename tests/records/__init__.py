@@ -44,7 +44,7 @@ def check(app: Flask, response: TestResponse) -> None:
     missing = [name for name in headers(endpoint, operation, status) if name not in response.headers]
     expect(not missing, what, f"lacks the headers {missing}")
     # Those of pages, which have some of their own, are looked at in tests/serving/test_browser_rules.py.
-    rules = {} if (endpoint or "").startswith("documentation.") else browser_rules.ALWAYS | browser_rules.USUALLY
+    rules = {} if (endpoint or "").startswith("documentation.") else browser_rules.ALWAYS | browser_rules.DEFAULTS
     wrong = {name: response.headers.getlist(name) for name, text in rules.items() if response.headers.getlist(name) != [text]}
     expect(not wrong, what, f"has the headers {wrong}")
     if response.request.method == "HEAD":

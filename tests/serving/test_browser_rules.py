@@ -104,4 +104,4 @@ def test_no_answer_names_a_version_of_what_serves_it(service: Service):
 
 
 def test_the_rules_are_those_that_the_whole_suite_asks_for():
-    assert (browser_rules.ALWAYS, browser_rules.USUALLY) == (EVERYWHERE, ELSEWHERE)
+    assert (browser_rules.ALWAYS, browser_rules.DEFAULTS) == (EVERYWHERE, ELSEWHERE)

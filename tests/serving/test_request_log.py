@@ -40,7 +40,7 @@ def test_the_caller_is_logged_by_kind_and_id(world, victor, stranger, conn, caps
     assert victor.get("/api/admin/insights").status_code == 200
     assert line_of(capsys)["caller"] == f"personal-token:{victor.id}"
     assert key.get("/api/admin/insights").status_code == 200
-    assert line_of(capsys)["caller"] == f"api-key:{key_id}"
+    assert line_of(capsys)["caller"] == f"api-token:{key_id}"
     conn.execute("DELETE FROM personal_tokens")
     assert victor.get("/api/admin/insights").status_code == 401
     assert line_of(capsys)["caller"] is None

@@ -96,7 +96,7 @@ SENSELESS = {
     "TRUSTED_PROXIES": ["11"],
 }
 
-WHOLE_NUMBERS = [setting.name for setting in SETTINGS if setting.read.__qualname__.startswith("whole_number")]
+WHOLE_NUMBERS = [setting.name for setting in SETTINGS if setting.read.__qualname__.startswith("number")]
 
 
 @pytest.mark.parametrize("name", SENSELESS)
@@ -224,7 +224,7 @@ def test_a_pooler_stands_before_a_server_of_ones_own():
 def test_metrics_have_a_port_of_their_own_wherever_it_is():
     with pytest.raises(SettingError) as problem:
         load({"PORT": "9100", "METRICS_PORT": "9100", "METRICS_HOST": "10.0.0.1"})
-    assert str(problem.value) == "The setting METRICS_PORT must be another port than PORT."
+    assert str(problem.value) == "The setting METRICS_PORT must differ from PORT."
     assert load({"PORT": "9100", "METRICS_PORT": "4242"})["METRICS_PORT"] == 4242
 
 
@@ -286,7 +286,7 @@ def test_a_secret_stands_in_one_place(tmp_path, name):
     (tmp_path / "secret").write_text(VALUES[name])
     with pytest.raises(SettingError) as problem:
         load({name: VALUES[name], f"{name}_FILE": str(tmp_path / "secret")})
-    assert str(problem.value) == f"Only one of the settings {name} and {name}_FILE can be given."
+    assert str(problem.value) == f"Set only one of {name} and {name}_FILE."
 
 
 @pytest.mark.parametrize("name", SECRETS)
@@ -297,7 +297,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path, name, path, reason):
     (tmp_path / "latin").write_bytes(b"\xe9" * 20)
     with pytest.raises(SettingError) as problem:
         load({f"{name}_FILE": str(tmp_path / path)})
-    assert str(problem.value) == f"The file that the setting {name}_FILE names cannot be read: {reason}."
+    assert str(problem.value) == f"The file in {name}_FILE cannot be read: {reason}."
 
 
 @pytest.mark.parametrize("name", SECRETS)
