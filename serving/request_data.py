@@ -9,7 +9,7 @@ from marshmallow import ValidationError
 from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 
 from validators import MOST_ITEMS, Body, Query, checked, or_400, parse, read, read_each
-from validators.repeated import Repeated
+from validators.query_fields import Repeated
 
 # Bytes. gunicorn has a lower limit, but other WSGI servers do not.
 QUERY_STRING_MAX = 8192

@@ -1,4 +1,4 @@
-"""What a request may say: one marshmallow schema per request, read here from the body or the query string."""
+"""One marshmallow schema per request. This module reads a body or a query string with a schema."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -8,46 +8,46 @@ from typing import Any, ClassVar, TypeVar
 from marshmallow import RAISE, Schema, ValidationError
 from werkzeug.exceptions import BadRequest
 
-# An unknown property is named in the message, but not a megabyte of it, and not a hundred thousand of them.
+# A message quotes at most this many characters of a property, and names at most this many unknown properties.
 QUOTED = 100
 MOST_UNKNOWN = 20
-# Lists make more mistakes possible than anybody reads.
+# A message names at most this many mistakes.
 MOST_SENTENCES = 50
-# Our choice: of what a list holds, unless it says otherwise, and a body that is one.
+# Our choice: the limit of a list without a limit of its own, and of a body that is an array.
 MOST_ITEMS = 10_000
 Key = TypeVar("Key")
 Item = TypeVar("Item")
 
 
-# Our choice: strict, so that a misspelt field is not lost in silence.
+# Our choice: unknown properties are 400, so that no misspelt field is silently ignored.
 class Body(Schema):
-    """A JSON body; unknown properties are refused unless the schema says otherwise."""
+    """A JSON body. Unknown properties are refused unless the schema says otherwise."""
 
     class Meta:
         unknown = RAISE
 
-    # One that fits, for the OpenAPI document and its tests.
+    # A valid body, for the OpenAPI document and its tests.
     example: ClassVar[dict[str, Any]]
-    # What a validates_schema asks for beside the fields, as JSON Schema, such as {"minProperties": 1}.
+    # JSON Schema of the checks in validates_schema, such as {"minProperties": 1}.
     schema: ClassVar[dict[str, Any]] = {}
-    # A regular expression: the reasons to refuse a body for which JSON Schema has no words.
+    # A regular expression for the messages of checks that JSON Schema cannot express.
     unsaid: ClassVar[str] = ""
 
     error_messages = {"unknown": "unknown property", "type": "must be a JSON object"}  # noqa: RUF012 (marshmallow declares it so)
 
 
 class Query(Schema):
-    """Query parameters; unknown ones are ignored."""
+    """Query parameters. Unknown ones are ignored."""
 
     class Meta:
         unknown = "exclude"
 
-    # As that of a body.
+    # As in Body.
     unsaid: ClassVar[str] = ""
 
 
 def parse(raw: bytes) -> Any:
-    """A JSON text (RFC 8259) as Python values; 400 for anything else, NaN, duplicate keys and endless nesting included."""
+    """Parse a JSON text (RFC 8259); raise 400 for anything else, including NaN, duplicate keys and endless nesting."""
     try:
         return json.loads(raw.decode("utf-8"), parse_constant=refuse_constant, object_pairs_hook=refuse_duplicates)
     except (ValueError, RecursionError) as error:
@@ -56,29 +56,29 @@ def parse(raw: bytes) -> Any:
 
 
 class NotJSON(ValueError):
-    """What Python's parser would let through."""
+    """A text that Python's parser would accept although it is not valid JSON."""
 
 
 def refuse_constant(word: str) -> None:
-    """Python reads NaN and Infinity; JSON has neither."""
+    """Raise NotJSON for NaN and Infinity, which Python would accept."""
     raise NotJSON(f"{word} is not a JSON value")
 
 
 def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object in which no key stands twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    """Return the pairs as an object; raise NotJSON if a key occurs twice."""
+    object = dict(pairs)
+    if len(object) < len(pairs):
         raise NotJSON("an object has a key twice")
-    return found
+    return object
 
 
 def names_of(schema: Schema) -> list[str]:
-    """The fields of a schema, as a request names them."""
+    """Return the names of the fields of a schema in requests."""
     return [field.data_key or name for name, field in schema.fields.items()]
 
 
 def read(schema: Schema, data: Any) -> dict[str, Any]:
-    """What the schema makes of the data; ValidationError otherwise. Unknown properties are counted once they are many."""
+    """Load data with a schema, or raise ValidationError. Many unknown properties are counted instead of named."""
     if schema.unknown == RAISE and isinstance(data, dict):
         unknown = data.keys() - set(names_of(schema))
         if len(unknown) > MOST_UNKNOWN:
@@ -88,27 +88,30 @@ def read(schema: Schema, data: Any) -> dict[str, Any]:
     return loaded
 
 
-def read_each(one: Callable[[Any], Item], sent: Iterable[tuple[Key, Any]]) -> dict[Key, Item]:
-    """What one() makes of each value, by its place; ValidationError with what was wrong at every place otherwise."""
-    found: dict[Key, Item] = {}
+def read_each(read_one: Callable[[Any], Item], items: Iterable[tuple[Key, Any]]) -> dict[Key, Item]:
+    """Apply read_one() to each value and return the results by key.
+
+    Raise ValidationError with the mistakes of all values.
+    """
+    loaded: dict[Key, Item] = {}
     wrong: dict[Key, Any] = {}
-    for place, value in sent:
+    for key, value in items:
         try:
-            found[place] = one(value)
+            loaded[key] = read_one(value)
         except ValidationError as error:
-            wrong[place] = error.messages
+            wrong[key] = error.messages
     if wrong:
         raise ValidationError(wrong)
-    return found
+    return loaded
 
 
 def checked(schema: Schema, data: Any, problems: Mapping[str, list[str]] | None = None) -> dict[str, Any]:
-    """What the schema makes of the data, or 400 that names every field that was wrong, those with problems included."""
-    return or_400(lambda asked: read(schema, asked), data, problems)
+    """Load data with a schema; raise 400 that names every invalid field, including the given problems."""
+    return or_400(lambda payload: read(schema, payload), data, problems)
 
 
 def or_400(reader: Callable[[Any], Item], data: Any, problems: Mapping[str, list[str]] | None = None) -> Item:
-    """What a reader makes of the data, or 400 in place of its ValidationError, with the problems."""
+    """Apply a reader to data; raise 400 instead of its ValidationError, including the given problems."""
     wrong: dict[str, Any] = dict(problems or {})
     try:
         loaded = reader(data)
@@ -117,14 +120,14 @@ def or_400(reader: Callable[[Any], Item], data: Any, problems: Mapping[str, list
     else:
         if not wrong:
             return loaded
-    said = sentences(wrong)
-    named = list(islice(said, MOST_SENTENCES))
-    more = sum(1 for _ in said)
+    lines = sentences(wrong)
+    named = list(islice(lines, MOST_SENTENCES))
+    more = sum(1 for _ in lines)
     raise BadRequest("; ".join([*named, f"and {more} more"] if more else named))
 
 
 def sentences(messages: Any, path: str = "") -> Iterator[str]:
-    """marshmallow's nested messages as 'field: what was wrong', one after the other."""
+    """Yield marshmallow's nested messages as 'field: what is wrong'."""
     if isinstance(messages, dict):
         for key, inner in messages.items():
             name = "" if key == "_schema" else str(key)[:QUOTED]

@@ -1,11 +1,11 @@
-"""The one error body, and the errors that HTTP has no exception for."""
+"""The error body, and the exceptions that werkzeug does not have."""
 
 import json
 from uuid import uuid4
 
 from werkzeug.exceptions import Conflict, HTTPException
 
-# Our choice: the names that api.md does not show. A status that is not here is the client's fault and says so as a ValidationError.
+# Our choice: names that api.md does not show. The name of every other status is ValidationError.
 NAMES = {
     400: "ValidationError",
     401: "AuthenticationRequired",
@@ -45,12 +45,15 @@ class RateLimited(HTTPException):
 
 
 def error_name(status: int, error: Exception | None = None) -> str:
-    """The name that decisions.md gives to a status, or to an error that has a name of its own."""
+    """Return the name of an error: its own, or that of its status (decisions.md)."""
     return getattr(error, "error_name", None) or NAMES.get(status, NAMES[400] if status < 500 else NAMES[500])
 
 
 def error_body(name: str, message: str) -> tuple[str, str]:
-    """The error body as JSON text, and its id, a fresh UUID for the log line. Lone surrogates in the message become question marks."""
+    """Return the error body as JSON text, and its id, a new UUID for the log line.
+
+    Lone surrogates in the message become question marks.
+    """
     error_id = str(uuid4())
     message = message.encode("utf-8", "replace").decode("utf-8")
     return json.dumps({"id": error_id, "name": name, "message": message}, ensure_ascii=False), error_id

@@ -1,4 +1,4 @@
-"""The two event searches, and the one list of event types."""
+"""The requests of the two event searches, and the list of event types."""
 
 import re
 from typing import Any, ClassVar
@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load, validates_schema
 
 from validators import Body, Query
-from validators.fields import Anything, Day, Filter, IdFilter, Integer, OneOf, Text, WholeNumber
+from validators.fields import Anything, Day, Integer, OneOf, Text, WholeNumber
+from validators.query_fields import Filter, IdFilter
 
 TYPES = frozenset(
     """
@@ -16,7 +17,8 @@ TYPES = frozenset(
     feature-tagged feature-tag-import feature-strategy-update feature-strategy-add feature-strategy-remove
     feature-type-updated feature-completed feature-uncompleted strategy-order-changed drop-feature-tags feature-untagged
     feature-stale-on feature-stale-off drop-features feature-environment-enabled feature-environment-disabled
-    strategy-created strategy-deleted strategy-deprecated strategy-reactivated strategy-updated strategy-import drop-strategies
+    strategy-created strategy-deleted strategy-deprecated strategy-reactivated strategy-updated strategy-import
+    drop-strategies
     context-field-created context-field-updated context-field-deleted
     project-access-added project-access-user-roles-updated project-access-group-roles-updated
     project-access-user-roles-deleted project-access-group-roles-deleted project-access-updated
@@ -53,125 +55,151 @@ TYPES = frozenset(
 )
 
 
-# Our choice: a longer text is no search. PostgreSQL needs minutes for a pattern of half a megabyte, and cannot be interrupted in it.
+# Our choice: longer texts are refused. PostgreSQL needs minutes for a pattern of half a megabyte and cannot be
+# cancelled meanwhile.
 QUERY_MAX = 1000
 
 
 class EventFilters(Query):
-    """What both forms of GET /api/admin/search/events (api.md 3) are told of the events to find, as the filters of sql/events.py."""
+    """Load the filters that both forms of GET /api/admin/search/events have (api.md 3), for sql/event_search.py."""
 
     unsaid: ClassVar[str] = "user ids|Accept: application/x-ndjson"
 
     query = Text(
-        max=QUERY_MAX, metadata={"description": "A text that the event's data, previous data or tags hold, in any case of letters."}
+        max=QUERY_MAX,
+        metadata={"description": "Text that the data, previous data or tags of the event contain, in any case."},
     )
-    feature = Filter(metadata={"description": "Names of flags, such as IS:new-checkout or IS_ANY_OF:new-checkout,old-checkout."})
+    feature = Filter(
+        metadata={"description": "Names of flags, such as IS:new-checkout or IS_ANY_OF:new-checkout,old-checkout."}
+    )
     project = Filter(metadata={"description": "Ids of projects, such as IS:default or IS_ANY_OF:default,shop."})
-    type = Filter(metadata={"description": "Types of events, such as IS:feature-created or IS_ANY_OF:feature-created,feature-archived."})
-    createdBy = IdFilter(metadata={"description": "Ids of the users who did it, such as IS:1 or IS_ANY_OF:1,2."})
-    from_ = Day(prefix="IS:", data_key="from", metadata={"description": "First day, in UTC, such as IS:2026-01-01."})
-    to = Day(prefix="IS:", metadata={"description": "Last day, in UTC, such as IS:2026-03-31."})
+    type = Filter(
+        metadata={
+            "description": "Types of events, such as IS:feature-created or IS_ANY_OF:feature-created,feature-archived."
+        }
+    )
+    createdBy = IdFilter(
+        metadata={"description": "Ids of the users who made the change, such as IS:1 or IS_ANY_OF:1,2."}
+    )
+    from_ = Day(prefix="IS:", data_key="from", metadata={"description": "First day in UTC, such as IS:2026-01-01."})
+    to = Day(prefix="IS:", metadata={"description": "Last day in UTC, such as IS:2026-03-31."})
 
     @post_load
-    def as_filters(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Beside the filters stay limit, and offset or after."""
-        return filters(asked)
+    def as_filters(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return the filters with limit, and with offset or after."""
+        return filters(data)
 
 
 class EventSearch(EventFilters):
-    """The query parameters of a search that is answered by one document: the filters, limit and offset."""
+    """The query parameters of a page: the filters, limit and offset."""
 
-    offset = WholeNumber(min=0, load_default=0, metadata={"description": "How many events to skip. Not for application/x-ndjson."})
+    offset = WholeNumber(
+        min=0, load_default=0, metadata={"description": "Number of events to skip. Invalid for application/x-ndjson."}
+    )
     limit = WholeNumber(
         min=1,
         max=1000,
         load_default=50,
-        metadata={"description": "How many events to give, at most. For application/x-ndjson any number; without it, all."},
+        metadata={"description": "Maximum number of events to return. For application/x-ndjson, the default is all."},
     )
     after = WholeNumber(
         min=0,
-        metadata={"description": "For application/x-ndjson alone: the id after which to begin."},
+        metadata={"description": "Only for application/x-ndjson: return the events after the one with this id."},
     )
 
     @validates_schema
-    def is_no_stream(self, asked: dict[str, Any], **_: Any) -> None:
-        """Not ignored: who pages by it would get the same page for ever."""
-        if "after" in asked:
+    def refuse_after(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse `after`. If it were ignored, a client that pages with it would get the same page forever."""
+        if "after" in data:
             raise ValidationError("can only be used with Accept: application/x-ndjson", "after")
 
 
 class EventLines(EventFilters):
-    """The query parameters of a search that is answered by lines: the filters, limit (None: there is none) and after."""
+    """The query parameters of a stream: the filters, limit (None for no limit) and after."""
 
     limit = WholeNumber(min=1, load_default=None)
     after = WholeNumber(min=0, load_default=0)
     offset = Anything()
 
     @validates_schema
-    def is_no_page(self, asked: dict[str, Any], **_: Any) -> None:
-        """Who skips lines by their number loses events."""
-        if "offset" in asked:
+    def refuse_offset(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse `offset`. A client that skips lines by their number would lose events."""
+        if "offset" in data:
             raise ValidationError("cannot be used with Accept: application/x-ndjson; use after", "offset")
 
 
-def filters(asked: dict[str, Any]) -> dict[str, Any]:
-    """The filters of sql/events.py for what was asked for, no value twice and one in the singular, and the rest of it as it is."""
-    found = dict(asked)
+def filters(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the filters for sql/event_search.py.
+
+    Each value occurs once, and single values are in the singular. The rest is unchanged.
+    """
+    result = dict(data)
     for name, one, many in (
         ("feature", "feature", "features"),
         ("project", "project", "projects"),
         ("type", "type", "types"),
         ("createdBy", "creator", "creators"),
     ):
-        if name in found:
-            values = list(dict.fromkeys(found.pop(name)))
-            found |= {one: values[0]} if len(values) == 1 else {many: values}
+        if name in result:
+            values = list(dict.fromkeys(result.pop(name)))
+            result |= {one: values[0]} if len(values) == 1 else {many: values}
     for name, filter in (("from_", "first_day"), ("to", "last_day")):
-        if name in found:
-            found[filter] = found.pop(name)
-    if query := found.pop("query", ""):
-        found |= {"payload": True, "like": within(query), "pattern": literal(query)}
-    return found
+        if name in result:
+            result[filter] = result.pop(name)
+    if query := result.pop("query", ""):
+        result |= {"payload": True, "like": within(query), "pattern": literal(query)}
+    return result
 
 
 class DeprecatedEventSearch(Body):
-    """The body of POST /api/admin/events/search (api.md 9), as the filters of sql/events.py, with limit and offset. Its schema is open."""
+    """The body of POST /api/admin/events/search (api.md 9), as filters with limit and offset.
+
+    Unknown properties are allowed.
+    """
 
     class Meta(Body.Meta):
         unknown = "exclude"
 
     example: ClassVar[dict[str, Any]] = {"type": "feature-created", "limit": 10}
 
-    # Our choice: api.md calls this "one of the event types"; in the GET search an unknown type matches nothing.
+    # Our choice: an unknown type is 400 here, because api.md says "one of the event types". In the GET search it
+    # matches nothing.
     type = OneOf(TYPES, "one of the event types", metadata={"description": "Type of the event."})
     project = Text(metadata={"description": "Id of the project."})
     feature = Text(metadata={"description": "Name of the flag."})
     query = Text(
         max=QUERY_MAX,
         metadata={
-            "description": "A text that the event's type, its creator, its data, previous data or tags hold, in any case of letters."
+            "description": "Text that the type, creator, data, previous data or tags of the event contain, in any case."
         },
     )
-    limit = Integer(min=1, max=100, load_default=100, metadata={"description": "How many events to give, at most."})
+    limit = Integer(min=1, max=100, load_default=100, metadata={"description": "Maximum number of events to return."})
     offset = Integer(
-        min=0, load_default=0, metadata={"description": "Id of the event to start from, going on to older ones; 0: from the newest."}
+        min=0,
+        load_default=0,
+        metadata={"description": "Id of the event to start from. Older events follow. 0 starts from the newest event."},
     )
 
     @post_load
-    def as_filters(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Offset 0 means the same as none: from the newest."""
-        query = asked.pop("query", "")
-        filters = {**asked, "offset": asked["offset"] or None}
-        # By name: an index of the words of types would be taken for searches for one type as well, and is worse at that.
+    def as_filters(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return the filters. Offset 0 means no offset: from the newest event."""
+        query = data.pop("query", "")
+        filters = {**data, "offset": data["offset"] or None}
+        # Match types by their names here. With an index on words of types, PostgreSQL would use it for a search for one
+        # type too, and be slower.
         named = [type for type in sorted(TYPES) if query.lower() in type]
-        return filters | {"text": True, "like": within(query), "pattern": literal(query), "types_named": named} if query else filters
+        return (
+            filters | {"text": True, "like": within(query), "pattern": literal(query), "types_named": named}
+            if query
+            else filters
+        )
 
 
 def literal(text: str) -> str:
-    """A PostgreSQL regular expression that matches this text, whatever characters it holds."""
+    """Return a PostgreSQL regular expression that matches exactly this text."""
     return "***=" + text
 
 
 def within(text: str) -> str:
-    """A pattern of LIKE for what holds this text, whatever characters it has."""
+    """Return a LIKE pattern that matches texts which contain this text."""
     return "%" + re.sub(r"([\\%_])", r"\\\1", text) + "%"

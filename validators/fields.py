@@ -1,4 +1,4 @@
-"""The few marshmallow fields of our own: strict where marshmallow is lenient, and free of what PostgreSQL refuses."""
+"""Our own marshmallow fields. They are strict, and refuse what PostgreSQL cannot store."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,10 +11,11 @@ from marshmallow import ValidationError, fields
 from validators import MOST_ITEMS, Body, read, read_each
 
 BIGINT_MAX = 2**63 - 1
-# Our choice: how many free keys an object may have, and how deep a free value may be nested; Python and PostgreSQL give up far beyond.
+# Our choice: the limits of keys of an object, and of the nesting of a free value. Python and PostgreSQL fail far
+# beyond.
 MOST_KEYS = 1000
 MOST_LEVELS = 100
-# Our choice: in characters. Longer texts that are stored stay readable, but a request that sends one back is refused.
+# Our choice: in characters. Stored texts that are longer stay readable, but a request that sends one back is refused.
 DESCRIPTION_MAX = 5000
 TITLE_MAX = 255
 
@@ -22,9 +23,7 @@ RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-](
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 WHOLE_NUMBER = re.compile(r"\d+", re.ASCII)
 INTEGER = re.compile(r"-?\d+", re.ASCII)
-# api.md 3: ^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$ — as a set of strings, the same as this: a dot does not match line terminators.
-FILTER = re.compile(r"(IS|IS_ANY_OF):([^\n\r\u2028\u2029]*)")
-# An address may hold any script, but no spaces and no control characters.
+# Any script is allowed, but no spaces and no control characters.
 NAME = re.compile(r"[A-Za-z0-9_.~-]+")
 EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+")
 
@@ -43,14 +42,16 @@ class Text(fields.Field[str]):
         if problem := unstorable(value):
             raise ValidationError(problem)
         if len(value) < self.min:
-            raise ValidationError("must not be empty" if self.min == 1 else f"must be at least {self.min} characters long")
+            raise ValidationError(
+                "must not be empty" if self.min == 1 else f"must be at least {self.min} characters long"
+            )
         if self.max is not None and len(value) > self.max:
             raise ValidationError(f"must be at most {self.max} characters long")
         return value
 
 
 def unstorable(text: str) -> str | None:
-    """Why PostgreSQL cannot store a text; None: it can."""
+    """Return the reason why PostgreSQL cannot store a text, or None if it can."""
     if "\0" in text:
         return "must not contain the character NUL"
     try:
@@ -61,14 +62,14 @@ def unstorable(text: str) -> str | None:
 
 
 class Trimmed(Text):
-    """A text without the white space around it, which does not count."""
+    """A text without leading and trailing white space, which does not count."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
         return super()._deserialize(value.strip() if isinstance(value, str) else value, attr, data, **kwargs)
 
 
 class Name(Text):
-    """What can stand in a URL as it is: 1 to max characters of A-Z a-z 0-9 - _ . ~, and not the . or .. of a path."""
+    """A name that needs no escape in a URL: 1 to max of the characters A-Z a-z 0-9 - _ . ~, but not . or .. alone."""
 
     def __init__(self, *, max: int = 100, **kwargs: Any) -> None:
         super().__init__(min=1, max=max, **kwargs)
@@ -83,7 +84,7 @@ class Name(Text):
 
 
 class OneOf(Text):
-    """A string that is one of a list; the message calls the list by its name."""
+    """A string from a list. Messages use the name of the list."""
 
     def __init__(self, choices: frozenset[str], what: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -98,10 +99,13 @@ class OneOf(Text):
 
 
 class Email(Text):
-    """An e-mail address of at most 254 characters, in lower case: one @, something on both sides, no spaces or control characters."""
+    """An e-mail address in lower case.
+
+    It has at most 254 characters, one @ with text on both sides, and no spaces or control characters.
+    """
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
-        # Lower-casing can make a text longer, so it comes before the length is looked at.
+        # Check the length after this, because lower-casing can make a text longer.
         value = super()._deserialize(value, attr, data, **kwargs).lower()
         if len(value) > 254:
             raise ValidationError("must be at most 254 characters long")
@@ -111,7 +115,10 @@ class Email(Text):
 
 
 class Username(Text):
-    """A user name: 1 to 255 characters, no @ (which tells it from an e-mail address), no spaces around."""
+    """A user name of 1 to 255 characters.
+
+    It has no @, which marks an e-mail address, and no leading and trailing spaces.
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(min=1, max=255, **kwargs)
@@ -126,7 +133,7 @@ class Username(Text):
 
 
 class Boolean(fields.Field[bool]):
-    """true or false, and nothing that looks like it."""
+    """true or false, without conversion."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> bool:
         if not isinstance(value, bool):
@@ -135,7 +142,7 @@ class Boolean(fields.Field[bool]):
 
 
 class Integer(fields.Field[int]):
-    """A whole JSON number from min to max; 5.0 and true are none."""
+    """A JSON integer from min to max. 5.0 and true are refused."""
 
     def __init__(self, *, min: int, max: int = BIGINT_MAX, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -149,7 +156,7 @@ class Integer(fields.Field[int]):
 
 
 class WholeNumber(Integer):
-    """The same in a query parameter: decimal digits, and nothing else."""
+    """An integer in a query parameter: decimal digits only."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> int:
         if not WHOLE_NUMBER.fullmatch(value) or len(value) > 40:
@@ -158,14 +165,17 @@ class WholeNumber(Integer):
 
 
 def in_range(number: int, low: int, high: int) -> int:
-    """The number, or a ValidationError that names the range."""
+    """Return the number, or raise ValidationError that names the range."""
     if not low <= number <= high:
         raise ValidationError(f"must be from {low} to {high}")
     return number
 
 
 class DateTime(fields.Field[datetime]):
-    """An RFC 3339 date-time with an offset, as an instant in UTC. Digits beyond the millisecond, which answers do not have, are dropped."""
+    """An RFC 3339 date-time with an offset, as an instant in UTC.
+
+    Digits after the millisecond are dropped, because responses have none.
+    """
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> datetime:
         if isinstance(value, str) and RFC3339.fullmatch(value):
@@ -178,7 +188,7 @@ class DateTime(fields.Field[datetime]):
 
 
 class Day(fields.Field[date | None]):
-    """A calendar day, yyyy-MM-dd behind a fixed prefix; empty text is None when that is allowed."""
+    """A day as yyyy-MM-dd after a fixed prefix. Empty text is None if that is allowed."""
 
     def __init__(self, *, prefix: str = "", empty_is_absent: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -196,32 +206,8 @@ class Day(fields.Field[date | None]):
         raise ValidationError(f"must look like {self.prefix}2024-05-31")
 
 
-class Filter(fields.Field[list[str]]):
-    """IS:a or IS_ANY_OF:a,b as the list of its values. What stands behind the colon is exact; IS: alone is [''], which matches nothing."""
-
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
-        matched = FILTER.fullmatch(value)
-        if matched is None:
-            raise ValidationError("must look like IS:one or IS_ANY_OF:one,two")
-        if "\0" in value:
-            raise ValidationError("must not contain the character NUL")
-        return matched[2].split(",")
-
-
-class IdFilter(Filter):
-    """A filter whose values are ids: a list of integers. IS: alone is the empty list, which matches nothing."""
-
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
-        words = super()._deserialize(value, attr, data, **kwargs)
-        if words == [""]:
-            return []
-        if not all(INTEGER.fullmatch(word) and len(word) <= 40 and abs(int(word)) <= BIGINT_MAX for word in words):
-            raise ValidationError("must be user ids, which are integers")
-        return [int(word) for word in words]
-
-
 class ListOf(fields.Field[list[Any]]):
-    """A JSON array of at most max (or else 10000) values that the inner field takes; what: how a message calls them."""
+    """A JSON array of values of the inner field, at most max (default 10000). Messages call them `what`."""
 
     def __init__(self, inner: fields.Field, *, max: int | None = None, what: str = "items", **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -239,25 +225,29 @@ class ListOf(fields.Field[list[Any]]):
 
 
 class Nested(fields.Field[dict[str, Any]]):
-    """A JSON object that another body describes."""
+    """A JSON object with a schema of its own."""
 
     def __init__(self, schema_class: type[Body], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.schema_class = schema_class
         self.schema = schema_class()
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> dict[str, Any]:
+    def _deserialize(
+        self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any
+    ) -> dict[str, Any]:
         return read(self.schema, value)
 
 
 class ObjectOf(fields.Field[dict[str, Any]]):
-    """A JSON object of at most 1000 free keys, whose values the value field takes."""
+    """A JSON object with at most 1000 free keys. The value field reads its values."""
 
     def __init__(self, value_field: fields.Field, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.value_field = value_field
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> dict[str, Any]:
+    def _deserialize(
+        self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any
+    ) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise ValidationError("must be a JSON object")
         if len(value) > MOST_KEYS:
@@ -268,7 +258,10 @@ class ObjectOf(fields.Field[dict[str, Any]]):
 
 
 class Anything(fields.Field[Any]):
-    """Any JSON value that PostgreSQL can store, null included unless allow_none=False: at most 100 levels of it, and 1e400 is no number."""
+    """Any JSON value that PostgreSQL can store, with at most 100 levels.
+
+    Refuses 1e400, and null with allow_none=False.
+    """
 
     def __init__(self, *, allow_none: bool = True, **kwargs: Any) -> None:
         super().__init__(allow_none=allow_none, **kwargs)
@@ -283,7 +276,10 @@ class Anything(fields.Field[Any]):
 
 
 def parts(value: Any) -> Iterator[Any]:
-    """Every key and every value inside a JSON value, lists and objects too; ValidationError if it is nested too deep."""
+    """Yield every key and value in a JSON value, including lists and objects.
+
+    Raise ValidationError if it is nested too deep.
+    """
     level = [value]
     for _ in range(MOST_LEVELS + 1):
         yield from level

@@ -7,9 +7,9 @@ from validators.fields import Text
 
 
 class Login(Body):
-    """username: a user name or an e-mail address."""
+    """Body of a login. username is a user name or an e-mail address."""
 
     example: ClassVar[dict[str, Any]] = {"username": "ada", "password": "correct horse battery staple"}
 
-    username = Text(required=True, metadata={"description": "User name, or e-mail address in any case of letters."})
-    password = Text(required=True, metadata={"description": "The password."})
+    username = Text(required=True, metadata={"description": "User name, or e-mail address in any case."})
+    password = Text(required=True, metadata={"description": "Password."})

@@ -1,4 +1,4 @@
-"""A name on its own, to ask whether it can be taken."""
+"""Body of a check of a name."""
 
 from typing import Any, ClassVar
 
@@ -7,8 +7,8 @@ from validators.fields import Name
 
 
 class NewName(Body):
-    """The name of what is to be made."""
+    """A name for something new."""
 
     example: ClassVar[dict[str, Any]] = {"name": "country"}
 
-    name = Name(required=True, metadata={"description": "The name."})
+    name = Name(required=True, metadata={"description": "Name to check."})

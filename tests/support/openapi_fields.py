@@ -11,7 +11,7 @@ from validators.events import TYPES
 from validators.flags.search import BOUNDS, SETS, WORDS, Bound, Members, Status, Words
 from validators.flags.strategies import ParameterValue
 from validators.people.users import EmailOrEmpty, Password, RootRole
-from validators.repeated import Repeated
+from validators.query_fields import Filter, Repeated
 
 # api.md 3, word for word.
 FILTER = r"^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$"
@@ -95,7 +95,7 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             return {"type": "string", "pattern": r"^(IS):\d{4}-\d{2}-\d{2}$"}
         case fields.Day(prefix="", empty_is_absent=True):
             return {"type": "string", "pattern": r"^(\d{4}-\d{2}-\d{2})?$"}
-        case fields.Filter():
+        case Filter():
             return {"type": "string", "pattern": FILTER}
         case fields.ListOf(inner=inner, max=most):
             return {"type": "array", "items": json_schema(inner)} | ({} if most is None else {"maxItems": most})

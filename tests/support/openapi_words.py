@@ -36,7 +36,7 @@ Date-times can have any offset in a request. In a response they are in UTC, with
 optional properties that are not set, except those that can be null.
 """
 
-# The request bodies that api.md names; any other is called after its class.
+# Names of request bodies in api.md. The other bodies are named after their classes.
 BODIES: dict[type[Body], str] = {
     SignupTokenUpdate: "publicSignupTokenUpdateSchema",
     DeprecatedEventSearch: "deprecatedSearchEventsSchema",
@@ -52,63 +52,69 @@ SECURITY = {
         "type": "apiKey",
         "in": "header",
         "name": "Authorization",
-        "description": "An API key or a personal access token, alone or behind the word `Bearer`.",
+        "description": "An API token or a personal access token, with or without the word `Bearer` before it.",
     },
     "session": {
         "type": "apiKey",
         "in": "cookie",
         "name": SESSION_COOKIE,
-        "description": "The session that a login begins. A change must then come from the service's own origin.",
+        "description": "The session that a login creates. With it, changes must come from the service's own origin.",
     },
 }
 
 HEADERS = {
-    "X-Request-ID": "Id of the request, which the log has too: the one that came with it when that is of sane form, else a new one.",
+    "X-Request-ID": "Id of the request, also in the log. It is the id that the request had, if that is valid, or a new one.",
     "Retry-After": "Seconds to wait before the next attempt.",
-    "Location": "Where the new record is, seen from where it was made; or where to go on.",
-    "Set-Cookie": f"The session, or its end, in the cookie `{SESSION_COOKIE}`: HttpOnly, SameSite=Lax, and Secure where BASE_URL is https.",
-    "Clear-Site-Data": "What the browser is to forget.",
-    "Deprecation": "Always `true`: this operation may go.",
-    "Link": 'The operation to use in its place, with rel="successor-version".',
+    "Location": "URL of the new record, relative to the request, or the target of a redirect.",
+    "Set-Cookie": f"The session in the cookie `{SESSION_COOKIE}`: HttpOnly, SameSite=Lax, and Secure where BASE_URL is https.",
+    "Clear-Site-Data": "What the browser deletes.",
+    "Deprecation": "Always `true`: a future version may remove this operation.",
+    "Link": 'The operation to use instead, with rel="successor-version".',
 }
 
-DOES_NOT_FIT = "The request does not fit. The message names each field and what was wrong with it."
+DOES_NOT_FIT = "The request is invalid. The message names each invalid field."
 
-# By status: what it means, and a message that one may get.
+# By status: its description and an example of its message.
 REFUSALS: dict[int, tuple[str, str]] = {
     400: (DOES_NOT_FIT, "limit: must be from 1 to 1000"),
     401: ("Authorization is missing or invalid.", "A valid API token in the header Authorization, or a session, is required."),
-    403: ("The credentials are valid, but do not permit this.", "You lack the permission ADMIN."),
-    404: ("What was asked for is not there, or is hidden from the caller.", "No project has that id."),
-    409: ("The state of what is there does not allow this.", "The project has flags that are not archived."),
-    413: ("The body is larger than this service accepts.", "The body is larger than this service accepts."),
-    415: ("The body is not declared as JSON, or is packed.", "The body must be JSON, with the header Content-Type: application/json."),
+    403: ("The caller lacks the permission.", "You lack the permission ADMIN."),
+    404: ("Not found, or hidden from the caller.", "No project has that id."),
+    409: ("The present state does not allow this.", "The project has flags that are not archived."),
+    413: ("The body is too large.", "The body is larger than this service accepts."),
+    415: (
+        "The Content-Type is not application/json, or the body is compressed.",
+        "The body must be JSON, with the header Content-Type: application/json.",
+    ),
     429: (
-        "The caller sends too many requests at the same time.",
+        "The caller has too many running requests.",
         "You have too many requests at the same time. Wait until some of them finish.",
     ),
     500: (
-        "A bug. The log tells more under the id of the error.",
+        "An internal error. The log has details under the id of the error.",
         "Internal error. The log of the service has details under the id of this error.",
     ),
     503: ("The service cannot answer now.", "The database is unavailable or too slow."),
 }
 
-# Where an operation means something else by a status: by endpoint and status, with the name if that is another too.
+# By endpoint and status: description and message where they differ from REFUSALS, with the name if it differs too.
 SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ("api_tokens.list_api_tokens", 403): (
-        "The caller may read no kind of token.",
+        "The caller can read no type of token.",
         "You lack the permission ADMIN or READ_CLIENT_API_TOKEN or READ_FRONTEND_API_TOKEN.",
     ),
     ("api_tokens.create_api_token", 403): (
-        "The caller lacks the permission for this kind of token.",
+        "The caller lacks the permission for this type of token.",
         "You lack the permission CREATE_FRONTEND_API_TOKEN.",
     ),
     ("api_tokens.update_api_token", 404): ("No token has that secret.", "No API token has that secret."),
     ("roles.get_role", 404): ("No role has that id.", "No role has that id."),
     ("roles.create_role", 409): ("The name is taken.", "name: a role with this name already exists", "NameExistsError"),
     ("roles.update_role", 409): ("The role is predefined, or the name is taken.", "A predefined role cannot be changed or deleted."),
-    ("roles.delete_role", 409): ("The role is predefined, or somebody holds it.", "The role is assigned to 2 users and 1 group."),
+    ("roles.delete_role", 409): (
+        "The role is predefined, or users, groups or signup tokens have it.",
+        "The role is assigned to 2 users and 1 group.",
+    ),
     ("groups.get_group", 404): ("No group has that id.", "No group has that id."),
     ("groups.create_group", 409): ("The name is taken.", "name: a group with this name already exists", "NameExistsError"),
     ("groups.update_group", 409): ("The name is taken.", "name: a group with this name already exists", "NameExistsError"),
@@ -122,7 +128,7 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ("segments.get_segment", 404): ("No segment has that id, or it is hidden from the caller.", "No segment has that id."),
     ("constraints.validate_constraint", 400): (DOES_NOT_FIT, "value: must be a version such as 1.2.3, without a v"),
     ("segment_strategies.set_strategy_segments", 404): (
-        "The strategy is not in this project and environment, its flag is archived, or the project is hidden from the caller.",
+        "This project and environment has no such strategy of a live flag, or the project is hidden from the caller.",
         "This project and environment have no such strategy, or its flag is archived.",
     ),
     ("signup.validate_signup_token", 403): ("The token is disabled or has expired.", "This signup token is disabled or has expired."),
@@ -133,11 +139,11 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ),
     ("signup_tokens.update_signup_token", 404): ("No token has that secret.", "No signup token has that secret."),
     ("strategies.delete_strategy", 403): (
-        "The caller lacks the permission to delete strategies there.",
+        "The caller lacks the permission to delete strategies in this environment.",
         "You lack the permission DELETE_FEATURE_STRATEGY in this project and environment.",
     ),
     ("strategies.delete_strategy", 404): (
-        "The strategy is not of this project, flag and environment, or the project is hidden from the caller.",
+        "The flag has no such strategy in this project and environment, or the project is hidden from the caller.",
         "The flag has no such strategy in this project and environment.",
     ),
     ("environments.create_environment", 409): (
@@ -147,7 +153,7 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ),
     ("environments.delete_environment", 409): ("The environment is protected.", "The environment is protected and cannot be deleted."),
     ("project_environments.add_project_environment", 404): (
-        "The project is archived, unknown or hidden, or there is no such environment.",
+        "The project is archived, unknown or hidden, or the environment is unknown.",
         "environment: must be an existing environment",
     ),
     ("project_environments.add_project_environment", 409): (
@@ -172,11 +178,11 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ("projects.update_project", 400): (DOES_NOT_FIT, "name: must not be blank"),
     ("projects.update_project_settings", 400): (DOES_NOT_FIT, "featureNaming.example: must match the pattern"),
     ("project_lifecycle.revive_project", 400): (
-        "There are as many live projects as there may be.",
+        "The maximum number of live projects is reached.",
         "There can be at most 500 projects that are not archived in this instance.",
     ),
     ("projects.get_project_access", 403): (
-        "The caller lacks the permission to see this.",
+        "The caller lacks the permission.",
         "You lack the permission UPDATE_PROJECT or PROJECT_USER_ACCESS_READ in this project.",
     ),
     ("login.log_in", 400): (
@@ -186,7 +192,7 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ("login.log_in", 401): ("Wrong user name or password.", "Wrong user name or password."),
     **{
         (f"signup.{operation}", 429): (
-            "This client address tried too often in the last minute.",
+            "This client address made too many attempts in the last minute.",
             "Too many sign-up attempts. Try again later.",
         )
         for operation in ("validate_signup_token", "sign_up")
@@ -195,8 +201,14 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         "There were too many failed logins with this name, or too many logins from this address.",
         "Too many login attempts. Try again later.",
     ),
-    ("account.log_out", 401): ("There is no session.", "A valid API token in the header Authorization, or a session, is required."),
-    ("account.log_out_by_link", 401): ("There is no session.", "A valid API token in the header Authorization, or a session, is required."),
+    ("account.log_out", 401): (
+        "The request has no valid session.",
+        "A valid API token in the header Authorization, or a session, is required.",
+    ),
+    ("account.log_out_by_link", 401): (
+        "The request has no valid session.",
+        "A valid API token in the header Authorization, or a session, is required.",
+    ),
     ("account.update_own_password", 401): (
         "Authorization is missing or invalid, or the old password is wrong.",
         "oldPassword: must be your current password",
@@ -206,12 +218,12 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         "Too many login attempts. Try again later.",
     ),
     ("personal_tokens.create_personal_token", 409): (
-        "You have as many tokens as one can have, or one with this description.",
+        "You have the maximum number of tokens, or a token with this description.",
         "description: there is a token with this description already",
         "NameExistsError",
     ),
     ("service_accounts.create_service_account_token", 409): (
-        "The account has as many tokens as one can have, or one with this description.",
+        "The account has the maximum number of tokens, or a token with this description.",
         "description: there is a token with this description already",
         "NameExistsError",
     ),
@@ -221,7 +233,7 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         "NameExistsError",
     ),
     ("users.update_user", 409): (
-        "The e-mail address is taken, or the last administrator would be none any more.",
+        "The e-mail address is taken, or the user is the last administrator.",
         "This user is the last administrator. Make another user an administrator first.",
     ),
     ("users.delete_user", 409): (
@@ -245,27 +257,27 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         "NameExistsError",
     ),
     ("flag_import.import_flags", 400): (
-        "The document does not fit, or there are errors, as the validation of an import finds them. Nothing is imported.",
+        "The document is invalid, or has errors that the validation of an import finds. Nothing is imported.",
         "There are no such types of strategies: ours",
     ),
     ("flag_import.import_flags", 409): (
-        "A flag or strategy of the document was made by somebody else while it was imported. Nothing is imported.",
+        "Another request created a flag or strategy of the document meanwhile. Nothing is imported.",
         "data.features: a flag of one of these names was made while this was imported",
         "NameExistsError",
     ),
 }
 
-# By media type: what the answer is, and its schema.
+# By media type: description and schema.
 CONTENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "application/json": ("The document.", {"type": "object"}),
     "text/html": ("The page.", {"type": "string"}),
     "text/javascript": ("The script.", {"type": "string"}),
 }
 
-# By its name in the address: what a parameter of a path means, and one that might be.
+# By path parameter: description and example.
 PATH_WORDS: dict[str, tuple[str, str]] = {
-    "token": ("The token's secret.", "5f0c9e2b7a1d4c3e8f6b0a9d2c1e4f7a"),
-    "apiToken": ("Name of the tokens to get; secret of the token to change or delete.", "checkout-service"),
+    "token": ("Secret of the signup token.", "5f0c9e2b7a1d4c3e8f6b0a9d2c1e4f7a"),
+    "apiToken": ("GET: name of the tokens. PUT and DELETE: secret of the token.", "checkout-service"),
     "projectId": ("Id of the project.", "default"),
     "featureName": ("Name of the flag.", "new-checkout"),
     "environment": ("Name of the environment.", "development"),
@@ -276,12 +288,12 @@ PATH_WORDS: dict[str, tuple[str, str]] = {
     "segmentId": ("Id of the segment.", "2"),
     "accountId": ("Id of the service account.", "31"),
     "tokenId": ("Id of the token.", "12"),
-    "name": ("Name of what is meant.", "userId"),
-    "typeId": ("Id of the type.", "release"),
-    "type": ("The type.", "simple"),
-    "value": ("The value.", "beta"),
-    "parent": ("Name of the flag that this one depends on.", "new-cart"),
-    "tagType": ("Name of the tag's type.", "simple"),
+    "name": ("Name of the record.", "userId"),
+    "typeId": ("Id of the flag type.", "release"),
+    "type": ("Type of the tag.", "simple"),
+    "value": ("Value of the tag.", "beta"),
+    "parent": ("Name of the parent flag.", "new-cart"),
+    "tagType": ("Type of the tag.", "simple"),
     "tagValue": ("Value of the tag.", "beta"),
-    "id": ("Id of what is meant.", "1"),
+    "id": ("Id of the record.", "1"),
 }

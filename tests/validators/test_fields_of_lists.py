@@ -16,7 +16,6 @@ from validators.fields import (
     DateTime,
     Day,
     Email,
-    Filter,
     Integer,
     ListOf,
     Name,
@@ -26,6 +25,7 @@ from validators.fields import (
     Trimmed,
     Username,
 )
+from validators.query_fields import Filter
 
 # Lists, objects, and what may be anything
 

@@ -11,11 +11,10 @@ from validators.fields import (
     Boolean,
     DateTime,
     Day,
-    Filter,
-    IdFilter,
     Integer,
     WholeNumber,
 )
+from validators.query_fields import Filter, IdFilter
 
 # Booleans and numbers
 

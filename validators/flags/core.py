@@ -1,4 +1,4 @@
-"""Flags: what may be asked of them (neighbours.md 3.12)."""
+"""Requests about flags (neighbours.md 3.12)."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -7,17 +7,17 @@ from marshmallow import ValidationError, post_load
 
 from validators import Body, Query
 from validators.fields import DESCRIPTION_MAX, Anything, Boolean, ListOf, Name, Nested, OneOf, Text
-from validators.repeated import Repeated
+from validators.query_fields import Repeated
 from validators.vocabulary.tags import Tag
 
 TYPES = frozenset({"experiment", "kill-switch", "release", "operational", "permission"})
 WHAT_TYPES = "experiment, kill-switch, release, operational or permission"
-# Our choice: so many at once, because each event tells of all tags that the flag has by then.
+# Our choice: a limit, because each event contains all tags that the flag has at that moment.
 MOST_TAGS = 100
 
 
 class CreateFlag(Body):
-    """A new flag."""
+    """Body of a new flag."""
 
     example: ClassVar[dict[str, Any]] = {
         "name": "new-checkout",
@@ -27,35 +27,48 @@ class CreateFlag(Body):
         "tags": [{"type": "simple", "value": "checkout"}],
     }
 
-    name = Name(required=True, metadata={"description": "Name, unique in the whole instance, archived flags included."})
-    type = OneOf(TYPES, WHAT_TYPES, load_default="release", metadata={"description": "What kind of flag it is."})
-    description = Text(max=DESCRIPTION_MAX, allow_none=True, load_default=None, metadata={"description": "What it is for."})
-    impressionData = Boolean(load_default=False, metadata={"description": "Whether SDKs tell when it is asked for."})
-    tags = ListOf(Nested(Tag), max=MOST_TAGS, what="tags", load_default=list, metadata={"description": "Its first tags."})
+    name = Name(
+        required=True,
+        metadata={"description": "Name of the flag. It must be unique in the instance, including archived flags."},
+    )
+    type = OneOf(TYPES, WHAT_TYPES, load_default="release", metadata={"description": "Type of the flag."})
+    description = Text(
+        max=DESCRIPTION_MAX, allow_none=True, load_default=None, metadata={"description": "Description of the flag."}
+    )
+    impressionData = Boolean(
+        load_default=False, metadata={"description": "Whether SDKs report each evaluation of the flag."}
+    )
+    tags = ListOf(
+        Nested(Tag), max=MOST_TAGS, what="tags", load_default=list, metadata={"description": "Tags of the flag."}
+    )
 
 
 class UpdateFlag(Body):
-    """What a flag says of itself; what is absent stays."""
+    """Body of an update of a flag. Omitted properties keep their values."""
 
-    example: ClassVar[dict[str, Any]] = {"description": "The checkout on one page.", "type": "experiment", "stale": False}
+    example: ClassVar[dict[str, Any]] = {
+        "description": "The checkout on one page.",
+        "type": "experiment",
+        "stale": False,
+    }
 
-    name = Text(metadata={"description": "The name that it has: it cannot be renamed."})
-    type = OneOf(TYPES, WHAT_TYPES, metadata={"description": "What kind of flag it is."})
-    description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "What it is for."})
-    stale = Boolean(metadata={"description": "Whether it is marked stale."})
-    impressionData = Boolean(metadata={"description": "Whether SDKs tell when it is asked for."})
-    archived = Anything(metadata={"description": "Has no effect."})
-    createdAt = Anything(metadata={"description": "Has no effect."})
-    project = Anything(metadata={"description": "Has no effect."})
+    name = Text(metadata={"description": "Name of the flag. A flag cannot be renamed."})
+    type = OneOf(TYPES, WHAT_TYPES, metadata={"description": "Type of the flag."})
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Description of the flag."})
+    stale = Boolean(metadata={"description": "Whether the flag is marked stale."})
+    impressionData = Boolean(metadata={"description": "Whether SDKs report each evaluation of the flag."})
+    archived = Anything(metadata={"description": "Ignored."})
+    createdAt = Anything(metadata={"description": "Ignored."})
+    project = Anything(metadata={"description": "Ignored."})
 
     @post_load
-    def without_idle(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """What clients send back because they were given it is dropped."""
-        return {key: value for key, value in asked.items() if key not in ("archived", "createdAt", "project")}
+    def drop_ignored(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Drop properties that clients send back because responses have them."""
+        return {key: value for key, value in data.items() if key not in ("archived", "createdAt", "project")}
 
 
 class FlagNames(Body):
-    """Some flags of a project."""
+    """Names of flags of a project."""
 
     example: ClassVar[dict[str, Any]] = {"features": ["new-checkout", "old-checkout"]}
 
@@ -63,35 +76,38 @@ class FlagNames(Body):
 
 
 class StaleFlags(FlagNames):
-    """Some flags of a project, and whether they are stale."""
+    """Names of flags of a project, and whether they become stale."""
 
     example: ClassVar[dict[str, Any]] = {"features": ["new-checkout", "old-checkout"], "stale": True}
 
-    stale = Boolean(required=True, metadata={"description": "true marks them stale, false takes the mark away."})
+    stale = Boolean(required=True, metadata={"description": "Whether the flags become stale."})
 
 
 class CloneFlag(Body):
-    """A copy of a flag."""
+    """Body of a clone of a flag."""
 
     example: ClassVar[dict[str, Any]] = {"name": "newer-checkout", "replaceGroupId": True}
 
-    name = Name(required=True, metadata={"description": "Name of the copy, unique in the whole instance, archived flags included."})
+    name = Name(
+        required=True,
+        metadata={"description": "Name of the copy. It must be unique in the instance, including archived flags."},
+    )
     replaceGroupId = Boolean(
         load_default=True,
-        metadata={"description": "Whether strategies get the name of the copy as their group, so that it has users of its own."},
+        metadata={"description": "Whether the strategies get the name of the copy as groupId, and so other users."},
     )
 
 
 class MoveFlag(Body):
-    """Where a flag is to go."""
+    """Body of a move of a flag."""
 
     example: ClassVar[dict[str, Any]] = {"newProjectId": "shop"}
 
-    newProjectId = Name(required=True, metadata={"description": "Id of the project that it goes to."})
+    newProjectId = Name(required=True, metadata={"description": "Id of the new project."})
 
 
 class TagFilter(Text):
-    """type:value, as the pair of them."""
+    """type:value, as a pair."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         type, colon, text = super()._deserialize(value, attr, data, **kwargs).partition(":")
@@ -101,11 +117,12 @@ class TagFilter(Text):
 
 
 class FlagFilters(Query):
-    """The query parameters of the list of a project's flags."""
+    """Query parameters of the list of flags of a project."""
 
     unsaid: ClassVar[str] = "a type and a value"
 
     tag = Repeated(
-        TagFilter(), metadata={"description": "A tag such as simple:beta. Given several times, flags with any of them are listed."}
+        TagFilter(),
+        metadata={"description": "Tag, such as simple:beta. With several, flags with one or more of them are listed."},
     )
-    namePrefix = Text(load_default="", metadata={"description": "What the names of the flags begin with."})
+    namePrefix = Text(load_default="", metadata={"description": "Text at the start of the name."})

@@ -1,4 +1,4 @@
-"""A dependency of one flag on another (neighbours.md 3.14)."""
+"""Requests about dependencies between flags (neighbours.md 3.14)."""
 
 from typing import Any, ClassVar
 
@@ -9,19 +9,24 @@ from validators.fields import Boolean, ListOf, Text
 
 
 class Dependency(Body):
-    """The flag that another depends on, and how."""
+    """Body of a new dependency: the parent flag, and its required state."""
 
     example: ClassVar = {"feature": "new-cart", "enabled": True, "variants": ["blue"]}
     unsaid: ClassVar = "must be empty"
 
-    feature = Text(min=1, required=True, metadata={"description": "Name of the flag to depend on."})
-    enabled = Boolean(load_default=True, metadata={"description": "Whether that flag must be on, or off."})
+    feature = Text(min=1, required=True, metadata={"description": "Name of the parent flag."})
+    enabled = Boolean(
+        load_default=True, metadata={"description": "Whether the parent must be on (true) or off (false)."}
+    )
     variants = ListOf(
-        Text(min=1, max=255), max=100, load_default=list, metadata={"description": "If any: it must give one of these variants."}
+        Text(min=1, max=255),
+        max=100,
+        load_default=list,
+        metadata={"description": "Variants of the parent. If there are some, the parent must return one of them."},
     )
 
     @validates_schema
-    def asks_for_variants_of_what_is_on(self, asked: dict[str, Any], **_: Any) -> None:
-        """A flag that is off gives none."""
-        if asked["variants"] and not asked["enabled"]:
+    def refuse_variants_of_disabled(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse variants of a disabled parent, which returns none."""
+        if data["variants"] and not data["enabled"]:
             raise ValidationError("must be empty if enabled is false", "variants")

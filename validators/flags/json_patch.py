@@ -1,4 +1,4 @@
-"""JSON Patch (RFC 6902), applied one operation at a time, with a bound for what copies make of a small body."""
+"""JSON Patch (RFC 6902), applied one operation at a time, with a limit for what copies can create from a small body."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from validators import Body
 from validators.fields import Anything, OneOf, Text, parts
 
 OPERATIONS = frozenset({"add", "remove", "replace", "move", "copy", "test"})
-# Our choice: how many steps a patch may have, and how many values all its copies together.
+# Our choice: the limit of steps of a patch, and of the values in all its copies.
 MOST_STEPS = 1000
 MOST_COPIED = 10_000
 POINTER = re.compile(r"(/([^~]|~[01])*)?", re.DOTALL)
@@ -26,25 +26,32 @@ class PatchOperation(Body):
     example: ClassVar = {"op": "replace", "path": "/0/weightType", "value": "fix"}
     unsaid: ClassVar = "is required with this op|must be a JSON pointer"
 
-    op = OneOf(OPERATIONS, "add, remove, replace, move, copy or test", required=True, metadata={"description": "What is done."})
-    path = Text(max=1000, required=True, metadata={"description": "Where, as a JSON pointer (RFC 6901)."})
-    origin = Text(max=1000, data_key="from", metadata={"description": "Where move and copy take the value from, as a JSON pointer."})
-    value = Anything(metadata={"description": "The value that add, replace and test need."})
+    op = OneOf(
+        OPERATIONS,
+        "add, remove, replace, move, copy or test",
+        required=True,
+        metadata={"description": "Operation of this step."},
+    )
+    path = Text(max=1000, required=True, metadata={"description": "Place of the change, as a JSON pointer (RFC 6901)."})
+    origin = Text(max=1000, data_key="from", metadata={"description": "Source of move and copy, as a JSON pointer."})
+    value = Anything(metadata={"description": "Value of add, replace and test."})
 
     @validates_schema
-    def has_what_it_needs(self, asked: dict[str, Any], **_: Any) -> None:
-        """Pointers, and whatever the operation works with."""
-        wrong = {name: "must be a JSON pointer, such as /0/name" for name in ("path", "from") if not is_pointer(asked, name)}
-        needed = {"move": "from", "copy": "from", "remove": "path"}.get(asked["op"], "value")
-        if needed not in asked and not (needed == "from" and "origin" in asked):
+    def check_properties(self, data: dict[str, Any], **_: Any) -> None:
+        """Require valid pointers, and the properties that the operation needs."""
+        wrong = {
+            name: "must be a JSON pointer, such as /0/name" for name in ("path", "from") if not is_pointer(data, name)
+        }
+        needed = {"move": "from", "copy": "from", "remove": "path"}.get(data["op"], "value")
+        if needed not in data and not (needed == "from" and "origin" in data):
             wrong[needed] = "is required with this op"
         if wrong:
             raise ValidationError({name: [problem] for name, problem in wrong.items()})
 
 
-def is_pointer(asked: Mapping[str, Any], name: str) -> bool:
-    """Whether the pointer of that name is one, or is not there."""
-    return POINTER.fullmatch(asked.get("origin" if name == "from" else name, "")) is not None
+def is_pointer(data: Mapping[str, Any], name: str) -> bool:
+    """Return whether the property with this name is a valid pointer, or omitted."""
+    return POINTER.fullmatch(data.get("origin" if name == "from" else name, "")) is not None
 
 
 def patched(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:

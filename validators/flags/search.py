@@ -1,4 +1,4 @@
-"""The feature search (neighbours.md 3.15)."""
+"""The query parameters of the flag search (neighbours.md 3.15)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,11 +9,11 @@ from marshmallow import ValidationError, post_load, pre_load
 from validators import Query
 from validators.events import QUERY_MAX
 from validators.fields import BIGINT_MAX, DAY, INTEGER, Day, OneOf, Text, WholeNumber
-from validators.repeated import Repeated
+from validators.query_fields import Repeated
 
-# By operator: whether what has one of the values is wanted. IS with several values means the same as IS_ANY_OF.
+# By operator: whether flags with one of the values are included. IS with several values means the same as IS_ANY_OF.
 WORDS = {"IS": True, "IS_ANY_OF": True, "IS_NOT": False, "IS_NONE_OF": False}
-# By operator: which of the values, and whether they are wanted.
+# By operator: whether any or all of the values are needed, and whether such flags are included.
 SETS = {
     "INCLUDE": ("any", True),
     "INCLUDE_ANY_OF": ("any", True),
@@ -25,12 +25,12 @@ SETS = {
 BOUNDS = ("IS_BEFORE", "IS_ON_OR_AFTER")
 SORT_KEYS = frozenset({"createdAt", "name", "type", "project", "stale", "lastSeenAt"})
 ENVIRONMENT_PREFIX = "environment:"
-# Our choice: PostgreSQL compares each text with the name and the description of each flag.
+# Our choice: a limit, because PostgreSQL compares each text with the name and the description of each flag.
 MOST_TEXTS = 20
 
 
 def split(text: str, operators: Sequence[str], example: str) -> tuple[str, str]:
-    """The operator and what stands behind the colon; ValidationError for another operator."""
+    """Return the operator and the text after the colon; raise ValidationError for another operator."""
     operator, colon, rest = text.partition(":")
     if not colon or operator not in operators or re.search(r"[\n\r]", rest):
         raise ValidationError(f"must look like {example}")
@@ -38,7 +38,7 @@ def split(text: str, operators: Sequence[str], example: str) -> tuple[str, str]:
 
 
 class Words(Text):
-    """IS:a, IS_NOT:a, IS_ANY_OF:a,b or IS_NONE_OF:a,b as (whether they are wanted, the values)."""
+    """IS:a, IS_NOT:a, IS_ANY_OF:a,b or IS_NONE_OF:a,b as (whether such flags are included, the values)."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         text = super()._deserialize(value, attr, data, **kwargs)
@@ -46,12 +46,12 @@ class Words(Text):
         return WORDS[operator], self.read(rest.split(","))
 
     def read(self, values: list[str]) -> list[Any]:
-        """The values as they are compared."""
+        """Return the values in the form in which they are compared."""
         return values
 
 
 class Ids(Words):
-    """The same of user ids. A value that is none is refused; no value at all matches nothing."""
+    """Words whose values are user ids. Other values are refused. An empty value matches nothing."""
 
     def read(self, values: list[str]) -> list[Any]:
         if values == [""]:
@@ -62,7 +62,7 @@ class Ids(Words):
 
 
 class States(Words):
-    """The same of the states active and stale, as whether a flag is stale."""
+    """Words whose values are active or stale, as whether a flag is stale."""
 
     def read(self, values: list[str]) -> list[Any]:
         if not set(values) <= {"active", "stale"}:
@@ -71,7 +71,7 @@ class States(Words):
 
 
 class Members(Text):
-    """INCLUDE:a, EXCLUDE_ALL:a,b and their like as (any or all, whether they are wanted, the values)."""
+    """INCLUDE:a, EXCLUDE_ALL:a,b and so on, as (any or all, whether such flags are included, the values)."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         text = super()._deserialize(value, attr, data, **kwargs)
@@ -79,12 +79,12 @@ class Members(Text):
         return *SETS[operator], self.read(rest.split(","))
 
     def read(self, values: list[str]) -> list[str]:
-        """The values as they are compared."""
+        """Return the values in the form in which they are compared."""
         return values
 
 
 class Tags(Members):
-    """The same of tags, each type:value; the value may hold colons."""
+    """Members whose values are tags, each type:value. The value can contain colons."""
 
     def read(self, values: list[str]) -> list[str]:
         if not all(0 < word.find(":") < len(word) - 1 for word in values):
@@ -104,7 +104,7 @@ class Bound(Text):
 
 
 class Status(Text):
-    """environment:enabled or environment:disabled as (environment, whether it is on)."""
+    """environment:enabled or environment:disabled as (environment, whether it is enabled)."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         environment, colon, word = super()._deserialize(value, attr, data, **kwargs).rpartition(":")
@@ -114,13 +114,16 @@ class Status(Text):
 
 
 class FeatureSearch(Query):
-    """The query parameters of GET /api/admin/search/features, as the filters of sql/flags/search.py, with order, limit and offset."""
+    """The query parameters of GET /api/admin/search/features.
+
+    Loads filters for sql/flags/search.py, with order, limit and offset.
+    """
 
     unsaid: ClassVar[str] = "a valid date|user ids|active, stale|must be tags|must have at most|NUL|surrogates"
 
     query = Text(
         max=QUERY_MAX,
-        metadata={"description": f"At most {MOST_TEXTS} texts, separated by commas. Name or description contains one, in any case."},
+        metadata={"description": f"At most {MOST_TEXTS} texts, separated by commas. Name or description contains one."},
     )
     project = Words(metadata={"description": "Ids of projects, such as IS:default or IS_NONE_OF:default,shop."})
     type = Words(metadata={"description": "Types of flags, such as IS_ANY_OF:release,experiment."})
@@ -129,19 +132,25 @@ class FeatureSearch(Query):
     tag = Tags(metadata={"description": "Tags, such as INCLUDE:simple:beta or EXCLUDE_IF_ANY_OF:simple:a,simple:b."})
     segment = Members(metadata={"description": "Names of segments that strategies use, such as INCLUDE:Beta testers."})
     status = Repeated(
-        Status(), metadata={"description": "State in an environment, such as production:enabled. With several, a flag matches one or more."}
+        Status(),
+        metadata={"description": "State in an environment, such as production:enabled. Several combine with OR."},
     )
     createdAt = Bound(metadata={"description": "Day of creation in UTC, such as IS_ON_OR_AFTER:2026-01-01."})
     sortBy = Text(
         load_default="createdAt",
-        metadata={"description": "createdAt, name, type, project, stale, lastSeenAt or environment:<name>."},
+        metadata={"description": "Sort key: createdAt, name, type, project, stale, lastSeenAt or environment:<name>."},
     )
-    sortOrder = OneOf(frozenset({"asc", "desc"}), "asc or desc", load_default="asc", metadata={"description": "Direction of the order."})
+    sortOrder = OneOf(
+        frozenset({"asc", "desc"}), "asc or desc", load_default="asc", metadata={"description": "Sort order."}
+    )
     favoritesFirst = OneOf(
-        frozenset({"true", "false"}), "true or false", load_default="false", metadata={"description": "Whether favourites come first."}
+        frozenset({"true", "false"}),
+        "true or false",
+        load_default="false",
+        metadata={"description": "Whether your favourites come first."},
     )
-    offset = WholeNumber(min=0, load_default=0, metadata={"description": "How many flags to skip."})
-    limit = WholeNumber(min=1, max=100, load_default=50, metadata={"description": "How many flags to give, at most."})
+    offset = WholeNumber(min=0, load_default=0, metadata={"description": "Number of flags to skip."})
+    limit = WholeNumber(min=1, max=100, load_default=50, metadata={"description": "Maximum number of flags to return."})
 
     @pre_load
     def join_spellings(self, parameters: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -150,40 +159,40 @@ class FeatureSearch(Query):
         return parameters | {"status": values} if values else parameters
 
     @post_load
-    def as_filters(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """filters and their values as sql/flags/search.py names them; sort, descending, favorites_first, limit, offset."""
+    def as_filters(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return filters and values for sql/flags/search.py, with the order, limit and offset."""
         values: dict[str, Any] = {}
-        wanted: list[str] = []
-        texts = [text.strip() for text in asked.get("query", "").split(",") if text.strip()]
+        names: list[str] = []
+        texts = [text.strip() for text in data.get("query", "").split(",") if text.strip()]
         if len(texts) > MOST_TEXTS:
             raise ValidationError(f"must have at most {MOST_TEXTS} texts", "query")
         if texts:
-            wanted.append("texts")
+            names.append("texts")
             values["texts"] = texts
         for name in ("project", "type", "state", "createdBy"):
-            if name in asked:
-                is_wanted, values[name] = asked[name]
-                wanted.append(name if is_wanted else f"not_{name}")
+            if name in data:
+                is_wanted, values[name] = data[name]
+                names.append(name if is_wanted else f"not_{name}")
         for name in ("tag", "segment"):
-            if name in asked:
-                which, is_wanted, values[name] = asked[name]
-                wanted.append(f"{name}_{which}" if is_wanted else f"not_{name}_{which}")
-        if "status" in asked:
-            wanted.append("status")
-            values["status_environments"], values["status_states"] = zip(*asked["status"], strict=True)
-        if "createdAt" in asked:
-            operator, values["day"] = asked["createdAt"]
-            wanted.append("before" if operator == "IS_BEFORE" else "on_or_after")
-        # Our choice: what cannot be sorted by is no reason to refuse; the order is then the usual one.
-        sort = asked["sortBy"] if asked["sortBy"] in SORT_KEYS else "createdAt"
-        if asked["sortBy"].startswith(ENVIRONMENT_PREFIX):
-            sort, values["sort_environment"] = "environment", asked["sortBy"].removeprefix(ENVIRONMENT_PREFIX)
+            if name in data:
+                which, is_wanted, values[name] = data[name]
+                names.append(f"{name}_{which}" if is_wanted else f"not_{name}_{which}")
+        if "status" in data:
+            names.append("status")
+            values["status_environments"], values["status_states"] = zip(*data["status"], strict=True)
+        if "createdAt" in data:
+            operator, values["day"] = data["createdAt"]
+            names.append("before" if operator == "IS_BEFORE" else "on_or_after")
+        # Our choice: an unknown sort key is not refused. The default order applies.
+        sort = data["sortBy"] if data["sortBy"] in SORT_KEYS else "createdAt"
+        if data["sortBy"].startswith(ENVIRONMENT_PREFIX):
+            sort, values["sort_environment"] = "environment", data["sortBy"].removeprefix(ENVIRONMENT_PREFIX)
         return {
-            "filters": wanted,
+            "filters": names,
             "values": {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()},
             "sort": sort,
-            "descending": asked["sortOrder"] == "desc",
-            "favorites_first": asked["favoritesFirst"] == "true",
-            "limit": asked["limit"],
-            "offset": asked["offset"],
+            "descending": data["sortOrder"] == "desc",
+            "favorites_first": data["favoritesFirst"] == "true",
+            "limit": data["limit"],
+            "offset": data["offset"],
         }

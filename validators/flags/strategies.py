@@ -1,4 +1,4 @@
-"""What a strategy may be (neighbours.md 1.5 and 3.13)."""
+"""Requests about strategies (neighbours.md 1.5 and 3.13)."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -14,13 +14,13 @@ SORT_ORDER_MAX = 2**31 - 1
 
 
 class ParameterValue(Text):
-    """A text; of a number or a boolean, its text as JSON writes it (scripts send numbers, and SDKs take nothing but text)."""
+    """A text. A number or boolean becomes its JSON text, because scripts send numbers and SDKs accept only texts."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, (int, float)):
-            # Infinity too, as which Python reads 1e400.
+            # Python reads 1e400 as Infinity, which is refused here too.
             if abs(value) > BIGINT_MAX:
                 raise ValidationError("must not be a number that is too large")
             return str(int(value)) if value == int(value) else repr(value)
@@ -30,65 +30,98 @@ class ParameterValue(Text):
 
 
 class Variants(ListOf):
-    """A list of variants, as they are kept: by name, with weights that make a thousand."""
+    """A list of variants, sorted by name, with weights that add up to 1000."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
         return balanced(super()._deserialize(value, attr, data, **kwargs))
 
 
 class StrategyInput(Body):
-    """A new strategy."""
+    """Body of a new strategy."""
 
-    example: ClassVar = {"name": "flexibleRollout", "parameters": {"rollout": "25", "stickiness": "default", "groupId": "new-checkout"}}
+    example: ClassVar = {
+        "name": "flexibleRollout",
+        "parameters": {"rollout": "25", "stickiness": "default", "groupId": "new-checkout"},
+    }
     unsaid: ClassVar = "a name twice|weightType variable|fixed weights"
 
-    name = Text(min=1, max=100, required=True, metadata={"description": "Name of the type of strategy."})
-    title = Text(max=TITLE_MAX, allow_none=True, load_default=None, metadata={"description": "A title for people."})
-    disabled = Boolean(allow_none=True, load_default=False, metadata={"description": "A disabled strategy is not evaluated."})
-    sortOrder = Integer(min=0, max=SORT_ORDER_MAX, metadata={"description": "Position in the list; one behind the last if absent."})
-    constraints = ListOf(Nested(Constraint), load_default=list, metadata={"description": "Conditions, all of which must hold."})
-    variants = Variants(Nested(StrategyVariant), load_default=list, metadata={"description": "Variants of the strategy."})
-    parameters = ObjectOf(ParameterValue(), load_default=dict, metadata={"description": "Parameters by their names."})
-    segments = ListOf(Integer(min=1), load_default=list, metadata={"description": "Ids of segments."})
+    name = Text(min=1, max=100, required=True, metadata={"description": "Name of the strategy type."})
+    title = Text(
+        max=TITLE_MAX, allow_none=True, load_default=None, metadata={"description": "Title to show to people."}
+    )
+    disabled = Boolean(
+        allow_none=True,
+        load_default=False,
+        metadata={"description": "Whether the strategy is disabled. SDKs do not evaluate disabled strategies."},
+    )
+    sortOrder = Integer(
+        min=0,
+        max=SORT_ORDER_MAX,
+        metadata={"description": "Position in the list. By default, after the last strategy."},
+    )
+    constraints = ListOf(
+        Nested(Constraint), load_default=list, metadata={"description": "Constraints. All of them must be true."}
+    )
+    variants = Variants(
+        Nested(StrategyVariant), load_default=list, metadata={"description": "Variants of the strategy."}
+    )
+    parameters = ObjectOf(ParameterValue(), load_default=dict, metadata={"description": "Parameters by name."})
+    segments = ListOf(Integer(min=1), load_default=list, metadata={"description": "Ids of the segments."})
 
     @post_load
-    def clean(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """disabled null means false; a segment given twice is given once."""
-        return asked | {"disabled": bool(asked["disabled"]), "segments": sorted(set(asked["segments"]))}
+    def clean(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Read disabled null as false, and keep each segment once."""
+        return data | {"disabled": bool(data["disabled"]), "segments": sorted(set(data["segments"]))}
 
 
 class StrategyChange(Body):
-    """A change of a strategy: constraints and variants that are absent are none, anything else that is absent stays as it is."""
+    """Body of an update of a strategy.
 
-    example: ClassVar = {"parameters": {"rollout": "50"}, "constraints": [{"contextName": "country", "operator": "IN", "values": ["NO"]}]}
+    Omitted constraints and variants are removed. Other omitted properties keep their values.
+    """
+
+    example: ClassVar = {
+        "parameters": {"rollout": "50"},
+        "constraints": [{"contextName": "country", "operator": "IN", "values": ["NO"]}],
+    }
     unsaid: ClassVar = StrategyInput.unsaid
 
-    name = Text(min=1, max=100, metadata={"description": "Name of the type of strategy."})
-    title = Text(max=TITLE_MAX, allow_none=True, metadata={"description": "A title for people."})
-    disabled = Boolean(allow_none=True, metadata={"description": "A disabled strategy is not evaluated."})
-    constraints = ListOf(Nested(Constraint), load_default=list, metadata={"description": "Conditions, all of which must hold."})
-    variants = Variants(Nested(StrategyVariant), load_default=list, metadata={"description": "Variants of the strategy."})
-    parameters = ObjectOf(ParameterValue(), metadata={"description": "Parameters by their names."})
-    segments = ListOf(Integer(min=1), metadata={"description": "Ids of segments."})
-    id = Anything(metadata={"description": "Ignored; the address says it."})
-    featureName = Anything(metadata={"description": "Ignored; the address says it."})
-    sortOrder = Anything(metadata={"description": "Ignored; there is an operation of its own for the order."})
+    name = Text(min=1, max=100, metadata={"description": "Name of the strategy type."})
+    title = Text(max=TITLE_MAX, allow_none=True, metadata={"description": "Title to show to people."})
+    disabled = Boolean(
+        allow_none=True,
+        metadata={"description": "Whether the strategy is disabled. SDKs do not evaluate disabled strategies."},
+    )
+    constraints = ListOf(
+        Nested(Constraint), load_default=list, metadata={"description": "Constraints. All of them must be true."}
+    )
+    variants = Variants(
+        Nested(StrategyVariant), load_default=list, metadata={"description": "Variants of the strategy."}
+    )
+    parameters = ObjectOf(ParameterValue(), metadata={"description": "Parameters by name."})
+    segments = ListOf(Integer(min=1), metadata={"description": "Ids of the segments."})
+    id = Anything(metadata={"description": "Ignored. The path names it."})
+    featureName = Anything(metadata={"description": "Ignored. The path names it."})
+    sortOrder = Anything(metadata={"description": "Ignored. Use the operation that sorts strategies."})
 
     @post_load
-    def clean(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """What is to be changed."""
-        asked = {key: word for key, word in asked.items() if key not in ("id", "featureName", "sortOrder")}
-        if "disabled" in asked:
-            asked["disabled"] = bool(asked["disabled"])
-        return asked | ({"segments": sorted(set(asked["segments"]))} if "segments" in asked else {})
+    def clean(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return the changed properties."""
+        data = {name: value for name, value in data.items() if name not in ("id", "featureName", "sortOrder")}
+        if "disabled" in data:
+            data["disabled"] = bool(data["disabled"])
+        return data | ({"segments": sorted(set(data["segments"]))} if "segments" in data else {})
 
 
-# Our choice: each of the three that is missing is filled in, not only when all are.
+# Our choice: each missing one of the three gets its default, even if the others are given.
 def with_defaults(name: str, parameters: Mapping[str, str], *, flag: str, stickiness: str) -> dict[str, str]:
-    """The parameters of a strategy of this type for this flag, with what a gradual rollout cannot do without; stickiness: the project's."""
+    """Return the parameters of a strategy of this type, with the defaults of a gradual rollout.
+
+    flag: the name of the flag. stickiness: the default of the project.
+    """
     filled = dict(parameters)
     if name == "flexibleRollout":
-        for key, word in (("rollout", "100"), ("groupId", flag), ("stickiness", stickiness)):
-            filled.setdefault(key, word)
+        for parameter, value in (("rollout", "100"), ("groupId", flag), ("stickiness", stickiness)):
+            filled.setdefault(parameter, value)
         filled["stickiness"] = filled["stickiness"] or "default"
     return filled

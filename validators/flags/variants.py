@@ -1,4 +1,4 @@
-"""Variants of strategies and of flags, and the weights that make a thousand (neighbours.md 1.5)."""
+"""Requests about variants of strategies and of flags. Their weights add up to 1000 (neighbours.md 1.5)."""
 
 import json
 from collections.abc import Sequence
@@ -16,50 +16,66 @@ PAYLOAD_TYPES = frozenset({"json", "csv", "string", "number"})
 
 
 class Payload(Body):
-    """What comes with a variant."""
+    """The payload of a variant."""
 
     example: ClassVar = {"type": "json", "value": '{"colour": "blue"}'}
     unsaid: ClassVar = "must be JSON|must be a number"
 
-    type = OneOf(PAYLOAD_TYPES, "json, csv, string or number", required=True, metadata={"description": "How the value is to be read."})
-    value = Text(required=True, metadata={"description": "The value, as text."})
+    type = OneOf(
+        PAYLOAD_TYPES, "json, csv, string or number", required=True, metadata={"description": "Type of the value."}
+    )
+    value = Text(required=True, metadata={"description": "Value as text."})
 
     @validates_schema
-    def can_be_read(self, asked: dict[str, Any], **_: Any) -> None:
-        """SDKs give it to applications as what it says it is."""
-        if asked["type"] == "number" and not NUMBER.fullmatch(asked["value"]):
+    def check_value(self, data: dict[str, Any], **_: Any) -> None:
+        """Check that the value has the type, because SDKs give it to applications as that type."""
+        if data["type"] == "number" and not NUMBER.fullmatch(data["value"]):
             raise ValidationError("must be a number", "value")
-        if asked["type"] == "json":
+        if data["type"] == "json":
             try:
-                json.loads(asked["value"], parse_constant=refuse)
+                json.loads(data["value"], parse_constant=refuse_constant)
             except (ValueError, RecursionError):
                 raise ValidationError("must be JSON", "value") from None
 
 
-def refuse(word: str) -> None:
-    """Python reads NaN and Infinity; JSON has neither."""
+def refuse_constant(word: str) -> None:
+    """Raise ValueError for NaN and Infinity, which Python would accept."""
     raise ValueError(word)
 
 
 class StrategyVariant(Body):
-    """One of a strategy's variants."""
+    """A variant of a strategy."""
 
     example: ClassVar = {"name": "blue", "weight": 500, "weightType": "variable", "stickiness": "default"}
 
-    name = Text(min=1, max=255, required=True, metadata={"description": "Name, unique among its like."})
-    weight = Integer(min=0, max=WHOLE, required=True, metadata={"description": "Share of a thousand; of a variable one it is worked out."})
-    weightType = OneOf(WEIGHT_TYPES, "variable or fix", required=True, metadata={"description": "variable: has a share of what is left."})
-    stickiness = Text(min=1, max=255, required=True, metadata={"description": "Context field by which one stays with a variant."})
-    payload = Nested(Payload, metadata={"description": "What comes with the variant."})
+    name = Text(
+        min=1, max=255, required=True, metadata={"description": "Name of the variant. It must be unique in the list."}
+    )
+    weight = Integer(
+        min=0,
+        max=WHOLE,
+        required=True,
+        metadata={"description": "Weight out of 1000. The weights of variable variants are computed."},
+    )
+    weightType = OneOf(
+        WEIGHT_TYPES,
+        "variable or fix",
+        required=True,
+        metadata={"description": "fix: exactly this weight. variable: an equal share of the remaining weight."},
+    )
+    stickiness = Text(
+        min=1, max=255, required=True, metadata={"description": "Context field whose value decides the variant."}
+    )
+    payload = Nested(Payload, metadata={"description": "Payload of the variant."})
 
     @post_load
-    def in_order(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """The keys in the order of the documentation, whatever the order of the request."""
-        return {key: asked[key] for key in self.fields if key in asked}
+    def sort_keys(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return the keys in the order of the documentation."""
+        return {key: data[key] for key in self.fields if key in data}
 
 
 class Override(Body):
-    """Gives a variant to those whose context field has one of the values."""
+    """An override: users whose context field has one of the values get the variant."""
 
     example: ClassVar = {"contextName": "userId", "values": ["7"]}
 
@@ -68,19 +84,30 @@ class Override(Body):
 
 
 class Variant(StrategyVariant):
-    """One of a flag's variants in an environment."""
+    """A variant of a flag in an environment."""
 
     weightType = OneOf(
-        WEIGHT_TYPES, "variable or fix", load_default="variable", metadata={"description": "variable: has a share of what is left."}
+        WEIGHT_TYPES,
+        "variable or fix",
+        load_default="variable",
+        metadata={"description": "fix: exactly this weight. variable: an equal share of the remaining weight."},
     )
-    stickiness = Text(min=1, max=255, load_default="default", metadata={"description": "Context field by which one stays with a variant."})
-    overrides = ListOf(Nested(Override), load_default=list, metadata={"description": "Who gets the variant in any case."})
+    stickiness = Text(
+        min=1,
+        max=255,
+        load_default="default",
+        metadata={"description": "Context field whose value decides the variant."},
+    )
+    overrides = ListOf(
+        Nested(Override), load_default=list, metadata={"description": "Overrides: users who always get the variant."}
+    )
 
 
 def balanced(variants: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The variants by name, with weights that make a thousand: the fixed ones as given, the others share the rest evenly.
+    """Return the variants sorted by name, with weights that add up to 1000.
 
-    What cannot be shared goes to the first, one each. ValidationError: names repeat, all are fixed, or the fixed are too much.
+    Fixed weights stay. The other variants share the rest evenly. A remainder goes to the first ones, one each. Raise
+    ValidationError if names repeat, if all weights are fixed, or if the fixed weights are too high.
     """
     named = sorted(variants, key=lambda variant: variant["name"])
     shared = [variant for variant in named if variant["weightType"] == "variable"]

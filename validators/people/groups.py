@@ -1,4 +1,4 @@
-"""Groups of users (neighbours.md 3.7)."""
+"""Requests about groups (neighbours.md 3.7)."""
 
 from typing import Any, ClassVar
 
@@ -10,7 +10,7 @@ from validators.people.roles import ID_MAX
 
 
 class GroupUser(Body):
-    """Who a member is."""
+    """The user of a member, by id."""
 
     example: ClassVar = {"id": 7}
 
@@ -18,36 +18,45 @@ class GroupUser(Body):
 
 
 class GroupMember(Body):
-    """One member of a group."""
+    """A member of a group."""
 
     example: ClassVar = {"user": {"id": 7}}
 
-    user = Nested(GroupUser, required=True, metadata={"description": "Who it is."})
+    user = Nested(GroupUser, required=True, metadata={"description": "The user."})
 
 
 class CreateGroup(Body):
-    """All that a group is to be; users as their ids."""
+    """Body of a new group, or of an update that replaces it. Loads users as their ids."""
 
-    example: ClassVar = {"name": "Payments", "description": "The payments team", "rootRole": 3, "users": [{"user": {"id": 1}}]}
+    example: ClassVar = {
+        "name": "Payments",
+        "description": "The payments team",
+        "rootRole": 3,
+        "users": [{"user": {"id": 1}}],
+    }
 
-    name = Trimmed(min=1, max=255, required=True, metadata={"description": "Name of the group, unique."})
-    description = Text(max=DESCRIPTION_MAX, allow_none=True, load_default=None, metadata={"description": "What the group is for."})
+    name = Trimmed(min=1, max=255, required=True, metadata={"description": "Name of the group. It must be unique."})
+    description = Text(
+        max=DESCRIPTION_MAX, allow_none=True, load_default=None, metadata={"description": "Description of the group."}
+    )
     mappingsSSO = ListOf(
         Text(min=1, max=255),
         what="mappings",
         load_default=list,
-        metadata={"description": "External groups that are mapped to this one."},
+        metadata={"description": "Names of external groups that belong to this group."},
     )
     rootRole = Integer(
         min=1,
         max=ID_MAX,
         allow_none=True,
         load_default=None,
-        metadata={"description": "Id of the root role that all members have through the group."},
+        metadata={"description": "Id of the root role of all members."},
     )
-    users = ListOf(Nested(GroupMember), what="users", load_default=list, metadata={"description": "The members."})
+    users = ListOf(
+        Nested(GroupMember), what="users", load_default=list, metadata={"description": "Members of the group."}
+    )
 
     @post_load
-    def users_as_ids(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Each user once."""
-        return asked | {"users": list(dict.fromkeys(member["user"]["id"] for member in asked["users"]))}
+    def users_as_ids(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return the ids of the users, each once."""
+        return data | {"users": list(dict.fromkeys(member["user"]["id"] for member in data["users"]))}

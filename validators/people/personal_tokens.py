@@ -1,4 +1,4 @@
-"""A new personal token, of a user or a service account."""
+"""A new token of a user or a service account."""
 
 from datetime import UTC, datetime
 from typing import Any, ClassVar
@@ -10,26 +10,31 @@ from validators.fields import DateTime, Text
 
 
 class CreatePersonalToken(Body):
-    """Its description, by which its owner knows it, and its end."""
+    """Body of a new token: its description and its expiry."""
 
     example: ClassVar[dict[str, Any]] = {"description": "continuous integration", "expiresAt": "2099-12-31T23:59:59Z"}
     unsaid: ClassVar[str] = "in the future|must not be later"
 
     def __init__(self, latest: datetime | None = None) -> None:
-        """latest: the last instant at which the token may expire."""
+        """Set the last instant at which the token may expire, if there is one."""
         super().__init__()
         self.latest = latest
 
     description = Text(
-        min=1, max=255, required=True, metadata={"description": "What the token is for; no other of the same user is called so."}
+        min=1,
+        max=255,
+        required=True,
+        metadata={"description": "Description of the token. It must be unique among the tokens of the user."},
     )
-    expiresAt = DateTime(required=True, metadata={"description": "The instant until which the token works; in the future."})
+    expiresAt = DateTime(required=True, metadata={"description": "Expiry of the token. It must be in the future."})
 
     @validates_schema
-    def is_of_use(self, asked: dict[str, Any], **_: Any) -> None:
-        """A token that has expired already is a mistake."""
-        if asked["expiresAt"] <= datetime.now(UTC):
+    def check_expiry(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse an expiry in the past, and one later than the token of the request."""
+        if data["expiresAt"] <= datetime.now(UTC):
             raise ValidationError("must be in the future", "expiresAt")
-        if self.latest is not None and asked["expiresAt"] > self.latest:
+        if self.latest is not None and data["expiresAt"] > self.latest:
             latest = self.latest.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            raise ValidationError(f"must not be later than {latest}, the expiry of the token of this request", "expiresAt")
+            raise ValidationError(
+                f"must not be later than {latest}, the expiry of the token of this request", "expiresAt"
+            )

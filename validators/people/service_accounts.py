@@ -1,4 +1,4 @@
-"""What a service account may be called."""
+"""Requests about service accounts."""
 
 from typing import Any, ClassVar
 
@@ -7,19 +7,21 @@ from validators.fields import Integer, Text, Username
 
 
 class CreateServiceAccount(Body):
-    """A new service account."""
+    """Body of a new service account."""
 
     example: ClassVar[dict[str, Any]] = {"username": "terraform", "name": "Terraform", "rootRole": 2}
 
-    username = Username(required=True, metadata={"description": "User name; no user may have it. No @, and no spaces around."})
+    username = Username(
+        required=True, metadata={"description": "User name. It must be free, and has no @ and no spaces around it."}
+    )
     name = Text(min=1, max=255, required=True, metadata={"description": "Name of the service account."})
-    rootRole = Integer(min=1, required=True, metadata={"description": "Id of its root role."})
+    rootRole = Integer(min=1, required=True, metadata={"description": "Id of the root role of the account."})
 
 
 class UpdateServiceAccount(Body):
-    """The change of a service account."""
+    """Body of an update of a service account."""
 
     example: ClassVar[dict[str, Any]] = {"name": "Terraform Cloud"}
 
     name = Text(min=1, max=255, metadata={"description": "Name of the service account."})
-    rootRole = Integer(min=1, metadata={"description": "Id of its root role."})
+    rootRole = Integer(min=1, metadata={"description": "Id of the root role of the account."})

@@ -1,4 +1,4 @@
-"""What a user may be called, and what a password may be (decisions.md, 8)."""
+"""Requests about users and their passwords (decisions.md, 8)."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -9,13 +9,13 @@ from werkzeug.exceptions import BadRequest
 from validators import Body, Query
 from validators.fields import BIGINT_MAX, Boolean, Email, Text, Username, in_range
 
-# bcrypt looks at no more bytes than these.
+# bcrypt uses no more bytes than these.
 PASSWORD_MAX_BYTES = 72
 
 
-# Our choice: what bcrypt can hold, and no rules of composition.
+# Our choice: the limit of bcrypt, and no rules of composition.
 class Password(Text):
-    """A new password: at least as many characters as the setting says, at most 72 bytes in UTF-8, no rules of composition."""
+    """A new password of at most 72 bytes in UTF-8. A setting says how many characters it needs at least."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         value = super()._deserialize(value, attr, data, **kwargs)
@@ -25,14 +25,14 @@ class Password(Text):
 
 
 class EmailOrEmpty(Email):
-    """An e-mail address, or empty text, which asks for nothing."""
+    """An e-mail address, or empty text, which changes nothing."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         return value if value == "" else super()._deserialize(value, attr, data, **kwargs)
 
 
 class RootRole(fields.Field[int | str]):
-    """A root role by its id, a whole number, or by its name, a text. Whether there is such a one, the operation finds."""
+    """A root role by its id, an integer, or by its name. The view checks that the role exists."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int | str:
         if isinstance(value, int) and not isinstance(value, bool):
@@ -42,23 +42,25 @@ class RootRole(fields.Field[int | str]):
         raise ValidationError("must be the id or the name of a root role")
 
 
-RULES = "Password of at most 72 bytes. How many characters it must have at least is a setting; 8 unless the operator chose otherwise."
+RULES = "Password of at most 72 bytes. It needs at least 8 characters, unless the operator has set another minimum."
 OWN_NAME = "must not be the user's own name, user name or email"
 
 
 def is_own_name(password: str, person: Mapping[str, Any]) -> bool:
-    """Whether a password is one that everybody knows: the name, user name or e-mail address of its user, in any case of letters."""
-    return password.casefold() in {person[field].casefold() for field in ("username", "email", "name") if person.get(field)}
+    """Return whether the password is the name, user name or e-mail address of its user, in any case."""
+    return password.casefold() in {
+        person[field].casefold() for field in ("username", "email", "name") if person.get(field)
+    }
 
 
 def refuse_own_name(password: str, person: Mapping[str, Any]) -> None:
-    """400 when a password is the name, user name or e-mail address of this user."""
+    """Raise 400 if the password is the name, user name or e-mail address of this user."""
     if is_own_name(password, person):
         raise BadRequest(f"password: {OWN_NAME}")
 
 
 class WithPassword(Body):
-    """A body with a new password, whose least length is a setting."""
+    """A body with a new password. A setting says how many characters it needs at least."""
 
     unsaid: ClassVar[str] = "bytes long|own name"
 
@@ -69,14 +71,14 @@ class WithPassword(Body):
         password.min = password_min_length
 
     @validates_schema
-    def password_is_no_name(self, asked: dict[str, Any], **_: Any) -> None:
-        """A password that everybody knows is none."""
-        if is_own_name(asked.get("password") or "", asked):
+    def refuse_own_names(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a password that is a name of the user in the same body."""
+        if is_own_name(data.get("password") or "", data):
             raise ValidationError(OWN_NAME, "password")
 
 
 class InvitedUser(WithPassword):
-    """The body of a signup (api.md 8)."""
+    """Body of a signup (api.md 8)."""
 
     example: ClassVar[dict[str, Any]] = {
         "username": "ada",
@@ -85,57 +87,67 @@ class InvitedUser(WithPassword):
         "password": "correct horse battery staple",
     }
 
-    username = Username(metadata={"description": "User name; must not be taken. No @, and no spaces around."})
-    email = Email(required=True, metadata={"description": "E-mail address; must not be taken. Kept in lower case."})
+    username = Username(metadata={"description": "User name. It must be free, and has no @ and no spaces around it."})
+    email = Email(
+        required=True, metadata={"description": "E-mail address. It must be free. It is stored in lower case."}
+    )
     name = Text(min=1, max=255, required=True, metadata={"description": "Name of the user."})
     password = Password(required=True, metadata={"description": RULES})
 
 
 class CreateUser(WithPassword):
-    """A user whom an administrator makes: POST /api/admin/user-admin."""
+    """Body of POST /api/admin/user-admin: a user whom an administrator creates."""
 
     example: ClassVar[dict[str, Any]] = {"email": "ada@example.org", "name": "Ada Lovelace", "rootRole": "Editor"}
     schema: ClassVar[dict[str, Any]] = {"anyOf": [{"required": ["username"]}, {"required": ["email"]}]}
 
-    rootRole = RootRole(required=True, metadata={"description": "Id or name of the user's root role."})
+    rootRole = RootRole(required=True, metadata={"description": "Id or name of the root role of the user."})
     username = Username(
-        metadata={"description": "User name; must not be taken. He has this or an address. No @, and no spaces around."},
+        metadata={"description": "User name, which must be free. No @, no spaces around it. Required without email."},
     )
-    email = Email(metadata={"description": "E-mail address; must not be taken. Kept in lower case."})
-    name = Text(max=255, metadata={"description": "Name of the user; empty text is none."})
-    password = Password(metadata={"description": RULES + " Without one, he cannot log in until he is given one."})
-    sendEmail = Boolean(metadata={"description": "Has no effect: no mail is sent."})
+    email = Email(metadata={"description": "E-mail address. It must be free. It is stored in lower case."})
+    name = Text(max=255, metadata={"description": "Name of the user. An empty text means no name."})
+    password = Password(
+        metadata={"description": RULES + " Without a password, the user cannot log in until an administrator sets one."}
+    )
+    sendEmail = Boolean(metadata={"description": "Ignored. This service sends no e-mail."})
 
     @validates_schema
-    def can_be_named(self, asked: dict[str, Any], **_: Any) -> None:
-        """A user logs in by one of the two."""
-        if "username" not in asked and "email" not in asked:
+    def require_login_name(self, data: dict[str, Any], **_: Any) -> None:
+        """Require the user name or the e-mail address, so that the user can log in."""
+        if "username" not in data and "email" not in data:
             raise ValidationError("is required, unless email is given", "username")
 
-    # Our choice: forms send a name that was left empty as empty text.
+    # Our choice: forms send an empty text for a name that is not filled in.
     @post_load
-    def without_empty_name(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Empty text is no name."""
-        return {field: word for field, word in asked.items() if (field, word) != ("name", "")}
+    def drop_empty_name(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Drop an empty name."""
+        return {field: text for field, text in data.items() if (field, text) != ("name", "")}
 
 
 class UpdateUser(Body):
-    """The change of a user: PUT /api/admin/user-admin/{id}."""
+    """Body of PUT /api/admin/user-admin/{id}: an update of a user."""
 
     example: ClassVar[dict[str, Any]] = {"name": "Ada King", "rootRole": 2}
 
-    name = Text(max=255, metadata={"description": "Name of the user; empty text leaves it as it is."})
-    email = EmailOrEmpty(metadata={"description": "E-mail address; must not be taken. Kept in lower case. Empty text leaves it as it is."})
-    rootRole = RootRole(metadata={"description": "Id or name of the user's root role; empty text leaves it as it is."})
+    name = Text(max=255, metadata={"description": "Name of the user. An empty text changes nothing."})
+    email = EmailOrEmpty(
+        metadata={
+            "description": "E-mail address. It must be free. It is stored in lower case. An empty text changes nothing."
+        }
+    )
+    rootRole = RootRole(
+        metadata={"description": "Id or name of the root role of the user. An empty text changes nothing."}
+    )
 
     @post_load
-    def what_is_asked(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Empty text asks for nothing."""
-        return {field: word for field, word in asked.items() if word != ""}
+    def drop_empty_texts(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Drop empty texts, which change nothing."""
+        return {field: text for field, text in data.items() if text != ""}
 
 
 class SetPassword(WithPassword):
-    """A new password for somebody: POST /api/admin/user-admin/{id}/change-password."""
+    """Body of POST /api/admin/user-admin/{id}/change-password: a new password for a user."""
 
     example: ClassVar[dict[str, Any]] = {"password": "correct horse battery staple"}
 
@@ -143,7 +155,7 @@ class SetPassword(WithPassword):
 
 
 class ChangePassword(WithPassword):
-    """A new password for oneself: POST /api/admin/user/change-password."""
+    """Body of POST /api/admin/user/change-password: a new password for yourself."""
 
     example: ClassVar[dict[str, Any]] = {
         "password": "correct horse battery staple",
@@ -152,18 +164,23 @@ class ChangePassword(WithPassword):
     }
     unsaid: ClassVar[str] = WithPassword.unsaid + "|the same as password"
 
-    password = Password(required=True, metadata={"description": RULES + " None of the last five."})
-    confirmPassword = Text(required=True, metadata={"description": "The same once more."})
-    oldPassword = Text(required=True, metadata={"description": "The present password."})
+    password = Password(required=True, metadata={"description": RULES + " It must not be one of the last five."})
+    confirmPassword = Text(required=True, metadata={"description": "The same password again."})
+    oldPassword = Text(required=True, metadata={"description": "Your present password."})
 
     @validates_schema
-    def is_confirmed(self, asked: dict[str, Any], **_: Any) -> None:
-        """A slip of the fingers is not kept."""
-        if asked["confirmPassword"] != asked["password"]:
+    def check_confirmation(self, data: dict[str, Any], **_: Any) -> None:
+        """Require the same password twice, so that a typing mistake is not saved."""
+        if data["confirmPassword"] != data["password"]:
             raise ValidationError("must be the same as password", "confirmPassword")
 
 
 class UserSearch(Query):
-    """The query of GET /api/admin/user-admin/search."""
+    """Query parameters of GET /api/admin/user-admin/search."""
 
-    q = Text(load_default="", metadata={"description": "A text of two characters or more in the name, user name or e-mail address."})
+    q = Text(
+        load_default="",
+        metadata={
+            "description": "Text that the name, user name or e-mail address contains. It needs at least two characters."
+        },
+    )

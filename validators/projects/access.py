@@ -1,4 +1,4 @@
-"""Who gets which roles in a project (neighbours.md 3.10)."""
+"""Requests that give roles in a project (neighbours.md 3.10)."""
 
 from typing import ClassVar
 
@@ -7,36 +7,42 @@ from validators.fields import Integer, ListOf, Nested
 
 
 class GrantAccess(Body):
-    """Roles, and who gets all of them beside those that they have."""
+    """Roles, and the users and groups that get all of them in addition to their own."""
 
     example: ClassVar = {"roles": [5], "users": [7, 8], "groups": []}
 
     roles = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of roles."})
-    users = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of the users who get them."})
-    groups = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of the groups that get them."})
+    users = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of the users who get the roles."})
+    groups = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of the groups that get the roles."})
 
 
 class RoleHolders(Body):
-    """A role, and who is to have it."""
+    """A role, and the users and groups that get it."""
 
     example: ClassVar = {"id": 4, "users": [7], "groups": [3]}
 
     id = Integer(min=1, required=True, metadata={"description": "Id of the role."})
-    users = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of the users who have it."})
-    groups = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of the groups that have it."})
+    users = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of the users who get the role."})
+    groups = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of the groups that get the role."})
 
 
 class ReplaceAccess(Body):
-    """All roles in a project, and who is to have them; whoever is not named has none."""
+    """All roles in a project. Users and groups that are not named lose their roles."""
 
     example: ClassVar = {"roles": [{"id": 4, "users": [7], "groups": []}, {"id": 5, "users": [8, 9], "groups": [3]}]}
 
-    roles = ListOf(Nested(RoleHolders), required=True, metadata={"description": "The roles that somebody is to have."})
+    roles = ListOf(
+        Nested(RoleHolders),
+        required=True,
+        metadata={"description": "All roles in the project, each with its users and groups."},
+    )
 
 
 class HeldRoles(Body):
-    """All roles that somebody is to have in a project."""
+    """All roles of a user or group in a project."""
 
     example: ClassVar = {"roles": [5]}
 
-    roles = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of roles; an empty list: none."})
+    roles = ListOf(
+        Integer(min=1), required=True, metadata={"description": "Ids of the roles. An empty list takes all roles away."}
+    )

@@ -1,4 +1,4 @@
-"""Projects: making and changing them, their settings, and the list of them (neighbours.md 3.8)."""
+"""Requests about projects and their settings (neighbours.md 3.8)."""
 
 import re
 import unicodedata
@@ -15,75 +15,99 @@ FLAG_NAME_MAX = 100
 PATTERN_MAX = 255
 MODES = frozenset({"open", "protected", "private"})
 
-# Our choice: words that stand where the id stands in the address of something else, so that such a project could not be reached everywhere.
+# Our choice: words that other paths have in the place of a project id. Such a project could not be reached everywhere.
 RESERVED = frozenset({"archive", "revive", "validate", "roles"})
 SLUG_MAX = 90
 NO_SLUG = "project"
-# Letters that no accent can be taken from.
-SPELLINGS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "ħ": "h", "ı": "i"})
+# Letters that are not a base letter with an accent.
+SPELLINGS = str.maketrans(
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "ħ": "h", "ı": "i"}
+)
 
 
 def mode_field(**kwargs: Any) -> OneOf:
-    """Who may see the project."""
-    return OneOf(MODES, "open, protected or private", metadata={"description": "private: hidden from all but members."}, **kwargs)
+    """Return the field for the visibility of the project."""
+    return OneOf(
+        MODES,
+        "open, protected or private",
+        metadata={"description": "Mode of the project. Only members can see a private project."},
+        **kwargs,
+    )
 
 
 def stickiness_field(**kwargs: Any) -> Text:
-    """What new rollouts keep together."""
+    """Return the field for the stickiness of new rollouts."""
     return Text(min=1, max=255, metadata={"description": "Stickiness of new variants and gradual rollouts."}, **kwargs)
 
 
 def feature_limit_field() -> Integer:
-    """How large the project may grow."""
-    return Integer(min=0, max=2**31 - 1, allow_none=True, metadata={"description": "Most flags that the project may have; null: no limit."})
+    """Return the field for the flag limit of the project."""
+    return Integer(
+        min=0,
+        max=2**31 - 1,
+        allow_none=True,
+        metadata={"description": "Maximum number of flags in the project. null means no limit."},
+    )
 
 
 class NamedProject(Body):
-    """What a project is called, and what for."""
+    """The name and the description of a project."""
 
-    name = Text(min=1, max=NAME_MAX, required=True, metadata={"description": "Name of the project, not blank."})
-    description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "What the project is for."})
+    name = Text(
+        min=1, max=NAME_MAX, required=True, metadata={"description": "Name of the project. It must not be blank."}
+    )
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Description of the project."})
 
     @validates_schema
-    def name_is_not_blank(self, asked: dict[str, Any], **_: Any) -> None:
-        """Spaces around a name stay, because tools compare what they sent with what they get."""
-        if not asked["name"].strip():
+    def check_name(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a blank name. Spaces around a name stay, because tools compare what they sent with the response."""
+        if not data["name"].strip():
             raise ValidationError("must not be blank", "name")
 
 
 class NewProject(NamedProject):
-    """The body of the creation; id None: to be made from the name. environments None: all that are enabled."""
+    """Body of a new project. id None: made from the name. environments None: all enabled ones."""
 
-    example: ClassVar = {"name": "Mobile app", "id": "mobile", "description": "Everything in the app.", "environments": ["development"]}
+    example: ClassVar = {
+        "name": "Mobile app",
+        "id": "mobile",
+        "description": "Everything in the app.",
+        "environments": ["development"],
+    }
     unsaid: ClassVar = "must not be blank|must contain only|must not be [a-z.]"
 
-    id = Text(max=100, metadata={"description": "Id of the project: A-Z, a-z, 0-9, -, _, . and ~; empty or left out: made from the name."})
+    id = Text(
+        max=100,
+        metadata={"description": "Id of the project: A-Z, a-z, 0-9, -, _, . and ~. By default, made from the name."},
+    )
     mode = mode_field(load_default="open")
     defaultStickiness = stickiness_field(load_default="default")
     featureLimit = feature_limit_field()
-    environments = ListOf(Name(), metadata={"description": "Environments of the project; left out: all that are enabled."})
-    changeRequestEnvironments = Anything(metadata={"description": "Taken and ignored."})
+    environments = ListOf(
+        Name(), metadata={"description": "Environments of the project. By default, all enabled environments."}
+    )
+    changeRequestEnvironments = Anything(metadata={"description": "Ignored."})
 
     @validates_schema
-    def id_can_stand_in_addresses(self, asked: dict[str, Any], **_: Any) -> None:
-        """As the name of a flag, and none of the words that stand there already."""
-        if asked.get("id"):
+    def check_id(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse ids that are invalid in a path, and reserved words."""
+        if data.get("id"):
             try:
-                Name().deserialize(asked["id"])
+                Name().deserialize(data["id"])
             except ValidationError as error:
                 raise ValidationError(error.messages, "id") from None
-            if asked["id"] in RESERVED:
+            if data["id"] in RESERVED:
                 raise ValidationError(f"must not be {', '.join(sorted(RESERVED))}: these words are reserved", "id")
 
     @post_load
-    def as_kept(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Without what is ignored, and with None for what is left out."""
-        kept = {key: asked.get(key) for key in self.fields if key != "changeRequestEnvironments"}
-        return kept | {"id": kept["id"] or None}
+    def drop_ignored(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Drop ignored properties, and set omitted ones to None."""
+        project = {key: data.get(key) for key in self.fields if key != "changeRequestEnvironments"}
+        return project | {"id": project["id"] or None}
 
 
 class ProjectChange(NamedProject):
-    """The body of the change: the keys that are to be other than they are, beside the name."""
+    """Body of an update: the name and the changed properties."""
 
     example: ClassVar = {"name": "Mobile app", "description": None, "mode": "private"}
     unsaid: ClassVar = "must not be blank"
@@ -91,79 +115,100 @@ class ProjectChange(NamedProject):
     mode = mode_field()
     defaultStickiness = stickiness_field()
     featureLimit = feature_limit_field()
-    id = Anything(metadata={"description": "Taken and ignored."})
+    id = Anything(metadata={"description": "Ignored."})
 
     @post_load
-    def as_kept(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Without what is ignored."""
-        return {key: word for key, word in asked.items() if key != "id"}
+    def drop_ignored(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Drop ignored properties."""
+        return {key: value for key, value in data.items() if key != "id"}
 
 
 class NamingInput(Body):
-    """How flags must be named; without a pattern, any name will do."""
+    """The naming rule for flags. Without a pattern, every name is allowed."""
 
-    example: ClassVar = {"pattern": "[a-z]+-[a-z-]+", "example": "shop-new-checkout", "description": "The team, then what the flag does."}
+    example: ClassVar = {
+        "pattern": "[a-z]+-[a-z-]+",
+        "example": "shop-new-checkout",
+        "description": "The team, then what the flag does.",
+    }
     unsaid: ClassVar = "must not|must use|must escape|is not a valid|must match|requires a pattern"
 
     pattern = Text(
         max=PATTERN_MAX,
         allow_none=True,
-        metadata={"description": "Regular expression (RE2) for whole names; empty: none."},
+        metadata={"description": "Regular expression (RE2) for whole names. An empty text means no pattern."},
     )
-    example_ = Text(data_key="example", max=FLAG_NAME_MAX, allow_none=True, metadata={"description": "A name that matches the pattern."})
-    description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Shown to users who create a flag."})
+    example_ = Text(
+        data_key="example",
+        max=FLAG_NAME_MAX,
+        allow_none=True,
+        metadata={"description": "A name that matches the pattern."},
+    )
+    description = Text(
+        max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Shown to users who create a flag."}
+    )
 
     @validates_schema
-    def is_understood(self, asked: dict[str, Any], **_: Any) -> None:
-        """The pattern is one that can be worked with, and its example fits."""
-        pattern = asked.get("pattern")
+    def check_pattern(self, data: dict[str, Any], **_: Any) -> None:
+        """Check that the pattern is valid and that the example matches."""
+        pattern = data.get("pattern")
         if not pattern:
-            needy = sorted(field.data_key or key for key, field in self.fields.items() if asked.get(key))
-            if needy:
-                raise ValidationError({key: ["requires a pattern"] for key in needy})
+            needing = sorted(field.data_key or key for key, field in self.fields.items() if data.get(key))
+            if needing:
+                raise ValidationError({key: ["requires a pattern"] for key in needing})
             return
         try:
-            mismatches = naming.mismatches(pattern, filter(None, [asked.get("example_")]))
+            mismatches = naming.mismatches(pattern, filter(None, [data.get("example_")]))
         except naming.PatternError as error:
             raise ValidationError(str(error), "pattern") from None
         if mismatches:
             raise ValidationError("must match the pattern", "example")
 
     @post_load
-    def as_kept(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """All three keys; an empty text is as good as none."""
-        return {field.data_key or key: asked.get(key) or None for key, field in self.fields.items()}
+    def drop_ignored(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return all three keys. Empty texts become None."""
+        return {field.data_key or key: data.get(key) or None for key, field in self.fields.items()}
 
 
 class ProjectSettings(Body):
-    """The body of the change of settings: the keys that are to be other than they are."""
+    """Body of an update of the settings: the changed properties."""
 
-    example: ClassVar = {"mode": "protected", "featureNaming": {"pattern": "[a-z-]+", "example": "new-checkout"}, "featureLimit": 100}
+    example: ClassVar = {
+        "mode": "protected",
+        "featureNaming": {"pattern": "[a-z-]+", "example": "new-checkout"},
+        "featureLimit": 100,
+    }
 
     mode = mode_field()
-    featureNaming = Nested(NamingInput, metadata={"description": "How flags must be named."})
+    featureNaming = Nested(NamingInput, metadata={"description": "Naming rule for flags."})
     defaultStickiness = stickiness_field()
     featureLimit = feature_limit_field()
-    linkTemplates = Anything(metadata={"description": "Taken and ignored."})
+    linkTemplates = Anything(metadata={"description": "Ignored."})
 
     @post_load
-    def as_kept(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Without what is ignored, and None for a naming without a pattern."""
-        kept = {key: word for key, word in asked.items() if key != "linkTemplates"}
-        if "featureNaming" in kept and not kept["featureNaming"]["pattern"]:
-            kept["featureNaming"] = None
-        return kept
+    def drop_ignored(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Drop ignored properties, and return None for a naming without a pattern."""
+        project = {key: value for key, value in data.items() if key != "linkTemplates"}
+        if "featureNaming" in project and not project["featureNaming"]["pattern"]:
+            project["featureNaming"] = None
+        return project
 
 
 class ProjectFilter(Query):
-    """Which projects are listed."""
+    """Query parameters of the list of projects."""
 
-    archived = Text(load_default="", metadata={"description": "true: only archived projects; anything else: only live ones."})
+    archived = Text(
+        load_default="",
+        metadata={"description": "true returns only archived projects. Any other value returns only live ones."},
+    )
 
 
-# Our choice: what becomes of the letters of a name in an id.
+# Our choice: how the letters of a name become an id.
 def slug(name: str) -> str:
-    """An id made from a name: lower case, accents taken off, a hyphen for whatever is neither letter nor digit; at most 90 characters."""
+    """Return an id made from a name: in lower case, without accents, at most 90 characters.
+
+    A hyphen replaces everything that is neither a letter nor a digit.
+    """
     apart = unicodedata.normalize("NFKD", name.casefold().translate(SPELLINGS))
     plain = "".join(character for character in apart if not unicodedata.combining(character))
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:SLUG_MAX].rstrip("-") or NO_SLUG

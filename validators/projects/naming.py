@@ -6,13 +6,15 @@ from collections.abc import Iterable
 
 import re2
 
-# Our choice: CPU seconds for the names of one request. An ordinary pattern takes microseconds for a name; the worst known one takes 3 ms.
+# Our choice: CPU seconds for the names of one request. An ordinary pattern takes microseconds per name, the worst known
+# one 3 ms.
 MATCHING_MAX = 1.0
-# RE2 compiles .{0,1000} in 3 ms, but 28 of these in 1.6 seconds. No service before RE2 accepted more than half of this sum.
+# RE2 compiles .{0,1000} in 3 ms, but 28 of these in 1.6 seconds. No version before RE2 accepted more than half of this
+# sum.
 REPETITIONS_MAX = 2500
 
 ESCAPE = re.compile(r"\\(.)")
-# An escape, a class in brackets, or a repetition. Outside of these, what MISTAKE finds is refused.
+# An escape, a class in brackets, or a repetition. Outside of these, matches of MISTAKE are refused.
 TOKEN = re.compile(r"\\.|\[\^?+(?:\\.|[^\]\[\\])+\]|\{\d{1,4}(?:,\d{0,4})?\}", re.ASCII)
 MISTAKE = re.compile(r"\(\?(?!:)|[][{}]|(?<=[^(|])(?<!\(\?:)\^|\$(?=[^)|])")
 
@@ -24,20 +26,23 @@ OPTIONS.encoding = re2.Options.Encoding.LATIN1
 
 
 class PatternError(ValueError):
-    """A pattern that is refused. The message continues a sentence about it."""
+    """An invalid pattern. The message continues a sentence about it."""
 
 
 def mismatches(pattern: str, names: Iterable[str]) -> list[str]:
-    """Return the names that the whole pattern does not match. PatternError: the pattern is invalid, or takes too long."""
+    """Return the names that the whole pattern does not match.
+
+    Raise PatternError if the pattern is invalid or takes too long.
+    """
     expression = compiled(pattern)
     deadline = time.thread_time() + MATCHING_MAX
-    found = []
+    mismatched = []
     for name in names:
         if not expression.fullmatch(encoded(name)):
-            found.append(name)
+            mismatched.append(name)
         if time.thread_time() > deadline:
             raise PatternError("takes too long to match so many names; use a simpler pattern or fewer names")
-    return found
+    return mismatched
 
 
 def compiled(pattern: str) -> "re2._Regexp":
@@ -47,10 +52,14 @@ def compiled(pattern: str) -> "re2._Regexp":
     pattern = ESCAPE.sub(checked_escape, pattern)
     if mistake := MISTAKE.search(TOKEN.sub("_", pattern)):
         if mistake[0] == "(?":
-            raise PatternError("must not look around, name groups or set flags; of the groups with (? only (?: is allowed")
+            raise PatternError(
+                "must not look around, name groups or set flags; of the groups with (? only (?: is allowed"
+            )
         if mistake[0] in "^$":
             raise PatternError("must use ^ only at the beginning and $ only at the end")
-        raise PatternError(f"must escape a {mistake[0]} that is not part of a class such as [a-z] or a repetition such as {{2,3}}")
+        raise PatternError(
+            f"must escape a {mistake[0]} that is not part of a class such as [a-z] or a repetition such as {{2,3}}"
+        )
     repetitions = [token for token in TOKEN.findall(pattern) if token.startswith("{")]
     if sum(map(int, re.findall(r"\d+", "".join(repetitions)))) > REPETITIONS_MAX:
         raise PatternError(f"must not repeat more than {REPETITIONS_MAX} times in total")
@@ -64,14 +73,19 @@ def compiled(pattern: str) -> "re2._Regexp":
 
 
 def encoded(text: str) -> bytes:
-    """Return the text in one byte per character. Names of flags are ASCII, so one byte can represent every other character."""
+    """Return the text in one byte per character.
+
+    Names of flags are ASCII, so one byte can represent every other character.
+    """
     return re.sub(r"[^\x00-\x7f]", "\xff", text).encode("latin-1")
 
 
 def checked_escape(escape: re.Match[str]) -> str:
     """Return the escape as RE2 takes it, or raise PatternError."""
     if escape[1].isalnum() and escape[1] not in "dDwW":
-        raise PatternError(f"must not use {escape[0]}; of letters and digits, only \\d, \\D, \\w and \\W can be escaped")
+        raise PatternError(
+            f"must not use {escape[0]}; of letters and digits, only \\d, \\D, \\w and \\W can be escaped"
+        )
     return escape[0] if escape[1].isascii() else escape[1]
 
 

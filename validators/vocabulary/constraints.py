@@ -1,4 +1,4 @@
-"""A constraint: a condition on a context field (api.md 5; what makes it valid: neighbours.md 1.5)."""
+"""A constraint: a condition on a context field (api.md 5; valid values: neighbours.md 1.5)."""
 
 import re
 from typing import Any, ClassVar
@@ -25,43 +25,50 @@ SEMVER = re.compile(
 
 
 class Constraint(Body):
-    """A condition as it is kept: values, inverted and caseInsensitive are always there, value only when it was given."""
+    """A constraint in the form in which it is stored: value only if it is given, the other properties always."""
 
     example: ClassVar = {"contextName": "country", "operator": "IN", "values": ["NO", "SE"]}
     unsaid: ClassVar = "must be a number|must be a date-time|must be a version|at least one value|is required"
 
-    contextName = Text(min=1, max=100, required=True, metadata={"description": "Context field that the constraint applies to."})
-    operator = OneOf(OPERATORS, "one of the operators", required=True, metadata={"description": "How the field is compared."})
-    values = ListOf(Text(min=1, max=100), load_default=list, metadata={"description": "Values of an operator that takes several."})
-    value = Text(max=100, metadata={"description": "Value of an operator that takes one: a number, a date-time or a version."})
-    inverted = Boolean(load_default=False, metadata={"description": "Whether the result is negated."})
-    caseInsensitive = Boolean(load_default=False, metadata={"description": "Whether upper and lower case are the same."})
+    contextName = Text(min=1, max=100, required=True, metadata={"description": "Name of the context field."})
+    operator = OneOf(
+        OPERATORS, "one of the operators", required=True, metadata={"description": "Operator of the comparison."}
+    )
+    values = ListOf(
+        Text(min=1, max=100), load_default=list, metadata={"description": "Values of an operator for several values."}
+    )
+    value = Text(
+        max=100,
+        metadata={"description": "Value of an operator for a single value: a number, a date-time or a version."},
+    )
+    inverted = Boolean(load_default=False, metadata={"description": "Whether the result is inverted."})
+    caseInsensitive = Boolean(load_default=False, metadata={"description": "Whether the comparison ignores case."})
 
     @validates_schema
-    def has_what_it_compares_with(self, asked: dict[str, Any], **_: Any) -> None:
-        """Values of the kind that the operator takes."""
-        kind = asked["operator"].partition("_")[0]
-        if kind == "STR" and not asked["values"]:
+    def check_values(self, data: dict[str, Any], **_: Any) -> None:
+        """Require values of the kind that the operator takes."""
+        kind = data["operator"].partition("_")[0]
+        if kind == "STR" and not data["values"]:
             raise ValidationError("must have at least one value", "values")
         if kind in ("NUM", "DATE", "SEMVER"):
-            if "value" not in asked:
+            if "value" not in data:
                 raise ValidationError("is required with this operator", "value")
-            KINDS[kind](asked["value"])
+            KINDS[kind](data["value"])
 
     @post_load
-    def in_order(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """The keys in the order of the documentation, whatever the order of the request."""
-        return {key: asked[key] for key in self.fields if key in asked}
+    def sort_keys(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return the keys in the order of the documentation."""
+        return {key: data[key] for key in self.fields if key in data}
 
 
 def number(text: str) -> None:
-    """ValidationError unless this is a number."""
+    """Raise ValidationError unless this is a number."""
     if not NUMBER.fullmatch(text):
         raise ValidationError("must be a number, such as 3.5", "value")
 
 
 def instant(text: str) -> None:
-    """ValidationError unless this is a date-time."""
+    """Raise ValidationError unless this is a date-time."""
     try:
         DateTime().deserialize(text)
     except ValidationError as error:
@@ -69,7 +76,7 @@ def instant(text: str) -> None:
 
 
 def version(text: str) -> None:
-    """ValidationError unless this is a semantic version."""
+    """Raise ValidationError unless this is a semantic version."""
     if not SEMVER.fullmatch(text):
         raise ValidationError("must be a version such as 1.2.3, without a v", "value")
 

@@ -1,4 +1,4 @@
-"""Environments, their order, and those of a project (neighbours.md 3.9 and 3.11)."""
+"""Requests about environments and their order, and about those of a project (neighbours.md 3.9 and 3.11)."""
 
 from typing import Any, ClassVar
 
@@ -8,45 +8,57 @@ from validators import Body
 from validators.fields import Anything, Boolean, Integer, Name, ObjectOf, Text, Trimmed
 from validators.flags.strategies import StrategyInput
 
-# Our choice: any number that the database holds can be a position; only the order of them means something.
+# Our choice: every integer of the database is a valid position. Only their order matters.
 POSITION = {"min": -(2**31), "max": 2**31 - 1}
-# What stands in an address where the name of an environment could.
+# Words that other paths have in the place of the name of an environment.
 ROUTE_WORDS = frozenset({"validate", "update", "sort-order", "project"})
 
 
 class CreateEnvironment(Body):
-    """A new environment."""
+    """Body of a new environment."""
 
     example: ClassVar = {"name": "staging", "type": "preproduction"}
     unsaid: ClassVar = "must not be validate"
 
-    name = Name(required=True, metadata={"description": "Name, which cannot be changed: A-Z a-z 0-9 - _ . ~."})
-    type = Trimmed(
-        min=1, max=100, required=True, metadata={"description": "development, test, preproduction or production, or a type of your own."}
+    name = Name(
+        required=True,
+        metadata={"description": "Name of the environment, of the characters A-Z a-z 0-9 - _ . ~. It cannot change."},
     )
-    enabled = Boolean(load_default=True, metadata={"description": "Whether new projects get it."})
-    sortOrder = Integer(**POSITION, load_default=None, metadata={"description": "Position among the others; behind the last if absent."})
+    type = Trimmed(
+        min=1,
+        max=100,
+        required=True,
+        metadata={"description": "development, test, preproduction, production, or a type of your own."},
+    )
+    enabled = Boolean(load_default=True, metadata={"description": "Whether new projects get the environment."})
+    sortOrder = Integer(
+        **POSITION,
+        load_default=None,
+        metadata={"description": "Position in the list. By default, after the last environment."},
+    )
     requiredApprovals = Anything(metadata={"description": "Ignored."})
 
     @validates("name")
-    def is_no_word_of_an_address(self, name: str, **_: Any) -> None:
-        """The routes need these words."""
+    def refuse_route_words(self, name: str, **_: Any) -> None:
+        """Refuse words that are part of other paths."""
         if name in ROUTE_WORDS:
             raise ValidationError("must not be validate, update, sort-order or project")
 
 
 class UpdateEnvironment(Body):
-    """A change of an environment; what is absent stays as it is."""
+    """Body of an update of an environment. Omitted properties keep their values."""
 
     example: ClassVar = {"type": "production", "sortOrder": 3}
 
-    type = Trimmed(min=1, max=100, metadata={"description": "development, test, preproduction or production, or a type of your own."})
-    sortOrder = Integer(**POSITION, metadata={"description": "Position among the others."})
+    type = Trimmed(
+        min=1, max=100, metadata={"description": "development, test, preproduction, production, or a type of your own."}
+    )
+    sortOrder = Integer(**POSITION, metadata={"description": "Position in the list."})
     requiredApprovals = Anything(metadata={"description": "Ignored."})
 
 
 class EnvironmentOrder(Body):
-    """Positions by the names of environments; those that are not named stay where they are."""
+    """Positions by environment. Environments that are not named keep theirs."""
 
     class Meta(Body.Meta):
         unknown = "exclude"
@@ -59,28 +71,28 @@ class EnvironmentOrder(Body):
     }
 
     @post_load(pass_original=True)
-    def by_name(self, _: dict[str, Any], sent: dict[str, Any], **__: Any) -> dict[str, int]:
-        """The positions."""
-        return ObjectOf(Integer(**POSITION)).deserialize(sent) or {}
+    def by_name(self, _: dict[str, Any], original: dict[str, Any], **__: Any) -> dict[str, int]:
+        """Return the positions by name."""
+        return ObjectOf(Integer(**POSITION)).deserialize(original) or {}
 
 
 class LinkEnvironment(Body):
-    """An environment that a project is to have."""
+    """Body that adds an environment to a project."""
 
     example: ClassVar = {"environment": "staging"}
 
     environment = Text(min=1, max=100, required=True, metadata={"description": "Name of the environment."})
     changeRequestsEnabled = Anything(metadata={"description": "Ignored."})
-    defaultStrategy = Anything(metadata={"description": "Ignored; there is an operation of its own for it."})
+    defaultStrategy = Anything(metadata={"description": "Ignored. Use the operation that sets the default strategy."})
 
 
 class SetDefaultStrategy(StrategyInput):
-    """The strategy that flags of a project get in an environment when they are switched on there without one."""
+    """The default strategy of a project in an environment. A flag without strategies gets it when it is enabled."""
 
     unsaid: ClassVar = f"{StrategyInput.unsaid}|must be flexibleRollout"
 
     @validates("name")
-    def is_a_gradual_rollout(self, name: str, **_: Any) -> None:
-        """No other type can be a default."""
+    def check_type(self, name: str, **_: Any) -> None:
+        """Refuse all types except a gradual rollout."""
         if name != "flexibleRollout":
             raise ValidationError("must be flexibleRollout")

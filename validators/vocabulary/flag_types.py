@@ -1,4 +1,4 @@
-"""Types of flags (neighbours.md 3.14)."""
+"""Requests about flag types (neighbours.md 3.14)."""
 
 from typing import Any, ClassVar
 
@@ -9,13 +9,19 @@ from validators.fields import Integer
 
 
 class UpdateLifetime(Body):
-    """How long flags of a type are expected to live."""
+    """Body of a change of the expected lifetime of a flag type."""
 
     example: ClassVar[dict[str, Any]] = {"lifetimeDays": 30}
 
-    lifetimeDays = Integer(min=0, max=2**31 - 1, required=True, allow_none=True, metadata={"description": "Days; null or 0: for ever."})
+    lifetimeDays = Integer(
+        min=0,
+        max=2**31 - 1,
+        required=True,
+        allow_none=True,
+        metadata={"description": "Expected lifetime in days. null or 0 means no end."},
+    )
 
     @post_load
-    def zero_is_none(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """0 means the same as null."""
-        return {"lifetimeDays": asked["lifetimeDays"] or None}
+    def read_zero_as_null(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Read 0 as null."""
+        return {"lifetimeDays": data["lifetimeDays"] or None}

@@ -1,4 +1,4 @@
-"""Segments, and which of them a strategy has (neighbours.md 3.16)."""
+"""Requests about segments, and about the segments of a strategy (neighbours.md 3.16)."""
 
 from typing import ClassVar
 
@@ -8,33 +8,39 @@ from validators.vocabulary.constraints import Constraint
 
 
 class SegmentInput(Body):
-    """A segment as it is to be, whether it is new or not."""
+    """Body of a new segment, or of an update that replaces it."""
 
     example: ClassVar = {
         "name": "Beta testers",
-        "description": "Who may see what is not finished.",
+        "description": "Users who can see unfinished features.",
         "constraints": [{"contextName": "userId", "operator": "IN", "values": ["7", "12"]}],
     }
     unsaid: ClassVar = Constraint.unsaid
 
-    name = Trimmed(min=1, max=255, required=True, metadata={"description": "Name of the segment, unique in the instance."})
-    description = Text(max=DESCRIPTION_MAX, allow_none=True, load_default=None, metadata={"description": "Whom the segment is for."})
-    project = Text(
-        allow_none=True, load_default=None, metadata={"description": "Id of the only project that can use it; absent or null: all can."}
+    name = Trimmed(min=1, max=255, required=True, metadata={"description": "Name of the segment. It must be unique."})
+    description = Text(
+        max=DESCRIPTION_MAX, allow_none=True, load_default=None, metadata={"description": "Description of the segment."}
     )
-    constraints = ListOf(Nested(Constraint), required=True, metadata={"description": "Conditions, all of which must hold."})
+    project = Text(
+        allow_none=True,
+        load_default=None,
+        metadata={"description": "Id of the project that can use the segment. Without one, all projects can."},
+    )
+    constraints = ListOf(
+        Nested(Constraint), required=True, metadata={"description": "Constraints. All of them must be true."}
+    )
 
 
 class SegmentName(Body):
-    """The name of a segment to be."""
+    """Body of a check of a segment name."""
 
     example: ClassVar = {"name": "Beta testers"}
 
-    name = Trimmed(min=1, max=255, required=True, metadata={"description": "The name."})
+    name = Trimmed(min=1, max=255, required=True, metadata={"description": "Name to check."})
 
 
 class GiveSegments(Body):
-    """The segments that a strategy is to have, in place of those that it has."""
+    """The segments of a strategy, which replace the present ones."""
 
     example: ClassVar = {
         "projectId": "default",
@@ -43,7 +49,7 @@ class GiveSegments(Body):
         "segmentIds": [2, 5],
     }
 
-    projectId = Text(required=True, metadata={"description": "Id of the flag's project."})
+    projectId = Text(required=True, metadata={"description": "Id of the project of the flag."})
     strategyId = Text(required=True, metadata={"description": "Id of the strategy."})
-    environmentId = Text(required=True, metadata={"description": "Name of the strategy's environment."})
+    environmentId = Text(required=True, metadata={"description": "Name of the environment of the strategy."})
     segmentIds = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of the segments."})

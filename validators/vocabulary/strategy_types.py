@@ -1,4 +1,4 @@
-"""Types of strategies (neighbours.md 3.16)."""
+"""Requests about strategy types (neighbours.md 3.16)."""
 
 from typing import Any, ClassVar
 
@@ -11,43 +11,60 @@ PARAMETER_TYPES = frozenset({"string", "percentage", "list", "number", "boolean"
 
 
 class StrategyParameter(Body):
-    """A parameter that strategies of a type take."""
+    """A parameter of strategies of a type."""
 
-    example: ClassVar[dict[str, Any]] = {"name": "hosts", "type": "list", "description": "Names of hosts.", "required": True}
+    example: ClassVar[dict[str, Any]] = {
+        "name": "hosts",
+        "type": "list",
+        "description": "Names of hosts.",
+        "required": True,
+    }
 
     name = Text(min=1, max=100, required=True, metadata={"description": "Name of the parameter."})
-    type = OneOf(PARAMETER_TYPES, "string, percentage, list, number or boolean", required=True, metadata={"description": "What it takes."})
-    description = Text(max=DESCRIPTION_MAX, load_default="", metadata={"description": "What it means."})
-    required = Boolean(load_default=False, metadata={"description": "Whether it must be given."})
+    type = OneOf(
+        PARAMETER_TYPES,
+        "string, percentage, list, number or boolean",
+        required=True,
+        metadata={"description": "Type of the parameter."},
+    )
+    description = Text(max=DESCRIPTION_MAX, load_default="", metadata={"description": "Description of the parameter."})
+    required = Boolean(load_default=False, metadata={"description": "Whether the parameter is required."})
 
     @post_load
-    def in_order(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """The keys in the order of the documentation, whatever the order of the request."""
-        return {key: asked[key] for key in self.fields}
+    def sort_keys(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return the keys in the order of the documentation."""
+        return {key: data[key] for key in self.fields}
 
 
 class UpdateStrategyType(Body):
-    """A change of a type of strategies; a title or description that is absent stays as it is."""
+    """Body of an update of a strategy type. An omitted title or description keeps its value."""
 
     example: ClassVar[dict[str, Any]] = {"parameters": [StrategyParameter.example], "description": "On for some hosts."}
     unsaid: ClassVar[str] = "must not contain a name twice"
 
-    name = Name(metadata={"description": "The same as in the address."})
-    title = Text(max=TITLE_MAX, allow_none=True, metadata={"description": "A title for people."})
-    description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "What it does."})
-    parameters = ListOf(Nested(StrategyParameter), max=100, required=True, metadata={"description": "What it takes."})
+    name = Name(metadata={"description": "Name of the type. It must be the name in the path."})
+    title = Text(max=TITLE_MAX, allow_none=True, metadata={"description": "Title to show to people."})
+    description = Text(
+        max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Description of the strategy type."}
+    )
+    parameters = ListOf(
+        Nested(StrategyParameter),
+        max=100,
+        required=True,
+        metadata={"description": "Parameters of strategies of this type."},
+    )
 
     @validates_schema
-    def parameters_differ(self, asked: dict[str, Any], **_: Any) -> None:
-        """Strategies name their parameters."""
-        names = [parameter["name"] for parameter in asked["parameters"]]
+    def refuse_duplicates(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse two parameters with the same name."""
+        names = [parameter["name"] for parameter in data["parameters"]]
         if len(set(names)) < len(names):
             raise ValidationError("must not contain a name twice", "parameters")
 
 
 class CreateStrategyType(UpdateStrategyType):
-    """A new type of strategies."""
+    """Body of a new strategy type."""
 
     example: ClassVar[dict[str, Any]] = {"name": "byHost", "parameters": [StrategyParameter.example]}
 
-    name = Name(required=True, metadata={"description": "Name of the type."})
+    name = Name(required=True, metadata={"description": "Name of the strategy type."})

@@ -1,4 +1,4 @@
-"""Types of tags (neighbours.md 3.16)."""
+"""Requests about tag types (neighbours.md 3.16)."""
 
 from typing import Any, ClassVar
 
@@ -9,24 +9,29 @@ from validators.fields import DESCRIPTION_MAX, Name, Text
 
 
 def long_enough(name: str) -> None:
-    """ValidationError unless the name has two characters at least."""
+    """Raise ValidationError unless the name has two characters at least."""
     if len(name) < 2:
         raise ValidationError("must be at least 2 characters long")
 
 
 class UpdateTagType(Body):
-    """A change of a type of tags; what is absent stays as it is."""
+    """Body of an update of a tag type. Omitted properties keep their values."""
 
     example: ClassVar[dict[str, Any]] = {"description": "The team that answers for the flag.", "icon": "🚀"}
 
-    description = Text(max=DESCRIPTION_MAX, metadata={"description": "What tags of this type say."})
-    icon = Text(allow_none=True, metadata={"description": "Name or address of an image, or a character."})
+    description = Text(max=DESCRIPTION_MAX, metadata={"description": "Description of the tag type."})
+    icon = Text(allow_none=True, metadata={"description": "Icon: the name or URL of an image, or a character."})
 
 
 class CreateTagType(UpdateTagType):
-    """A new type of tags."""
+    """Body of a new tag type."""
 
     example: ClassVar[dict[str, Any]] = {"name": "team", "description": "The team that answers for the flag."}
     unsaid: ClassVar[str] = "at least 2"
 
-    name = Name(max=50, required=True, validate=long_enough, metadata={"description": "Name of the type, of 2 characters at least."})
+    name = Name(
+        max=50,
+        required=True,
+        validate=long_enough,
+        metadata={"description": "Name of the tag type. It needs at least 2 characters."},
+    )

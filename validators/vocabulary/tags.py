@@ -1,4 +1,4 @@
-"""A tag: a word of a type (neighbours.md 1.6)."""
+"""A tag: a value of a tag type (neighbours.md 1.6)."""
 
 from typing import ClassVar
 
@@ -7,9 +7,9 @@ from validators.fields import Text, Trimmed
 
 
 class Tag(Body):
-    """Whether there is such a type is for the database to say."""
+    """A tag. The view checks that its type exists."""
 
     example: ClassVar = {"type": "simple", "value": "beta"}
 
     type = Text(min=1, max=50, required=True, metadata={"description": "Type of the tag."})
-    value = Trimmed(min=2, max=50, required=True, metadata={"description": "The tag's own word."})
+    value = Trimmed(min=2, max=50, required=True, metadata={"description": "Value of the tag."})

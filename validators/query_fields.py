@@ -1,0 +1,51 @@
+"""marshmallow fields of query parameters."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import ValidationError, fields
+
+from validators.fields import BIGINT_MAX, INTEGER
+
+# api.md 3: ^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$ matches the same strings, because a dot matches no line
+# terminators.
+FILTER = re.compile(r"(IS|IS_ANY_OF):([^\n\r\u2028\u2029]*)")
+
+
+class Filter(fields.Field[list[str]]):
+    """IS:a or IS_ANY_OF:a,b as the list of its values.
+
+    The text after the colon is exact. IS: alone is [''], which matches nothing.
+    """
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
+        matched = FILTER.fullmatch(value)
+        if matched is None:
+            raise ValidationError("must look like IS:one or IS_ANY_OF:one,two")
+        if "\0" in value:
+            raise ValidationError("must not contain the character NUL")
+        return matched[2].split(",")
+
+
+class IdFilter(Filter):
+    """A filter of ids, as a list of integers. IS: alone is the empty list, which matches nothing."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
+        words = super()._deserialize(value, attr, data, **kwargs)
+        if words == [""]:
+            return []
+        if not all(INTEGER.fullmatch(word) and len(word) <= 40 and abs(int(word)) <= BIGINT_MAX for word in words):
+            raise ValidationError("must be user ids, which are integers")
+        return [int(word) for word in words]
+
+
+class Repeated(fields.Field[list[Any]]):
+    """A query parameter that can be sent several times. The inner field reads each value."""
+
+    def __init__(self, inner: fields.Field[Any], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.inner = inner
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
+        return [self.inner.deserialize(text, attr, data, **kwargs) for text in value]
