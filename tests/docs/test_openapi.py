@@ -151,6 +151,29 @@ def test_every_array_has_items() -> None:
     assert [schema for schema in arrays if "items" not in schema] == []
 
 
+def bad_examples(schema: Any, place: str) -> Iterator[str]:
+    """Yield the texts and numbers without an example, which the page would show as "string" or 0, and invalid examples."""
+    kinds = {schema.get("type")} if isinstance(schema.get("type"), str) else set(schema.get("type") or ())
+    shows = {"examples", "enum", "const", "format", "default"} & set(schema)
+    if kinds & {"string", "integer", "number"} and not shows:
+        yield place
+    yield from (f"{place}: {example}" for example in schema.get("examples", ()) if not fits(schema, example))
+    for name, inner in schema.get("properties", {}).items():
+        yield from bad_examples(inner, f"{place}.{name}")
+    # An array that is always empty needs no item.
+    for keyword in ("items", "additionalProperties") if schema.get("maxItems") != 0 else ():
+        if isinstance(schema.get(keyword), dict):
+            yield from bad_examples(schema[keyword], f"{place}[]")
+    for keyword in ("anyOf", "oneOf"):
+        for inner in schema.get(keyword, ()):
+            yield from bad_examples(inner, place)
+
+
+def test_every_text_and_number_of_a_response_has_a_valid_example() -> None:
+    wrong = [place for name, schema in records.SCHEMAS.items() for place in bad_examples(schema, name)]
+    assert wrong == []
+
+
 def test_no_operation_has_two_parameters_that_differ_only_by_brackets() -> None:
     for operation in OPERATIONS.values():
         names = [parameter["name"].removesuffix("[]") for parameter in operation["parameters"]]

@@ -18,8 +18,6 @@ TO_CLEAN = {
     "blueprints/flags/environments.py",
     "blueprints/flags/export.py",
     "blueprints/flags/imports.py",
-    "docs/how-to/curl.md",
-    "docs/openapi.json",
     "rules",
     "sql",
     "tests/api/flags",
