@@ -35,7 +35,7 @@ SETTINGS = {
 Settings = dict[str, object]
 
 # Files of slow tests that take half a minute and more: begun first, or a process would be left alone with one of them at the end.
-LONG = {
+LONG = (
     "api/events/test_page_size",
     "api/hostile/test_everywhere",
     "api/hostile/test_filters",
@@ -44,20 +44,20 @@ LONG = {
     "browser/test_documentation",
     "clients/test_generated_clients",
     "commands/test_backup",
-    "commands/test_demo",
+    "commands/demo/",
     "commands/test_restore",
     "docs/test_operations",
     "docs/test_pages",
     "serving/test_caller_limit",
     "serving/test_crashes",
     "serving/test_database_away",
-    "serving/test_embedded",
+    "serving/embedded/",
     "serving/test_failover",
     "serving/test_metrics_restarts",
-    "serving/test_pool",
+    "serving/pool/",
     "serving/test_pooler",
     "serving/test_secrets_kept",
-}
+)
 
 # Files that depend on the version of the PostgreSQL server (make test-postgres): schema and its upgrades, searches and their plans, dumps,
 # roles, locks and transactions. test_story and test_round_trips ask every route once, and so run its SQL.
@@ -75,7 +75,7 @@ POSTGRES = (
     "commands/test_restore",
     "races/",
     "schema/",
-    "serving/test_pool",
+    "serving/pool/",
     "serving/test_transactions",
 )
 
@@ -86,7 +86,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if module_of(item).startswith(POSTGRES):
             item.add_marker(pytest.mark.postgres)
-    items.sort(key=lambda item: module_of(item) not in LONG)
+    items.sort(key=lambda item: not module_of(item).startswith(LONG))
 
 
 def module_of(item: pytest.Item) -> str:

@@ -1,4 +1,4 @@
-"""The settings: defaults, files for secrets, and a sentence that names each invalid one."""
+"""The settings: defaults, invalid values, and the sentence that names each of them."""
 
 from pathlib import Path
 
@@ -9,7 +9,9 @@ from tests.support.service import GUNICORN, IMPORT, run_together
 
 SECRETS = [setting.name for setting in SETTINGS if setting.secret]
 
+
 NUMBERS = ["x", "-1", "1.5", "1e3", " 5", "5 ", "0x10", "５", "+5", "1_000", "9" * 10, "9" * 400]  # a full-width five among them
+
 
 # Invalid values. Whole numbers have the edges of their range too.
 SENSELESS = {
@@ -95,6 +97,7 @@ SENSELESS = {
     "SLOW_REQUEST_MS": ["3600001"],
     "TRUSTED_PROXIES": ["11"],
 }
+
 
 WHOLE_NUMBERS = [setting.name for setting in SETTINGS if setting.read.__qualname__.startswith("number")]
 
@@ -257,62 +260,6 @@ def test_the_first_password_is_as_long_as_all_others_have_to_be():
         load(settings)
     assert str(problem.value) == "The setting INIT_ADMIN_PASSWORD must be at least 20 characters long."
     assert load(settings | {"PASSWORD_MIN_LENGTH": "19"})["INIT_ADMIN_PASSWORD"] == "x" * 19
-
-
-VALUES = {
-    "DATABASE_URL": "postgresql://u:p@h/d",
-    "INIT_ADMIN_PASSWORD": " the password ",
-    "INIT_ADMIN_API_TOKENS": "*:*.the-key-in-the-file",
-    "METRICS_TOKEN": "the-token-in-the-file",
-}
-
-
-@pytest.mark.parametrize("name", SECRETS)
-@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
-def test_a_secret_can_stand_in_a_file_with_a_line_end_or_without(tmp_path, name, end):
-    file = tmp_path / "secret"
-    file.write_bytes(VALUES[name].encode() + end.encode())
-    assert load({f"{name}_FILE": str(file)})[name] == load({name: VALUES[name]})[name]
-
-
-@pytest.mark.parametrize("name", SECRETS)
-def test_an_empty_file_is_as_good_as_none(tmp_path, name):
-    (tmp_path / "secret").write_text("\n")
-    assert load({f"{name}_FILE": str(tmp_path / "secret")}) == DEFAULTS
-
-
-@pytest.mark.parametrize("name", SECRETS)
-def test_a_secret_stands_in_one_place(tmp_path, name):
-    (tmp_path / "secret").write_text(VALUES[name])
-    with pytest.raises(SettingError) as problem:
-        load({name: VALUES[name], f"{name}_FILE": str(tmp_path / "secret")})
-    assert str(problem.value) == f"Set only one of {name} and {name}_FILE."
-
-
-@pytest.mark.parametrize("name", SECRETS)
-@pytest.mark.parametrize(
-    ("path", "reason"), [("missing", "No such file or directory"), (".", "Is a directory"), ("latin", "it is not UTF-8 text")]
-)
-def test_a_file_that_cannot_be_read_is_refused(tmp_path, name, path, reason):
-    (tmp_path / "latin").write_bytes(b"\xe9" * 20)
-    with pytest.raises(SettingError) as problem:
-        load({f"{name}_FILE": str(tmp_path / path)})
-    assert str(problem.value) == f"The file in {name}_FILE cannot be read: {reason}."
-
-
-@pytest.mark.parametrize("name", SECRETS)
-def test_what_makes_no_sense_in_a_file_is_refused_like_anywhere(tmp_path, name):
-    (tmp_path / "secret").write_text("x")
-    with pytest.raises(SettingError, match=f"^The setting {name} must "):
-        load({f"{name}_FILE": str(tmp_path / "secret")})
-    (tmp_path / "secret").write_text("NUL \0 in the middle")
-    with pytest.raises(SettingError) as problem:
-        load({f"{name}_FILE": str(tmp_path / "secret")})
-    assert str(problem.value) == f"The setting {name} must be UTF-8 text without the character NUL."
-
-
-def test_what_is_no_secret_is_not_read_from_a_file():
-    assert load({"HOST_FILE": "missing"}) == DEFAULTS
 
 
 UNUSABLE = "Cannot listen on {}:4242: {}. Set HOST or PORT to another value."

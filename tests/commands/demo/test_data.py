@@ -1,181 +1,22 @@
-"""flask demo: an instance of its own, filled once, all or nothing, with a company whose log and state agree."""
+"""The data of the demo: a company whose log and state agree."""
 
 import json
-import re
-import signal
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from subprocess import CompletedProcess
-from typing import Any
+from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from flask import Flask
 
 from commands import demo
 from sql import insights
-from sql.database import connect, rows
+from sql.database import connect
 from sql.projects import overview as project_overview
 from tests.conftest import ADMIN_KEY
-from tests.support.page_examples import README, fits
-from tests.support.service import ROOT, environment, free_port, run, wait_until
+from tests.support.demo import START, TODAY
 from tests.support.world import Caller
 from validators.events import TYPES
 
 pytestmark = pytest.mark.slow
-
-TODAY = datetime.now(UTC).date()
-START = datetime(TODAY.year, TODAY.month, TODAY.day, tzinfo=UTC)
-
-Read = Callable[[str], list[dict[str, Any]]]
-
-
-def fill(url: str) -> CompletedProcess[str]:
-    """What the command says when it fills the database of DATABASE_URL."""
-    return run("-m", "flask", "--app", "app", "demo", "--use-database-url", DATABASE_URL=url)
-
-
-@pytest.fixture
-def tmp_path() -> Iterator[Path]:
-    """A folder with a short path: the folder of an instance may have 81 bytes."""
-    with tempfile.TemporaryDirectory(prefix="demo-") as name:
-        yield Path(name)
-
-
-@pytest.fixture(scope="module")
-def url(make_database: Callable[..., str]) -> str:
-    """A database with the demo."""
-    url = make_database()
-    done = fill(url)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert re.fullmatch(r"The demo is ready: 34 users, 9 projects, \d+ flags, \d+ events\. A signup token: [0-9a-f]{32}\n", done.stdout)
-    return url
-
-
-@pytest.fixture(scope="module")
-def read(url: str) -> Read:
-    """read(statement): its rows."""
-
-    def read(statement: str) -> list[dict[str, Any]]:
-        with connect(url) as conn:
-            return rows(conn, statement)  # pyright: ignore
-
-    return read
-
-
-def digests(read: Read) -> dict[str, str]:
-    """Of every table its rows as a digest, without what is random: secrets."""
-    tables = [row["tablename"] for row in read("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
-    row = "(to_jsonb(t) - '{secret,digest,mask,password_hash}'::text[])::text"
-    return {name: read(f"SELECT md5(string_agg({row}, '' ORDER BY {row})) AS digest FROM \"{name}\" AS t")[0]["digest"] for name in tables}
-
-
-@pytest.fixture
-def own_instance(tmp_path: Path) -> Iterator[Callable[..., tuple[str, str]]]:
-    """own_instance(port): starts the demo as a newcomer does, and stops it when it serves; what it printed, and its address."""
-    running: list[subprocess.Popen[bytes]] = []
-
-    def start(port: int, **settings: object) -> tuple[str, str]:
-        said = tmp_path / "said"
-        words = [sys.executable, "-m", "flask", "--app", "app", "demo", "--data-dir", str(tmp_path / "data-demo"), "--port", str(port)]
-        with said.open("wb") as output:
-            process = subprocess.Popen(words, cwd=ROOT, env=environment(**settings), stdout=output, stderr=output)
-        running.append(process)
-        wait_until(lambda: b"Serving at" in said.read_bytes() or process.poll() is not None, "the demo serves", patience=120)
-        return said.read_text(), f"http://127.0.0.1:{port}"
-
-    yield start
-    for process in running:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
-
-
-def test_a_newcomer_gets_a_running_instance_beside_the_real_one(own_instance, make_database, tmp_path):
-    real, port = make_database(), free_port()
-    said, address = own_instance(port, DATABASE_URL=real, BASE_URL="https://flags.example.org", INIT_ADMIN_PASSWORD="of the real instance")
-    with connect(real) as conn:
-        assert rows(conn, "SELECT count(*) FROM flags") == [{"count": 0}]
-    assert f"address      {address}\n" in said
-    assert f"run: rm -rf {tmp_path / 'data-demo'}\n" in said
-    login = {"username": "admin", "password": re.search(r"password +(\S+)\n", said)[1]}
-    words = ["curl", "-s", "-d", json.dumps(login), "-H", "Content-Type: application/json", f"{address}/auth/simple/login"]
-    assert json.loads(subprocess.run(words, capture_output=True, check=True).stdout)["username"] == "admin"
-    readme = re.search(r"```text\n(The demo is ready.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
-    assert fits(readme.replace("http://127.0.0.1:4243", address) + "…", said[said.index("The demo is ready") :])
-    shown = re.search(r"^    (curl .*)$", said, re.MULTILINE)[1]
-    answer = subprocess.run(["bash", "-c", shown], capture_output=True, check=True)
-    assert json.loads(answer.stdout)["name"] == "Checkout"
-    assert (tmp_path / "data-demo" / "demo-login.json").stat().st_mode & 0o077 == 0
-
-
-def test_a_second_start_serves_the_same_demo(own_instance):
-    first, _ = own_instance(free_port())
-    busy, _ = own_instance(int(re.search(r":(\d+)\n", first)[1]))
-    assert re.search(r"Error: Cannot listen on 127\.0\.0\.1:\d+: .* If the demo is already running", busy)
-    second, _ = own_instance(free_port())
-    assert "already filled" in second
-    assert re.search(r"password .*", second)[0] == re.search(r"password .*", first)[0]
-
-
-def test_a_second_run_changes_nothing(url, read):
-    before = digests(read)
-    again = fill(url)
-    assert (again.returncode, again.stdout.partition(":")[0]) == (0, "The demo is already filled")
-    assert digests(read) == before
-
-
-def test_every_demo_of_a_day_is_the_same_company(read, make_database):
-    twin = make_database()
-    assert fill(twin).returncode == 0
-    with connect(twin) as conn:
-        assert digests(lambda statement: rows(conn, statement)) == digests(read)
-
-
-def test_a_database_that_holds_something_is_refused(make_database):
-    url = make_database()
-    with connect(url) as conn:
-        conn.execute("INSERT INTO flags (name, project_id) VALUES ('ours', 'default')")
-    refused = fill(url)
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert (
-        refused.stderr
-        == "Error: This database is not empty: it has users, projects or flags. Use an empty database. Nothing was changed.\n"
-    )
-    with connect(url) as conn:
-        assert rows(conn, "SELECT name FROM flags") == [{"name": "ours"}]
-
-
-def test_the_data_folder_of_a_real_instance_is_refused(tmp_path):
-    assert run("-m", "flask", "--app", "app", "migrate", DATA_DIR=tmp_path).returncode == 0
-    before = sorted(path.name for path in tmp_path.iterdir())
-    refused = run("-m", "flask", "--app", "app", "demo", "--data-dir", str(tmp_path), "--port", str(free_port()))
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr.endswith(f"Error: {tmp_path} contains an instance that is not a demo. Set --data-dir to another folder.\n")
-    assert sorted(path.name for path in tmp_path.iterdir()) == before
-
-
-def test_a_folder_with_other_files_is_refused(tmp_path):
-    """Otherwise the advice about rm -rf would delete them."""
-    (tmp_path / "photo").touch()
-    refused = run("-m", "flask", "--app", "app", "demo", "--data-dir", str(tmp_path), "--port", str(free_port()))
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr == f"Error: {tmp_path} contains other files. Set --data-dir to a new folder.\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["photo"]
-
-
-def test_the_api_key_of_a_new_database_is_printed(make_database):
-    settings = {"DATABASE_URL": make_database(empty=True), "INIT_ADMIN_PASSWORD": "a password of the settings"}
-    done = run("-m", "flask", "--app", "app", "demo", "--use-database-url", **settings)
-    assert done.returncode == 0
-    assert re.search(r"API token +\*:\*\.[0-9a-f]{64}\n", done.stderr)
-
-
-def test_the_option_needs_the_setting():
-    refused = run("-m", "flask", "--app", "app", "demo", "--use-database-url")
-    assert (refused.returncode, refused.stderr.splitlines()[-1]) == (2, "Error: --use-database-url requires the setting DATABASE_URL.")
 
 
 @pytest.mark.parametrize(

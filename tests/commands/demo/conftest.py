@@ -1,0 +1,31 @@
+"""A database with the data of the demo."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sql.database import connect, rows
+from tests.support.demo import Read, fill
+
+
+@pytest.fixture(scope="module")
+def url(make_database: Callable[..., str]) -> str:
+    """A database with the demo."""
+    url = make_database()
+    done = fill(url)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(r"The demo is ready: 34 users, 9 projects, \d+ flags, \d+ events\. A signup token: [0-9a-f]{32}\n", done.stdout)
+    return url
+
+
+@pytest.fixture(scope="module")
+def read(url: str) -> Read:
+    """read(statement): its rows."""
+
+    def read(statement: str) -> list[dict[str, Any]]:
+        with connect(url) as conn:
+            return rows(conn, statement)  # pyright: ignore
+
+    return read

@@ -1,0 +1,176 @@
+"""flask events export: the lines, filters, files and interruptions."""
+
+import gzip
+import json
+import stat
+import subprocess
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rules.bootstrap import System
+from sql import events
+from sql.database import connect, embedded, value
+from sql.events import Event
+from tests.conftest import ADMIN_KEY, address_of
+from tests.support import fixtures
+from tests.support.command_line import FLASK, PATIENCE, ROOT, CommandLine, clean, flask, flask_at_terminal
+from tests.support.events_command import INSERT_MANY, NOON, add, exported
+
+
+def test_the_lines_are_those_of_the_search(log: CommandLine) -> None:
+    add(log, 3, data={"é": "漢字 🎉"}, project="default")
+    headers = {"Authorization": ADMIN_KEY, "Accept": "application/x-ndjson"}
+    streamed = log.app.test_client().get("/api/admin/search/events", headers=headers).get_data()
+    result = log.run("events", "export")
+    assert (result.exit_code, result.stdout_bytes) == (0, streamed)
+    assert streamed.count(b"\n") == 3
+    assert result.stderr == "Wrote 3 events. To continue later: --after 3\n"
+
+
+def test_each_filter_is_that_of_the_search(log: CommandLine) -> None:
+    for number, day in enumerate((3, 2, 1, 0), 1):
+        data = {"word": f"Needle-{number}"}
+        fixtures.record(
+            log.conn,
+            ("tag-created", "tag-deleted")[number % 2],
+            System(),
+            project=f"p{number}",
+            feature=f"f{number}",
+            data=data,
+            created_at=NOON - timedelta(days=day),
+        )
+        log.conn.execute("UPDATE events SET created_by_user_id = id WHERE id = %s", [number])
+    yesterday = f"{NOON - timedelta(days=1):%F}"
+    for args, found in (
+        ((), [1, 2, 3, 4]),
+        (("--project", "p2"), [2]),
+        (("--project", "p2", "--project", "p4"), [2, 4]),
+        (("--project", "p2,p4"), []),
+        (("--type", "tag-deleted"), [1, 3]),
+        (("--type", "tag-deleted", "--type", "tag-created", "--project", "p1"), [1]),
+        (("--feature", "f3"), [3]),
+        (("--created-by", "3", "--created-by", "4"), [3, 4]),
+        (("--from", yesterday), [3, 4]),
+        (("--to", yesterday), [1, 2, 3]),
+        (("--query", "needle-4"), [4]),
+        (("--after", "2"), [3, 4]),
+        (("--after", "2", "--type", "tag-deleted"), [3]),
+    ):
+        assert exported(log, *args)[0] == found, args
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("--from", "2024-02-30"), "from: must be a valid date"),
+        (("--to", "IS:2024-02-03"), "to: must look like 2024-05-31"),
+        (("--query", "x" * 1001), "query: must be at most 1000 characters long"),
+        (("--output", "/nowhere/file"), "/nowhere/file cannot be created: No such file or directory."),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(line: CommandLine, args: tuple[str, ...], says: str) -> None:
+    assert line.refuses("events", "export", *args) == says
+
+
+def test_an_export_can_be_gone_on_with(log: CommandLine) -> None:
+    log.conn.execute(INSERT_MANY, [2500])
+    assert exported(log) == (list(range(1, 2501)), "Wrote 2500 events. To continue later: --after 2500\n")
+    assert exported(log, "--after", "2500") == ([], "Wrote 0 events. To continue later: --after 2500\n")
+    add(log)
+    assert exported(log, "--after", "2500") == ([2501], "Wrote 1 events. To continue later: --after 2501\n")
+    # What does not match need not be looked at again.
+    assert exported(log, "--project", "nowhere") == ([], "Wrote 0 events. To continue later: --after 2501\n")
+
+
+def test_a_file_is_its_owners_alone_and_never_overwritten(log: CommandLine, tmp_path: Path) -> None:
+    log.conn.execute(INSERT_MANY, [3])
+    plain, packed = tmp_path / "log.ndjson", tmp_path / "log.ndjson.gz"
+    for path in (plain, packed):
+        assert exported(log, "--output", str(path)) == ([], "Wrote 3 events. To continue later: --after 3\n")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert f"{path} already exists." in log.refuses("events", "export", "--output", str(path))
+    assert plain.read_bytes() == gzip.decompress(packed.read_bytes()) == log.run("events", "export").stdout_bytes
+
+
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_an_open_transaction_ends_an_export_with_a_sentence(
+    log: CommandLine, make_app: Callable[..., Any], shared_url: str, tmp_path: Path, where: str
+) -> None:
+    add(log, 2)
+    hurried = CommandLine(make_app(log.app.config["DATABASE_URL"], WAIT_SECONDS=0.1), log.conn)
+    path = tmp_path / "log"
+    with connect(log.app.config["DATABASE_URL"] if where == "here" else shared_url) as other, other.transaction():
+        other.execute("SELECT pg_current_xact_id()")
+        refusal = hurried.refuses("events", "export", "--output", str(path))
+        assert refusal.startswith("An open transaction on the PostgreSQL server may still write events")
+        assert not path.exists()
+        # There is nothing to wait for after the newest event.
+        assert exported(hurried, "--after", "2") == ([], "Wrote 0 events. To continue later: --after 2\n")
+    patient = CommandLine(make_app(log.app.config["DATABASE_URL"], WAIT_SECONDS=30), log.conn)
+    assert exported(patient)[0] == [1, 2]
+
+
+@pytest.mark.slow
+def test_an_export_is_complete_after_a_restore_into_a_new_server(log: CommandLine, make_app: Callable[..., Any], tmp_path: Path) -> None:
+    # The new server has seen far fewer transactions than the old one, whose ids mean nothing there.
+    for _ in range(2000):
+        log.conn.execute("SELECT pg_current_xact_id()")
+    add(log, 3)
+    with log.conn.transaction(force_rollback=True):
+        add(log)
+    add(log, 2)
+    _, said = exported(log)
+    log.does("backup", str(tmp_path / "dump"))
+    server = embedded.Server(tmp_path / "data")
+    try:
+        with connect(server.ensure()) as conn:
+            conn.execute("CREATE DATABASE restored")
+            url = address_of(server.ensure(), "restored")
+        with connect(url) as conn:
+            new = CommandLine(make_app(url), conn)
+            new.does("restore", str(tmp_path / "dump"))
+            assert (
+                value(conn, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
+                < log.rows("SELECT min(xmin::text::bigint) AS oldest FROM events")[0]["oldest"]
+            )
+            assert new.run("events", "export").stdout_bytes == log.run("events", "export").stdout_bytes
+            # A reader of the old server goes on here.
+            assert said == "Wrote 5 events. To continue later: --after 6\n"
+            assert exported(new, "--after", "6")[0] == []
+            add(new, 2)
+            assert exported(new, "--after", "6")[0] == [7, 8]
+            with connect(url) as other, other.transaction():
+                events.record(other, Event("tag-created", System()))
+                add(new)
+                hurried = CommandLine(make_app(url, WAIT_SECONDS=0.1), conn)
+                assert hurried.run("events", "export", "--after", "8").exit_code == 1
+            assert exported(new, "--after", "8")[0] == [9, 10]
+    finally:
+        server.release()
+
+
+@pytest.mark.slow
+def test_a_closed_pipe_is_no_error(log: CommandLine) -> None:
+    log.conn.execute(INSERT_MANY, [5000])
+    command = f"'{FLASK}' --app app events export | head -n 1; echo ${{PIPESTATUS[0]}}"
+    environ = clean({"DATABASE_URL": log.app.config["DATABASE_URL"]})
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=PATIENCE)
+    first, status = done.stdout.splitlines()
+    assert (json.loads(first)["id"], status, done.stderr) == (1, "1", "")
+
+
+@pytest.mark.slow
+def test_a_terminal_shows_how_far_it_is(log: CommandLine, tmp_path: Path) -> None:
+    log.conn.execute(INSERT_MANY, [3000])
+    url = log.app.config["DATABASE_URL"]
+    status, screen = flask_at_terminal("events", "export", "--output", str(tmp_path / "log"), typed=[], DATABASE_URL=url)
+    assert (status, "Exporting" in screen, "100%" in screen, "Wrote 3000 events" in screen) == (0, True, True, True)
+    status, screen = flask_at_terminal("events", "prune", "--days", "30", typed=[], DATABASE_URL=url)
+    assert (status, "Deleting" in screen, "100%" in screen) == (0, True, True)
+    done = flask("events", "export", "--output", str(tmp_path / "other"), DATABASE_URL=url)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("Wrote ")

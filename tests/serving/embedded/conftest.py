@@ -1,0 +1,38 @@
+"""A folder with the data of an embedded server."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from sql.database.embedded import Server
+from tests.support.service import postmaster_of
+
+
+@pytest.fixture(scope="module")
+def tmp() -> Iterator[Path]:
+    """A folder with a short path that every user may enter."""
+    with tempfile.TemporaryDirectory(prefix="embedded-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def made(tmp: Path) -> Path:
+    """A data folder that has been used once, with a table in it. A start that was interrupted had left something there."""
+    server = Server(tmp / "made" / "on the way")
+    (server.folder / "postgres.new" / "base").mkdir(parents=True)
+    with psycopg.connect(server.ensure()) as conn:
+        conn.execute("CREATE SCHEMA test")
+        conn.execute("CREATE TABLE test.kept AS SELECT 1 AS one")
+    server.release()
+    return server.folder
+
+
+@pytest.fixture
+def data(made: Path) -> Iterator[Path]:
+    """That folder, with nothing running in it."""
+    yield made
+    assert postmaster_of(made) is None

@@ -1,0 +1,113 @@
+"""The embedded PostgreSQL: starts, stops, forks, and what is left after it was killed."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sql.database.embedded import Server
+from tests.support.embedded_server import is_kept, kill, log_of
+from tests.support.service import is_alive, postmaster_of, wait_until
+
+pytestmark = pytest.mark.slow
+
+
+def test_what_an_interrupted_start_had_left_is_gone(data: Path):
+    assert not (data / "postgres.new").exists()
+
+
+def test_it_runs_until_the_last_process_releases_it(data: Path):
+    first, second = Server(data), Server(data)
+    url = first.ensure()
+    assert second.ensure() == first.ensure() == url
+    postmaster = postmaster_of(data)
+    first.release()
+    first.release()
+    assert is_kept(url)
+    second.release()
+    assert not is_alive(postmaster)
+
+
+def test_a_fork_does_not_let_go_of_it(data: Path):
+    server = Server(data)
+    url = server.ensure()
+    child = os.fork()
+    if child == 0:
+        server.release()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert is_kept(url)
+    server.release()
+
+
+def test_a_server_that_is_starting_is_awaited(data: Path):
+    server = Server(data)
+    server.ensure()
+    postmaster = postmaster_of(data)
+    crashes = log_of(data).count("terminating any other active server processes")
+    # A crash of one of its processes makes it start over by itself. The first process writes the log.
+    kill(int(Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()[1]))
+    wait_until(lambda: log_of(data).count("terminating any other active server processes") > crashes, "it had noticed")
+    assert is_kept(server.ensure())
+    assert postmaster_of(data) == postmaster
+    server.release()
+
+
+def test_a_server_that_was_killed_is_started_again(data: Path):
+    killed = Server(data)
+    killed.ensure()
+    postmaster = postmaster_of(data)
+    kill(postmaster)
+    assert is_kept(killed.ensure())
+    assert postmaster_of(data) != postmaster
+    killed.release()
+
+
+def test_a_server_that_has_ended_is_brought_back_where_it_was(data: Path):
+    server = Server(data)
+    url = server.ensure()
+    kill(postmaster_of(data))
+    server.revive()
+    assert is_kept(url)
+    postmaster = postmaster_of(data)
+    server.revive()
+    assert postmaster_of(data) == postmaster
+    server.release()
+    server.revive()
+    assert postmaster_of(data) is None
+
+
+def test_a_server_whose_data_is_gone_is_not_brought_back(tmp: Path):
+    server = Server(tmp / "gone")
+    server.ensure()
+    kill(postmaster_of(server.folder))
+    shutil.rmtree(server.cluster)
+    server.revive()
+    assert not server.cluster.exists()
+    server.release()
+
+
+def test_a_process_that_has_the_number_of_the_killed_server_is_no_obstacle(data: Path):
+    server = Server(data)
+    server.ensure()
+    lock = (data / "postgres" / "postmaster.pid").read_text()
+    server.release()
+    with subprocess.Popen(["sleep", "60"]) as somebody:
+        try:
+            (data / "postgres" / "postmaster.pid").write_text(lock.replace(lock.split()[0], str(somebody.pid), 1))
+            assert is_kept(server.ensure())
+            server.release()
+            assert somebody.poll() is None
+        finally:
+            somebody.terminate()
+
+
+def test_letting_go_of_a_server_that_was_killed_says_nothing(data: Path):
+    server = Server(data)
+    server.ensure()
+    kill(postmaster_of(data))
+    server.release()
+    assert is_kept(server.ensure())
+    server.release()

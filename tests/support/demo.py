@@ -1,0 +1,28 @@
+"""Fills a database with the demo, and compares its rows."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from subprocess import CompletedProcess
+from typing import Any
+
+from tests.support.service import run
+
+TODAY = datetime.now(UTC).date()
+
+
+START = datetime(TODAY.year, TODAY.month, TODAY.day, tzinfo=UTC)
+
+
+Read = Callable[[str], list[dict[str, Any]]]
+
+
+def fill(url: str) -> CompletedProcess[str]:
+    """What the command says when it fills the database of DATABASE_URL."""
+    return run("-m", "flask", "--app", "app", "demo", "--use-database-url", DATABASE_URL=url)
+
+
+def digests(read: Read) -> dict[str, str]:
+    """Of every table its rows as a digest, without what is random: secrets."""
+    tables = [row["tablename"] for row in read("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
+    row = "(to_jsonb(t) - '{secret,digest,mask,password_hash}'::text[])::text"
+    return {name: read(f"SELECT md5(string_agg({row}, '' ORDER BY {row})) AS digest FROM \"{name}\" AS t")[0]["digest"] for name in tables}
