@@ -54,13 +54,13 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write to a new FILE that only its owner can read, not to stdout; .gz is compressed.",
+    help="New file to write, compressed if its name ends in .gz.  [default: stdout]",
 )
 def export(after: int, output: Path | None, **options: Any) -> None:
     """Write events as JSON, one per line, oldest first.
 
     The lines are the same as those of an event search with Accept: application/x-ndjson. At the end, stderr shows the
-    --after value for the next export.
+    --after value for the next export. Only the owner can read a FILE.
     """
     given = {name.rstrip("_"): value for name, value in options.items() if value not in (None, ())}
     search = checked(EventExport(), given)

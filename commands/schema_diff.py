@@ -12,10 +12,11 @@ from sql.database import schema_diff as diffs
 @click.command(cls=Command)
 @click.pass_context
 def schema_diff(ctx: click.Context) -> None:
-    """Compare the schema of the database with schema.sql and print the differences.
+    """Compare the schema of the database with schema.sql.
 
-    Lines with + are only in the database, lines with - only in schema.sql. The exit status is 1 if there are any. The
-    role must be able to create databases, because the command creates a temporary one on the same server.
+    Prints the differences: lines with + are only in the database, lines with - only in schema.sql. The exit status is 1
+    if there are any. The role must be able to create databases, because the command creates a temporary one on the same
+    server.
     """
     with database_url() as url, direct(url) as conn:
         migrate.require_current(conn)
