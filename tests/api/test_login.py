@@ -1,4 +1,4 @@
-"""Login: who gets in, under which name, and what everybody else is told (api.md 6)."""
+"""Login: which names and passwords are valid, and how others are refused (api.md 6)."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Passwords: which are taken at signup, how they are kept, and that comparing one tells nothing of whose it is (decisions.md, 6 and 8)."""
+"""Passwords: which are valid at signup, how they are stored, and that a comparison reveals nothing (decisions.md, 6 and 8)."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""A story told over HTTP alone, from an empty instance on; and what the nine operations say in its end, number by number."""
+"""A story over HTTP alone, from an empty instance on, and what the nine operations return at its end, number by number."""
 
 import re
 from collections import Counter
@@ -34,7 +34,7 @@ def overview(story):
     return lambda project, by=None: story.read(f"{PROJECTS}/{project}/overview", by)
 
 
-# What was told
+# The story itself
 
 
 def test_every_type_of_events_was_recorded_or_there_is_a_reason_why_not(story):

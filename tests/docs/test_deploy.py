@@ -105,7 +105,7 @@ def machine(server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[M
 
 
 def said(machine: Machine, command: str) -> str:
-    """What the first block with a command has said."""
+    """The output of the first block with a command."""
     return next(text for block, text in machine.said.items() if command in block)
 
 
@@ -117,7 +117,7 @@ def test_all_of_it_works(machine):
     assert "API token" in first
     assert "The schema is current: version" in again
     assert re.findall(r"(?m)^FAIL.*", said(machine, "flags doctor")) == []
-    # The server of the tests does without fsync, which is said of it.
+    # The server of the tests runs without fsync, which is a warning.
     assert re.search(r"(?m)^(ok|warn) +database ", said(machine, "flags doctor"))
 
 

@@ -123,7 +123,7 @@ def test_each_login_shows_the_one_before(world, app, conn, gate, name):
     calls = [lambda: log_in(Caller(app), name)] * 8
     answers = at_the_gate(conn, gate, f"SELECT FROM users WHERE id = {user.id} FOR UPDATE", *calls)
     assert statuses(answers) == {200: 8}
-    # Only the first is told that there was none.
+    # Only the first has no earlier login.
     assert [answer.json["seenAt"] for answer in answers].count(None) == 1
 
 

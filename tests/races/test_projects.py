@@ -19,7 +19,7 @@ from tests.support.world import Caller, World
 PATH = "/api/admin/projects"
 
 
-def told(conn: Connection, project: str) -> list[str]:
+def recorded(conn: Connection, project: str) -> list[str]:
     """The types of the events of a project, oldest first."""
     return [row["type"] for row in rows(conn, "SELECT type FROM events WHERE project = %(p)s ORDER BY id", {"p": project})]
 
@@ -32,14 +32,14 @@ def live(conn: Connection) -> int:
 def test_one_id_is_taken_once(conn: Connection, admin: Caller, name: str) -> None:
     answers = at_once(*[lambda: admin.post(PATH, json={"name": "A", "id": name})] * 6)
     assert statuses(answers) == {201: 1, 409: 5}
-    assert told(conn, name) == ["project-created"]
+    assert recorded(conn, name) == ["project-created"]
 
 
 def test_ids_that_are_made_of_one_name_differ(conn: Connection, admin: Caller, name: str) -> None:
     answers = at_once(*[lambda: admin.post(PATH, json={"name": name})] * 6)
     assert statuses(answers) == {201: 6}
     assert {answer.json["id"] for answer in answers} == {name, *(f"{name}-{number}" for number in range(1, 6))}
-    assert all(told(conn, answer.json["id"]) == ["project-created"] for answer in answers)
+    assert all(recorded(conn, answer.json["id"]) == ["project-created"] for answer in answers)
 
 
 def test_the_last_place_is_taken_once_by_a_new_project_or_a_revived_one(
@@ -82,7 +82,7 @@ def test_a_project_in_which_a_flag_is_being_made_stays(
         INSERT INTO flags (name, project_id) SELECT '{name}', '{name}' FROM held"""
     answers = at_the_gate(conn, gate, making, lambda: admin.request(method, path.format(name)))
     assert statuses(answers) == {409: 1}
-    assert told(conn, name) == []
+    assert recorded(conn, name) == []
 
 
 @pytest.mark.parametrize(("method", "path"), END)
@@ -93,7 +93,7 @@ def test_a_project_in_which_a_flag_is_being_revived_stays(
     reviving = f"UPDATE flags SET archived_at = NULL WHERE name = '{name}'"
     answers = at_the_gate(conn, gate, reviving, lambda: admin.request(method, path.format(name)))
     assert statuses(answers) == {409: 1}
-    assert told(conn, name) == []
+    assert recorded(conn, name) == []
 
 
 @pytest.mark.parametrize(("method", "path"), END)
@@ -102,7 +102,7 @@ def test_a_project_ends_once(conn: Connection, gate: Connection, world: World, a
     calls = [lambda: admin.request(method, path.format(name))] * 5
     answers = at_the_gate(conn, gate, f"SELECT FROM projects WHERE id = '{name}' FOR UPDATE", *calls)
     assert statuses(answers) == ({200: 5} if method == "POST" else {200: 1, 404: 4})
-    assert told(conn, name) == (["project-archived"] if method == "POST" else ["feature-deleted", "project-deleted"])
+    assert recorded(conn, name) == (["project-archived"] if method == "POST" else ["feature-deleted", "project-deleted"])
 
 
 def test_a_token_of_two_deleted_projects_is_not_for_all(conn: Connection, gate: Connection, world: World, admin: Caller, name: str) -> None:
@@ -113,7 +113,7 @@ def test_a_token_of_two_deleted_projects_is_not_for_all(conn: Connection, gate: 
     answers = at_the_gate(conn, gate, f"SELECT FROM api_key_projects WHERE api_key_id = {key} FOR UPDATE", *calls)
     assert statuses(answers) == {200: 2}
     assert rows(conn, "SELECT FROM api_keys WHERE id = %(id)s", {"id": key}) == []
-    logs = [told(conn, project) for project in projects]
+    logs = [recorded(conn, project) for project in projects]
     assert sorted(logs) == [["api-token-deleted", "project-deleted"], ["project-deleted"]]
 
 
@@ -136,7 +136,7 @@ def test_a_project_that_is_being_deleted_is_nobodys_favourite(conn: Connection, 
     deleting = f"DELETE FROM projects WHERE id = '{name}'"
     [answer] = at_the_gate(conn, gate, deleting, lambda: user.post(f"{PATH}/{name}/favorites"))
     assert answer.status_code == 200
-    assert told(conn, name) == []
+    assert recorded(conn, name) == []
     assert project_favorites.add(conn, user.id or 0, name) is False
 
 
@@ -182,7 +182,7 @@ def test_a_token_for_a_project_being_deleted_is_refused(world: World, admin: Cal
             made = threads.submit(lambda: admin.post("/api/admin/api-tokens", json=key))
             wait_for(conn, [deleted, made])
         assert (deleted.result().status_code, made.result().status_code) == (200, 400)
-    assert told(conn, name) == ["project-deleted"]
+    assert recorded(conn, name) == ["project-deleted"]
 
 
 def test_the_id_of_a_project_made_private_meanwhile_stays_taken(conn: Connection, gate: Connection, world: World, name: str) -> None:
@@ -192,7 +192,7 @@ def test_the_id_of_a_project_made_private_meanwhile_stays_taken(conn: Connection
     ended = f"UPDATE projects SET mode = 'private' WHERE id = '{name}'; DELETE FROM projects WHERE id = '{name}'"
     answers = at_the_gate(conn, gate, ended, lambda: editor.post(PATH, json={"name": "Again", "id": name}))
     assert statuses(answers) == {409: 1}
-    assert told(conn, name) == []
+    assert recorded(conn, name) == []
 
 
 def while_a_project_is_deleted(conn: Connection, gate: Connection, admin: Caller, project: str, call: Call) -> list[TestResponse]:

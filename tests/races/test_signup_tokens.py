@@ -68,7 +68,7 @@ def test_so_it_is_when_all_eight_have_come_as_far_as_the_environment(world, admi
 
 
 def one_of_eight_signed_up(world: World, answers: list[TestResponse], since: int, field: str) -> bool:
-    """Whether one signup made one user and two events, and the others were told which field was taken."""
+    """Whether one signup made one user and two events, and the others got the field that was taken."""
     assert statuses(answers) == {200: 1, 409: 7}
     told_so = [answer.json for answer in answers if answer.status_code == 409]
     assert {(body["name"], body["message"].partition(":")[0]) for body in told_so} == {("NameExistsError", field)}

@@ -1,4 +1,4 @@
-"""Changes of vocabulary at once, on connections that commit: one winner or one order, nothing told of twice, and nothing lost."""
+"""Changes of vocabulary at once, on connections that commit: one winner or one order, nothing recorded twice, and nothing lost."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -19,7 +19,7 @@ NOUNS: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-def told(world: World, since: int) -> list[str]:
+def recorded(world: World, since: int) -> list[str]:
     """The types of the events after this one, in their order."""
     return [event["type"] for event in world.events(since)]
 
@@ -35,7 +35,7 @@ def test_one_of_eight_creates_a_name_and_one_of_four_deletes_it(
     assert statuses(at_once(*[lambda: admin.post(f"{ADMIN}/{path}", json=said | {"name": name})] * 8)) == {201: 1, 409: 7}
     calls = [lambda: admin.delete(f"{ADMIN}/{path}/{name}")] * 4
     assert statuses(at_the_gate(conn, gate, f"SELECT FROM {table} WHERE name = '{name}' FOR UPDATE", *calls)) == {200: 1, 404: 3}
-    assert told(world, since) == [f"{event}-created", f"{event}-deleted"]
+    assert recorded(world, since) == [f"{event}-created", f"{event}-deleted"]
 
 
 def test_one_of_eight_creates_a_tag_and_one_of_four_deletes_it(
@@ -46,7 +46,7 @@ def test_one_of_eight_creates_a_tag_and_one_of_four_deletes_it(
     assert statuses(at_once(*[lambda: admin.post(f"{ADMIN}/tags", json=tag)] * 8)) == {201: 1, 409: 7}
     calls = [lambda: admin.delete(f"{ADMIN}/tags/simple/{name}")] * 4
     assert statuses(at_the_gate(conn, gate, f"SELECT FROM tags WHERE value = '{name}' FOR UPDATE", *calls)) == {200: 1, 404: 3}
-    assert told(world, since) == ["tag-created", "tag-deleted"]
+    assert recorded(world, since) == ["tag-created", "tag-deleted"]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_eight_deprecate_once(world: World, admin: Caller) -> None:
     since = world.last_event_id()
     for word in ("deprecate", "reactivate"):
         assert statuses(at_once(*[lambda word=word: admin.post(f"{ADMIN}/strategies/remoteAddress/{word}")] * 8)) == {200: 8}
-    assert told(world, since) == ["strategy-deprecated", "strategy-reactivated"]
+    assert recorded(world, since) == ["strategy-deprecated", "strategy-reactivated"]
 
 
 def test_a_type_goes_or_a_strategy_is_of_it(world: World, admin: Caller, conn: Connection, gate: Connection, name: str) -> None:
@@ -98,7 +98,7 @@ def test_a_type_goes_or_a_strategy_is_of_it(world: World, admin: Caller, conn: C
         lambda: admin.post(strategies, json={"name": name}),
     )
     assert (gone.status_code, added.status_code) in ((200, 400), (409, 200))
-    assert told(world, since) == (["strategy-deleted"] if gone.status_code == 200 else ["feature-strategy-add"])
+    assert recorded(world, since) == (["strategy-deleted"] if gone.status_code == 200 else ["feature-strategy-add"])
 
 
 def test_a_type_of_tags_goes_with_what_is_tagged_meanwhile(
@@ -134,7 +134,7 @@ def test_a_flag_loses_a_tag_once(
                 waiting.append(threads.submit(admin.delete, f"{ADMIN}/{path.format(name)}/simple/{name}"))
                 wait_for(conn, waiting)
         assert statuses([call.result() for call in waiting]) == {200: 2}
-    assert sorted(told(world, since)) == ["feature-untagged", "tag-deleted"]
+    assert sorted(recorded(world, since)) == ["feature-untagged", "tag-deleted"]
 
 
 def test_a_flag_gets_a_tag_that_goes_at_that_moment_before_or_after(
@@ -152,6 +152,6 @@ def test_a_flag_gets_a_tag_that_goes_at_that_moment_before_or_after(
     )
     assert statuses(answers) == {200: 1, 201: 1}
     before, after = ["feature-tagged", "feature-untagged", "tag-deleted"], ["tag-deleted", "tag-created", "feature-tagged"]
-    assert told(world, since) in (before, after)
+    assert recorded(world, since) in (before, after)
     has_it = value(conn, "SELECT count(*) FROM flag_tags WHERE value = %(value)s", {"value": name})
-    assert has_it == (told(world, since) == after)
+    assert has_it == (recorded(world, since) == after)

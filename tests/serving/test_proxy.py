@@ -35,7 +35,7 @@ class Site:
     plain_port: int
 
     def ask(self, method: str, path: str, json: Any = None, headers: dict[str, str] | None = None, **kwargs: Any) -> Answer:
-        """What a path of the service, or an address that it has told, answers."""
+        """The answer of a path of the service, or of an address from an answer."""
         return self.proxy.request(method, path if "://" in path else f"{self.base}{path}", json, headers, **kwargs)
 
 

@@ -1,4 +1,4 @@
-"""One JSON line a request on stdout: what it tells, and that nothing secret is ever told, on stdout or on stderr."""
+"""One JSON line a request on stdout: its fields, and that no secret is ever in it, nor on stderr."""
 
 import json
 import re

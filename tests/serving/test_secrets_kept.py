@@ -31,7 +31,7 @@ TOMORROW = (datetime.now(UTC) + timedelta(days=1)).isoformat()
 
 @dataclass
 class Story:
-    """What was used, by its name: passwords, what is kept as a digest, what has ended, what its own row tells; and where it is sought."""
+    """The used secrets by name: passwords, digests, expired ones, readable ones; and where they are searched for."""
 
     passwords: dict[str, str] = field(default_factory=dict[str, str])
     digested: dict[str, str] = field(default_factory=dict[str, str])
@@ -121,7 +121,7 @@ def told(service: Service, story: Story) -> None:
 
 
 def commanded(service: Service, story: Story) -> None:
-    """The same by the command line: a secret that it makes is on its stdout, and nothing tells one afterwards."""
+    """The same by the command line: a secret that it creates is on its stdout, and nowhere afterwards."""
 
     def flask(*words: str) -> str:
         done = run("-m", "flask", "--app", "app", *words, **service.settings)

@@ -110,7 +110,7 @@ def test_a_database_that_cannot_be_used_is_refused_in_one_sentence(refusals, wro
         assert PASSWORD not in done.stderr
 
 
-# What else can be in the way: the statements that put it there, and what is said.
+# Other obstacles: the statements that create them, and the sentence about them.
 OBSTACLES = {
     "a function": (
         "CREATE FUNCTION iso(timestamptz) RETURNS text LANGUAGE sql RETURN ''",

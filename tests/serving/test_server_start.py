@@ -31,7 +31,7 @@ def tmp() -> Iterator[Path]:
 
 @dataclass
 class Starts:
-    """What two starts on one data folder said; the second still runs. seconds: from its start until it was ready."""
+    """The output of two starts on one data folder. The second still runs. seconds: from its start until it was ready."""
 
     first: str
     first_out: str

@@ -15,7 +15,7 @@ ADMIN = "/api/admin"
 HANGS = 20
 DONE = {200, 201, 202, 204}
 
-# What tells one change of a client from all its others: the type of its event, and whom it is about.
+# A change of a client is identified by the type and the subject of its event.
 Label = tuple[str, str]
 
 
@@ -81,7 +81,7 @@ class Client:
         flag = f"flag-{self._number}-{number}"
         environment = f"projects/default/features/{flag}/environments/development"
         tag = {"type": "simple", "value": f"of-{self._number}-{number % 5}"}
-        # Ids of our own, so that what was not answered can be told apart too.
+        # Ids of our own, so that unanswered requests can be identified too.
         yield "POST", "projects/default/features", {"name": flag}, ("feature-created", flag)
         for title in ("first", "second"):
             strategy = {"name": "flexibleRollout", "title": title}

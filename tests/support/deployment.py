@@ -25,7 +25,7 @@ PSQL = BINARIES / "psql"
 
 @dataclass(frozen=True)
 class Deployment:
-    """A database and its roles. server: a superuser's address; suffix: what tells their names from those of the page."""
+    """A database and its roles. server: a superuser's address; suffix: the difference between their names and those of the page."""
 
     server: str
     suffix: str

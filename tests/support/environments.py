@@ -10,7 +10,7 @@ STAGING = {"name": "staging", "type": "preproduction", "enabled": True, "protect
 
 
 def stored(conn: Connection, name: str) -> dict[str, Any] | None:
-    """What the table holds of an environment, as the record tells it."""
+    """The row of an environment, in the form of its record."""
     statement = 'SELECT name, type, enabled, protected, sort_order AS "sortOrder" FROM environments WHERE name = %(name)s'
     return one(conn, statement, {"name": name})
 

@@ -25,7 +25,7 @@ def switched_on(conn: Connection) -> list[str]:
     return [row["it"] for row in rows(conn, statement)]
 
 
-def told(world: World, since: int, *places: str) -> list[str]:
+def recorded(world: World, since: int, *places: str) -> list[str]:
     """The types of the events since then; each must be of flag f in default's development, with its tags and by alice."""
     events = world.events(since)
     for event in events:

@@ -8,7 +8,7 @@ FLAGS = "/api/admin/projects/default/features"
 COLUMNS = ("type", "project", "environment", "feature_name", "data", "pre_data", "tags")
 
 
-def told(world, since, by=None):
+def recorded(world, since, by=None):
     """The events since then, each as what it says, without what is null; AssertionError unless all are by this user."""
     found = world.events(since)
     if by is not None:
@@ -17,7 +17,7 @@ def told(world, since, by=None):
 
 
 def event(type, name="f", project="default", tags=(), **payload):
-    """What told() gives for an event of a flag."""
+    """What recorded() gives for an event of a flag."""
     return {"type": type, "project": project, "feature_name": name, "tags": list(tags)} | payload
 
 

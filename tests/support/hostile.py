@@ -56,7 +56,7 @@ class Probe:
     def send(
         self, caller: Caller, operation: str, expected: Iterable[int], *, words: Any = (), query: str = "", body: Any = ..., **kwargs: Any
     ) -> None:
-        """One request, right in all that is not said otherwise, as a real server would hand it on: percent signs decoded to bytes."""
+        """Send one request, valid except for the arguments, as a real server would pass it on: percent signs decoded to bytes."""
         method, template = OPERATIONS[operation]
         if body is ...:
             body = json.dumps(BODIES[operation]) if operation in BODIES else None

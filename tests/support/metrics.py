@@ -28,7 +28,7 @@ Series = tuple[str, frozenset[tuple[str, str]]]
 
 
 def read(body: bytes) -> dict[Series, float]:
-    """Every series with its value, by name and labels; AssertionError when one is told twice."""
+    """Every series with its value, by name and labels; AssertionError if one occurs twice."""
     samples = [sample for family in text_string_to_metric_families(body.decode()) for sample in family.samples]
     found = {(sample.name, frozenset(sample.labels.items())): sample.value for sample in samples}
     assert len(found) == len(samples)
@@ -96,7 +96,7 @@ class Metered(Service):
             connection.close()
 
     def scraped(self) -> dict[Series, float]:
-        """Every series, as the port of its own tells it."""
+        """Every series, from the port for metrics."""
         answer = self.ask()
         assert answer.status == 200
         return read(answer.body)
@@ -112,6 +112,6 @@ class Metered(Service):
 
 
 def promtool(*arguments: str | Path, text: bytes = b"") -> tuple[int, str]:
-    """How promtool ended, and all that it said."""
+    """The exit status of promtool, and its output."""
     done = subprocess.run([str(PROMTOOL), *map(str, arguments)], input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done.returncode, done.stdout.decode()

@@ -10,7 +10,7 @@ from werkzeug.test import TestResponse
 from sql.database import Connection, rows, value
 
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-# From when on an instant is the present one: which it is tells nothing of what was kept.
+# Instants from here on are the present one, and differ between two runs.
 BEGAN = datetime.now(UTC)
 NEWCOMER = {"name": "Zoë", "username": "zoe", "email": "zoe@example.org", "password": "a password of Zoë"}
 
@@ -45,7 +45,7 @@ def asked(app: Flask, conn: Connection, key: str, admin: tuple[str, str]) -> dic
     ask("POST", f"/invite/{token}/signup", json=NEWCOMER)
     ask("POST", "/auth/simple/login", json=dict(zip(("username", "password"), admin, strict=True)))
     ask("DELETE", value(conn, STRATEGY))
-    # What the changes were told as.
+    # The events of the changes.
     ask("GET", "/api/admin/search/events", query_string={"limit": "4"})
     assert {answer[:3] for answer in found.values()} == {"200"}, [it for it in found.items() if it[1][:3] != "200"]
     return found

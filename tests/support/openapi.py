@@ -142,7 +142,7 @@ def camel(words: str) -> str:
 
 
 def described(endpoint: str, view: Callable[..., object], rule: Rule) -> dict[str, Any]:
-    """One operation, as its view, its contract and its rule tell."""
+    """One operation, from its view, its contract and its rule."""
     contract = CONTRACTS[view]
     summary, _, rest = (inspect.getdoc(view) or "").partition("\n")
     operation: dict[str, Any] = {

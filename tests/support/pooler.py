@@ -96,5 +96,5 @@ class Pooler:
 
     @property
     def log(self) -> str:
-        """What it has said."""
+        """Its output."""
         return self._log.read_text()

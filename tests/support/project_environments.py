@@ -16,7 +16,7 @@ STRATEGY = {
 
 
 def read(caller: Caller, project: str = "default") -> list[dict[str, Any]]:
-    """The environments that a project is said to have."""
+    """The environments of a project, as the API lists them."""
     answer = caller.get(f"/api/admin/environments/project/{project}")
     assert answer.status_code == 200
     assert list(answer.json) == ["version", "environments"]

@@ -13,5 +13,5 @@ def schema_of(url: str) -> str:
     """What pg_dump says of a database's schema."""
     command = [embedded.BINARIES / "pg_dump", "--schema-only", "--no-owner", "--dbname", url]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    # Comments tell the version of the server, and a random word keeps psql from what the data say.
+    # Comments contain the version of the server, and \restrict a random word.
     return "\n".join(line for line in text.splitlines() if line and not line.startswith(("--", "\\restrict", "\\unrestrict")))

@@ -1,4 +1,4 @@
-"""Every secret that a test uses, and that no answer tells one, but the answer that gives it out."""
+"""The secrets that a test uses. No answer contains one, except the answer that creates it."""
 
 import hashlib
 import json
@@ -13,14 +13,14 @@ from werkzeug.test import TestResponse
 # What is shorter may well stand somewhere by chance.
 SHORTEST = 12
 BCRYPT = re.compile(rb"\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}")
-# Where secrets that are kept readable are told on purpose: signup tokens, and the API tokens of clients and frontends.
+# Routes that return stored secrets on purpose: signup tokens, and the API tokens of clients and frontends.
 SIGNUP_TOKENS, API_TOKENS = "/api/admin/invite-link/tokens", "/api/admin/api-tokens"
 
 Headers = Iterable[tuple[str, str]]
 
 
 class Told(AssertionError):
-    """An answer tells a secret."""
+    """An answer contains a secret."""
 
 
 class Vault:
@@ -28,7 +28,7 @@ class Vault:
 
     def __init__(self) -> None:
         self.known: set[bytes] = set()
-        # Secrets of signup tokens, which their own answers tell.
+        # Secrets of signup tokens, which their own answers contain.
         self.invites: set[bytes] = set()
 
     def keep(self, *secrets: object) -> None:
@@ -53,7 +53,7 @@ class Vault:
             (self.invites.update if SIGNUP_TOKENS in path else self.known.update)(long_enough(given_out(body)))
 
     def forget(self) -> None:
-        """Begin anew: what the next test does not use, it cannot be told."""
+        """Forget all secrets, so that the next test begins without any."""
         self.known.clear()
         self.invites.clear()
 

@@ -31,7 +31,7 @@ PATIENCE = 30
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server said."""
+    """The answer of a server."""
 
     status: int
     headers: Mapping[str, str]
@@ -211,7 +211,7 @@ class Service:
         return self.process.wait(PATIENCE)
 
     def end(self) -> None:
-        """Make sure that it does not run, and forget what it said."""
+        """Make sure that it does not run, and forget its output."""
         if self._process is not None and self._process.poll() is None:
             self.stop()
         if self._own_folder:

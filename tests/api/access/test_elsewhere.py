@@ -48,7 +48,7 @@ def pairs(stage: Stage, route: str) -> Iterator[tuple[str, Asked, Asked]]:
 
 
 def differences(stage: Stage, caller: Caller, route: str, what: str, there: Asked, nowhere: Asked) -> list[str]:
-    """What is told apart, in a list of one line; an empty list: nothing."""
+    """The difference between the answers, in a list of one line. An empty list: none."""
     one, other = (answer(stage, caller, route, it) for it in (there, nowhere))
     return [] if one == other else [f"{route} by {what}: {one!s:.400}\n    but {other!s:.400}"]
 

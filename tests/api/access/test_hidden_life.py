@@ -19,7 +19,7 @@ from tests.support.world import Caller, World
 
 pytestmark = pytest.mark.slow
 
-# POST routes that only tell something.
+# POST routes that change nothing.
 TELLING = [
     "POST /api/admin/events/search",
     "POST /api/admin/features-batch/export",
@@ -29,7 +29,7 @@ ASKED = [
     route for route in dict.fromkeys(row.route for row in ROWS) if route in TELLING or (route.startswith("GET") and route != "GET /logout")
 ]
 FAMILIES_ASKED = list({ROUTES[route].name: ROUTES[route] for route in ASKED}.values())
-# What these tell has nothing to do with one project.
+# The answers of these do not depend on a project.
 OF_NO_PROJECT = {"account", "people.groups", "people.personal_tokens", "people.roles", "people.service_accounts", "people.users"}
 OF_NO_PROJECT |= {"tokens.signup_tokens", "vocabulary.environments", "vocabulary.flag_types", "vocabulary.strategy_types"}
 OF_NO_PROJECT |= {"vocabulary.tag_types", "vocabulary.tags"}
@@ -175,7 +175,7 @@ def test_a_hidden_project_changes_no_answer(stage: Stage, world: World) -> None:
                 found = differing(of_victor, told(stage, victor, family))
                 if found != {it for it in OF_ALL if ROUTES[it[0]] is family}:
                     complaints.append(f"{family.name} tells Victor {found}")
-                # That there was something to tell.
+                # Administrators see the change.
                 is_told_to_alice = differing(of_alice, told(stage, alice, family)) - OF_ALL != set()
                 if is_told_to_alice == (family.name in OF_NO_PROJECT):
                     complaints.append(f"{family.name} tells Alice {'something' if is_told_to_alice else 'nothing'}")

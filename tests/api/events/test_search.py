@@ -28,7 +28,7 @@ def test_events_are_listed_newest_first_and_by_id_among_equals(alice: Caller, lo
 
 
 def test_all_pages_together_hold_every_event_once(alice: Caller, log: Log) -> None:
-    # Few instants for many events: only the id tells most of them apart.
+    # Few instants for many events: most of them differ by id only.
     instants = {log.add(at=NOON + timedelta(seconds=number * 7 % 5)): number * 7 % 5 for number in range(53)}
     expected = sorted(instants, key=lambda event: (instants[event], event), reverse=True)
     listed = []

@@ -7,7 +7,7 @@ from sql.flags import favorites as flag_favorites
 from sql.vocabulary import tag_types
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
-from tests.support.flags import FLAGS, core, event, told
+from tests.support.flags import FLAGS, core, event, recorded
 from tests.support.world import refused
 from validators.flags.core import TYPES
 
@@ -25,7 +25,7 @@ def test_a_new_flag_is_off_everywhere_and_recorded(world, alice, conn):
     assert record.pop("createdAt").endswith("Z")
     unset = {"project": "default", "stale": False, "archived": False, "archivedAt": None, "lastSeenAt": None}
     assert record == body | unset
-    assert told(world, since, alice) == [event("feature-created", data=response.json)]
+    assert recorded(world, since, alice) == [event("feature-created", data=response.json)]
     places = alice.get(f"{FLAGS}/f").json["environments"]
     assert [(place["name"], place["enabled"], place["strategies"]) for place in places] == [
         ("development", False, []),
@@ -50,7 +50,7 @@ def test_tags_of_a_new_flag_are_created_and_recorded_in_order(world, alice, conn
     tags = [{"type": "simple", "value": value} for value in ("known", "  new ", "known")]
     response = alice.post(FLAGS, json={"name": "f", "tags": tags})
     known, new = ({"type": "simple", "value": value} for value in ("known", "new"))
-    assert told(world, since, alice) == [
+    assert recorded(world, since, alice) == [
         event("feature-created", data=response.json),
         event("feature-tagged", data=known, tags=[known]),
         {"type": "tag-created", "data": new, "tags": []},

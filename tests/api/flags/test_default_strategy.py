@@ -7,7 +7,7 @@ from psycopg.types.json import Json
 
 from sql.database import Connection, value
 from sql.vocabulary import segments
-from tests.support.flag_environments import strategies_of, switch, switched_on, tagged_flag, told
+from tests.support.flag_environments import recorded, strategies_of, switch, switched_on, tagged_flag
 from tests.support.world import refused
 
 
@@ -30,7 +30,7 @@ def test_on_without_a_strategy_adds_a_full_rollout(world, alice, conn, query):
         "parameters": {"rollout": "100", "groupId": "f", "stickiness": "sessionId"},
         "segments": [],
     }
-    assert told(world, since) == ["feature-strategy-add", "feature-environment-enabled"]
+    assert recorded(world, since) == ["feature-strategy-add", "feature-environment-enabled"]
     added = world.events(since)[0]
     assert (added["data"], added["pre_data"]) == (strategy, None)
     assert switched_on(conn) == ["f/development"]
@@ -74,7 +74,7 @@ def test_on_without_an_enabled_strategy_appends_the_default(world, alice, conn):
         "parameters": {"rollout": "10", "groupId": "f", "stickiness": "default"},
         "segments": [segment],
     }
-    assert told(world, since) == ["feature-strategy-add", "feature-environment-enabled"]
+    assert recorded(world, since) == ["feature-strategy-add", "feature-environment-enabled"]
     assert world.events(since)[0]["data"] == second
 
 

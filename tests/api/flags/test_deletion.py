@@ -8,7 +8,7 @@ from sql.flags import lifecycle as flag_lifecycle
 from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
-from tests.support.flags import ARCHIVE, BETA, FLAGS, PROJECT, core, depend, event, told
+from tests.support.flags import ARCHIVE, BETA, FLAGS, PROJECT, core, depend, event, recorded
 from tests.support.world import refused
 
 
@@ -51,7 +51,7 @@ def test_with_a_deleted_flag_goes_what_hangs_on_it_and_its_name_is_free(world, a
     response = alice.delete(f"{ARCHIVE}/f")
     assert (response.status_code, response.data) == (200, b"")
     assert set(hanging(conn, flag).values()) == {0}
-    assert told(world, since, alice) == [event("feature-deleted", pre_data=pre, tags=[BETA])]
+    assert recorded(world, since, alice) == [event("feature-deleted", pre_data=pre, tags=[BETA])]
     assert value(conn, "SELECT deleted_at = now() AND project_id = 'default' FROM flags WHERE id = %(id)s", {"id": flag})
     assert value(conn, "SELECT count(*) FROM tags") == value(conn, "SELECT count(*) FROM segments") == 1
     for response in (alice.delete(f"{ARCHIVE}/f"), alice.post(f"{ARCHIVE}/revive/f"), alice.get("/api/admin/features/f/tags")):

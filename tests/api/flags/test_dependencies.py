@@ -1,4 +1,4 @@
-"""Flags that depend on others: which may, what is kept and told of it, and what one can choose from."""
+"""Flags that depend on others: which flags may, what is stored and recorded, and which parents can be chosen."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -46,7 +46,7 @@ def done(response: TestResponse) -> bool:
     return (response.status_code, response.data, response.content_type) == (200, b"", "application/json")
 
 
-def told(world: World, since: int) -> list[tuple[str, Any]]:
+def recorded(world: World, since: int) -> list[tuple[str, Any]]:
     """Types and data of the events since then; each must be of flag child, with its tags and by alice."""
     events = world.events(since)
     for event in events:
@@ -71,7 +71,7 @@ def test_a_flag_depends_on_another(world, alice, conn, how, enabled, variants):
     assert done(depend(alice, **how))
     assert kept(conn) == [("child", "parent", enabled, variants)]
     data = {"feature": "parent", "enabled": enabled} | ({"variants": variants} if variants else {})
-    assert told(world, since) == [("feature-dependency-added", data)]
+    assert recorded(world, since) == [("feature-dependency-added", data)]
 
 
 def test_the_same_parent_again_replaces_what_was_asked_of_it(world, alice, conn):
@@ -84,7 +84,7 @@ def test_the_same_parent_again_replaces_what_was_asked_of_it(world, alice, conn)
     assert world.events(since) == []
     assert done(depend(alice, enabled=False))
     assert kept(conn) == [("child", "other", True, []), ("child", "parent", False, [])]
-    assert told(world, since) == [("feature-dependency-added", {"feature": "parent", "enabled": False})]
+    assert recorded(world, since) == [("feature-dependency-added", {"feature": "parent", "enabled": False})]
 
 
 def test_what_is_no_possible_parent_is_409(world, alice, conn):
@@ -161,7 +161,7 @@ def test_one_dependency_is_removed(world, alice, conn):
     since = world.last_event_id()
     assert done(alice.delete(path("dependencies/parent")))
     assert kept(conn) == [("child", "other", True, [])]
-    assert told(world, since) == [("feature-dependency-removed", {"feature": "parent"})]
+    assert recorded(world, since) == [("feature-dependency-removed", {"feature": "parent"})]
 
 
 @pytest.mark.parametrize("parent", ["parent", "unknown", "child", "Other", "%00"])
@@ -183,7 +183,7 @@ def test_all_dependencies_are_removed(world, alice, conn):
     assert done(alice.delete(path("dependencies"), data=b"any", content_type="text/plain"))
     assert done(alice.delete(path("dependencies")))
     assert kept(conn) == [("sibling", "parent", True, [])]
-    assert told(world, since) == [("feature-dependencies-removed", None)]
+    assert recorded(world, since) == [("feature-dependencies-removed", None)]
 
 
 def test_possible_parents_are_live_flags_of_the_project_without_parents(world, alice):

@@ -8,7 +8,7 @@ from sql.database import Connection, value
 from sql.flags import favorites as flag_favorites
 from sql.people import roles
 from tests.support import fixtures
-from tests.support.flag_environments import path, strategies_of, switch, switched_on, tagged_flag, told
+from tests.support.flag_environments import path, recorded, strategies_of, switch, switched_on, tagged_flag
 from tests.support.world import refused
 
 # --- To see a flag in an environment --------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ def test_on_with_an_enabled_strategy(world, alice, conn):
     assert [(place["name"], place["enabled"]) for place in answer.json["environments"]] == [("development", True), ("production", False)]
     assert [(it["id"], it["disabled"]) for it in strategies_of(answer)] == [(strategy, False)]
     assert switched_on(conn) == ["f/development"]
-    assert told(world, since) == ["feature-environment-enabled"]
+    assert recorded(world, since) == ["feature-environment-enabled"]
     (event,) = world.events(since)
     assert (event["data"], event["pre_data"], event["created_by_user_id"]) == (None, None, alice.id)
 
@@ -101,7 +101,7 @@ def test_on_can_enable_all_disabled_strategies(world, alice, conn):
     since = world.last_event_id()
     answer = switch(alice, "on", "?shouldActivateDisabledStrategies=true")
     assert [(it["id"], it["disabled"]) for it in strategies_of(answer)] == [(ids[1], False), (ids[2], False), (ids[0], False)]
-    assert told(world, since) == ["feature-strategy-update", "feature-strategy-update", "feature-environment-enabled"]
+    assert recorded(world, since) == ["feature-strategy-update", "feature-strategy-update", "feature-environment-enabled"]
     assert [(event["pre_data"], event["data"]) for event in world.events(since)[:2]] == [
         (before[id], before[id] | {"disabled": False}) for id in (ids[1], ids[0])
     ]
@@ -200,7 +200,7 @@ def test_off_leaves_the_strategies(world, alice, conn):
     assert answer.json["name"] == "f"
     assert [it["id"] for it in strategies_of(answer)] == [strategy]
     assert switched_on(conn) == ["f/production"]
-    assert told(world, since) == ["feature-environment-disabled"]
+    assert recorded(world, since) == ["feature-environment-disabled"]
     (event,) = world.events(since)
     assert (event["data"], event["pre_data"]) == (None, None)
 

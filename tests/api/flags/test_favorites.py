@@ -6,7 +6,7 @@ from sql.database import rows, value
 from sql.flags import favorites as flag_favorites
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
-from tests.support.flags import FLAGS, event, told
+from tests.support.flags import FLAGS, event, recorded
 from tests.support.world import refused
 
 FAVORITES = f"{FLAGS}/f/favorites"
@@ -20,7 +20,7 @@ def test_a_favourite_belongs_to_one_user_and_is_recorded_once(world, alice, vict
         response = victor.post(FAVORITES)
         assert (response.status_code, response.data) == (200, b"")
     expected = event("feature-favorited", data={"feature": "f"}, tags=[{"type": "simple", "value": "beta"}])
-    assert told(world, since, victor) == [expected]
+    assert recorded(world, since, victor) == [expected]
     assert rows(conn, "SELECT user_id, flag_id FROM flag_favorites") == [{"user_id": victor.id, "flag_id": flag}]
     assert victor.get(f"{FLAGS}/f").json["favorite"] is True
     assert alice.get(f"{FLAGS}/f").json["favorite"] is False
@@ -35,7 +35,7 @@ def test_removing_it_changes_one_user_and_is_recorded_once(world, alice, victor,
     for _ in range(2):
         response = victor.delete(FAVORITES)
         assert (response.status_code, response.data) == (200, b"")
-    assert told(world, since, victor) == [event("feature-unfavorited", data={"feature": "f"})]
+    assert recorded(world, since, victor) == [event("feature-unfavorited", data={"feature": "f"})]
     assert rows(conn, "SELECT user_id FROM flag_favorites") == [{"user_id": alice.id}]
 
 

@@ -1,4 +1,4 @@
-"""What an import would meet: said by validation, and refused by the import itself (neighbours.md 3.17, Import finding)."""
+"""Findings of an import: listed by validation, and refused by the import itself (neighbours.md 3.17, Import finding)."""
 
 import json
 

@@ -8,7 +8,7 @@ import pytest
 from sql.database import rows, value
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
-from tests.support.flags import ARCHIVE, BETA, FLAGS, PROJECT, depend, event, told
+from tests.support.flags import ARCHIVE, BETA, FLAGS, PROJECT, depend, event, recorded
 from tests.support.world import refused
 
 
@@ -53,11 +53,11 @@ def test_an_archived_flag_is_off_and_depends_on_nothing(world, alice, conn):
     assert (response.status_code, response.data) == (202, b"")
     assert (archived(conn), switched_on(conn), dependencies(conn)) == (["f"], ["parent/production"], [])
     assert value(conn, "SELECT archived_at = now() FROM flags WHERE name = 'f'")
-    assert told(world, since, alice) == [
+    assert recorded(world, since, alice) == [
         event("feature-archived", tags=[BETA]),
         event("feature-dependencies-removed", tags=[BETA]),
     ]
-    assert told(world, since)[0].keys().isdisjoint({"data", "pre_data", "environment"})
+    assert recorded(world, since)[0].keys().isdisjoint({"data", "pre_data", "environment"})
 
 
 def test_archiving_a_flag_without_parents_is_one_event_and_again_is_404(world, alice, conn):
@@ -68,7 +68,7 @@ def test_archiving_a_flag_without_parents_is_one_event_and_again_is_404(world, a
     refused(alice.delete(f"{FLAGS}/f"), 404, "NotFoundError")
     refused(alice.delete(f"{FLAGS}/unknown"), 404, "NotFoundError")
     assert fingerprint(conn) == before
-    assert told(world, since, alice) == [event("feature-archived")]
+    assert recorded(world, since, alice) == [event("feature-archived")]
 
 
 @pytest.mark.parametrize("how", ["alone", "in a list"])
@@ -97,7 +97,7 @@ def test_a_child_in_the_list_goes_with_its_parent(world, alice, conn):
     response = alice.post(f"{PROJECT}/archive", json={"features": ["parent", "child", "parent"]})
     assert (response.status_code, response.data) == (202, b"")
     assert (archived(conn), dependencies(conn)) == (["child", "parent"], [])
-    assert told(world, since, alice) == [
+    assert recorded(world, since, alice) == [
         event("feature-archived", "parent"),
         event("feature-archived", "child"),
         event("feature-dependencies-removed", "child"),
@@ -164,7 +164,7 @@ def test_revived_flags_are_off_and_recorded_one_by_one(world, alice, conn, now):
     response = alice.post(f"{PROJECT}/revive", json={"features": ["b", "live", "a"]})
     assert (response.status_code, response.data) == (200, b"")
     assert (archived(conn), switched_on(conn)) == ([], ["live/production"])
-    assert told(world, since, alice) == [event("feature-revived", name, tags=[BETA]) for name in ("b", "a")]
+    assert recorded(world, since, alice) == [event("feature-revived", name, tags=[BETA]) for name in ("b", "a")]
     assert alice.get(f"{FLAGS}/a").status_code == 200
 
 
@@ -175,7 +175,7 @@ def test_one_is_revived_by_its_name_alone(world, alice, conn, now):
         response = alice.post(f"{ARCHIVE}/revive/f")
         assert (response.status_code, response.data) == (200, b"")
     assert (archived(conn), switched_on(conn)) == ([], [])
-    assert told(world, since, alice) == [event("feature-revived")]
+    assert recorded(world, since, alice) == [event("feature-revived")]
 
 
 def test_nothing_comes_back_into_an_archived_project(world, alice, conn, now):
@@ -210,13 +210,13 @@ def test_only_flags_that_become_stale_are_recorded(world, alice, conn, now):
     since = world.last_event_id()
     response = alice.post(f"{PROJECT}/stale", json={"features": ["c", "b", "a"], "stale": True})
     assert (response.status_code, response.data) == (202, b"")
-    assert told(world, since, alice) == [event("feature-stale-on", "c"), event("feature-stale-on", "a", tags=[BETA])]
+    assert recorded(world, since, alice) == [event("feature-stale-on", "c"), event("feature-stale-on", "a", tags=[BETA])]
     assert value(conn, "SELECT count(*) FROM flags WHERE stale_since IS NOT NULL") == 3
     assert value(conn, "SELECT stale_since FROM flags WHERE name = 'b'") == now - timedelta(days=3)
     since = world.last_event_id()
     for _ in range(2):
         assert alice.post(f"{PROJECT}/stale", json={"features": ["b"], "stale": False}).status_code == 202
-    assert told(world, since, alice) == [event("feature-stale-off", "b")]
+    assert recorded(world, since, alice) == [event("feature-stale-off", "b")]
 
 
 def test_a_flag_of_another_project_is_409_but_404_where_it_is_hidden(world, olga, conn, now):

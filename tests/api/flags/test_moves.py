@@ -6,7 +6,7 @@ from sql.database import rows, value
 from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
-from tests.support.flags import FLAGS, core, depend, event, told
+from tests.support.flags import FLAGS, core, depend, event, recorded
 from tests.support.world import refused
 
 CLONE = f"{FLAGS}/f/clone"
@@ -64,7 +64,7 @@ def test_a_copy_has_what_the_flag_has_and_is_off(world, alice, conn):
             assert ours["parameters"] == theirs["parameters"] | renamed
             told_of.append(event("feature-strategy-add", "copy", environment=new["environment"], data=ours))
     assert len(told_of) == 3
-    assert told(world, since, alice) == [
+    assert recorded(world, since, alice) == [
         event("feature-created", "copy", data=response.json),
         *told_of,
         event(
@@ -96,11 +96,11 @@ def test_a_copy_of_a_bare_flag_is_one_event(world, alice, conn):
     flag = world.flag("f")
     since = world.last_event_id()
     assert alice.post(CLONE, json={"name": "copy"}).status_code == 201
-    assert [entry["type"] for entry in told(world, since)] == ["feature-created"]
+    assert [entry["type"] for entry in recorded(world, since)] == ["feature-created"]
     depend(conn, flag, world.flag("parent"))
     since = world.last_event_id()
     assert alice.post(CLONE, json={"name": "copy-2"}).status_code == 201
-    assert told(world, since)[1:] == [event("feature-dependency-added", "copy-2", data={"feature": "parent", "enabled": True})]
+    assert recorded(world, since)[1:] == [event("feature-dependency-added", "copy-2", data={"feature": "parent", "enabled": True})]
 
 
 def test_a_copy_is_refused_as_a_new_flag_would_be(world, alice, conn, app, monkeypatch):
@@ -146,7 +146,7 @@ def test_a_flag_goes_with_all_that_it_has(world, alice, conn):
     assert without(after, "collaborators") == without(before, "collaborators") | {"project": "target"}
     change = {"oldProject": "default", "newProject": "target"}
     tags = [{"type": "simple", "value": "beta"}]
-    assert told(world, since, alice) == [event("feature-project-change", project="target", data=change, tags=tags)]
+    assert recorded(world, since, alice) == [event("feature-project-change", project="target", data=change, tags=tags)]
     assert rows(conn, "SELECT project_id FROM usage_metrics") == [{"project_id": "default"}]
 
 

@@ -9,7 +9,7 @@ from sql.database import Connection, value
 from sql.people import roles
 from sql.vocabulary import segments
 from tests.support import fixtures
-from tests.support.flag_environments import path, told
+from tests.support.flag_environments import path, recorded
 from tests.support.strategies import CONSTRAINT, VARIANTS, tagged_flag
 from tests.support.world import Caller, refused
 
@@ -56,7 +56,7 @@ def test_a_strategy_is_added_with_all_that_it_can_have(world, alice, conn):
         "segments": sorted([own, for_all]),
     }
     assert value(conn, "SELECT array_agg(flag_id || environment) FROM strategies") == [f"{flag}development"]
-    assert told(world, since) == ["feature-strategy-add"]
+    assert recorded(world, since) == ["feature-strategy-add"]
     (event,) = world.events(since)
     assert (event["data"], event["pre_data"], event["created_by_user_id"]) == (made, None, alice.id)
     assert alice.get(path(f"/strategies/{made['id']}")).json == made

@@ -8,7 +8,7 @@ from werkzeug.test import TestResponse
 from sql.database import Connection, value
 from sql.vocabulary import segments
 from tests.support import fixtures
-from tests.support.flag_environments import path, switched_on, told
+from tests.support.flag_environments import path, recorded, switched_on
 from tests.support.strategies import CONSTRAINT, VARIANTS, tagged_flag
 from tests.support.world import Caller, World, refused
 
@@ -66,7 +66,7 @@ def test_everything_about_a_strategy_can_be_changed(world, alice, conn):
     }
     assert seen(alice, strategy) == answer.json
     assert seen(alice, other) == beside
-    assert told(world, since) == ["feature-strategy-update"]
+    assert recorded(world, since) == ["feature-strategy-update"]
     (event,) = world.events(since)
     assert (event["data"], event["pre_data"], event["created_by_user_id"]) == (answer.json, before, alice.id)
 
@@ -175,7 +175,7 @@ def test_disabling_the_last_enabled_strategy_switches_off_first(world, alice, co
     since = world.last_event_id()
     assert put(alice, strategy, {"disabled": True, "title": "off"}).json["disabled"] is True
     assert switched_on(conn) == (["f/development"] if on and not goes_off else [])
-    assert told(world, since) == ["feature-environment-disabled"] * goes_off + ["feature-strategy-update"]
+    assert recorded(world, since) == ["feature-environment-disabled"] * goes_off + ["feature-strategy-update"]
     assert world.events(since)[0]["data"] is None or not goes_off
 
 
@@ -220,7 +220,7 @@ def test_strategies_are_put_in_order(world, alice, conn):
     assert (answer.status_code, answer.data) == (200, b"")
     assert order(conn) == {"a": 2, "b": 1, "c": 0}
     assert [it["id"] for it in alice.get(path("/strategies")).json] == [c, b, a]
-    assert told(world, since) == ["strategy-order-changed"]
+    assert recorded(world, since) == ["strategy-order-changed"]
     (event,) = world.events(since)
     assert (event["data"], event["pre_data"]) == ({"strategyIds": [c, b, a]}, {"strategyIds": [a, b, c]})
 

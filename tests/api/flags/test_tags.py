@@ -7,7 +7,7 @@ from sql.people import roles
 from sql.vocabulary import tag_types
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
-from tests.support.flags import event, told
+from tests.support.flags import event, recorded
 from tests.support.world import refused
 
 TAGS = "/api/admin/features/f/tags"
@@ -24,7 +24,7 @@ def test_a_new_tag_is_created_added_and_recorded(world, alice):
     response = alice.post(TAGS, json=tag("  beta\n"))
     assert (response.status_code, response.json) == (201, tag())
     assert response.headers["Location"] == "tags/simple/beta"
-    assert told(world, since, alice) == [
+    assert recorded(world, since, alice) == [
         {"type": "tag-created", "data": tag(), "tags": []},
         event("feature-tagged", data=tag(), tags=[tag()]),
     ]
@@ -36,7 +36,7 @@ def test_an_existing_tag_is_reused_and_a_second_one_changes_nothing(world, alice
     fixtures.tag(conn, world.flag("f"), "simple", "alpha")
     since = world.last_event_id()
     assert alice.post(TAGS, json=tag()).status_code == 201
-    assert told(world, since, alice) == [event("feature-tagged", data=tag(), tags=[tag("alpha"), tag()])]
+    assert recorded(world, since, alice) == [event("feature-tagged", data=tag(), tags=[tag("alpha"), tag()])]
     before = fingerprint(conn)
     assert alice.post(TAGS, json=tag()).status_code == 201
     assert fingerprint(conn) == before
@@ -58,7 +58,7 @@ def test_any_tag_can_be_removed_at_its_location(world, alice, conn, text):
     since = world.last_event_id()
     response = alice.delete(f"/api/admin/features/f/{made.headers['Location']}")
     assert (response.status_code, response.data) == (200, b"")
-    assert told(world, since, alice) == [event("feature-untagged", pre_data=tag(text))]
+    assert recorded(world, since, alice) == [event("feature-untagged", pre_data=tag(text))]
     assert rows(conn, "SELECT * FROM flag_tags") == []
     assert value(conn, "SELECT count(*) FROM tags") == 1
 
@@ -70,7 +70,7 @@ def test_taking_off_leaves_the_others_and_again_is_no_change(world, alice, conn)
     fixtures.tag(conn, world.flag("other"), "simple", "beta")
     since = world.last_event_id()
     assert alice.delete(f"{TAGS}/simple/beta").status_code == 200
-    assert told(world, since, alice) == [event("feature-untagged", pre_data=tag(), tags=[tag("alpha"), tag("gamma")])]
+    assert recorded(world, since, alice) == [event("feature-untagged", pre_data=tag(), tags=[tag("alpha"), tag("gamma")])]
     before = fingerprint(conn)
     for path in ("simple/beta", "unknown/alpha", "simple/ALPHA", "simple/alpha%20"):
         assert alice.delete(f"{TAGS}/{path}").status_code == 200

@@ -5,7 +5,7 @@ import pytest
 from sql.database import value
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
-from tests.support.flags import FLAGS, core, event, told
+from tests.support.flags import FLAGS, core, event, recorded
 from tests.support.world import refused
 
 
@@ -17,7 +17,7 @@ def test_a_change_is_recorded_with_the_flag_before_and_after(world, alice, conn)
     assert response.status_code == 200
     assert response.json == core(conn) == before | change
     tags = [{"type": "simple", "value": "beta"}]
-    assert told(world, since, alice) == [event("feature-metadata-updated", data=response.json, pre_data=before, tags=tags)]
+    assert recorded(world, since, alice) == [event("feature-metadata-updated", data=response.json, pre_data=before, tags=tags)]
 
 
 @pytest.mark.parametrize(
@@ -44,12 +44,12 @@ def test_the_stale_mark_has_an_event_of_its_own(world, alice, conn):
     since = world.last_event_id()
     for stale in (True, True, False, False):
         assert alice.put(f"{FLAGS}/f", json={"stale": stale}).json["stale"] is stale
-    assert told(world, since, alice) == [event("feature-stale-on"), event("feature-stale-off")]
+    assert recorded(world, since, alice) == [event("feature-stale-on"), event("feature-stale-off")]
     assert value(conn, "SELECT count(*) FROM past_flag_states WHERE state = 'stale'") == 1
     since = world.last_event_id()
     response = alice.put(f"{FLAGS}/f", json={"stale": True, "description": "old"})
-    assert [entry["type"] for entry in told(world, since)] == ["feature-metadata-updated", "feature-stale-on"]
-    assert told(world, since)[0]["data"] == response.json
+    assert [entry["type"] for entry in recorded(world, since)] == ["feature-metadata-updated", "feature-stale-on"]
+    assert recorded(world, since)[0]["data"] == response.json
 
 
 @pytest.mark.parametrize(

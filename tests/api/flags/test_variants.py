@@ -8,7 +8,7 @@ from werkzeug.test import TestResponse
 from sql.database import Connection, rows, value
 from sql.people import roles
 from tests.support import fixtures
-from tests.support.flag_environments import path, told
+from tests.support.flag_environments import path, recorded
 from tests.support.strategies import tagged_flag
 from tests.support.world import Caller, World, refused
 
@@ -84,7 +84,7 @@ def test_variants_are_set_with_all_that_they_can_have(world, alice, conn):
         "éléphant": sent[1],
     }
     assert answer.json == {"version": 1, "variants": seen(alice)}
-    assert told(world, since) == ["feature-environment-variants-updated"]
+    assert recorded(world, since) == ["feature-environment-variants-updated"]
     (event,) = world.events(since)
     assert (event["data"], event["pre_data"]) == ({"variants": seen(alice)}, {"variants": [BLUE, RED]})
     assert (event["created_by_user_id"], event["feature_name"]) == (alice.id, "f")
@@ -169,7 +169,7 @@ def test_variants_are_patched_and_balanced(world, alice):
     ]
     assert answer.json == {"version": 1, "variants": expected}
     assert seen(alice) == expected
-    assert told(world, since) == ["feature-environment-variants-updated"]
+    assert recorded(world, since) == ["feature-environment-variants-updated"]
     (event,) = world.events(since)
     assert (event["data"], event["pre_data"]) == ({"variants": expected}, {"variants": [BLUE, RED]})
 

@@ -127,10 +127,10 @@ def test_a_packed_body_is_refused(stage: Stage, family: Family) -> None:
             response = stage.send(alice, route, stage.words(route), pack(right), **{"Content-Encoding": coding})
             if response.status_code != 415:
                 complaints.append(f"{route} {coding}: {response.status_code} {response.text:.100}")
-        # Not packed, and said so.
+        # Not compressed, with the right header.
         response = stage.send(alice, route, stage.words(route), right, **{"Content-Encoding": "identity"})
         assert response.status_code < 300, f"{route}: {response.text}"
-        # Packed, and not said so.
+        # Compressed, without the header.
         refused(stage.send(alice, route, stage.words(route), gzip.compress(right)))
     verdict(complaints + changed(stage, before))
 

@@ -1,4 +1,4 @@
-"""The insights of instances at random, beside the same said week by week (tests/support/insights_by_week.py)."""
+"""The insights of instances at random, compared with a calculation week by week (tests/support/insights_by_week.py)."""
 
 import json
 from datetime import date, timedelta

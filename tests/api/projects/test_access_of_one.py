@@ -15,7 +15,7 @@ from tests.support.world import Caller, World, refused
 
 @dataclass
 class Holder:
-    """A user or a group, and what is said of both alike."""
+    """A user or a group, with what is the same for both."""
 
     kind: str
     id: int

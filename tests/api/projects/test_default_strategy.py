@@ -61,7 +61,7 @@ def test_a_default_strategy_is_kept_and_answered_in_one_order_of_keys(world, ali
     assert answer.text == json.dumps(STORED, ensure_ascii=False, separators=(",", ":")) == kept(conn)
     assert kept(conn, "development") is None
     assert [it.get("defaultStrategy") for it in read(alice)] == [None, STORED]
-    # The overview tells it too.
+    # The overview has it too.
     overview = alice.get("/api/admin/projects/default/overview").json
     assert [it.get("defaultStrategy") for it in overview["environments"]] == [None, STORED]
     assert logged(world, since, alice, "production") == [("default-strategy-updated", STORED, None)]

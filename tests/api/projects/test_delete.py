@@ -12,7 +12,7 @@ from sql.projects import favorites as project_favorites
 from sql.tokens import api_tokens
 from sql.vocabulary import segments
 from tests.support import fixtures
-from tests.support.projects import plain, told
+from tests.support.projects import plain, recorded
 from tests.support.world import Caller, World
 
 PATH = "/api/admin/projects/mobile"
@@ -122,7 +122,7 @@ def test_the_log_has_flags_then_tokens_then_the_project(conn: Connection, world:
         "alias": None,
     }
     tags = [{"type": "simple", "value": "kept in the event"}]
-    assert told(world, since) == [
+    assert recorded(world, since) == [
         plain("feature-deleted", alice, feature_name="mobile-a", pre_data={"name": "mobile-a"} | core, tags=tags),
         plain("feature-deleted", alice, feature_name="mobile-b", pre_data={"name": "mobile-b"} | core, tags=tags),
         plain("api-token-deleted", alice, environment="development", pre_data=key),
@@ -184,7 +184,7 @@ def test_an_archived_project_can_be_deleted_once(world: World, alice: Caller) ->
     world.project("mobile", archived_at=THEN)
     since = world.last_event_id()
     assert alice.delete(PATH, data="not JSON", content_type="text/plain").status_code == 200
-    assert told(world, since) == [plain("project-deleted", alice)]
+    assert recorded(world, since) == [plain("project-deleted", alice)]
     assert alice.delete(PATH).status_code == 404
 
 
@@ -194,5 +194,5 @@ def test_a_flag_deleted_before_is_not_recorded_again(conn: Connection, world: Wo
     conn.execute("UPDATE flags SET deleted_at = %s WHERE id = %s", [THEN, flag])
     since = world.last_event_id()
     assert alice.delete(PATH).status_code == 200
-    assert told(world, since) == [plain("project-deleted", alice)]
+    assert recorded(world, since) == [plain("project-deleted", alice)]
     assert value(conn, "SELECT deleted_at FROM flags WHERE id = %(id)s", {"id": flag}) == THEN

@@ -1,4 +1,4 @@
-"""POST and DELETE /api/admin/projects/{p}/favorites: of users, once, and told in the log."""
+"""POST and DELETE /api/admin/projects/{p}/favorites: of users, once, and recorded in the log."""
 
 from typing import Any
 

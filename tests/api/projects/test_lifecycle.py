@@ -7,7 +7,7 @@ from flask import Flask
 
 from sql.database import Connection, value
 from tests.support.fingerprint import fingerprint
-from tests.support.projects import plain, stored, told
+from tests.support.projects import plain, recorded, stored
 from tests.support.world import Caller, World, refused
 
 PATH = "/api/admin/projects"
@@ -22,7 +22,7 @@ def test_a_project_is_archived(conn: Connection, world: World, alice: Caller, vi
     assert (answer.status_code, answer.data) == (200, b"")
     row = stored(conn, "mobile")
     assert row["archived_at"] == row["updated_at"] == value(conn, "SELECT now()")
-    assert told(world, since) == [plain("project-archived", alice)]
+    assert recorded(world, since) == [plain("project-archived", alice)]
     assert victor.get(f"{PATH}/mobile/overview").json["archivedAt"]
     assert victor.get(f"{PATH}/mobile/health-report").json["archivedAt"]
     before = fingerprint(conn)
@@ -38,7 +38,7 @@ def test_a_project_is_revived(conn: Connection, world: World, alice: Caller) -> 
     assert (answer.status_code, answer.data) == (200, b"")
     row = stored(conn, "mobile")
     assert (row["archived_at"], row["updated_at"]) == (None, value(conn, "SELECT now()"))
-    assert told(world, since) == [plain("project-revived", alice)]
+    assert recorded(world, since) == [plain("project-revived", alice)]
     assert value(conn, "SELECT archived_at FROM flags WHERE id = %(id)s", {"id": flag}) == THEN
     before = fingerprint(conn)
     assert alice.post(f"{PATH}/revive/mobile").status_code == 200

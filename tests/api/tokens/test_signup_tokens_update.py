@@ -12,7 +12,7 @@ from tests.support.world import World, refused
 
 
 def unchanged(world: World, secret: str, before: dict[str, Any], since: int) -> bool:
-    """Whether the token is as it was, and no event tells otherwise."""
+    """Return whether the token is unchanged and no event was recorded."""
     return stored(world.conn, secret) == before and world.events(since) == []
 
 

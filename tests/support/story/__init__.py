@@ -1,4 +1,4 @@
-"""A story: somebody runs a whole instance over HTTP alone. Each step tells exactly which events it recorded, and the ledger keeps them."""
+"""A story: users run a whole instance over HTTP alone. Each step names exactly the events that it records, and the ledger keeps them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ def event(type: str, **columns: Any) -> Event:
 
 
 def answered(answer: Any) -> Any:
-    """The data of an event that tells what the step answered."""
+    """The data of an event that contains the answer of the step."""
     return answer
 
 
