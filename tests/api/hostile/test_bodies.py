@@ -8,6 +8,8 @@ from tests.support.hostile import BODIES, OPERATIONS, PUBLIC, Probe, prepared, s
 from tests.support.hostile_bodies import NO_JSON, NO_OBJECT, NO_VALUES, OTHER_TYPES
 from tests.support.world import Caller, World
 
+pytestmark = pytest.mark.slow
+
 TEXT, BOOLEAN, INSTANT, NUMBER = "text", "boolean", "instant", "number"
 FIELDS = {
     "update token": {"expiresAt": INSTANT, "enabled": BOOLEAN},

@@ -10,6 +10,8 @@ from tests.support.fingerprint import fingerprint
 from tests.support.hostile import BODIES, OPERATIONS, PUBLIC, Probe, prepared, some
 from tests.support.world import Caller, World
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def probe(world: World, alice: Caller) -> Probe:  # noqa: ARG001 (Alice must be there before the first look)

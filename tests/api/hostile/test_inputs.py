@@ -10,6 +10,8 @@ from sql.database import Connection
 from tests.support.hostile import DISGUISES, HOSTILE_QUERIES, HOSTILE_WORDS, OPERATIONS, PUBLIC, WORDS, Probe, prepared, some
 from tests.support.world import Caller, World
 
+pytestmark = pytest.mark.slow
+
 QUERIES = {"insights": ["from", "to"]}
 QUERIES["search"] = ["query", "feature", "project", "type", "createdBy", "from", "to", "offset", "limit"]
 
