@@ -19,6 +19,12 @@ CREATE FUNCTION iso(timestamptz) RETURNS text
     LANGUAGE sql STABLE STRICT PARALLEL SAFE
     RETURN to_char($1 AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
 
+-- Merge JSON objects: the keys of the first, then those of the next. NULL adds nothing. Unlike jsonb, json keeps the
+-- order of the keys and all nulls.
+CREATE FUNCTION json_merge(VARIADIC objects json[]) RETURNS json
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (SELECT ('{' || string_agg(left(substr(object::text, 2), -1), ', ') || '}')::json FROM unnest(objects) AS object);
+
 
 -- ---------------------------------------------------------------------------------------------------------------------
 -- Vocabulary: permissions, roles, environments, context fields, and the types of flags, tags and strategies

@@ -1,5 +1,7 @@
 """Build responses from JSON text that PostgreSQL has written."""
 
+import json
+from typing import Any
 from urllib.parse import quote
 
 from flask import Response
@@ -13,6 +15,11 @@ def json_response(text: str | None) -> Response:
     if text is None:
         raise NotFound("Not found. It was deleted during the request.")
     return Response(text, mimetype="application/json")
+
+
+def json_text(document: Any) -> str:
+    """Return a document as JSON text with the spaces that PostgreSQL writes, so that all responses look alike."""
+    return json.dumps(document, ensure_ascii=False, separators=(", ", " : "), allow_nan=False)
 
 
 def bounded(text: str | None, advice: str) -> str:

@@ -1,11 +1,11 @@
-"""What a caller is told of himself: his account and all that he may do."""
+"""The account of the caller and their permissions."""
 
 from typing import LiteralString
 
 from sql.database import Connection, value
 from sql.people import user_records
 
-# Without a project or environment, a right holds in all of them.
+# A permission without a project or an environment counts in all of them.
 GET: LiteralString = f"""
     WITH rights AS (
         SELECT DISTINCT
@@ -20,9 +20,13 @@ GET: LiteralString = f"""
                 OR role_permissions.project_id = user_roles.project_id)
     )
     SELECT json_build_object(
-               'user', ({user_records.RECORD}) - 'rootRole',
+               'user', {user_records.WITHOUT_ROLE},
                'permissions', (
-                   SELECT coalesce(json_agg(jsonb_strip_nulls(to_jsonb(rights)) ORDER BY permission, project, environment), '[]')
+                   SELECT coalesce(json_agg(json_merge(
+                              json_build_object('permission', permission),
+                              CASE WHEN project IS NOT NULL THEN json_build_object('project', project) END,
+                              CASE WHEN environment IS NOT NULL THEN json_build_object('environment', environment) END)
+                              ORDER BY permission, project, environment), '[]')
                      FROM rights
                     WHERE permission = 'ADMIN'
                        OR NOT EXISTS (SELECT FROM rights WHERE permission = 'ADMIN')),
@@ -32,7 +36,7 @@ GET: LiteralString = f"""
      WHERE id = %(user_id)s
 """
 
-# Our choice: of a key, what it has in common with a user.
+# Our choice: an API token has the fields that it has in common with a user.
 GET_KEY = """
     SELECT json_build_object(
                'user', json_build_object(
@@ -52,7 +56,7 @@ GET_KEY = """
 
 
 def get(conn: Connection, user_id: int | None, key: bytes | None) -> str | None:
-    """The Me record of a user, or else of the admin key with this SHA-256, as JSON text."""
+    """Return the Me record of a user, or with None of the admin token with this SHA-256, as JSON text."""
     if user_id is None:
         return value(conn, GET_KEY, {"key": key})
     return value(conn, GET, {"user_id": user_id})

@@ -74,7 +74,7 @@ def search(conn: Connection, filters: Mapping[str, Any], visible: Visible | None
         {SIZE}
         SELECT json_build_object('events', coalesce(json_agg(entry), '[]'), 'total', (SELECT number FROM total))::text AS body,
                (SELECT is_due FROM total) AS is_due
-          FROM (SELECT {RECORD} FROM page ORDER BY created_at DESC, page.id DESC) AS entry
+          FROM (SELECT {RECORD} AS entry FROM page ORDER BY created_at DESC, id DESC) AS entries
         HAVING (SELECT is_small FROM size)
     """
     return event_weeks.body(conn, statement, {**DAYS, **asked, "most_bytes": PAGE_BYTES, "limit": limit, "offset": offset})
@@ -103,7 +103,7 @@ def search_from_id(
         SELECT json_build_object('version', 1, 'events', coalesce(json_agg(entry), '[]'),
                                  'totalEvents', (SELECT number FROM total))::text AS body,
                (SELECT is_due FROM total) AS is_due
-          FROM (SELECT {RECORD} FROM page ORDER BY page.id DESC) AS entry
+          FROM (SELECT {RECORD} AS entry FROM page ORDER BY id DESC) AS entries
         HAVING (SELECT is_small FROM size)
     """
     # Whether to walk the ids or to sort the matches depends on how many there are: a plan for any values would be wrong by seconds.
@@ -126,7 +126,7 @@ def of_flag(conn: Connection, flag: str, visible: Visible | None) -> str | None:
         SELECT json_build_object('version', 1, 'toggleName', %(feature)s::text, 'events', coalesce(json_agg(entry), '[]'),
                                  'totalEvents', (SELECT number FROM total))::text AS body,
                (SELECT is_due FROM total) AS is_due
-          FROM (SELECT {RECORD} FROM page ORDER BY created_at DESC, page.id DESC) AS entry
+          FROM (SELECT {RECORD} AS entry FROM page ORDER BY created_at DESC, id DESC) AS entries
         HAVING (SELECT is_small FROM size)
     """
     return event_weeks.body(conn, statement, {**DAYS, **asked, "most_bytes": PAGE_BYTES, "limit": OF_FLAG_MOST, "offset": 0})

@@ -30,14 +30,14 @@ HAVE_ENDED = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= %(
 
 # A range of ids, however few events match in it: no filter makes one statement read the whole log. A line break in JSON is white space.
 BATCH: LiteralString = """
-    SELECT id, translate(row_to_json(entry)::text, E'\\n\\r', '  ') AS line
-      FROM (SELECT {record}
+    SELECT id, translate(({record})::text, E'\\n\\r', '  ') AS line
+      FROM (SELECT *
               FROM events
              WHERE id > %(after)s
                AND id <= %(until)s
                AND {conditions}
              ORDER BY id
-             LIMIT %(most)s) AS entry
+             LIMIT %(most)s) AS batch
      ORDER BY id
 """
 

@@ -51,17 +51,18 @@ FILTERS: dict[str, LiteralString] = {
 }
 
 RECORD: LiteralString = """
-    id,
-    iso(created_at) AS "createdAt",
-    type,
-    created_by AS "createdBy",
-    created_by_user_id AS "createdByUserId",
-    environment,
-    project,
-    feature_name AS "featureName",
-    data,
-    pre_data AS "preData",
-    tags
+    json_build_object(
+        'id', id,
+        'createdAt', iso(created_at),
+        'type', type,
+        'createdBy', created_by,
+        'createdByUserId', created_by_user_id,
+        'environment', environment,
+        'project', project,
+        'featureName', feature_name,
+        'data', data,
+        'preData', pre_data,
+        'tags', tags)
 """
 
 

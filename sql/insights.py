@@ -184,23 +184,36 @@ ENVIRONMENTS: LiteralString = """
 INSIGHTS: LiteralString = f"""{WEEKS}{USERS}{FLAGS}{PROJECT_FLAGS}{METRICS}{ENVIRONMENTS}
     SELECT json_build_object(
         'userTrends', (
-            SELECT coalesce(json_agg(entry), '[]')
-              FROM (SELECT date, total, active, inactive FROM user_trends ORDER BY place) AS entry),
+            SELECT coalesce(json_agg(json_build_object(
+                       'date', date, 'total', total, 'active', active, 'inactive', inactive)
+                       ORDER BY place), '[]')
+              FROM user_trends),
         'flagTrends', (
-            SELECT coalesce(json_agg(entry), '[]')
-              FROM (SELECT date, total, active, stale, "potentiallyStale" FROM flag_trends ORDER BY place) AS entry),
+            SELECT coalesce(json_agg(json_build_object(
+                       'date', date, 'total', total, 'active', active, 'stale', stale,
+                       'potentiallyStale', "potentiallyStale")
+                       ORDER BY place), '[]')
+              FROM flag_trends),
         'projectFlagTrends', (
-            SELECT coalesce(json_agg(entry), '[]')
-              FROM (SELECT week, project, health, "timeToProduction", date, total, active, stale, "potentiallyStale", users
-                      FROM project_flag_trends ORDER BY place, project) AS entry),
+            SELECT coalesce(json_agg(json_build_object(
+                       'week', week, 'project', project, 'health', health, 'timeToProduction', "timeToProduction",
+                       'date', date, 'total', total, 'active', active, 'stale', stale,
+                       'potentiallyStale', "potentiallyStale", 'users', users)
+                       ORDER BY place, project), '[]')
+              FROM project_flag_trends),
         'metricsSummaryTrends', (
-            SELECT coalesce(json_agg(entry), '[]')
-              FROM (SELECT week, date, project, "totalRequests", "totalYes", "totalNo", "totalApps", "totalFlags", "totalEnvironments"
-                      FROM metrics_summary_trends ORDER BY place, project) AS entry),
+            SELECT coalesce(json_agg(json_build_object(
+                       'week', week, 'date', date, 'project', project, 'totalRequests', "totalRequests",
+                       'totalYes', "totalYes", 'totalNo', "totalNo", 'totalApps', "totalApps",
+                       'totalFlags', "totalFlags", 'totalEnvironments', "totalEnvironments")
+                       ORDER BY place, project), '[]')
+              FROM metrics_summary_trends),
         'environmentTypeTrends', (
-            SELECT coalesce(json_agg(entry), '[]')
-              FROM (SELECT date, week, "environmentType", "totalUpdates"
-                      FROM environment_type_trends ORDER BY place, "environmentType") AS entry)
+            SELECT coalesce(json_agg(json_build_object(
+                       'date', date, 'week', week, 'environmentType', "environmentType",
+                       'totalUpdates', "totalUpdates")
+                       ORDER BY place, "environmentType"), '[]')
+              FROM environment_type_trends)
     )::text AS body, event_weeks_are_due() AS is_due
 """
 

@@ -56,4 +56,6 @@ def error_body(name: str, message: str) -> tuple[str, str]:
     """
     error_id = str(uuid4())
     message = message.encode("utf-8", "replace").decode("utf-8")
-    return json.dumps({"id": error_id, "name": name, "message": message}, ensure_ascii=False), error_id
+    body = {"id": error_id, "name": name, "message": message}
+    # The same spaces as in the JSON that PostgreSQL writes.
+    return json.dumps(body, ensure_ascii=False, separators=(", ", " : ")), error_id

@@ -7,8 +7,8 @@ from rules.flags import NO_FLAG_ANYWHERE, lock_flag_anywhere
 from rules.tags import add_tags, check_tag_types, remove_tags
 from serving.contract import operation
 from serving.request_data import load
-from serving.responses import created, empty_response, json_response
-from sql.database import as_json, connection, transaction
+from serving.responses import created, empty_response, json_response, json_text
+from sql.database import connection, transaction
 from sql.flags import tags as flag_tags
 from validators.vocabulary.tags import Tag
 
@@ -42,7 +42,7 @@ def add_flag_tag(feature_name: str) -> Response:
             abort(404, "The flag is archived.")
         check_tag_types(conn, [(flag["name"], tag)])
         add_tags(conn, actor, [(flag, tag)])
-    return created(as_json({"type": tag["type"], "value": tag["value"]}), "tags/{}/{}", tag["type"], tag["value"])
+    return created(json_text({"type": tag["type"], "value": tag["value"]}), "tags/{}/{}", tag["type"], tag["value"])
 
 
 @bp.delete("/api/admin/features/<feature_name>/tags/<type>/<anything:value>")

@@ -44,7 +44,7 @@ def add_project_environment(project_id: str) -> Response:
         project = project_environments.lock(conn, project_id)
         if project is None or project["is_archived"]:
             abort(404, "No project has that id, or the project is archived.")
-        if environments.hold(conn, environment) is None:
+        if not environments.share(conn, environment):
             abort(404, "environment: must be an existing environment")
         project_environments.add(conn, project_id, environment)
         events.record(conn, Event("project-environment-added", actor, project=project_id, environment=environment))

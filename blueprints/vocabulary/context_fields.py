@@ -6,9 +6,9 @@ from rules.access import require
 from rules.limits import unique
 from serving.contract import operation
 from serving.request_data import load
-from serving.responses import created, empty_response, json_response
+from serving.responses import created, empty_response, json_response, json_text
 from sql import events
-from sql.database import as_json, connection, transaction
+from sql.database import connection, transaction
 from sql.events import Event
 from sql.vocabulary import context_fields
 from validators.errors import NameExists
@@ -50,7 +50,7 @@ def create_context_field() -> Response:
             legal_values=payload.get("legalValues", ()),
         )
         events.record(conn, Event("context-field-created", actor, data=field))
-    return created(as_json(field), "context/{}", field["name"])
+    return created(json_text(field), "context/{}", field["name"])
 
 
 @bp.post("/api/admin/context/validate")

@@ -27,7 +27,7 @@ def list_environments() -> Response:
     """
     with connection() as conn:
         require(conn)
-        body = environments.read(conn)
+        body = environments.list_all(conn)
     return json_response(body)
 
 

@@ -5,9 +5,9 @@ from flask import Blueprint, Response, abort
 from rules.access import require
 from serving.contract import operation
 from serving.request_data import load
-from serving.responses import json_response
+from serving.responses import json_response, json_text
 from sql import events
-from sql.database import as_json, connection, transaction
+from sql.database import connection, transaction
 from sql.events import Event
 from sql.vocabulary import flag_types
 from validators.vocabulary.flag_types import UpdateLifetime
@@ -41,4 +41,4 @@ def update_flag_type_lifetime(type_id: str) -> Response:
         before = flag_types.lock(conn, type_id) or abort(404, "No flag type has that id.")
         after = flag_types.set_lifetime(conn, type_id, payload["lifetimeDays"])
         events.record_change(conn, Event("feature-type-updated", actor, data=after, pre_data=before))
-    return json_response(as_json(after))
+    return json_response(json_text(after))

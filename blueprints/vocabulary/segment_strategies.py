@@ -12,9 +12,9 @@ from rules.flags import flag_event
 from rules.strategies import find_strategy, lock_in_environment
 from serving.contract import operation
 from serving.request_data import load
-from serving.responses import created, json_response
+from serving.responses import created, json_response, json_text
 from sql import events
-from sql.database import Connection, as_json, connection, transaction
+from sql.database import Connection, connection, transaction
 from sql.flags import strategies
 from sql.vocabulary import segment_strategies
 from validators.vocabulary.segments import GiveSegments
@@ -70,7 +70,7 @@ def set_strategy_segments() -> Response:
         flag = lock_flag_of(conn, payload)
         set_segments(conn, actor, flag, payload)
     where = flag["project_id"], flag["name"], flag["environment"], payload["strategyId"]
-    return created(as_json({name: payload[name] for name in GiveSegments().fields}), STRATEGY, *where)
+    return created(json_text({name: payload[name] for name in GiveSegments().fields}), STRATEGY, *where)
 
 
 def lock_flag_of(conn: Connection, payload: Mapping[str, Any]) -> DictRow:

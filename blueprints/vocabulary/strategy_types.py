@@ -8,9 +8,9 @@ from rules.access import require
 from rules.limits import unique
 from serving.contract import operation
 from serving.request_data import load
-from serving.responses import created, empty_response, json_response
+from serving.responses import created, empty_response, json_response, json_text
 from sql import events
-from sql.database import Connection, as_json, connection, transaction
+from sql.database import Connection, connection, transaction
 from sql.events import Event
 from sql.vocabulary import strategy_types
 from validators.vocabulary.strategy_types import CreateStrategyType, UpdateStrategyType
@@ -48,7 +48,7 @@ def create_strategy_type() -> Response:
         }
         strategy_type = strategy_types.insert(conn, payload["name"], **details)
         events.record(conn, Event("strategy-created", actor, data=strategy_type))
-    return created(as_json(strategy_type), "strategies/{}", strategy_type["name"])
+    return created(json_text(strategy_type), "strategies/{}", strategy_type["name"])
 
 
 @bp.get("/api/admin/strategies/<name>")

@@ -6,9 +6,9 @@ from rules.access import require
 from rules.limits import unique
 from serving.contract import operation
 from serving.request_data import load
-from serving.responses import created, empty_response, json_response
+from serving.responses import created, empty_response, json_response, json_text
 from sql import events
-from sql.database import as_json, connection, transaction
+from sql.database import connection, transaction
 from sql.events import Event
 from sql.vocabulary import tag_types
 from validators.errors import NameExists
@@ -42,7 +42,7 @@ def create_tag_type() -> Response:
         payload = load(CreateTagType())
         tag_type = tag_types.insert(conn, payload["name"], payload.get("description", ""), payload.get("icon"))
         events.record(conn, Event("tag-type-created", actor, data=tag_type))
-    return created(as_json(tag_type), "tag-types/{}", tag_type["name"])
+    return created(json_text(tag_type), "tag-types/{}", tag_type["name"])
 
 
 @bp.post("/api/admin/tag-types/validate")
@@ -58,7 +58,7 @@ def validate_tag_type() -> Response:
         if tag_types.get(conn, payload["name"]) is not None:
             raise NameExists(tag_types.TAKEN["tag_types_pkey"])
     tag_type = {"name": payload["name"], "description": payload.get("description", ""), "icon": payload.get("icon")}
-    return json_response(as_json({"valid": True, "tagType": tag_type}))
+    return json_response(json_text({"valid": True, "tagType": tag_type}))
 
 
 @bp.get("/api/admin/tag-types/<name>")

@@ -26,7 +26,7 @@ LAST_SEEN: LiteralString = """
 """
 
 # What FlagCore and FlagItem share, as arguments of json_build_object.
-CORE_FIELDS: LiteralString = f"""
+CORE_FIELDS: LiteralString = """
         'name', flags.name,
         'type', flags.type,
         'description', flags.description,
@@ -34,11 +34,13 @@ CORE_FIELDS: LiteralString = f"""
         'stale', flags.stale_since IS NOT NULL,
         'impressionData', flags.impression_data,
         'archived', flags.archived_at IS NOT NULL,
-        'createdAt', iso(flags.created_at),
-        'lastSeenAt', iso({LAST_SEEN})
+        'createdAt', iso(flags.created_at)
 """
 
-CORE: LiteralString = f"json_build_object({CORE_FIELDS}, 'archivedAt', iso(flags.archived_at))"
+LAST_SEEN_AT: LiteralString = f"'lastSeenAt', iso({LAST_SEEN})"
+
+# FlagCore, which is also what the log shows.
+CORE: LiteralString = f"json_build_object({CORE_FIELDS}, 'archivedAt', iso(flags.archived_at), {LAST_SEEN_AT})"
 
 FAVORITE: LiteralString = """
     EXISTS (SELECT FROM flag_favorites WHERE flag_id = flags.id AND user_id = %(user_id)s::integer)
@@ -127,7 +129,7 @@ IS_SMALL: LiteralString = """
     )
 """
 
-ITEM: LiteralString = f"""json_build_object({CORE_FIELDS},
+ITEM: LiteralString = f"""json_build_object({CORE_FIELDS}, {LAST_SEEN_AT},
         'favorite', {FAVORITE},
         'tags', {TAGS},
         'environments', (
@@ -182,8 +184,13 @@ COLLABORATORS: LiteralString = f"""
                AND type NOT IN ('feature-favorited', 'feature-unfavorited')))
 """
 
-FLAG: LiteralString = f"""{CORE}::jsonb
-    || jsonb_build_object(
+# Omitted for a flag that no user created.
+CREATED_BY: LiteralString = f"""
+    (SELECT json_build_object('createdBy', {PERSON}) FROM users WHERE users.id = flags.created_by_user_id)
+"""
+
+FLAG: LiteralString = f"""
+    json_merge({CORE}, json_build_object(
         'environments', (
             SELECT coalesce(json_agg({FLAG_ENVIRONMENT} ORDER BY environments.sort_order, environments.name), '[]'){PLACES}),
         'favorite', {FAVORITE},
@@ -206,13 +213,11 @@ FLAG: LiteralString = f"""{CORE}::jsonb
                       JOIN environments ON environments.name = variants.environment
                      WHERE flag_id = flags.id
                        AND strategy_id IS NULL
-                     ORDER BY variants.name, environments.sort_order, environments.name) AS variants),
+                     ORDER BY variants.name, environments.sort_order, environments.name) AS variants)),
+        {CREATED_BY},
+        json_build_object(
         'lifecycle', {LIFECYCLE},
-        'collaborators', {COLLABORATORS})
-    || coalesce((
-        SELECT jsonb_build_object('createdBy', {PERSON})
-          FROM users
-         WHERE id = flags.created_by_user_id), '{{}}')
+        'collaborators', {COLLABORATORS}))
 """
 
 GET: LiteralString = f"""SELECT ({FLAG})::text

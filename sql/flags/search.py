@@ -18,8 +18,9 @@ SEGMENTS: LiteralString = """(
      WHERE strategies.flag_id = flags.id)"""
 
 # FlagHit: FlagItem, with the usage of the last hour, and more beside it.
-HIT: LiteralString = f"""json_build_object({flag_records.CORE_FIELDS},
+HIT: LiteralString = f"""json_merge(json_build_object({flag_records.CORE_FIELDS},
         'archivedAt', iso(flags.archived_at),
+        {flag_records.LAST_SEEN_AT},
         'favorite', {flag_records.FAVORITE},
         'tags', {flag_records.TAGS},
         'environments', (
@@ -36,9 +37,9 @@ HIT: LiteralString = f"""json_build_object({flag_records.CORE_FIELDS},
               FROM strategies
               JOIN strategy_segments ON strategy_segments.strategy_id = strategies.id
               JOIN segments ON segments.id = strategy_segments.segment_id
-             WHERE strategies.flag_id = flags.id),
-        'lifecycle', {flag_records.LIFECYCLE})::jsonb
-    || coalesce((SELECT jsonb_build_object('createdBy', {flag_records.PERSON}) FROM users WHERE id = flags.created_by_user_id), '{{}}')
+             WHERE strategies.flag_id = flags.id)),
+    {flag_records.CREATED_BY},
+    json_build_object('lifecycle', {flag_records.LIFECYCLE}))
 """
 
 # && means: have one in common; @> means: holds all of them.

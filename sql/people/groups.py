@@ -1,4 +1,4 @@
-"""Groups of users, and the Group record of neighbours.md 1.2."""
+"""Groups of users: the Group record of neighbours.md 1.2, and rows for changes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
@@ -6,9 +6,20 @@ from typing import Any, LiteralString
 from sql.database import Connection, rows, run, value
 from sql.people import users
 
-# Of a row of the table groups.
+# The members of a row of groups, as a JSON array.
+MEMBERS: LiteralString = f"""
+    (SELECT coalesce(json_agg(json_build_object(
+                'joinedAt', iso(group_users.created_at),
+                'createdBy', group_users.created_by,
+                'user', {users.RECORD}) ORDER BY group_users.created_at, users.id), '[]')
+       FROM group_users
+       JOIN users ON users.id = group_users.user_id
+      WHERE group_users.group_id = groups.id
+        AND users.deleted_at IS NULL)
+"""
+
 RECORD: LiteralString = f"""
-    jsonb_build_object(
+    json_build_object(
         'id', groups.id,
         'name', groups.name,
         'description', groups.description,
@@ -17,23 +28,20 @@ RECORD: LiteralString = f"""
         'scimId', groups.scim_id,
         'createdBy', groups.created_by,
         'createdAt', iso(groups.created_at),
+        'users', {MEMBERS},
         'projects', (
-            SELECT coalesce(jsonb_agg(DISTINCT project_id ORDER BY project_id), '[]')
+            SELECT coalesce(json_agg(DISTINCT project_id ORDER BY project_id), '[]')
               FROM project_group_roles
-             WHERE project_group_roles.group_id = groups.id))
-    || (SELECT jsonb_build_object(
-                   'userCount', count(*),
-                   'users', coalesce(jsonb_agg(jsonb_build_object(
-                       'joinedAt', iso(group_users.created_at),
-                       'createdBy', group_users.created_by,
-                       'user', {users.RECORD}) ORDER BY group_users.created_at, users.id), '[]'))
-          FROM group_users
-          JOIN users ON users.id = group_users.user_id
-         WHERE group_users.group_id = groups.id
-           AND users.deleted_at IS NULL)
+             WHERE project_group_roles.group_id = groups.id),
+        'userCount', (
+            SELECT count(*)
+              FROM group_users
+              JOIN users ON users.id = group_users.user_id
+             WHERE group_users.group_id = groups.id
+               AND users.deleted_at IS NULL))
 """
 
-# What the service says when a unique index refuses a group.
+# The message of a unique violation.
 TAKEN = {"groups_name_key": "name: a group with this name already exists"}
 
 LIST: LiteralString = f"SELECT json_build_object('groups', coalesce(json_agg({RECORD} ORDER BY groups.name), '[]'))::text FROM groups"
@@ -48,7 +56,7 @@ GET: LiteralString = f"SELECT ({RECORD})::text FROM groups WHERE groups.id = %(i
 
 
 def get(conn: Connection, group_id: int) -> str | None:
-    """The record as JSON text; None: unknown."""
+    """Return a group as JSON text, or None if it does not exist."""
     return value(conn, GET, {"id": group_id})
 
 
@@ -99,7 +107,7 @@ def insert(
     mappings_sso: Sequence[str] = (),
     created_by: str | None = None,
 ) -> int:
-    """The id of the new group, which is empty. UniqueViolation of groups_name_key when the name is taken."""
+    """Insert a group without members and return its id. Raises UniqueViolation of groups_name_key if the name is taken."""
     params = {
         "name": name,
         "description": description,
@@ -125,7 +133,7 @@ def update(conn: Connection, group: Mapping[str, Any]) -> None:
     run(conn, UPDATE, group)
 
 
-# As before the deletion of a user (sql/people/past_users.py).
+# Projects before the rows of their members, as in sql/people/past_users.py.
 SHARE_PROJECTS = """
     SELECT
       FROM projects
@@ -138,7 +146,7 @@ DELETE = "DELETE FROM groups WHERE id = %(id)s"
 
 
 def delete(conn: Connection, group_id: int) -> None:
-    """End a group, its memberships and its roles in projects; that they were there is kept."""
+    """Delete a group with its memberships and its roles in projects. Triggers keep their dates for insights."""
     rows(conn, SHARE_PROJECTS, {"id": group_id})
     run(conn, DELETE, {"id": group_id})
 
@@ -157,5 +165,5 @@ SET_USERS = """
 
 
 def set_users(conn: Connection, group_id: int, user_ids: Sequence[int], *, created_by: str) -> None:
-    """Make these users the members of a group. Who was one before has joined when he had; that others were is kept."""
+    """Replace the members of a group. Members who stay keep their date. Triggers keep the dates of the others."""
     run(conn, SET_USERS, {"id": group_id, "users": list(user_ids), "created_by": created_by})

@@ -1,4 +1,4 @@
-"""Permissions: what roles can allow."""
+"""Permissions of roles."""
 
 from collections.abc import Sequence
 from typing import LiteralString
@@ -7,9 +7,9 @@ from psycopg.rows import DictRow
 
 from sql.database import Connection, rows, value
 
-# The Permission record of neighbours.md 1.2, of a row of the table permissions, without an environment.
+# The Permission record of neighbours.md 1.2 without an environment.
 RECORD: LiteralString = """
-    jsonb_build_object(
+    json_build_object(
         'id', permissions.id, 'name', permissions.name, 'displayName', permissions.display_name, 'type', permissions.type)
 """
 
@@ -24,7 +24,8 @@ TREE: LiteralString = f"""
                                  ORDER BY environments.sort_order, environments.name), '[]') AS list
           FROM environments
          CROSS JOIN LATERAL (
-            SELECT json_agg({RECORD} || jsonb_build_object('environment', environments.name) ORDER BY permissions.id) AS list
+            SELECT json_agg(json_merge({RECORD}, json_build_object('environment', environments.name))
+                            ORDER BY permissions.id) AS list
               FROM permissions
              WHERE type = 'environment') AS entries
     )
@@ -36,19 +37,19 @@ TREE: LiteralString = f"""
 
 
 def tree(conn: Connection) -> str:
-    """Every permission as JSON text: those of the instance, of projects, and of each environment."""
+    """Return every permission as JSON text: those of the instance, of projects, and of each environment."""
     return value(conn, TREE)
 
 
-# Held, so that they are there still when a role is given something in them.
+# FOR KEY SHARE: the environments exist until the role has its permissions in them.
 RESOLVE = """
-    WITH held AS (
+    WITH kept AS (
         SELECT name FROM environments WHERE name = ANY(%(environments)s::text[]) ORDER BY name FOR KEY SHARE
     )
     SELECT permissions.name,
            permissions.type,
            asked.environment,
-           asked.environment IS NULL OR asked.environment IN (SELECT held.name FROM held) AS has_environment
+           asked.environment IS NULL OR asked.environment IN (SELECT kept.name FROM kept) AS has_environment
       FROM unnest(%(ids)s::integer[], %(names)s::text[], %(environments)s::text[])
            WITH ORDINALITY AS asked (id, name, environment, place)
       LEFT JOIN permissions ON permissions.id = coalesce(asked.id, permissions.id)
@@ -58,5 +59,8 @@ RESOLVE = """
 
 
 def resolve(conn: Connection, ids: Sequence[int | None], names: Sequence[str | None], environments: Sequence[str | None]) -> list[DictRow]:
-    """For each permission that is asked for by id, name or both: its name and type, None: there is none; environment; has_environment."""
+    """Return name, type, environment and has_environment for each permission, given by id, name or both.
+
+    name and type are None if there is no such permission, has_environment is False if there is no such environment.
+    """
     return rows(conn, RESOLVE, {"ids": list(ids), "names": list(names), "environments": list(environments)})

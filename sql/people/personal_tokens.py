@@ -1,19 +1,17 @@
-"""Personal tokens: keys that act as their user. Only the SHA-256 is kept."""
+"""Personal tokens, which act as their user. The database has their SHA-256 only."""
 
 import secrets
 from datetime import datetime
-from typing import LiteralString
-
-from psycopg.rows import DictRow
+from typing import Any, LiteralString
 
 from sql.access import digest
 from sql.database import Connection, as_json, one, value
 
-# What the service says when a unique constraint refuses a token.
+# The message of a unique violation.
 TAKEN = {"personal_tokens_description_key": "description: there is a token with this description already"}
 
 RECORD: LiteralString = """
-    jsonb_build_object(
+    json_build_object(
         'id', personal_tokens.id,
         'description', personal_tokens.description,
         'createdAt', iso(personal_tokens.created_at),
@@ -22,8 +20,9 @@ RECORD: LiteralString = """
         'userId', personal_tokens.user_id)
 """
 
-# Those of a row of the table users, oldest first, as a JSON array.
-RECORDS_OF_USER: LiteralString = f"""(SELECT coalesce(jsonb_agg({RECORD} ORDER BY personal_tokens.created_at, personal_tokens.id), '[]')
+# The tokens of a row of users, oldest first, as a JSON array.
+RECORDS_OF_USER: LiteralString = f"""
+    (SELECT coalesce(json_agg({RECORD} ORDER BY personal_tokens.created_at, personal_tokens.id), '[]')
        FROM personal_tokens
       WHERE personal_tokens.user_id = users.id)
 """
@@ -32,18 +31,21 @@ LIST: LiteralString = f"SELECT json_build_object('pats', {RECORDS_OF_USER})::tex
 
 
 def list_of_user(conn: Connection, user_id: int) -> str:
-    """{"pats": [...]} as JSON text: his tokens without their secrets, oldest first."""
+    """Return {"pats": [...]} as JSON text: the tokens of a user without their secrets, oldest first."""
     return value(conn, LIST, {"user_id": user_id})
 
 
-# The owner's row stands for the place that a new token takes: two at once cannot both take the last one.
+# The lock of the owner's row orders requests that add a token. Otherwise two could both take the last place.
 LOCK_OWNER = "SELECT id FROM users WHERE id = %(user_id)s AND deleted_at IS NULL FOR NO KEY UPDATE"
 
 COUNT = "SELECT count(*) FROM personal_tokens WHERE user_id = %(user_id)s"
 
 
 def count(conn: Connection, user_id: int) -> int | None:
-    """How many tokens a user has, expired ones included; None: he has been deleted. Until the end, nobody else who counts them goes on."""
+    """Return the number of tokens of a user, expired ones too, or None if the user was deleted.
+
+    Other transactions that count them wait for the end of this one.
+    """
     if one(conn, LOCK_OWNER, {"user_id": user_id}) is None:
         return None
     return value(conn, COUNT, {"user_id": user_id})
@@ -57,39 +59,44 @@ INSERT = """
 
 
 def insert(conn: Connection, user_id: int, description: str, expires_at: datetime) -> str:
-    """A new token, user: and 64 hexadecimal characters; it is shown here and never again.
+    """Insert a token and return its secret: user: and 64 hexadecimal characters.
 
-    UniqueViolation of personal_tokens_description_key when the user has one of this description.
+    Raises UniqueViolation of personal_tokens_description_key if the user has a token with this description.
     """
     secret = f"user:{secrets.token_hex(32)}"
     value(conn, INSERT, {"user_id": user_id, "description": description, "digest": digest(secret), "expires_at": expires_at})
     return secret
 
 
+# What the log shows of a token.
+LOGGED: LiteralString = """
+    json_build_object('id', id, 'description', description, 'expiresAt', iso(expires_at), 'userId', user_id)
+"""
+
 GET: LiteralString = f"""
-    SELECT id, description, iso(expires_at) AS "expiresAt", user_id AS "userId",
-           ({RECORD} || jsonb_build_object('secret', NULL))::text AS record
+    SELECT {LOGGED} AS logged,
+           json_merge({RECORD}, json_build_object('secret', NULL))::text AS record
       FROM personal_tokens
      WHERE digest = %(digest)s
 """
 
 
-def get(conn: Connection, secret: str) -> tuple[DictRow, str]:
-    """What the log says of a token, and its record as JSON text, which has the secret in it."""
-    found = one(conn, GET, {"digest": digest(secret)})
-    assert found is not None
-    # As in api_keys.get(), the secret itself never goes to the database. Within a text, these quotes would be escaped.
-    return found, found.pop("record").replace('"secret": null', f'"secret": {as_json(secret)}', 1)
+def get(conn: Connection, secret: str) -> tuple[dict[str, Any], str]:
+    """Return what the log shows of a new token, and the token as JSON text, with its secret."""
+    token = one(conn, GET, {"digest": digest(secret)})
+    assert token is not None
+    # As in api_tokens.get(), the secret never goes to the database. A value cannot match: its quotes are escaped.
+    return token["logged"], token["record"].replace('"secret" : null', f'"secret" : {as_json(secret)}', 1)
 
 
-DELETE = """
+DELETE: LiteralString = f"""
     DELETE FROM personal_tokens
      WHERE id = %(id)s
        AND user_id = %(user_id)s
-    RETURNING id, description, iso(expires_at) AS "expiresAt", user_id AS "userId"
+    RETURNING {LOGGED}
 """
 
 
-def delete(conn: Connection, token_id: int, user_id: int) -> DictRow | None:
-    """End a token: what the log says of it. None: this user has none of that id."""
-    return one(conn, DELETE, {"id": token_id, "user_id": user_id})
+def delete(conn: Connection, token_id: int, user_id: int) -> dict[str, Any] | None:
+    """Delete a token and return what the log shows of it, or None if the user has no token with this id."""
+    return value(conn, DELETE, {"id": token_id, "user_id": user_id})

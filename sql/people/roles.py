@@ -1,4 +1,4 @@
-"""Roles and what they allow."""
+"""Roles and their permissions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
@@ -6,16 +6,16 @@ from typing import Any, LiteralString
 from sql.database import Connection, one, run, value
 from sql.people import permissions
 
-# The Role record of api.md, of a row of the table roles.
+# The Role record of api.md.
 RECORD: LiteralString = """
-    jsonb_build_object(
+    json_build_object(
         'id', roles.id, 'type', roles.type, 'name', roles.name, 'description', roles.description, 'project', NULL)
 """
 
 # The ids of predefined roles, see schema.sql.
 ADMIN, EDITOR, VIEWER, OWNER = 1, 2, 3, 4
 
-# What the service says when a unique index refuses a role.
+# The message of a unique violation.
 TAKEN = {"roles_name_key": "name: a role with this name already exists"}
 
 LIST: LiteralString = (
@@ -28,12 +28,18 @@ def list_all(conn: Connection) -> str:
     return value(conn, LIST)
 
 
-# Our choice: what a role allows in one project alone, as Editor does in project default, is not told: a permission has no place for it,
-# and who copied the list would allow it everywhere.
-GET: LiteralString = f"""SELECT ({RECORD} || jsonb_build_object('permissions', (
-               SELECT coalesce(jsonb_agg({permissions.RECORD}
-                    || jsonb_strip_nulls(jsonb_build_object('environment', role_permissions.environment))
-                          ORDER BY permissions.id, role_permissions.environment NULLS FIRST), '[]')
+ENVIRONMENT: LiteralString = """
+    CASE WHEN role_permissions.environment IS NOT NULL
+         THEN json_build_object('environment', role_permissions.environment)
+    END
+"""
+
+# Our choice: permissions in a single project, as Editor has in the project default, are not listed. A permission has no
+# field for the project, and a client that copies the list would give them in every project.
+GET: LiteralString = f"""
+    SELECT json_merge({RECORD}, json_build_object('permissions', (
+               SELECT coalesce(json_agg(json_merge({permissions.RECORD}, {ENVIRONMENT})
+                                        ORDER BY permissions.id, role_permissions.environment NULLS FIRST), '[]')
                  FROM role_permissions
                  JOIN permissions ON permissions.name = role_permissions.permission
                 WHERE role_permissions.role_id = roles.id
@@ -44,7 +50,7 @@ GET: LiteralString = f"""SELECT ({RECORD} || jsonb_build_object('permissions', (
 
 
 def get(conn: Connection, role_id: int) -> str | None:
-    """The role and its permissions as JSON text; None: unknown."""
+    """Return a role with its permissions as JSON text, or None if it does not exist."""
     return value(conn, GET, {"id": role_id})
 
 
@@ -52,20 +58,19 @@ ANSWER: LiteralString = f"SELECT json_build_object('version', 1, 'roles', {RECOR
 
 
 def answer(conn: Connection, role_id: int) -> str:
-    """{"version": 1, "roles": {...}} as JSON text: one role, which old clients look for under that name."""
+    """Return {"version": 1, "roles": {...}} as JSON text: one role. Old clients expect it under the plural."""
     return value(conn, ANSWER, {"id": role_id})
 
 
 # What the log shows of a role. It is a statement of its own, begun when the lock is held: a subquery beside the lock
 # would see the permissions as they were before the wait for it.
-LOGGED: LiteralString = f"""SELECT {RECORD} || jsonb_build_object('permissions', (
-               SELECT coalesce(jsonb_agg(
-                          jsonb_build_object('name', permissions.name)
-                          || jsonb_strip_nulls(jsonb_build_object('environment', role_permissions.environment))
-                          ORDER BY permissions.id, role_permissions.environment NULLS FIRST), '[]')
+LOGGED: LiteralString = f"""
+    SELECT json_merge({RECORD}, json_build_object('permissions', (
+               SELECT coalesce(json_agg(json_merge(json_build_object('name', permissions.name), {ENVIRONMENT})
+                                        ORDER BY permissions.id, role_permissions.environment NULLS FIRST), '[]')
                  FROM role_permissions
                  JOIN permissions ON permissions.name = role_permissions.permission
-                WHERE role_permissions.role_id = roles.id)) AS logged
+                WHERE role_permissions.role_id = roles.id))) AS logged
       FROM roles
      WHERE roles.id = %(id)s
 """
@@ -92,7 +97,7 @@ INSERT = """
 
 
 def insert(conn: Connection, name: str, *, type: str = "custom", description: str = "") -> int:
-    """The id of the new role, which allows nothing yet. type: root-custom, or custom for a role in projects."""
+    """Insert a role without permissions and return its id. type: root-custom, or custom for a role in projects."""
     return value(conn, INSERT, {"name": name, "type": type, "description": description})
 
 
@@ -130,7 +135,7 @@ SET_PERMISSIONS = """
 
 
 def set_permissions(conn: Connection, role_id: int, allowed: Sequence[tuple[str, str | None]]) -> None:
-    """Let a role hold these permissions and no others; each with its environment, or None: in all of them."""
+    """Replace the permissions of a role, given as name and environment. None: in all environments."""
     params = {"id": role_id, "permissions": [name for name, _ in allowed], "environments": [place for _, place in allowed]}
     run(conn, SET_PERMISSIONS, params)
 
@@ -145,7 +150,7 @@ HOLDERS = """
 
 
 def holders(conn: Connection, role_id: int) -> dict[str, int]:
-    """How many users, groups and signup tokens hold a role, as such or in projects. Read it after lock(): no more can come."""
+    """Return the numbers of users, groups and signup tokens with a role. After lock(), they cannot grow."""
     return one(conn, HOLDERS, {"id": role_id}) or {}
 
 

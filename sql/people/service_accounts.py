@@ -1,12 +1,13 @@
-"""Service accounts: users that are programs. They have personal tokens, and no password."""
+"""Service accounts: users for programs. They have personal tokens and no password."""
 
 from typing import LiteralString
 
 from sql.database import Connection, value
 from sql.people import personal_tokens, root_roles, user_records
 
-RECORD: LiteralString = f"""{user_records.RECORD}
-    || jsonb_build_object('tokens', {personal_tokens.RECORDS_OF_USER})"""
+RECORD: LiteralString = f"""
+    json_merge({user_records.FIELDS}, json_build_object('tokens', {personal_tokens.RECORDS_OF_USER}))
+"""
 
 LIST: LiteralString = f"""
     SELECT json_build_object(
@@ -19,7 +20,7 @@ LIST: LiteralString = f"""
 
 
 def list_all(conn: Connection) -> str:
-    """Every service account with its tokens, oldest first, and the roles that they can have, as JSON text."""
+    """Return every service account with its tokens, oldest first, and the root roles, as JSON text."""
     return value(conn, LIST)
 
 
@@ -29,7 +30,7 @@ GET: LiteralString = f"SELECT ({RECORD})::text{FROM_ACCOUNT}"
 
 
 def get(conn: Connection, account_id: int) -> str | None:
-    """The record as JSON text, with its tokens; None for what is unknown, deleted, or a person."""
+    """Return a service account with its tokens as JSON text, or None if there is none with this id."""
     return value(conn, GET, {"id": account_id})
 
 
@@ -37,5 +38,5 @@ LIST_TOKENS: LiteralString = f"SELECT json_build_object('pats', {personal_tokens
 
 
 def list_tokens(conn: Connection, account_id: int) -> str | None:
-    """{"pats": [...]} as JSON text; None for what is no service account."""
+    """Return {"pats": [...]} as JSON text, or None if there is no service account with this id."""
     return value(conn, LIST_TOKENS, {"id": account_id})

@@ -1,34 +1,41 @@
-"""Users as administrators see them: what is unset is left out, so that typed clients find text or nothing (neighbours.md, EX1)."""
+"""Users as administrators see them. Unset names are omitted: typed clients expect a text or nothing (neighbours.md, EX1)."""
 
 from typing import LiteralString
 
 from sql.database import Connection, value
 from sql.people import root_roles
 
-RECORD: LiteralString = """
-    jsonb_build_object(
-        'id', users.id,
-        'isAPI', false,
-        'rootRole', users.root_role_id,
-        'accountType', users.account_type,
-        'loginAttempts', users.login_attempts,
-        'seenAt', iso(users.seen_at),
-        'createdAt', iso(users.created_at),
-        'scimId', users.scim_id)
-    || jsonb_strip_nulls(jsonb_build_object(
-        'name', users.name,
-        'username', users.username,
-        'email', users.email,
-        'imageUrl', users.image_url))
+# What is null is omitted, as arguments of json_merge.
+NAMES: LiteralString = """
+    CASE WHEN users.name IS NOT NULL THEN json_build_object('name', users.name) END,
+    CASE WHEN users.username IS NOT NULL THEN json_build_object('username', users.username) END,
+    CASE WHEN users.email IS NOT NULL THEN json_build_object('email', users.email) END,
+    CASE WHEN users.image_url IS NOT NULL THEN json_build_object('imageUrl', users.image_url) END
 """
 
-# Our choice: a user who is made without a password gets one by an administrator; there is no link with which he sets it himself.
-NO_LINK: LiteralString = """ || '{"inviteLink": ""}'::jsonb """
+# The same of the other fields. GET /api/admin/user omits the root role.
+HEAD: LiteralString = "json_build_object('id', users.id, 'isAPI', false)"
+ATTEMPTS: LiteralString = "json_build_object('loginAttempts', users.login_attempts)"
+ROLE: LiteralString = "json_build_object('rootRole', users.root_role_id)"
+TAIL: LiteralString = """
+    json_build_object(
+        'seenAt', iso(users.seen_at),
+        'createdAt', iso(users.created_at),
+        'accountType', users.account_type,
+        'scimId', users.scim_id)
+"""
+
+FIELDS: LiteralString = f"{HEAD}, {NAMES}, {ATTEMPTS}, {ROLE}, {TAIL}"
+RECORD: LiteralString = f"json_merge({FIELDS})"
+WITHOUT_ROLE: LiteralString = f"json_merge({HEAD}, {NAMES}, {ATTEMPTS}, {TAIL})"
+
+# Our choice: a user without a password gets one from an administrator. There is no link to set it.
+NO_LINK: LiteralString = "json_build_object('inviteLink', '')"
 
 LIST: LiteralString = f"""
     SELECT json_build_object(
                'users', (
-                   SELECT coalesce(json_agg({RECORD}{NO_LINK} ORDER BY users.id), '[]')
+                   SELECT coalesce(json_agg(json_merge({FIELDS}, {NO_LINK}) ORDER BY users.id), '[]')
                      FROM users
                     WHERE deleted_at IS NULL
                       AND account_type = 'User'),
@@ -36,7 +43,7 @@ LIST: LiteralString = f"""
 
 
 def list_all(conn: Connection) -> str:
-    """Every user, without service accounts, oldest first, and the roles that they can have, as JSON text."""
+    """Return every user except service accounts, oldest first, and the root roles, as JSON text."""
     return value(conn, LIST)
 
 
@@ -44,34 +51,35 @@ GET: LiteralString = f"SELECT ({RECORD})::text FROM users WHERE id = %(id)s AND 
 
 
 def get(conn: Connection, user_id: int) -> str | None:
-    """The record as JSON text; None for who is unknown, deleted, or a service account."""
+    """Return a user as JSON text, or None if there is none with this id. Service accounts are not users here."""
     return value(conn, GET, {"id": user_id})
 
 
-CREATED: LiteralString = f"""SELECT ({RECORD}{NO_LINK}|| '{{"emailSent": false}}'::jsonb)::text FROM users WHERE id = %(id)s"""
+CREATED: LiteralString = f"""
+    SELECT json_merge({FIELDS}, {NO_LINK}, json_build_object('emailSent', false))::text
+      FROM users
+     WHERE id = %(id)s
+"""
 
 
 def get_created(conn: Connection, user_id: int) -> str:
-    """The record of a user who has just been made, with what became of his invitation."""
+    """Return a new user as JSON text, with the fields about an invitation."""
     return value(conn, CREATED, {"id": user_id})
 
 
-# strpos, not LIKE: % and _ are characters like others.
-SEARCH = """
-    SELECT coalesce(json_agg(hit ORDER BY id), '[]')::text
-      FROM (SELECT id,
-                   jsonb_build_object('id', id, 'accountType', account_type)
-                   || jsonb_strip_nulls(jsonb_build_object(
-                       'name', name, 'username', username, 'email', email, 'imageUrl', image_url)) AS hit
-              FROM users
-             WHERE deleted_at IS NULL
-               AND account_type = 'User'
-               AND (strpos(lower(name), lower(%(text)s)) > 0
-                    OR strpos(lower(username), lower(%(text)s)) > 0
-                    OR strpos(email, lower(%(text)s)) > 0)) AS hits
+# strpos, not LIKE: % and _ are ordinary characters.
+SEARCH: LiteralString = f"""
+    SELECT coalesce(json_agg(json_merge(
+               json_build_object('id', id), {NAMES}, json_build_object('accountType', account_type)) ORDER BY id), '[]')::text
+      FROM users
+     WHERE deleted_at IS NULL
+       AND account_type = 'User'
+       AND (strpos(lower(name), lower(%(text)s)) > 0
+            OR strpos(lower(username), lower(%(text)s)) > 0
+            OR strpos(email, lower(%(text)s)) > 0)
 """
 
 
 def search(conn: Connection, text: str) -> str:
-    """Who has this text in his name, user name or address, in any case of letters, as JSON text."""
+    """Return the users with this text in their name, user name or e-mail address, in upper or lower case, as JSON text."""
     return value(conn, SEARCH, {"text": text})

@@ -7,25 +7,31 @@ from psycopg.rows import DictRow
 
 from sql.database import Connection, one, rows, run, value
 
-# Our choice: what is said of a user, and that no image service is asked about anybody's address.
-# The User record, of a row of the table users: what is nullable is null, what is optional is left out.
-RECORD: LiteralString = """
-    jsonb_build_object(
-        'id', users.id,
-        'isAPI', false,
-        'name', users.name,
-        'username', users.username,
-        'rootRole', users.root_role_id,
-        'accountType', users.account_type,
-        'loginAttempts', users.login_attempts,
-        'emailSent', false,
-        'seenAt', iso(users.seen_at),
-        'createdAt', iso(users.created_at),
-        'scimId', users.scim_id)
-    || jsonb_strip_nulls(jsonb_build_object(
-        'email', users.email,
-        'imageUrl', users.image_url))
-"""
+
+# Our choice: the fields of a user, and that no image service receives e-mail addresses.
+def record(seen_at: LiteralString = "users.seen_at") -> LiteralString:
+    """Return the User record of a row of users, as an SQL expression. A nullable field is null, an optional one omitted."""
+    return f"""
+    json_merge(
+        json_build_object(
+            'id', users.id,
+            'isAPI', false,
+            'name', users.name,
+            'username', users.username),
+        CASE WHEN users.email IS NOT NULL THEN json_build_object('email', users.email) END,
+        CASE WHEN users.image_url IS NOT NULL THEN json_build_object('imageUrl', users.image_url) END,
+        json_build_object(
+            'loginAttempts', users.login_attempts,
+            'emailSent', false,
+            'rootRole', users.root_role_id,
+            'seenAt', iso({seen_at}),
+            'createdAt', iso(users.created_at),
+            'accountType', users.account_type,
+            'scimId', users.scim_id))
+    """
+
+
+RECORD = record()
 
 # What the service says when a unique index refuses a user.
 TAKEN = {
@@ -116,7 +122,7 @@ LOG_IN: LiteralString = f"""
      WHERE users.id = before.id
        AND users.deleted_at IS NULL
        AND users.password_hash = %(compared_hash)s
-    RETURNING ({RECORD} || jsonb_build_object('seenAt', iso(before.seen_at)))::text
+    RETURNING ({record("before.seen_at")})::text
 """
 
 

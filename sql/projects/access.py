@@ -4,8 +4,8 @@ from collections.abc import Collection
 from typing import Literal, LiteralString, NamedTuple
 
 from sql.database import Connection, rows, run, value
+from sql.people import groups
 from sql.people import roles as role_statements
-from sql.people import users
 
 # asked: as in the project overview. roles is every role that the user or group has in the project; roleId and addedAt are those of the
 # first assignment.
@@ -34,15 +34,16 @@ ACCESS: LiteralString = f"""
     user_entries AS (
         SELECT added_at,
                id,
-               jsonb_build_object(
-                   'isAPI', false,
-                   'id', id,
-                   'email', email,
-                   'imageUrl', image_url,
-                   'addedAt', iso(added_at),
-                   'roleId', first_role,
-                   'roles', roles)
-               || jsonb_strip_nulls(jsonb_build_object('name', name)) AS entry
+               json_merge(
+                   json_build_object('isAPI', false),
+                   CASE WHEN name IS NOT NULL THEN json_build_object('name', name) END,
+                   json_build_object(
+                       'email', email,
+                       'id', id,
+                       'imageUrl', image_url,
+                       'addedAt', iso(added_at),
+                       'roleId', first_role,
+                       'roles', roles)) AS entry
           FROM user_roles
           JOIN users ON users.id = user_id
          WHERE deleted_at IS NULL
@@ -50,7 +51,7 @@ ACCESS: LiteralString = f"""
     group_entries AS (
         SELECT added_at,
                id,
-               jsonb_build_object(
+               json_build_object(
                    'name', name,
                    'id', id,
                    'addedAt', iso(added_at),
@@ -61,27 +62,15 @@ ACCESS: LiteralString = f"""
                    'rootRole', root_role_id,
                    'createdBy', created_by,
                    'createdAt', iso(created_at),
-                   'users', (
-                       SELECT coalesce(jsonb_agg(jsonb_build_object(
-                                  'joinedAt', iso(group_users.created_at),
-                                  'createdBy', group_users.created_by,
-                                  'user', {users.RECORD}) ORDER BY group_users.created_at, users.id), '[]')
-                         FROM group_users
-                         JOIN users ON users.id = group_users.user_id
-                        WHERE group_users.group_id = groups.id
-                          AND users.deleted_at IS NULL),
+                   'users', {groups.MEMBERS},
                    'scimId', scim_id) AS entry
           FROM group_roles
           JOIN groups ON groups.id = group_id
     )
-    SELECT jsonb_build_object(
-        'groups', (SELECT coalesce(jsonb_agg(entry ORDER BY added_at, id), '[]') FROM group_entries),
-        'users', (SELECT coalesce(jsonb_agg(entry ORDER BY added_at, id), '[]') FROM user_entries),
-        'roles', (
-            SELECT coalesce(jsonb_agg(jsonb_build_object(
-                       'id', id, 'type', type, 'name', name, 'description', description, 'project', NULL) ORDER BY id), '[]')
-              FROM roles
-             WHERE scope = 'project'))::text
+    SELECT json_build_object(
+        'groups', (SELECT coalesce(json_agg(entry ORDER BY added_at, id), '[]') FROM group_entries),
+        'users', (SELECT coalesce(json_agg(entry ORDER BY added_at, id), '[]') FROM user_entries),
+        'roles', (SELECT coalesce(json_agg({role_statements.RECORD} ORDER BY id), '[]') FROM roles WHERE scope = 'project'))::text
 """
 
 

@@ -160,19 +160,19 @@ def add_environments(conn: Connection, project_id: str, names: Sequence[str] | N
 # ProjectCreated of neighbours.md, 1.3. The description is left out when there is none, because a tool that builds on this falls over null.
 CREATED = """
     WITH created AS (
-        SELECT jsonb_build_object(
-                   'id', id,
-                   'name', name,
-                   'mode', mode,
-                   'defaultStickiness', default_stickiness,
-                   'featureLimit', feature_limit,
-                   'environments', (
-                       SELECT coalesce(jsonb_agg(environment ORDER BY sort_order, environment), '[]')
-                         FROM project_environments
-                         JOIN environments ON environments.name = environment
-                        WHERE project_id = projects.id),
-                   'changeRequestEnvironments', '[]'::jsonb)
-               || jsonb_strip_nulls(jsonb_build_object('description', description)) AS record
+        SELECT json_merge(
+                   json_build_object('id', id, 'name', name),
+                   CASE WHEN description IS NOT NULL THEN json_build_object('description', description) END,
+                   json_build_object(
+                       'mode', mode,
+                       'defaultStickiness', default_stickiness,
+                       'featureLimit', feature_limit,
+                       'environments', (
+                           SELECT coalesce(json_agg(environment ORDER BY sort_order, environment), '[]')
+                             FROM project_environments
+                             JOIN environments ON environments.name = environment
+                            WHERE project_id = projects.id),
+                       'changeRequestEnvironments', '[]'::json)) AS record
           FROM projects
          WHERE id = %(id)s
     )

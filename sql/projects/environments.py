@@ -6,12 +6,13 @@ from typing import Any, LiteralString
 from psycopg.rows import DictRow
 
 from sql.database import Connection, as_json, one, run, value
+from sql.vocabulary import environments
 
 # What the service says when a unique index refuses a link.
 TAKEN = {"project_environments_pkey": "environment: the project already has this environment"}
 
 # Our choice: keys of all projects work for this one too, so they count.
-LIST = """
+LIST: LiteralString = f"""
     WITH key_counts AS (
         SELECT environment, count(*) AS number
           FROM api_keys
@@ -28,30 +29,22 @@ LIST = """
            AND enabled
          GROUP BY environment
     ),
-    linked AS (
-        SELECT environments.*,
-               default_strategy,
-               coalesce(key_counts.number, 0) AS keys,
-               coalesce(flag_counts.number, 0) AS flags
+    entries AS (
+        SELECT sort_order,
+               name,
+               json_merge(
+                   json_build_object({environments.FIELDS},
+                       'projectApiTokenCount', coalesce(key_counts.number, 0),
+                       'projectEnabledToggleCount', coalesce(flag_counts.number, 0)),
+                   CASE WHEN default_strategy IS NOT NULL
+                        THEN json_build_object('defaultStrategy', default_strategy)
+                   END,
+                   json_build_object('visible', true)) AS entry
           FROM project_environments
           JOIN environments ON environments.name = project_environments.environment
           LEFT JOIN key_counts ON key_counts.environment = environments.name
           LEFT JOIN flag_counts ON flag_counts.environment = environments.name
          WHERE project_id = %(project)s
-    ),
-    entries AS (
-        SELECT sort_order,
-               name,
-               CASE WHEN default_strategy IS NULL
-                    THEN json_build_object('name', name, 'type', type, 'enabled', enabled, 'protected', protected,
-                                           'sortOrder', sort_order, 'projectApiTokenCount', keys,
-                                           'projectEnabledToggleCount', flags, 'visible', true)
-                    ELSE json_build_object('name', name, 'type', type, 'enabled', enabled, 'protected', protected,
-                                           'sortOrder', sort_order, 'projectApiTokenCount', keys,
-                                           'projectEnabledToggleCount', flags, 'defaultStrategy', default_strategy,
-                                           'visible', true)
-               END AS entry
-          FROM linked
     )
     SELECT json_build_object(
         'version', 1,

@@ -23,12 +23,11 @@ REPORT: LiteralString = f"""{OVERVIEW},
          WHERE project_id = (SELECT id FROM asked)
            AND archived_at IS NULL
     )
-    SELECT (record - 'onboardingStatus' - 'featureTypeCounts'
-            || jsonb_build_object(
-                'features', items.list,
-                'activeCount', staleness.fresh,
-                'staleCount', staleness.stale,
-                'potentiallyStaleCount', staleness.potentially_stale))::text
+    SELECT json_merge(head, tail, json_build_object(
+               'features', items.list,
+               'activeCount', staleness.fresh,
+               'staleCount', staleness.stale,
+               'potentiallyStaleCount', staleness.potentially_stale))::text
       FROM overview, staleness, items
 """
 

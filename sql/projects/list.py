@@ -52,21 +52,24 @@ LIST: LiteralString = f"""
     items AS (
         SELECT name,
                id,
-               jsonb_build_object(
-                   'id', id,
-                   'name', name,
-                   'mode', mode,
-                   'health', (SELECT {HEALTH} FROM (SELECT coalesce(flag_counts.total, 0) AS total, flag_counts.active) AS counted),
-                   'featureCount', coalesce(flag_counts.total, 0),
-                   'memberCount', coalesce(members.number, 0),
-                   'createdAt', iso(created_at),
-                   'archivedAt', iso(archived_at),
-                   'lastUpdatedAt', iso(newest_event.at),
-                   'lastReportedFlagUsage', iso(newest_usage.hour),
-                   'favorite', EXISTS (SELECT FROM project_favorites WHERE project_id = seen.id AND user_id = %(user_id)s::integer),
-                   'owners', coalesce(owners.list, '[{{"ownerType": "system"}}]'))
-               -- Left out when there is none, because a tool that builds on this falls over null.
-               || jsonb_strip_nulls(jsonb_build_object('description', description)) AS item
+               json_merge(
+                   json_build_object('id', id, 'name', name),
+                   -- Omitted if null: a client written in Go fails on null.
+                   CASE WHEN description IS NOT NULL THEN json_build_object('description', description) END,
+                   json_build_object(
+                       'mode', mode,
+                       'health', (
+                           SELECT {HEALTH}
+                             FROM (SELECT coalesce(flag_counts.total, 0) AS total, flag_counts.active) AS counted),
+                       'featureCount', coalesce(flag_counts.total, 0),
+                       'memberCount', coalesce(members.number, 0),
+                       'createdAt', iso(created_at),
+                       'archivedAt', iso(archived_at),
+                       'lastUpdatedAt', iso(newest_event.at),
+                       'lastReportedFlagUsage', iso(newest_usage.hour),
+                       'favorite', EXISTS (
+                           SELECT FROM project_favorites WHERE project_id = seen.id AND user_id = %(user_id)s::integer),
+                       'owners', coalesce(owners.list, '[{{"ownerType" : "system"}}]'))) AS item
           FROM seen
           LEFT JOIN flag_counts ON flag_counts.project_id = seen.id
           LEFT JOIN members ON members.project_id = seen.id

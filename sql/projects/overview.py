@@ -107,46 +107,49 @@ OVERVIEW: LiteralString = f"""
           FROM counts
     ),
     overview AS (
-        SELECT jsonb_build_object(
-                    'stats', jsonb_build_object(
-                        'avgTimeToProdCurrentWindow', {MEAN_DAYS},
-                        'createdCurrentWindow', counts.created_this,
-                        'createdPastWindow', counts.created_last,
-                        'archivedCurrentWindow', archived.this,
-                        'archivedPastWindow', archived.last,
-                        'projectActivityCurrentWindow', activity.this,
-                        'projectActivityPastWindow', activity.last,
-                        'projectMembersAddedCurrentWindow', members.added),
-                    'version', 1,
-                    'name', projects.name,
-                    'description', projects.description,
-                    'defaultStickiness', projects.default_stickiness,
-                    'mode', projects.mode,
-                    'featureLimit', projects.feature_limit,
-                    'members', members.present,
-                    'health', {HEALTH},
-                    'environments', own_environments.list,
-                    'featureTypeCounts', counts.types,
-                    'updatedAt', iso(projects.updated_at),
-                    'archivedAt', iso(projects.archived_at),
-                    'createdAt', iso(projects.created_at),
-                    'favorite', EXISTS (
-                        SELECT FROM project_favorites
-                         WHERE project_id = projects.id
-                           AND user_id = %(user_id)s::integer),
-                    'onboardingStatus', onboarding.status)
-                || CASE WHEN projects.naming_pattern IS NULL THEN '{{}}'
-                        ELSE jsonb_build_object('featureNaming', jsonb_build_object(
-                            'pattern', projects.naming_pattern,
-                            'example', projects.naming_example,
-                            'description', projects.naming_description))
-                   END AS record
+        SELECT json_merge(
+                   json_build_object(
+                       'stats', json_build_object(
+                           'avgTimeToProdCurrentWindow', {MEAN_DAYS},
+                           'createdCurrentWindow', counts.created_this,
+                           'createdPastWindow', counts.created_last,
+                           'archivedCurrentWindow', archived.this,
+                           'archivedPastWindow', archived.last,
+                           'projectActivityCurrentWindow', activity.this,
+                           'projectActivityPastWindow', activity.last,
+                           'projectMembersAddedCurrentWindow', members.added),
+                       'version', 1,
+                       'name', projects.name,
+                       'description', projects.description,
+                       'defaultStickiness', projects.default_stickiness,
+                       'mode', projects.mode,
+                       'featureLimit', projects.feature_limit),
+                   CASE WHEN projects.naming_pattern IS NOT NULL
+                        THEN json_build_object('featureNaming', json_build_object(
+                                 'pattern', projects.naming_pattern,
+                                 'example', projects.naming_example,
+                                 'description', projects.naming_description))
+                   END,
+                   json_build_object(
+                       'members', members.present,
+                       'health', {HEALTH},
+                       'environments', own_environments.list)) AS head,
+               json_build_object('featureTypeCounts', counts.types) AS type_counts,
+               json_build_object(
+                   'updatedAt', iso(projects.updated_at),
+                   'archivedAt', iso(projects.archived_at),
+                   'createdAt', iso(projects.created_at),
+                   'favorite', EXISTS (
+                       SELECT FROM project_favorites
+                        WHERE project_id = projects.id
+                          AND user_id = %(user_id)s::integer)) AS tail,
+               json_build_object('onboardingStatus', onboarding.status) AS status
           FROM projects, counts, archived, activity, members, own_environments, onboarding
          WHERE projects.id = (SELECT id FROM asked)
     )
 """
 
-GET: LiteralString = f"{OVERVIEW}SELECT record::text FROM overview"
+GET: LiteralString = f"{OVERVIEW}SELECT json_merge(head, type_counts, tail, status)::text FROM overview"
 
 
 def get(conn: Connection, project_id: str, user_id: int | None) -> str | None:

@@ -13,7 +13,7 @@ from sql.people import roles, users
 URL: LiteralString = "%(base_url)s::text || '/new-user?invite=' || signup_tokens.secret"
 
 RECORD: LiteralString = f"""
-    jsonb_build_object(
+    json_build_object(
         'secret', signup_tokens.secret,
         'url', {URL},
         'name', signup_tokens.name,
@@ -22,7 +22,7 @@ RECORD: LiteralString = f"""
         'createdAt', iso(signup_tokens.created_at),
         'createdBy', signup_tokens.created_by,
         'users', (
-            SELECT coalesce(jsonb_agg({users.RECORD} ORDER BY signup_token_users.created_at, users.id), '[]')
+            SELECT coalesce(json_agg({users.RECORD} ORDER BY signup_token_users.created_at, users.id), '[]')
               FROM signup_token_users
               JOIN users ON users.id = signup_token_users.user_id
              WHERE signup_token_users.token_id = signup_tokens.id

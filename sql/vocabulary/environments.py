@@ -3,18 +3,21 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
-from psycopg.rows import DictRow
+from sql.database import Connection, rows, run, value
 
-from sql.database import Connection, one, rows, run, value
-
-# What the service says when a unique index refuses an environment.
+# The message of a unique violation.
 TAKEN = {"environments_pkey": "name: an environment with this name already exists"}
 
-# The Environment record, as columns of a row: what the log says is the same.
-RECORD: LiteralString = 'name, type, enabled, protected, sort_order AS "sortOrder"'
+# As arguments of json_build_object.
+FIELDS: LiteralString = """
+    'name', name, 'type', type, 'enabled', enabled, 'protected', protected, 'sortOrder', sort_order
+"""
 
-# Each count is made once for all environments, not once for each. Flags count that are live, and projects too.
-# Our choice: hidden ones as well, for everybody.
+# The Environment record, which is also what the log shows.
+RECORD: LiteralString = f"json_build_object({FIELDS})"
+
+# Each count is one pass over all environments. Only live flags and live projects count.
+# Our choice: the counts include projects that the caller does not see.
 LIST: LiteralString = f"""
     WITH project_counts AS (
         SELECT environment, count(*) AS number
@@ -37,61 +40,62 @@ LIST: LiteralString = f"""
          WHERE enabled
            AND archived_at IS NULL
          GROUP BY flag_environments.environment
-    ),
-    entries AS (
-        SELECT {RECORD},
-               coalesce(project_counts.number, 0) AS "projectCount",
-               coalesce(key_counts.number, 0) AS "apiTokenCount",
-               coalesce(flag_counts.number, 0) AS "enabledToggleCount"
-          FROM environments
-          LEFT JOIN project_counts ON project_counts.environment = name
-          LEFT JOIN key_counts ON key_counts.environment = name
-          LEFT JOIN flag_counts ON flag_counts.environment = name
     )
     SELECT json_build_object(
-        'version', 1,
-        'environments', coalesce(json_agg(entries ORDER BY "sortOrder", name), '[]'))::text
-      FROM entries
+               'version', 1,
+               'environments', coalesce(json_agg(json_build_object({FIELDS},
+                                                     'projectCount', coalesce(project_counts.number, 0),
+                                                     'apiTokenCount', coalesce(key_counts.number, 0),
+                                                     'enabledToggleCount', coalesce(flag_counts.number, 0))
+                                                 ORDER BY sort_order, name), '[]'))::text
+      FROM environments
+      LEFT JOIN project_counts ON project_counts.environment = name
+      LEFT JOIN key_counts ON key_counts.environment = name
+      LEFT JOIN flag_counts ON flag_counts.environment = name
 """
 
 
-def read(conn: Connection) -> str:
-    """{"version": 1, "environments": [...]} as JSON text: all of them with their counts, in their order."""
+def list_all(conn: Connection) -> str:
+    """Return {"version": 1, "environments": [...]} as JSON text: every environment with its counts, in their order."""
     return value(conn, LIST)
 
 
-GET: LiteralString = f"SELECT row_to_json(entry)::text FROM (SELECT {RECORD} FROM environments WHERE name = %(name)s) AS entry"
+GET: LiteralString = f"SELECT ({RECORD})::text FROM environments WHERE name = %(name)s"
 
 
 def get(conn: Connection, name: str) -> str | None:
-    """The Environment record as JSON text; None: unknown."""
+    """Return the Environment record as JSON text, or None if it does not exist."""
     return value(conn, GET, {"name": name})
 
 
 LOCK: LiteralString = f"SELECT {RECORD} FROM environments WHERE name = %(name)s FOR NO KEY UPDATE"
 
 
-def lock(conn: Connection, name: str) -> DictRow | None:
-    """name, type, enabled, protected and sortOrder of an environment that is to be changed; None: unknown."""
-    return one(conn, LOCK, {"name": name})
+def lock(conn: Connection, name: str) -> dict[str, Any] | None:
+    """Lock an environment and return its record, or None if it does not exist."""
+    return value(conn, LOCK, {"name": name})
 
 
-LOCK_MANY: LiteralString = (
-    f"""SELECT {RECORD} FROM environments WHERE name = ANY(%(names)s::text[]) ORDER BY name COLLATE "C" FOR NO KEY UPDATE"""
-)
+LOCK_MANY: LiteralString = f"""
+    SELECT {RECORD} AS record
+      FROM environments
+     WHERE name = ANY(%(names)s::text[])
+     ORDER BY name COLLATE "C"
+       FOR NO KEY UPDATE
+"""
 
 
-def lock_many(conn: Connection, names: Sequence[str]) -> list[DictRow]:
-    """The same of those of these environments that exist, by name."""
-    return rows(conn, LOCK_MANY, {"names": list(names)})
+def lock_many(conn: Connection, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Lock environments and return the records of those that exist, by name."""
+    return [row["record"] for row in rows(conn, LOCK_MANY, {"names": list(names)})]
 
 
-HOLD = "SELECT name FROM environments WHERE name = %(name)s FOR KEY SHARE"
+SHARE = "SELECT name FROM environments WHERE name = %(name)s FOR KEY SHARE"
 
 
-def hold(conn: Connection, name: str) -> str | None:
-    """The name of an environment, which is not deleted until the transaction ends; None: unknown."""
-    return value(conn, HOLD, {"name": name})
+def share(conn: Connection, name: str) -> bool:
+    """Return whether an environment exists, and keep it from being deleted."""
+    return value(conn, SHARE, {"name": name}) is not None
 
 
 INSERT: LiteralString = f"""
@@ -108,12 +112,12 @@ def insert(
     *,
     enabled: bool = True,
     sort_order: int | None = None,
-) -> DictRow | None:
-    """The new environment as lock() gives it, linked to no project; sort_order None: behind the last.
+) -> dict[str, Any]:
+    """Insert an environment and return its record. sort_order None: after all others.
 
-    UniqueViolation of environments_pkey: it is there.
+    Raises UniqueViolation of environments_pkey if the name is taken.
     """
-    return one(conn, INSERT, {"name": name, "type": type, "enabled": enabled, "sort_order": sort_order})
+    return value(conn, INSERT, {"name": name, "type": type, "enabled": enabled, "sort_order": sort_order})
 
 
 UPDATE: LiteralString = f"""
@@ -125,9 +129,9 @@ UPDATE: LiteralString = f"""
     RETURNING {RECORD}"""
 
 
-def update(conn: Connection, environment: Mapping[str, Any]) -> DictRow | None:
-    """Make an environment as lock() gave it, with some of it changed; so it is then."""
-    return one(conn, UPDATE, environment)
+def update(conn: Connection, environment: Mapping[str, Any]) -> dict[str, Any]:
+    """Set every field of an environment that can change. Return its record."""
+    return value(conn, UPDATE, environment)
 
 
 SET_ORDER = """
@@ -139,12 +143,12 @@ SET_ORDER = """
 
 
 def set_order(conn: Connection, orders: Mapping[str, int]) -> None:
-    """Give environments their positions, by name."""
+    """Set the positions of environments, by name."""
     run(conn, SET_ORDER, {"names": list(orders), "orders": list(orders.values())})
 
 
-# Who makes a flag, or moves one, holds its project; who changes one holds that. They are waited for, and whoever comes later finds that the
-# project has one environment less.
+# A request that adds or moves a flag has its project FOR SHARE, and one that changes a flag has locked it. The deletion
+# waits for them. Later requests wait for the deletion, and then find that the project lacks the environment.
 LOCK_PROJECTS = """
     SELECT
       FROM projects
@@ -167,16 +171,16 @@ LOCK_FLAGS = """
 LOCK_FOR_DELETION: LiteralString = f"SELECT {RECORD} FROM environments WHERE name = %(name)s FOR UPDATE"
 
 
-def lock_for_deletion(conn: Connection, name: str) -> DictRow | None:
-    """The same as lock(), and nobody refers to the environment anew until the transaction ends."""
+def lock_for_deletion(conn: Connection, name: str) -> dict[str, Any] | None:
+    """Do the same as lock(), and keep other transactions from referring to the environment."""
     run(conn, LOCK_PROJECTS, {"name": name})
     run(conn, LOCK_FLAGS, {"name": name})
-    return one(conn, LOCK_FOR_DELETION, {"name": name})
+    return value(conn, LOCK_FOR_DELETION, {"name": name})
 
 
 DELETE = "DELETE FROM environments WHERE name = %(name)s"
 
 
 def delete(conn: Connection, name: str) -> None:
-    """End an environment: what projects, flags, roles and API keys had there goes with it."""
+    """Delete an environment, and what projects, flags, roles and API tokens had there."""
     run(conn, DELETE, {"name": name})

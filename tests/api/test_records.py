@@ -187,6 +187,25 @@ def test_a_key_that_stands_twice_fails(app: Flask, stranger: Caller) -> None:
         records.check(app, answer)
 
 
+def test_a_body_with_keys_in_another_order_fails(app: Flask, victor: Caller) -> None:
+    answer = victor.get("/api/admin/projects/default/overview")
+    answer.set_data(
+        answer.get_data()
+        .replace(b'"createdCurrentWindow"', b'"x"')
+        .replace(b'"createdPastWindow"', b'"createdCurrentWindow"')
+        .replace(b'"x"', b'"createdPastWindow"')
+    )
+    with pytest.raises(AssertionError, match="not in the order"):
+        records.check(app, answer)
+
+
+def test_a_body_without_the_spaces_of_postgresql_fails(app: Flask, victor: Caller) -> None:
+    answer = victor.get("/api/admin/projects/default/overview")
+    answer.set_data(answer.get_data().replace(b" : ", b": "))
+    with pytest.raises(AssertionError, match="no space before its first colon"):
+        records.check(app, answer)
+
+
 def test_an_answer_without_a_promised_header_fails(app: Flask, alice: Caller) -> None:
     for header in ("X-Request-ID", "Deprecation", "Link"):
         answer = alice.post("/api/admin/events/search", json={})

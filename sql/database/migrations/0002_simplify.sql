@@ -196,3 +196,9 @@ UPDATE context_fields
 UPDATE strategy_types
    SET parameters = replace(parameters::text, 'by which a user is known again', 'that identifies a user')::json
  WHERE name = 'flexibleRollout';
+
+-- Merge JSON objects: the keys of the first, then those of the next. NULL adds nothing. Unlike jsonb, json keeps the
+-- order of the keys and all nulls.
+CREATE FUNCTION json_merge(VARIADIC objects json[]) RETURNS json
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (SELECT ('{' || string_agg(left(substr(object::text, 2), -1), ', ') || '}')::json FROM unnest(objects) AS object);

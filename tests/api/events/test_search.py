@@ -183,7 +183,7 @@ def test_a_payload_comes_back_as_it_was_written(alice: Caller, log: Log) -> None
     read = json.loads(response.text, object_pairs_hook=list)
     [record] = dict(read)["events"]
     assert json.dumps(dict(record)["data"]) == json.dumps(json.loads(json.dumps(data), object_pairs_hook=list))
-    assert f'"preData":{exact},' in response.text
+    assert f'"preData" : {exact},' in response.text
     # As itself, not as an escape sequence.
     assert "é ü 漢字 🎉 Ж" in response.text
 
