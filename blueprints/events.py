@@ -72,8 +72,8 @@ def search_events_deprecated() -> Response:
 def list_flag_events(feature_name: str) -> Response:
     """List the events of a flag.
 
-    Returns the newest 100, and the total number of events that the caller can see. A name that no flag ever had has
-    none.
+    Returns the newest 100, and the total number of events that the caller can see. The list is empty if there never was
+    such a flag.
     """
     with connection() as conn:
         actor = require(conn, listing=True)

@@ -27,7 +27,7 @@ bp = Blueprint("login", __name__)
 def log_in() -> Response:
     """Log in.
 
-    Creates a session and sets its cookie. In the returned record, seenAt is the time before this login.
+    Creates a session and sets its cookie. In the returned record, seenAt is the time of the previous login.
     """
     payload = load(Login())
     with transaction() as conn:

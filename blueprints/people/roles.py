@@ -38,7 +38,7 @@ def list_roles() -> Response:
 def get_role(role_id: str) -> Response:
     """Get a role with its permissions.
 
-    A permission for environments that names none holds in all of them.
+    A permission for environments holds in all of them if it names none.
     """
     with connection() as conn:
         require(conn, "READ_ROLE")

@@ -56,8 +56,8 @@ def revive_project(project_id: str) -> Response:
 def delete_project(project_id: str) -> Response:
     """Delete a project.
 
-    All its flags must be archived. Also deletes its archived flags, its segments, its roles of users and groups, and
-    its API tokens. API tokens that it shares with other projects keep those.
+    All its flags must be archived. Also deletes the archived flags, the segments and the API tokens of the project, and
+    all roles in it. An API token for several projects stays valid for the others.
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_PROJECT", project=project_id)

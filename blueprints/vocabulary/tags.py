@@ -98,8 +98,8 @@ def delete_tag(type: str, value: str) -> Response:
     return empty_response()
 
 
-# Our choice: tags belong to the whole instance, and all users can read them. A deletion removes a tag only from flags
-# that the caller can change.
+# Our choice: tags belong to the whole instance, and all users can read them. Deleting a tag needs the permission in
+# every project whose flags have it.
 def permitted(conn: Connection, actor: Actor) -> set[str] | None:
     """Return the projects in which the caller can change flags, or None for all; raise 403 if there are none."""
     if actor.is_admin or actor.user_id is None:
