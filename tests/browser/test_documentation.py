@@ -9,7 +9,7 @@ import pytest
 
 from blueprints.documentation import SCRIPT, VIEWER
 from tests.support.browser import Browser, missing_programs
-from tests.support.openapi_document import OPERATIONS
+from tests.support.openapi_document import DOCUMENT, OPERATIONS
 from tests.support.service import Service
 from tests.support.world import Caller
 
@@ -186,6 +186,16 @@ def test_the_page_warns_about_try_and_explains_authentication(browser: Browser, 
     assert browser.run("return document.body.innerText").startswith("TRY sends real requests to this instance.")
     headings = browser.run("return [...document.querySelector('rapi-doc').shadowRoot.querySelectorAll('h2')].map(node => node.innerText)")
     assert "Authentication" in headings
+
+
+@pytest.mark.slow
+def test_a_tag_shows_its_description(browser: Browser, service: Service) -> None:
+    browser.open(f"{service.origin}/flags/docs")
+    browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
+    tag = DOCUMENT["tags"][0]
+    browser.run("document.querySelector('rapi-doc').shadowRoot.querySelector('.nav-bar-tag').click()")
+    main = "return document.querySelector('rapi-doc').shadowRoot.querySelector('.main-content').innerText"
+    browser.wait_for(main, lambda text: tag["description"] in text)
 
 
 @pytest.mark.slow

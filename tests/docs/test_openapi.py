@@ -120,10 +120,11 @@ def test_every_operation_id_is_a_verb_of_a_short_list_and_a_noun() -> None:
         assert re.fullmatch(rf"({verbs})[A-Z][A-Za-z]*|logIn|logOut|signUp", operation["operationId"]), operation["operationId"]
 
 
-def test_a_get_of_an_array_is_named_list_or_search() -> None:
-    for (method, _), operation in OPERATIONS.items():
+def test_a_get_of_an_array_or_a_collection_is_named_list_or_search() -> None:
+    collections = {path.rpartition("/{")[0] for _, path in OPERATIONS if path.endswith("}")}
+    for (method, path), operation in OPERATIONS.items():
         schema = operation["responses"].get("200", {}).get("content", {}).get("application/json", {}).get("schema", {})
-        if method == "get" and target(schema).get("type") == "array":
+        if method == "get" and (path in collections or target(schema).get("type") == "array"):
             assert operation["operationId"].startswith(("list", "search")), operation["operationId"]
 
 
