@@ -2,9 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import psycopg
@@ -13,26 +12,12 @@ from flask import Flask
 
 from app import create_app
 from rules import bootstrap
-from sql.database import Connection, connect, database, embedded
+from sql.database import Connection, connect, embedded
 from tests.access import Stage, staged
 from tests.support.command_line import CommandLine
-from tests.support.secrecy import VAULT, Watched
+from tests.support.instance import SETTINGS, address_of, apps, pinned_to
+from tests.support.secrecy import VAULT
 from tests.support.world import Caller, World
-
-ADMIN_KEY = "*:*.test-admin-key-of-the-template"
-# Cheap passwords: bcrypt's cost is tested where it matters.
-SETTINGS = {
-    "BCRYPT_ROUNDS": 4,
-    "BASE_URL": "http://localhost",
-    "BASE_PATH": "",
-    "DATABASE_POOLER": "none",
-    # Races hold up to eight requests of one caller, who may hold half of these connections.
-    "DATABASE_POOL_SIZE": 16,
-    "INIT_ADMIN_PASSWORD": "the administrator's password",
-    "INIT_ADMIN_API_TOKENS": (ADMIN_KEY,),
-}
-
-Settings = dict[str, object]
 
 # Files of slow tests that take half a minute and more: begun first, or a process would be left alone with one of them at the end.
 LONG = (
@@ -94,12 +79,6 @@ def module_of(item: pytest.Item) -> str:
     return item.path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
 
 
-def address_of(server: str, name: str) -> str:
-    """The address of another database on the same server."""
-    parts = urlsplit(server)
-    return urlunsplit(parts._replace(path=f"/{name}"))
-
-
 @pytest.fixture(autouse=True)
 def no_secret_of_another_test() -> None:
     """The secrets of a test are its own; every answer is held against them (tests/support/secrecy.py)."""
@@ -150,24 +129,6 @@ def make_app() -> Iterator[Callable[..., Flask]]:
         yield make
 
 
-@contextmanager
-def apps() -> Iterator[Callable[..., Flask]]:
-    """Makes services, and closes their connections at the end."""
-    made: list[Flask] = []
-
-    def make(url: str, **settings: object) -> Flask:
-        app = create_app(SETTINGS | {"DATABASE_URL": url} | settings)
-        app.testing = False
-        app.test_client_class = Watched
-        made.append(app)
-        return app
-
-    yield make
-    for app in made:
-        with app.app_context():
-            database().close()
-
-
 @pytest.fixture(scope="module")
 def line(make_database: Callable[..., str], make_app: Callable[..., Flask]) -> Iterator[CommandLine]:
     """The command line on a database that is set up; who changes it changes it back."""
@@ -207,15 +168,6 @@ def shared_connection(shared_url: str) -> Iterator[Connection]:
         # Tables without statistics count as large, and starting parallel workers takes longer than reading them all.
         conn.execute("SET max_parallel_workers_per_gather = 0")
         yield conn
-
-
-@contextmanager
-def pinned_to(app: Flask, conn: Connection) -> Iterator[None]:
-    """Let the app use this connection alone."""
-    with app.app_context():
-        pool = database()
-    with pool.pinned(conn):
-        yield
 
 
 @pytest.fixture

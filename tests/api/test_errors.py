@@ -15,7 +15,7 @@ from app import create_app
 from rules.bootstrap import prepare_database
 from sql import database
 from sql.database import embedded
-from tests.conftest import ADMIN_KEY, SETTINGS
+from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.secrecy import Watched
 from tests.support.service import wait_until
 from tests.support.world import Caller

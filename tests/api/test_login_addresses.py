@@ -3,7 +3,7 @@
 import pytest
 
 from sql.database import rows, value
-from tests.conftest import pinned_to
+from tests.support.instance import pinned_to
 from tests.support.login import ada, log_in
 from tests.support.login_throttle import blocked, fail, from_address, known_of, retry_after
 from tests.support.signup import guest, invitation, sign_up

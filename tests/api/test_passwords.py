@@ -12,7 +12,7 @@ import pytest
 
 from rules import passwords
 from sql.database import rows, value
-from tests.conftest import pinned_to
+from tests.support.instance import pinned_to
 from tests.support.login import HASH, ada, log_in
 from tests.support.signup import counts, guest, invitation, sign_up
 from tests.support.world import PASSWORD, Caller, refused

@@ -10,7 +10,7 @@ from werkzeug.test import TestResponse
 
 from sql.database import Connection, database
 from tests.access import FAMILIES, ROUND_TRIPS, ROUTES, Family, Stage
-from tests.conftest import ADMIN_KEY
+from tests.support.instance import ADMIN_KEY
 from tests.support.wire import Wire, watched
 from tests.support.world import Caller
 

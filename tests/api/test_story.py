@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from flask import Flask
 
-from tests.conftest import ADMIN_KEY
+from tests.support.instance import ADMIN_KEY
 from tests.support.service import ROOT
 from tests.support.story import PASSWORDS, SEARCH, Having, Story, documents, flags, people, places, rollout, vocabulary
 from tests.support.story.people import LATER

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from blueprints.documentation import DOCS
-from tests.conftest import ADMIN_KEY
+from tests.support.instance import ADMIN_KEY
 from tests.support.openapi_document import OPERATIONS
 from tests.support.service import Service
 

@@ -14,11 +14,11 @@ import pytest
 
 from sql.database import backup, connect, embedded, migrate, rows, value
 from sql.database.migrate import DatabaseProblem
-from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.support import nine
 from tests.support.command_line import CommandLine, flask, only_line
 from tests.support.dumps import contents, fill_the_rest, make_url
 from tests.support.event_rows import add
+from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.service import PATIENCE, ROOT, environment, is_alive, wait_until
 
 Maker = Callable[..., Any]

@@ -15,10 +15,10 @@ from rules.bootstrap import System
 from sql import events
 from sql.database import connect, embedded, value
 from sql.events import Event
-from tests.conftest import ADMIN_KEY, address_of
 from tests.support import fixtures
 from tests.support.command_line import FLASK, PATIENCE, ROOT, CommandLine, clean, flask, flask_at_terminal
 from tests.support.events_command import INSERT_MANY, NOON, add, exported
+from tests.support.instance import ADMIN_KEY, address_of
 
 
 def test_the_lines_are_those_of_the_search(log: CommandLine) -> None:

@@ -11,9 +11,9 @@ from rules.bootstrap import System
 from sql import event_retention, events
 from sql.database import connect
 from sql.events import Event
-from tests.conftest import ADMIN_KEY
 from tests.support.command_line import CommandLine, flask, only_line
 from tests.support.events_command import INSERT_MANY, MIDNIGHT, NOON, add, kept
+from tests.support.instance import ADMIN_KEY
 
 
 def test_whole_days_are_kept_and_what_is_older_goes(log: CommandLine) -> None:

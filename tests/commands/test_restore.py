@@ -11,10 +11,10 @@ import psycopg
 import pytest
 
 from sql.database import backup, connect, embedded, migrate, rows, value
-from tests.conftest import address_of
 from tests.support.command_line import CommandLine, only_line
 from tests.support.dumps import contents, make_url
 from tests.support.event_rows import add
+from tests.support.instance import address_of
 from tests.support.machine_server import IS_INSTALLED, machine_server
 from tests.support.schema_versions import FIRST_SCHEMA
 from tests.support.service import ROOT

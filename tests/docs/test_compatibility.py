@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from tests.conftest import SETTINGS
+from tests.support.instance import SETTINGS
 from tests.support.service import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "compatibility.md"

@@ -88,7 +88,7 @@ def test_no_file_is_too_long_to_be_held_in_the_head():
     assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES} == {}
 
 
-def test_no_test_module_imports_another() -> None:
-    importing = re.compile(r"^ *(from|import) .*\btest_\w+", re.MULTILINE)
+def test_no_module_imports_a_test_module_or_a_conftest() -> None:
+    importing = re.compile(r"^ *(from|import) .*\b(test_\w+|conftest)\b", re.MULTILINE)
     modules = [*ROOT.glob("tests/**/*.py")]
     assert [str(path) for path in modules if importing.search(path.read_text(encoding="utf-8"))] == []

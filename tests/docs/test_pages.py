@@ -14,8 +14,8 @@ import pytest
 from app import create_app
 from serving import settings
 from sql import database
-from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.support import operations_page
+from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.openapi_document import DOCUMENT
 from tests.support.page_examples import README, fits
 from tests.support.service import ROOT, Service, run

@@ -7,8 +7,8 @@ import pytest
 from flask import Flask
 
 from sql.database import Connection, connect, value
-from tests.conftest import ADMIN_KEY
 from tests.support.documents import IMPORT, body, document, happened, strategy
+from tests.support.instance import ADMIN_KEY
 from tests.support.races import at_once, wait_for
 from tests.support.world import Caller, World, refused
 

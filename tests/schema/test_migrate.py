@@ -14,7 +14,7 @@ import pytest
 from rules.bootstrap import prepare_database
 from sql.database import Connection, connect, migrate, rows, value
 from sql.database.migrate import DatabaseProblem
-from tests.conftest import SETTINGS
+from tests.support.instance import SETTINGS
 from tests.support.schema_versions import FIRST_SCHEMA, schema_of
 from tests.support.service import run, run_together, wait_until
 

@@ -7,10 +7,10 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from sql.database import Connection, connect, migrate, rows, value
-from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.support import nine
 from tests.support.dumps import contents, fill_the_rest
 from tests.support.event_rows import add, fill_weeks
+from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.schema_versions import FIRST_SCHEMA, schema_of
 from tests.support.service import run
 

@@ -6,7 +6,7 @@ import pytest
 from flask import Flask
 
 from serving import browser_headers as browser_rules
-from tests.conftest import ADMIN_KEY
+from tests.support.instance import ADMIN_KEY
 from tests.support.login import ada, log_in
 from tests.support.service import Service
 from tests.support.world import Caller, World

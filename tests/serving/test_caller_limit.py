@@ -16,7 +16,7 @@ from werkzeug.test import TestResponse
 from sql import sessions
 from sql.access import digest
 from sql.database import connect
-from tests.conftest import ADMIN_KEY
+from tests.support.instance import ADMIN_KEY
 from tests.support.service import Service, wait_until
 from tests.support.world import Caller, World, refused
 

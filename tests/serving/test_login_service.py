@@ -11,7 +11,7 @@ import bcrypt
 import psycopg
 import pytest
 
-from tests.conftest import SETTINGS
+from tests.support.instance import SETTINGS
 from tests.support.service import Answer, Service, wait_until
 
 pytestmark = pytest.mark.slow

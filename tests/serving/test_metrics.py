@@ -9,7 +9,7 @@ from flask import Flask
 from sql import database, events
 from sql.database import connect, transaction
 from sql.events import Event
-from tests.conftest import ADMIN_KEY, SETTINGS
+from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.metrics import BEARER, TOKEN, Scraped, read, total
 from tests.support.service import free_port, run, wait_until
 from tests.support.world import Caller, refused

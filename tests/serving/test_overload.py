@@ -11,7 +11,7 @@ import pytest
 
 from sql.database import connect, value
 from sql.tokens import api_tokens
-from tests.conftest import ADMIN_KEY
+from tests.support.instance import ADMIN_KEY
 from tests.support.service import Answer, Service
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from sql.database import connect, value
-from tests.conftest import ADMIN_KEY, SETTINGS
+from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.pooler import PROGRAM, VERSION, Pooler, block
 from tests.support.service import IMPORT, Answer, Service, run, wait_until
 

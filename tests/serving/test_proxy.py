@@ -13,8 +13,8 @@ from urllib.parse import quote, urljoin, urlsplit
 import psycopg
 import pytest
 
-from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.support import nginx
+from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.nginx import Nginx
 from tests.support.pooler import changed
 from tests.support.service import PATIENCE, Answer, Service, free_port, wait_until

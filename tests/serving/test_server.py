@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from sql.database import rows
-from tests.conftest import ADMIN_KEY, pinned_to
+from tests.support.instance import ADMIN_KEY, pinned_to
 from tests.support.service import PATIENCE, Answer, Service
 from tests.support.world import Caller
 

@@ -16,7 +16,7 @@ from serving.settings import SettingError
 from serving.start import bring_up
 from sql.database import embedded
 from sql.database.migrate import DatabaseProblem
-from tests.conftest import address_of
+from tests.support.instance import address_of
 from tests.support.service import GUNICORN, IMPORT, address_in, free_port, run_together
 
 # They start many real processes.

@@ -11,7 +11,7 @@ from threading import Event
 import pytest
 
 from sql.database import connect, value
-from tests.conftest import ADMIN_KEY
+from tests.support.instance import ADMIN_KEY
 from tests.support.service import PATIENCE, Service, encode, wait_until
 
 pytestmark = pytest.mark.slow

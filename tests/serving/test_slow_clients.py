@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from sql.database import connect
-from tests.conftest import ADMIN_KEY
+from tests.support.instance import ADMIN_KEY
 from tests.support.service import Service, wait_until
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,7 @@ from flask import Flask
 
 from serving import slow_requests
 from sql.database import timing
-from tests.conftest import ADMIN_KEY
+from tests.support.instance import ADMIN_KEY
 from tests.support.request_log import KEYS, line_of
 from tests.support.world import Caller
 

@@ -10,7 +10,7 @@ from flask import Flask
 
 from sql.database import connect, connection, migrate, run, transaction, value
 from sql.database.pool import discard_if_closed
-from tests.conftest import ADMIN_KEY
+from tests.support.instance import ADMIN_KEY
 from tests.support.world import Caller
 
 PREPARED = "SELECT count(*) FROM pg_prepared_statements"

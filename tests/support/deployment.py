@@ -14,7 +14,7 @@ import psycopg
 from app import create_app
 from rules import bootstrap
 from sql.database.embedded import BINARIES
-from tests.conftest import SETTINGS
+from tests.support.instance import SETTINGS
 from tests.support.service import PATIENCE, ROOT
 
 PAGE = ROOT / "docs" / "how-to" / "deploy.md"

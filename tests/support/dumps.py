@@ -3,8 +3,8 @@
 from flask import Flask
 
 from sql.database import Connection, rows
-from tests.conftest import ADMIN_KEY
 from tests.support.event_rows import fill_weeks
+from tests.support.instance import ADMIN_KEY
 
 
 def contents(conn: Connection) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from tests.conftest import ADMIN_KEY
+from tests.support.instance import ADMIN_KEY
 from tests.support.world import Caller
 
 ADMIN = "/api/admin"

@@ -10,8 +10,8 @@ from flask import Flask
 from rules.access import digest
 from sql import sessions
 from tests.access import ROWS, Stage, parameters
-from tests.conftest import ADMIN_KEY
 from tests.support.fingerprint import fingerprint
+from tests.support.instance import ADMIN_KEY
 from tests.support.login import HASH, log_in
 from tests.support.sessions import ANY_PAGE, cookie_of, with_session
 from tests.support.verdicts import Asked, answer, changed, verdict

@@ -14,7 +14,7 @@ from rules.bootstrap import System
 from sql import event_search, events
 from sql.database import connect, value
 from sql.events import Event
-from tests.conftest import ADMIN_KEY
+from tests.support.instance import ADMIN_KEY
 from tests.support.service import Service
 from tests.support.world import Caller, World, refused
 

@@ -13,9 +13,9 @@ import pytest
 
 from sql.database import connect, value
 from sql.tokens import api_tokens
-from tests.conftest import ADMIN_KEY
 from tests.support.command_line import FLASK, ROOT, clean
 from tests.support.event_search import PATH
+from tests.support.instance import ADMIN_KEY
 from tests.support.service import PATIENCE, Service, wait_until
 
 pytestmark = pytest.mark.slow

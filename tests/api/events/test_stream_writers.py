@@ -18,8 +18,8 @@ from sql import event_stream, events
 from sql.database import Connection, connect
 from sql.events import Event
 from sql.tokens import api_tokens
-from tests.conftest import ADMIN_KEY
 from tests.support.event_search import PATH
+from tests.support.instance import ADMIN_KEY
 from tests.support.service import wait_until
 
 HEADERS = {"Accept": "application/x-ndjson", "Authorization": ADMIN_KEY}

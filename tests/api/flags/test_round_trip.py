@@ -8,8 +8,8 @@ from flask import Flask
 
 from sql.database import connect
 from sql.vocabulary import segments
-from tests.conftest import ADMIN_KEY
 from tests.support.documents import IMPORT, VALIDATE, body, document, state, strategy
+from tests.support.instance import ADMIN_KEY
 from tests.support.world import Caller
 
 EXPORT = "/api/admin/features-batch/export"

@@ -11,8 +11,8 @@ from commands import demo
 from sql import insights
 from sql.database import connect
 from sql.projects import overview as project_overview
-from tests.conftest import ADMIN_KEY
 from tests.support.demo import START, TODAY
+from tests.support.instance import ADMIN_KEY
 from tests.support.world import Caller
 from validators.events import TYPES
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from rules import bootstrap
-from tests.conftest import ADMIN_KEY, SETTINGS
 from tests.support.command_line import CommandLine, flask
 from tests.support.deployment import GRANTS, Deployment
+from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.story import Story, documents, flags, people, places, rollout, vocabulary
 from tests.support.world import Caller
 
