@@ -1,4 +1,4 @@
-"""Flags in environments: to see them there, and to switch them on and off."""
+"""Enable and disable flags in environments, and get a flag in an environment (neighbours.md 3.13)."""
 
 from flask import Blueprint, Response, abort
 
@@ -24,7 +24,8 @@ PERMISSION = "UPDATE_FEATURE_ENVIRONMENT"
 def get_flag_environment(project_id: str, feature_name: str, environment: str) -> Response:
     """Get a flag in an environment.
 
-    With its strategies and variants there, and its usage of the last hour. The name is that of the flag.
+    Returns its strategies and variants in the environment, and its usage of the last hour. The name is that of the
+    flag.
     """
     with connection() as conn:
         require(conn, project=project_id)
@@ -35,17 +36,18 @@ def get_flag_environment(project_id: str, feature_name: str, environment: str) -
 @bp.post(f"{BASE}/on")
 @operation(record="flag", query=SwitchingOn, refuses=(400, 401, 403, 404, 409))
 def enable_flag(project_id: str, feature_name: str, environment: str) -> Response:
-    """Switch a flag on in an environment.
+    """Enable a flag in an environment.
 
-    A flag without an enabled strategy there gets the default strategy of the project's environment, or one that is on for everybody; for
-    that the caller needs CREATE_FEATURE_STRATEGY too. A flag that is on stays as it is.
+    A flag without an enabled strategy gets the default strategy of the project in the environment. If there is none, it
+    gets a strategy that is on for all users. Both need the permission CREATE_FEATURE_STRATEGY too. An enabled flag
+    stays as it is.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
         query = load_query(SwitchingOn)
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         switch_on(conn, actor, [flag], activate=query["shouldActivateDisabledStrategies"] == "true")
-        # Our choice: the whole flag is the answer, because clients read the body.
+        # Our choice: the response has the whole flag, because clients read the body.
         body = flag_records.get(conn, project_id, feature_name, actor.user_id)
     return json_response(body)
 
@@ -53,9 +55,9 @@ def enable_flag(project_id: str, feature_name: str, environment: str) -> Respons
 @bp.post(f"{BASE}/off")
 @operation(record="flag", refuses=(401, 403, 404))
 def disable_flag(project_id: str, feature_name: str, environment: str) -> Response:
-    """Switch a flag off in an environment.
+    """Disable a flag in an environment.
 
-    Its strategies stay. A flag that is off stays as it is.
+    Its strategies stay. A disabled flag stays as it is.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
@@ -68,9 +70,9 @@ def disable_flag(project_id: str, feature_name: str, environment: str) -> Respon
 @bp.post(f"{BULK}/on")
 @operation(record=None, body=FlagsToSwitch, query=SwitchingOn, refuses=(400, 401, 403, 404, 409, 415))
 def enable_flags(project_id: str, environment: str) -> Response:
-    """Switch several flags on in an environment.
+    """Enable several flags in an environment.
 
-    All of them or, when one cannot be, none; each as if it were the only one.
+    Enables all of them or none. The rules for a single flag apply.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
@@ -83,9 +85,9 @@ def enable_flags(project_id: str, environment: str) -> Response:
 @bp.post(f"{BULK}/off")
 @operation(record=None, body=FlagsToSwitch, refuses=(400, 401, 403, 404, 415))
 def disable_flags(project_id: str, environment: str) -> Response:
-    """Switch several flags off in an environment.
+    """Disable several flags in an environment.
 
-    All of them or, when one is not there, none.
+    Disables all of them, or none if one does not exist.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)

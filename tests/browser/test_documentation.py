@@ -1,4 +1,4 @@
-"""The page at /docs: what it is made of, and what a browser makes of it."""
+"""The page at /docs: its headers and files, and how it works in a browser."""
 
 import hashlib
 import re
@@ -77,7 +77,7 @@ def test_the_viewer_is_the_one_in_its_readme() -> None:
     assert f"`rapidoc` {version[1]}," in readme
     assert kept.startswith(f"/*! RapiDoc {version[1]} ".encode())
     assert hashlib.sha256(kept).hexdigest() in readme
-    # Nothing else of its kind lies about, and nothing of it asks for a source map.
+    # There is no other script, and the script names no source map.
     assert [path.name for path in VIEWER.glob("*.js")] == [SCRIPT]
     assert b"sourceMappingURL" not in kept
     for name in ("LICENSE.txt", "rapidoc-min.js.LICENSE.txt"):
@@ -87,13 +87,13 @@ def test_the_viewer_is_the_one_in_its_readme() -> None:
 
 # --- What a browser makes of it -------------------------------------------------------------------------------------------------------
 
-# The elements of the page, with those in shadow trees.
+# Count the elements of the page, including those in shadow trees.
 COUNT_NODES = """
 const count = root => [...root.querySelectorAll('*')].reduce((sum, node) => sum + 1 + (node.shadowRoot ? count(node.shadowRoot) : 0), 0);
 return count(document);
 """
 
-# The id and the text of each operation in the navigation bar.
+# Return the id and the text of each operation in the navigation bar.
 NAVIGATION = """
 const viewer = document.querySelector('rapi-doc');
 const links = viewer.shadowRoot?.querySelectorAll('.nav-bar-path[data-content-id]') ?? [];
@@ -124,7 +124,7 @@ const form = document.querySelector('rapi-doc').shadowRoot.querySelector('api-re
 return form.shadowRoot.textContent.replace(/\\s+/g, ' ');
 """
 
-# Asks another site for something, and gives back how that ended.
+# Send a request to another site, and return how it ended.
 ASK = "return fetch(arguments[0]).then(() => 'answered', error => error.name);"
 
 
@@ -135,7 +135,7 @@ def path_id(method: str, route: str) -> str:
 
 @pytest.fixture(scope="module")
 def service(make_database: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The real service, whose users reach it under a path."""
+    """Start the service under a path."""
     with Service(make_database(), tmp_path_factory.mktemp("service"), path="/flags") as service:
         yield service
 

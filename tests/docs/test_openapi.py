@@ -1,4 +1,4 @@
-"""The OpenAPI document says what the code does: its routes, its statuses, and what each parameter and body may be."""
+"""The OpenAPI document agrees with the code: routes, statuses, parameters and bodies."""
 
 import re
 import subprocess
@@ -20,7 +20,7 @@ from tests.support.world import Caller
 
 
 def target(node: dict[str, Any]) -> dict[str, Any]:
-    """What a node of the document says, its reference followed."""
+    """Return a node of the document, following its reference."""
     while "$ref" in node:
         found: Any = DOCUMENT
         for step in node["$ref"].removeprefix("#/").split("/"):

@@ -30,17 +30,18 @@ TEXTS = [
 ]
 
 
-# Of what the document takes, the service may refuse what JSON Schema has no words for: this, and what a schema calls unsaid.
+# The service may refuse a documented value if JSON Schema cannot express the reason: this one, and those in `unsaid` of
+# a schema.
 UNSAID = "date-time"
 
 
 def unsaid(*schemas: type[Body] | type[Query]) -> re.Pattern[str]:
-    """The reasons for which one of these may refuse what its document takes."""
+    """Return a pattern of the reasons for which one of these schemas may refuse a documented value."""
     return re.compile("|".join([UNSAID, *(schema.unsaid for schema in schemas if schema.unsaid)]))
 
 
 def values_for(field: Field) -> list[Any]:
-    """What to try on a field: what is tried on every one, and what it is made of."""
+    """Return values to try on a field: the common ones, and those of its kind."""
     values = [*VALUES, *INSTANTS]
     if isinstance(field, fields.ListOf):
         values += [[value] for value in values_for(field.inner)]
@@ -55,12 +56,12 @@ def values_for(field: Field) -> list[Any]:
 
 
 def is_free(field: Field) -> bool:
-    """Whether a field takes whatever there is, so that nothing can be refused."""
+    """Return whether a field accepts every value."""
     return isinstance(field, fields.Anything) and field.allow_none
 
 
 class Comparison:
-    """What the document says of a body, held against what the service does."""
+    """Compares the document of a body with what the service accepts."""
 
     def __init__(self, body: type[Body], registry: Registry = REGISTRY) -> None:
         self.validator = records.Validator(component(openapi_fields.name_of(body)), registry=registry)
@@ -69,7 +70,7 @@ class Comparison:
         self.unsaid = unsaid(*openapi.with_nested(body))
 
     def verdict(self, asked: Any) -> bool:
-        """Whether a body fits the document; the service must see it alike."""
+        """Return whether a body fits the document; assert that the service agrees."""
         documented = self.validator.is_valid(asked)
         reasons = ""
         try:
@@ -80,7 +81,7 @@ class Comparison:
         return documented
 
     def of_fields(self) -> None:
-        """Try everything on each field, the others being those of the example; some must fit, and some not."""
+        """Try all values on each field, with the example's values in the other fields. Some must fit, and some not."""
         for name, field in self.schema.fields.items():
             word = field.data_key or name
             own = [self.example[word]] if word in self.example else []
@@ -206,7 +207,7 @@ def test_nested_bodies_are_components_of_their_own_once() -> None:
 
 
 def spec_of(*found: type[Body]) -> dict[str, Any]:
-    """A document with nothing but these bodies, beside the records."""
+    """Return a document with only these bodies, beside the records."""
     spec = openapi.empty_spec([])
     openapi.add_components(spec, found)
     return spec.to_dict()

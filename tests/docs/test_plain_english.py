@@ -15,13 +15,11 @@ ROOT = Path(__file__).parent.parent.parent
 # Folders and files that still contain banned words, as paths from the root of the project.
 TO_CLEAN = {
     "app.py",
-    "blueprints/flags/environments.py",
     "blueprints/flags/export.py",
     "blueprints/flags/imports.py",
     "rules",
     "sql",
     "tests/api/flags/test_import_findings.py",
-    "validators/flags/environments.py",
     "validators/flags/export.py",
     "validators/flags/imports.py",
 }

@@ -1,4 +1,4 @@
-"""Makes the OpenAPI document from the contracts of the views and the records: python -m tests.support.openapi > docs/openapi.json."""
+"""Generate the OpenAPI document from the contracts of the views and the records: `make generate`."""
 
 import configparser
 import inspect
@@ -36,7 +36,7 @@ SERVER = "http://127.0.0.1:4242"
 
 
 def document() -> dict[str, Any]:
-    """The OpenAPI document of this service."""
+    """Return the OpenAPI document of this service."""
     app = create_app({"DATABASE_URL": "postgresql://127.0.0.1/none"})
     spec = empty_spec(list(tags(app)))
     add_components(spec, bodies(CONTRACTS[view] for view in app.view_functions.values()))
@@ -49,7 +49,7 @@ def document() -> dict[str, Any]:
 
 
 def empty_spec(its_tags: list[dict[str, str]]) -> APISpec:
-    """The document as it begins, with these tags."""
+    """Return a document with these tags and without operations."""
     plugin = MarshmallowPlugin()
     spec = APISpec(
         title="Feature-flag administration",
@@ -66,7 +66,7 @@ def empty_spec(its_tags: list[dict[str, str]]) -> APISpec:
 
 
 def version() -> str:
-    """The version that setup.cfg declares."""
+    """Return the version in setup.cfg."""
     config = configparser.ConfigParser()
     config.read(Path(__file__).parents[2] / "setup.cfg", encoding="utf-8")
     return config["metadata"]["version"]
@@ -87,7 +87,7 @@ def tag(blueprint: str) -> str:
 
 
 def bodies(contracts: Iterable[Operation]) -> list[type[Body]]:
-    """The bodies of these operations, each once, and right behind it those that are nested in it."""
+    """Return the bodies of these operations, each once, followed by the bodies nested in it."""
     found: dict[type[Body], None] = {}
     for contract in contracts:
         if contract.body:
@@ -96,7 +96,7 @@ def bodies(contracts: Iterable[Operation]) -> list[type[Body]]:
 
 
 def with_nested(body: type[Body]) -> list[type[Body]]:
-    """A body and those that are nested in it."""
+    """Return a body and the bodies nested in it."""
     found = [body]
     for field in body().fields.values():
         while isinstance(field, fields.ListOf | fields.ObjectOf):
@@ -107,10 +107,10 @@ def with_nested(body: type[Body]) -> list[type[Body]]:
 
 
 def add_components(spec: APISpec, described_bodies: Iterable[type[Body]]) -> None:
-    """What operations refer to: records, bodies, refusals, headers and the two ways to say who one is."""
+    """Add records, bodies, refusals, headers and security schemes to the components."""
     for name, schema in records.SCHEMAS.items():
         spec.components.schema(f"{name}Schema", pointed({key: value for key, value in schema.items() if key != "$schema"}))
-    # Two with one name are an error of apispec's.
+    # apispec raises an error if two bodies have the same name.
     for body in described_bodies:
         spec.components.schema(name_of(body), body.schema, schema=body())
     for status, (description, message) in REFUSALS.items():
@@ -122,7 +122,7 @@ def add_components(spec: APISpec, described_bodies: Iterable[type[Body]]) -> Non
 
 
 def pointed(schema: Any) -> Any:
-    """A record's schema with its references to other records as the document has them."""
+    """Return the schema of a record, with references to components instead of files."""
     if isinstance(schema, list):
         return [pointed(item) for item in schema]
     if not isinstance(schema, dict):
@@ -131,18 +131,18 @@ def pointed(schema: Any) -> Any:
 
 
 def path_of(rule: Rule | str) -> str:
-    """/a/<project_id> as /a/{projectId}."""
+    """Return /a/{projectId} for /a/<project_id>."""
     return re.sub(r"<(?:[a-z_]+:)?([a-z_]+)>", lambda found: f"{{{camel(found[1])}}}", str(rule))
 
 
 def camel(words: str) -> str:
-    """project_id as projectId."""
+    """Return projectId for project_id."""
     first, *others = words.split("_")
     return first + "".join(word.title() for word in others)
 
 
 def described(endpoint: str, view: Callable[..., object], rule: Rule) -> dict[str, Any]:
-    """One operation, from its view, its contract and its rule."""
+    """Return one operation, from its view, its contract and its rule."""
     contract = CONTRACTS[view]
     summary, _, rest = (inspect.getdoc(view) or "").partition("\n")
     operation: dict[str, Any] = {
@@ -162,7 +162,7 @@ def described(endpoint: str, view: Callable[..., object], rule: Rule) -> dict[st
 
 
 def request_body(contract: Operation) -> dict[str, Any]:
-    """What an operation that has a body takes as one, with an example."""
+    """Return the request body of an operation, with an example."""
     assert contract.body
     schema, example = reference(contract.body), contract.body.example
     if contract.many:
@@ -171,7 +171,7 @@ def request_body(contract: Operation) -> dict[str, Any]:
 
 
 def parameters(contract: Operation, rule: Rule) -> Iterator[dict[str, Any]]:
-    """Those of the path in its order, then those of the query."""
+    """Yield the parameters of the path in their order, then those of the query."""
     for name in re.findall(r"<(?:[a-z_]+:)?([a-z_]+)>", rule.rule):
         word = camel(name)
         description, example = PATH_WORDS[word]
@@ -182,13 +182,13 @@ def parameters(contract: Operation, rule: Rule) -> Iterator[dict[str, Any]]:
 
 
 def responses(endpoint: str, contract: Operation) -> dict[str, Any]:
-    """The answer of every status that the operation can give."""
+    """Return the response of each status of the operation."""
     good: dict[str, Any] = {"description": "Done. The body is empty.", "headers": promised(endpoint, contract, contract.status)}
     if contract.record:
         good["description"] = records.SCHEMAS[contract.record]["description"]
         good["content"] = {"application/json": {"schema": {"$ref": component(contract.record)}}}
         if contract.lines:
-            # OpenAPI 3.1 describes what one line is, and has no words for how many there are.
+            # OpenAPI 3.1 can describe a line, but not a sequence of lines.
             good["content"][LINES] = {"schema": {"$ref": component(contract.lines)}}
     elif contract.content:
         good["description"], schema = CONTENTS[contract.content]
@@ -201,19 +201,19 @@ def responses(endpoint: str, contract: Operation) -> dict[str, Any]:
 
 
 def refusal(status: int, description: str, message: str, name: str | None = None) -> dict[str, Any]:
-    """The answer of a status from 400 on; its example has this message."""
+    """Return the response of a status from 400 on. Its example has this message."""
     example = {"id": "0f9c1f0e-7f5d-4d6a-9b1e-3c2f5a8e1b47", "name": name or NAMES[status], "message": message}
     content = {"application/json": {"schema": {"$ref": component("error.json")}, "examples": {"usual": {"value": example}}}}
     return {"description": description, "headers": promised(None, None, status), "content": content}
 
 
 def promised(endpoint: str | None, contract: Operation | None, status: int) -> dict[str, str]:
-    """The headers of an answer, by their names among the components."""
+    """Return references to the headers of a response."""
     return {name: name for name in records.headers(endpoint, contract, status)}
 
 
 def generate() -> str:
-    """The document as it stands in docs/openapi.json."""
+    """Return the document as the text of docs/openapi.json."""
     return json.dumps(document(), indent=2, ensure_ascii=False) + "\n"
 
 

@@ -21,17 +21,17 @@ ALL_BODIES = openapi.bodies(CONTRACTS.values())
 
 
 def routes(app: Flask) -> Iterator[tuple[str, str, Operation, str]]:
-    """Every operation of the service: method, path as the document writes it, contract, endpoint."""
+    """Yield every operation of the service: method, path as in the document, contract, endpoint."""
     for rule in app.url_map.iter_rules():
         for method in (rule.methods or set()) - {"HEAD"}:
             yield method.lower(), openapi.path_of(rule), CONTRACTS[app.view_functions[rule.endpoint]], rule.endpoint
 
 
 def component(name: str) -> dict[str, str]:
-    """A schema among the components, seen from outside of the document."""
+    """Return a reference to a component from outside the document."""
     return {"$ref": f"openapi.json#/components/schemas/{name}"}
 
 
 def fits(schema: dict[str, Any], found: Any) -> bool:
-    """Whether something fits a schema."""
+    """Return whether a value fits a schema."""
     return records.Validator(schema, registry=REGISTRY).is_valid(found)

@@ -1,4 +1,4 @@
-"""What fields and bodies of requests take, as JSON Schema: the part of the OpenAPI document that validators/ speaks of."""
+"""JSON Schema of fields and request bodies: the part of the OpenAPI document that describes validators/."""
 
 from typing import Any
 
@@ -13,23 +13,27 @@ from validators.flags.strategies import ParameterValue
 from validators.people.users import EmailOrEmpty, Password, RootRole
 from validators.query_fields import Filter, Repeated
 
-# api.md 3, word for word.
+# Copied from api.md 3.
 FILTER = r"^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$"
 
 
 def name_of(body: type[Body]) -> str:
-    """The component of a body: CreateRole is createRoleSchema, unless api.md has a name for it; tagInputSchema where tag is a record."""
+    """Return the component name of a body.
+
+    That is createRoleSchema for CreateRole, unless api.md has another name. If a record has the same name, it is
+    tagInputSchema.
+    """
     name = f"{body.__name__[0].lower()}{body.__name__[1:]}"
     return BODIES.get(body) or f"{name}{'Input' if name in records.SCHEMAS else ''}Schema"
 
 
 def component(file: str) -> str:
-    """user.json as the place of that record in the document."""
+    """Return the place of a record in the document: user.json is #/components/schemas/userSchema."""
     return f"#/components/schemas/{file.removesuffix('.json')}Schema"
 
 
 def shape(_converter: Any, field: fields.fields.Field, **_: Any) -> dict[str, Any]:
-    """What one of the fields of validators/fields.py takes, as JSON Schema, with its description."""
+    """Return the JSON Schema of a field, with its description."""
     if not field.metadata.get("description"):
         name = f"{type(field.parent).__name__}.{field.name}"
         raise TypeError(f'{name} has no description: give it one as metadata={{"description": "..."}}')
@@ -37,7 +41,7 @@ def shape(_converter: Any, field: fields.fields.Field, **_: Any) -> dict[str, An
 
 
 def json_schema(field: fields.fields.Field) -> dict[str, Any]:
-    """What a field takes, null included where it may be that."""
+    """Return the JSON Schema of a field, including null if it is allowed."""
     schema = not_null(field)
     if not field.allow_none or isinstance(field, fields.Anything):
         return schema
@@ -48,12 +52,12 @@ def json_schema(field: fields.fields.Field) -> dict[str, Any]:
 
 
 def reference(body: type[Body]) -> dict[str, Any]:
-    """Points to the component of a body."""
+    """Return a reference to the component of a body."""
     return {"$ref": f"#/components/schemas/{name_of(body)}"}
 
 
 def not_null(field: fields.fields.Field) -> dict[str, Any]:
-    """The type of a field and its limits."""
+    """Return the type of a field and its limits."""
     match field:
         case fields.OneOf(choices=choices):
             return {"$ref": component("eventType.json")} if choices is TYPES else {"type": "string", "enum": sorted(choices)}
@@ -112,14 +116,14 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
 
 
 def text(field: fields.Text) -> dict[str, Any]:
-    """The limits of a text."""
+    """Return the limits of a text."""
     limits = {"minLength": field.min or None, "maxLength": field.max}
     return {"type": "string"} | {name: limit for name, limit in limits.items() if limit is not None}
 
 
 def trimmed(low: int, high: int | None) -> str:
-    """The pattern of a text of low to high characters, those of white space around it not counted."""
-    # The first character and the last are none of white space; what is between them is free.
+    """Return the pattern of a text of low to high characters, not counting white space around it."""
+    # The first and the last character are not white space. Any characters can be between them.
     between = f"{{{max(low - 2, 0)},{'' if high is None else max(high - 2, 0)}}}"
     behind_first = "" if high == 1 else rf"([\s\S]{between}\S)" + ("?" if low < 2 else "")
     core = rf"\S{behind_first}"

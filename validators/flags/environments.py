@@ -1,4 +1,4 @@
-"""Switching flags, and what they have in an environment (neighbours.md 3.13)."""
+"""Requests about flags in environments (neighbours.md 3.13)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -11,62 +11,79 @@ from validators.flags.json_patch import patched
 from validators.flags.strategies import SORT_ORDER_MAX, Variants
 from validators.flags.variants import Variant
 
-# Our choice: how many flags are switched at once.
+# Our choice: the limit of flags that one request enables or disables.
 MOST_FLAGS = 1000
 WORDS = frozenset({"true", "false"})
 
 
 class SwitchingOn(Query):
-    """How a flag is switched on."""
+    """Query parameters of enabling a flag."""
 
     shouldActivateDisabledStrategies = OneOf(
-        WORDS, "true or false", load_default="false", metadata={"description": "Whether all its disabled strategies there are enabled."}
+        WORDS,
+        "true or false",
+        load_default="false",
+        metadata={"description": "Whether its disabled strategies in the environment are enabled too."},
     )
 
 
 class FlagsToSwitch(Body):
-    """Flags of one project that are switched together."""
+    """Names of flags of one project."""
 
     example: ClassVar = {"features": ["new-checkout", "dark-mode"]}
 
-    features = ListOf(Text(), max=MOST_FLAGS, what="flags", required=True, metadata={"description": "Names of flags."})
+    features = ListOf(
+        Text(), max=MOST_FLAGS, what="flags", required=True, metadata={"description": "Names of the flags."}
+    )
 
 
 class StrategyPlace(Body):
-    """The place of one strategy."""
+    """The position of a strategy."""
 
     example: ClassVar = {"id": "b4ad7b8a-3f5d-4a0c-9d6e-1c2b3a4d5e6f", "sortOrder": 2}
 
     id = Text(required=True, metadata={"description": "Id of the strategy."})
-    sortOrder = Integer(min=0, max=SORT_ORDER_MAX, required=True, metadata={"description": "Position in the list; small comes first."})
+    sortOrder = Integer(
+        min=0,
+        max=SORT_ORDER_MAX,
+        required=True,
+        metadata={"description": "Position in the list. Lower positions come first."},
+    )
 
 
 def each_once(places: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The places, when no strategy has two. ValidationError otherwise."""
+    """Return the places; raise ValidationError if a strategy has two."""
     if len({place["id"] for place in places}) < len(places):
         raise ValidationError("must name each strategy once")
     return places
 
 
-# Our choice: both are required, for who forgets the variants does not mean to clear them.
+# Our choice: both are required, so that a request without variants does not delete them by mistake.
 class VariantsOfEnvironments(Body):
     """The same variants for several environments."""
 
     example: ClassVar = {"environments": ["development"], "variants": [{"name": "blue", "weight": 1000}]}
     unsaid: ClassVar = "a name twice|weightType variable|fixed weights|at least one item"
 
-    variants = Variants(Nested(Variant), required=True, metadata={"description": "Variants; none clears them."})
-    environments = ListOf(Name(), max=100, required=True, metadata={"description": "Names of environments."})
+    variants = Variants(
+        Nested(Variant), required=True, metadata={"description": "Variants. An empty list removes them."}
+    )
+    environments = ListOf(Name(), max=100, required=True, metadata={"description": "Names of the environments."})
 
     @validates_schema
-    def names_one(self, asked: dict[str, Any], **_: Any) -> None:
-        """Somewhere the caller must hold the permission."""
-        if not asked["environments"]:
+    def require_environment(self, data: dict[str, Any], **_: Any) -> None:
+        """Require an environment, because the permission is checked in each."""
+        if not data["environments"]:
             raise ValidationError("must have at least one item", "environments")
 
 
-def patched_variants(listed: Sequence[Mapping[str, Any]], operations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What a patch makes of a list of variants, balanced. ValidationError: it cannot be done, or what it makes are no variants."""
-    found = Variants(Nested(Variant)).deserialize(patched(listed, operations))
-    assert found is not None
-    return found
+def patched_variants(
+    listed: Sequence[Mapping[str, Any]], operations: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the result of a patch of a list of variants, with balanced weights.
+
+    Raise ValidationError if the patch cannot be applied, or if its result is invalid.
+    """
+    variants = Variants(Nested(Variant)).deserialize(patched(listed, operations))
+    assert variants is not None
+    return variants
