@@ -1,4 +1,4 @@
-"""What is deleted of the event log once it is old: whole days in UTC, a batch a transaction."""
+"""Delete old events: whole days in UTC, in batches with one transaction each."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -7,20 +7,20 @@ from typing import LiteralString
 from sql import locks
 from sql.database import Connection, one, run, value
 
-# A fraction of a second.
-MOST_AT_ONCE = 10_000
+# Events of one batch, which takes a fraction of a second.
+BATCH_SIZE = 10_000
 
-# By the clock of the database, which dates the events.
+# The clock of the database also dates the events.
 FIRST_KEPT_DAY = "SELECT (now() AT TIME ZONE 'UTC')::date - %(days)s::integer"
 
 COUNT = "SELECT count(*) FROM events WHERE created_at < %(first_day)s::date::timestamp AT TIME ZONE 'UTC'"
 
 FIRST_DAY = "SELECT (min(created_at) AT TIME ZONE 'UTC')::date FROM events"
 
-# Two prunes take turns, batch by batch: they would wait for rows of each other, and one would find nothing to delete.
+# Two prune commands take turns, batch by batch. Otherwise they would wait for each other's rows.
 LOCK: LiteralString = f"SELECT pg_advisory_xact_lock({locks.EVENT_WEEKS})"
 
-# From where the batch before ended: what it deleted still lies in the index, and is not to be passed again.
+# Starts where the last batch ended, because the index still contains the deleted rows until a VACUUM.
 DELETE = """
     WITH old AS MATERIALIZED (
         SELECT id
@@ -45,7 +45,7 @@ DELETE = """
 
 @dataclass
 class Prune:
-    """One walk through what is older than a day: how far it has come, and how many events it has deleted."""
+    """The state of a prune: the position of the last batch, and the number of deleted events."""
 
     first_day: date
     number: int = 0
@@ -53,10 +53,10 @@ class Prune:
     id: int = 0
 
     def delete_some(self, conn: Connection) -> int:
-        """How many events were deleted in the caller's transaction, oldest first; 0: there are no more."""
+        """Delete a batch in the caller's transaction, oldest first. Return its size, 0 at the end."""
         run(conn, LOCK)
         place = {"created_at": self.created_at or "-infinity", "id": self.id}
-        last = one(conn, DELETE, {"first_day": self.first_day, "most": MOST_AT_ONCE, **place})
+        last = one(conn, DELETE, {"first_day": self.first_day, "most": BATCH_SIZE, **place})
         if last is None:
             return 0
         self.created_at, self.id = last["created_at"], last["id"]
@@ -65,15 +65,15 @@ class Prune:
 
 
 def first_kept_day(conn: Connection, days: int) -> date:
-    """The first day of which nothing goes when events are kept for so many days: today (UTC) and as many whole days before it stay."""
+    """Return the first day (UTC) that is kept: today minus the number of days."""
     return value(conn, FIRST_KEPT_DAY, {"days": days})
 
 
 def count(conn: Connection, first_day: date) -> int:
-    """How many events are older than a day."""
+    """Return the number of events before the day."""
     return value(conn, COUNT, {"first_day": first_day})
 
 
 def first_day(conn: Connection) -> date | None:
-    """The day (UTC) with which the log begins; None: it is empty."""
+    """Return the day (UTC) of the first event, or None if the log is empty."""
     return value(conn, FIRST_DAY)

@@ -1,7 +1,7 @@
 """The event searches: a page and its exact total, in one statement.
 
-Totals without a filter, by project, by type and by date come from finished_weeks (schema.sql), as far as it has the weeks. Everything else
-is counted on the indexes of events.
+Totals without a filter, by project, by type and by date come from finished_weeks (schema.sql), as far as it has the
+weeks. All other totals are counted in the indexes of events.
 """
 
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ from sql.database import Connection, value
 from sql.events import ACCESS_TYPES, FILTERS, READABLE, RECORD, VISIBLE, Visible
 from sql.limits import PAGE_BYTES
 
-# Conditions for which the planner uses no index. Searches by flag or project use the index of that column, which has these columns too.
-# IN builds a hash table once; = ANY would compare each event with each value.
-BESIDE: dict[str, LiteralString] = {
+# Conditions without their own index. Searches by flag or project use the index of that column, which includes these
+# columns. IN builds a hash table once; = ANY would compare each event with each value.
+UNINDEXED: dict[str, LiteralString] = {
     "project": "(project = %(project)s) IS TRUE",
     "projects": "(project IN (SELECT unnest(%(projects)s::text[]))) IS TRUE",
     "type": "(type = %(type)s) IS TRUE",
@@ -22,7 +22,7 @@ BESIDE: dict[str, LiteralString] = {
     "creator": "(created_by_user_id = %(creator)s) IS TRUE",
     "creators": "(created_by_user_id IN (SELECT unnest(%(creators)s::bigint[]))) IS TRUE",
 }
-# The rows of finished_weeks for a search with one of these filters or none, and perhaps with days.
+# The rows of finished_weeks for a search with none or one of these filters, with or without days.
 OF_WEEKS: dict[str | None, LiteralString] = {
     None: "kind = 'all' AND name = ''",
     "project": "kind = 'project' AND name = %(project)s",
@@ -31,17 +31,17 @@ OF_WEEKS: dict[str | None, LiteralString] = {
     "types": "kind = 'type' AND name = ANY(%(types)s)",
 }
 DAYS = {"first_day": "-infinity", "last_day": "infinity"}
-# An index returns the events of one project or type in order, but not those of several.
+# An index returns the events of one project or type in order, but not those of several projects or types.
 EACH: dict[str, tuple[LiteralString, LiteralString]] = {
     "projects": ("unnest(%(projects)s::text[])", "project = each_one"),
     "types": ("unnest(%(types)s::text[])", "type = each_one"),
 }
 
-# Our choice: as many as Unleash returns.
-OF_FLAG_MOST = 100
+# Our choice: the same number as Unleash.
+OF_FLAG_MAX = 100
 
-# Counted before the JSON is built: neither PostgreSQL nor this process could hold a thousand large events as one text. (HAVING without
-# aggregates is evaluated before there is any row.)
+# Checked before the JSON is built: a thousand large events would not fit into memory as one text. (HAVING without
+# aggregates is evaluated before the rows.)
 SIZE: LiteralString = """
         size AS (
             SELECT coalesce(sum(octet_length(tags::text)
@@ -50,10 +50,10 @@ SIZE: LiteralString = """
               FROM page
         )"""
 
-# One probe of an index for each user there ever was, instead of a look at every event.
-MADE_ANY: LiteralString = "EXISTS (SELECT FROM events WHERE created_by_user_id = users.id)"
-# ARRAY: looked up once, in the index of projects alone.
-MADE_VISIBLE: LiteralString = f"""
+# One index lookup for each user, deleted ones too, instead of a scan of all events.
+HAS_EVENTS: LiteralString = "EXISTS (SELECT FROM events WHERE created_by_user_id = users.id)"
+# ARRAY: evaluated once, with the index of projects only.
+HAS_VISIBLE_EVENTS: LiteralString = f"""
     users.id = ANY(ARRAY(SELECT DISTINCT created_by_user_id FROM events WHERE {VISIBLE} AND {READABLE}))
 """
 
@@ -61,23 +61,25 @@ MADE_VISIBLE: LiteralString = f"""
 def search(conn: Connection, filters: Mapping[str, Any], visible: Visible | None, *, limit: int, offset: int) -> str | None:
     """Return {"events": [...], "total": n} as JSON text, newest first, or None if the payloads exceed PAGE_BYTES.
 
-    Filters: keys of FILTERS, and pattern for payload and text. visible: None for callers who see all.
+    filters: keys of FILTERS, and pattern for payload and text. visible: None for callers who see all.
     """
-    asked = of_visible(filters, visible)
+    filters = of_visible(filters, visible)
     # Our choice: newest first, by createdAt and then id. The total counts what the caller may see, exactly.
     statement: LiteralString = f"""
-        WITH {total(asked)},
-        {place(asked)},
+        WITH {total(filters)},
+        {place(filters)},
         page AS (
-            {newest(asked)}
+            {newest(filters)}
         ),
         {SIZE}
-        SELECT json_build_object('events', coalesce(json_agg(entry), '[]'), 'total', (SELECT number FROM total))::text AS body,
+        SELECT json_build_object('events', coalesce(json_agg(entry), '[]'),
+                                 'total', (SELECT number FROM total))::text AS body,
                (SELECT is_due FROM total) AS is_due
           FROM (SELECT {RECORD} AS entry FROM page ORDER BY created_at DESC, id DESC) AS entries
         HAVING (SELECT is_small FROM size)
     """
-    return event_weeks.body(conn, statement, {**DAYS, **asked, "most_bytes": PAGE_BYTES, "limit": limit, "offset": offset})
+    params = {**DAYS, **filters, "most_bytes": PAGE_BYTES, "limit": limit, "offset": offset}
+    return event_weeks.body(conn, statement, params)
 
 
 def search_from_id(
@@ -85,16 +87,16 @@ def search_from_id(
 ) -> str | None:
     """Return {"version": 1, "events": [...], "totalEvents": n} as JSON text, or None if the payloads exceed PAGE_BYTES.
 
-    The page begins with the event first_id, or the newest one for None, and goes on to older ones.
+    The page begins with the event first_id, or the newest event for None, and continues with older events.
     """
-    asked = of_visible(filters, visible)
-    # Our choice: the list starts at the event that offset names, and goes on to older ones.
+    filters = of_visible(filters, visible)
+    # Our choice: offset is the id of the first event in the list. Older events follow.
     statement: LiteralString = f"""
-        WITH {total(asked)},
+        WITH {total(filters)},
         page AS (
             SELECT *
               FROM events
-             WHERE {conditions(asked)}
+             WHERE {conditions(filters)}
                AND (%(first_id)s::bigint IS NULL OR id <= %(first_id)s)
              ORDER BY id DESC
              LIMIT %(limit)s
@@ -106,51 +108,56 @@ def search_from_id(
           FROM (SELECT {RECORD} AS entry FROM page ORDER BY id DESC) AS entries
         HAVING (SELECT is_small FROM size)
     """
-    # Whether to walk the ids or to sort the matches depends on how many there are: a plan for any values would be wrong by seconds.
-    return event_weeks.body(
-        conn, statement, {**DAYS, **asked, "most_bytes": PAGE_BYTES, "limit": limit, "first_id": first_id}, prepare=False
-    )
+    # The best plan depends on the number of matches. A generic plan can be slower by seconds.
+    params = {**DAYS, **filters, "most_bytes": PAGE_BYTES, "limit": limit, "first_id": first_id}
+    return event_weeks.body(conn, statement, params, prepare=False)
 
 
 def of_flag(conn: Connection, flag: str, visible: Visible | None) -> str | None:
-    """Return {"version": 1, "toggleName": flag, "events": the newest 100, "totalEvents": n} as JSON text, or None if the payloads exceed
-    PAGE_BYTES. An unknown flag has no events."""
-    asked = of_visible({"feature": flag}, visible)
+    """Return {"version": 1, "toggleName": flag, "events": [...], "totalEvents": n} as JSON text: the newest 100 events.
+
+    None if the payloads exceed PAGE_BYTES. An unknown flag has no events.
+    """
+    filters = of_visible({"feature": flag}, visible)
     statement: LiteralString = f"""
-        WITH {total(asked)},
-        {place(asked)},
+        WITH {total(filters)},
+        {place(filters)},
         page AS (
-            {newest(asked)}
+            {newest(filters)}
         ),
         {SIZE}
-        SELECT json_build_object('version', 1, 'toggleName', %(feature)s::text, 'events', coalesce(json_agg(entry), '[]'),
+        SELECT json_build_object('version', 1,
+                                 'toggleName', %(feature)s::text,
+                                 'events', coalesce(json_agg(entry), '[]'),
                                  'totalEvents', (SELECT number FROM total))::text AS body,
                (SELECT is_due FROM total) AS is_due
           FROM (SELECT {RECORD} AS entry FROM page ORDER BY created_at DESC, id DESC) AS entries
         HAVING (SELECT is_small FROM size)
     """
-    return event_weeks.body(conn, statement, {**DAYS, **asked, "most_bytes": PAGE_BYTES, "limit": OF_FLAG_MOST, "offset": 0})
+    params = {**DAYS, **filters, "most_bytes": PAGE_BYTES, "limit": OF_FLAG_MAX, "offset": 0}
+    return event_weeks.body(conn, statement, params)
 
 
 def creators(conn: Connection, visible: Visible | None) -> str:
-    """Return [{"id", "name"}] as JSON text, by name: the creators, deleted users too, of the events that the caller may see."""
-    made: LiteralString = MADE_ANY if visible is None else MADE_VISIBLE
+    """Return [{"id", "name"}] as JSON text, by name: the creators of the events that the caller may see."""
+    condition: LiteralString = HAS_EVENTS if visible is None else HAS_VISIBLE_EVENTS
     statement: LiteralString = f"""
-        SELECT coalesce(json_agg(json_build_object('id', users.id, 'name', called) ORDER BY called, users.id), '[]')::text
+        SELECT coalesce(json_agg(json_build_object('id', users.id, 'name', label) ORDER BY label, users.id), '[]')::text
           FROM users
-         CROSS JOIN LATERAL (SELECT coalesce(users.name, users.username, users.email) AS called) AS naming
-         WHERE {made}
+         CROSS JOIN LATERAL (SELECT coalesce(users.name, users.username, users.email) AS label) AS labels
+         WHERE {condition}
     """
-    return value(conn, statement, {} if visible is None else {"visible": list(visible.projects), "readable": list(visible.access)})
+    params = {} if visible is None else {"visible": list(visible.projects), "readable": list(visible.access)}
+    return value(conn, statement, params)
 
 
 def of_visible(filters: Mapping[str, Any], visible: Visible | None) -> dict[str, Any]:
-    """Return the filters, limited to what the caller may see: of the projects asked for, or else of all."""
+    """Return the filters, limited to the projects that the caller may see."""
     if visible is None:
         return dict(filters)
     given = [filters["project"]] if "project" in filters else filters.get("projects")
-    seen = list(visible.projects) if given is None else [project for project in given if project in visible.projects]
-    rest = {key: it for key, it in filters.items() if key not in ("project", "projects")}
+    seen = [project for project in (visible.projects if given is None else given) if project in visible.projects]
+    rest = {key: value for key, value in filters.items() if key not in ("project", "projects")}
     types = [filters["type"]] if "type" in filters else filters.get("types", ACCESS_TYPES)
     if any(type.startswith(ACCESS_TYPES) for type in types) and not set(seen) <= set(visible.access):
         rest["readable"] = list(visible.access)
@@ -158,13 +165,13 @@ def of_visible(filters: Mapping[str, Any], visible: Visible | None) -> dict[str,
 
 
 def conditions(filters: Mapping[str, Any], without: str | None = None) -> LiteralString:
-    """Return the conditions of these filters: constant fragments, chosen by key."""
+    """Return the conditions of these filters: constant fragments, chosen by key. without: a key to skip."""
     leading = ({"feature", "features"} & filters.keys()) or ({"project", "projects"} & filters.keys())
-    beside: dict[str, LiteralString] = {}
+    unindexed: dict[str, LiteralString] = {}
     if leading and "pattern" not in filters:
-        beside = {key: fragment for key, fragment in BESIDE.items() if key not in leading}
+        unindexed = {key: fragment for key, fragment in UNINDEXED.items() if key not in leading}
     text: LiteralString = "true"
-    for key, fragment in (FILTERS | beside).items():
+    for key, fragment in (FILTERS | unindexed).items():
         if key in filters and key != without:
             text += " AND " + fragment
     return text
@@ -177,14 +184,16 @@ def is_kept(filters: Mapping[str, Any]) -> bool:
 
 
 def total(filters: Mapping[str, Any]) -> LiteralString:
-    """Return total (number, is_due) of a WITH list: the number of matches, and whether finished weeks can be added up."""
+    """Return total (number, is_due) of a WITH list: the number of matches, and whether weeks can be added up."""
     if not is_kept(filters):
         return f"""
         total AS (
             SELECT count(*) AS number, false AS is_due FROM events WHERE {conditions(filters)}
         )"""
     kind = next(iter(filters.keys() - DAYS.keys() - {"readable"}), None)
-    number: LiteralString = "number - of_access * (name <> ALL(%(readable)s::text[]))::integer" if "readable" in filters else "number"
+    number: LiteralString = "number"
+    if "readable" in filters:
+        number = "number - of_access * (name <> ALL(%(readable)s::text[]))::integer"
     return f"""
         spans AS MATERIALIZED (
             SELECT (monday + 7)::timestamp AT TIME ZONE 'UTC' AS until, sum({number})::bigint AS number
@@ -207,7 +216,7 @@ def total(filters: Mapping[str, Any]) -> LiteralString:
 
 
 def place(filters: Mapping[str, Any]) -> LiteralString:
-    """Return place (until, skip) of a WITH list: the page begins after `skip` matches among those that are older than `until`."""
+    """Return place (until, skip) of a WITH list: the page begins after `skip` matches that are older than `until`."""
     if not is_kept(filters):
         return "place AS (SELECT 'infinity'::timestamptz AS until, least(%(offset)s, number) AS skip FROM total)"
     return """
@@ -221,7 +230,7 @@ def place(filters: Mapping[str, Any]) -> LiteralString:
 
 
 def newest(filters: Mapping[str, Any]) -> LiteralString:
-    """Return the statement of a page, newest first. It finds ids in an index, if one has all columns, and then reads these events."""
+    """Return the statement of a page, newest first. It reads ids from an index if possible, then only these events."""
     each = next((key for key in EACH if key in filters), None)
     if each and "pattern" not in filters and not {"feature", "features"} & filters.keys():
         values, is_one = EACH[each]

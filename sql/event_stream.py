@@ -1,4 +1,4 @@
-"""The event log as lines of JSON, oldest first: read in batches, from after an id up to the newest event at the beginning."""
+"""Read the event log in batches as lines of JSON, oldest first, up to the newest event at the beginning."""
 
 import time
 from collections.abc import Callable, Generator, Mapping
@@ -10,17 +10,18 @@ from psycopg.rows import DictRow
 from sql.database import Connection, one, timing, value
 from sql.events import FILTERS, READABLE, RECORD, VISIBLE, Visible
 
-# Ids that one statement looks at, and lines that it returns, at most. Without an index, a word is searched in so many payloads in a second.
+# Maximum ids and lines of one statement. Without an index, a text search reads this many payloads in a second.
 MOST_IDS = 65_536
 MOST_LINES = 1000
-# A batch ends at the line that reaches this size: an event can be large.
+# A batch ends with the line that reaches this size, because events can be large.
 MOST_BYTES = 1 << 20
-# Seconds between two looks at the running transactions.
+# Seconds between two checks of the running transactions.
 PAUSE = 0.05
 
-# An event gets its id before its transaction commits, so it can appear after one with a higher id. Every transaction with an id below the
-# newest one that can be seen has a transaction id already (see INSERT in sql/events.py), which is lower than the next one of the server.
-# pg_snapshot_xmax() is not the next one: it follows the last transaction that has ended. age() says how many were assigned since.
+# An event gets its id before its transaction commits, so it can appear after an event with a higher id. But its
+# transaction gets a transaction id first (see INSERT in sql/events.py). So each transaction with an event id below the
+# newest visible one has a lower transaction id than the server's next one. That is not pg_snapshot_xmax(), which
+# follows the last transaction that has ended: age() returns how many ids were assigned since.
 NEWEST = """
     SELECT (SELECT max(id) FROM events) AS newest,
            pg_snapshot_xmax(now)::text::bigint + age(pg_snapshot_xmax(now)::xid) AS next_transaction
@@ -28,7 +29,8 @@ NEWEST = """
 """
 HAVE_ENDED = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= %(next_transaction)s"
 
-# A range of ids, however few events match in it: no filter makes one statement read the whole log. A line break in JSON is white space.
+# Limited to a range of ids, so that no filter makes one statement read the whole log. Line breaks in JSON are white
+# space.
 BATCH: LiteralString = """
     SELECT id, translate(({record})::text, E'\\n\\r', '  ') AS line
       FROM (SELECT *
@@ -41,44 +43,43 @@ BATCH: LiteralString = """
      ORDER BY id
 """
 
-# psycopg does not promise a generator, but returns one: closing it early cancels the statement.
+# psycopg returns a generator, although it does not declare one. Closing it early cancels the statement.
 Rows = Generator[DictRow]
 
 
 class OpenTransaction(Exception):
-    """A transaction has not ended in time that may commit events with lower ids than the newest one."""
+    """An open transaction can still commit events with lower ids than the newest event."""
 
     def __init__(self) -> None:
         super().__init__(
-            "An open transaction on the PostgreSQL server may still write events with lower ids than the newest one. "
-            "Try again when it has ended."
+            "An open transaction in PostgreSQL can still write events with lower ids than the newest event. Try again after it has ended."
         )
 
 
 def newest(connect: Callable[[], AbstractContextManager[Connection]], after: int, patience: float) -> int:
-    """Return the id of the newest event, as soon as no transaction can commit an event with a lower id any more.
+    """Wait until no transaction can commit an event with a lower id than the newest event, and return that id.
 
-    Return `after` at once if there is no event after it. connect: lends a connection for each look at the transactions, so that none is
-    held while others run. Raises OpenTransaction if one of them takes longer than so many seconds.
+    Returns `after` at once if it is the newest event. connect: lends a connection for each check, so that none is held
+    while waiting. Raises OpenTransaction after `patience` seconds.
     """
     deadline = time.monotonic() + patience
     with connect() as conn:
-        found = one(conn, NEWEST) or {}
-    if (found["newest"] or 0) <= after:
+        snapshot = one(conn, NEWEST) or {}
+    if (snapshot["newest"] or 0) <= after:
         return after
     while True:
         with connect() as conn:
-            if value(conn, HAVE_ENDED, found):
-                return found["newest"]
+            if value(conn, HAVE_ENDED, snapshot):
+                return snapshot["newest"]
         if time.monotonic() >= deadline:
             raise OpenTransaction
         time.sleep(PAUSE)
 
 
 class Stream:
-    """The events with an id above `after`, up to `until` (see newest()), and `limit` lines at most.
+    """The events with ids above `after`, up to `until` (see newest()), with at most `limit` lines.
 
-    after: moves on; each event up to here has been returned or does not match. lines: how many were returned.
+    after: all events up to this id were returned or do not match. lines: the number of returned lines.
     """
 
     def __init__(self, filters: Mapping[str, Any], *, after: int, until: int, limit: int | None = None) -> None:
@@ -90,7 +91,7 @@ class Stream:
 
     @property
     def is_over(self) -> bool:
-        """Whether there are no more lines."""
+        """Return whether there are no more lines."""
         return self.after >= self.until or self.lines == self.limit
 
     def read(self, conn: Connection, visible: Visible | None) -> bytes:
@@ -101,10 +102,11 @@ class Stream:
         if visible is not None:
             params |= {"visible": list(visible.projects), "readable": list(visible.access)}
         text, count = bytearray(), 0
-        # Row by row, so that neither side holds more than a batch. Never prepared: the range decides which index is best.
-        asked = statement(self.filters, visible is None)
-        with conn.cursor() as cursor, timing.of(asked), closing(cast(Rows, cursor.stream(asked, params))) as found:
-            for row in found:
+        # Row by row, so that memory never contains more than a batch. Not prepared: the best index depends on the
+        # range.
+        query = statement(self.filters, visible is None)
+        with conn.cursor() as cursor, timing.of(query), closing(cast(Rows, cursor.stream(query, params))) as rows:
+            for row in rows:
                 text += row["line"].encode()
                 text += b"\n"
                 count += 1

@@ -1,4 +1,7 @@
-"""Totals of finished weeks of the event log (event_weeks in schema.sql). The first request that finds some missing adds them up."""
+"""Totals of finished weeks of the event log (event_weeks in schema.sql).
+
+The first request that needs a missing week adds it up.
+"""
 
 from contextlib import suppress
 from typing import LiteralString
@@ -9,12 +12,12 @@ from sql.database import Connection, Params, one, run
 
 
 def body(conn: Connection, statement: LiteralString, params: Params, *, prepare: bool | None = None) -> str | None:
-    """Return the column `body` of a statement's row, or None without a row. Add up finished weeks if its column `is_due` is true."""
-    found = one(conn, statement, params, prepare=prepare)
-    if found is None:
+    """Run a statement and return its column body, or None without a row. Add up weeks if its column is_due is true."""
+    row = one(conn, statement, params, prepare=prepare)
+    if row is None:
         return None
-    if found["is_due"]:
-        # If it fails, requests go on counting.
+    if row["is_due"]:
+        # If this fails, requests count the events themselves.
         with suppress(psycopg.Error), conn.transaction():
             run(conn, "SELECT fill_event_weeks()")
-    return found["body"]
+    return row["body"]

@@ -1,4 +1,4 @@
-"""The event log: one table, written in the transaction of each change; the record of an event, and what events can be found by."""
+"""The event log: writing events, their record, and the conditions of filters."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -9,31 +9,34 @@ from sql.database import Connection, as_json, note_events, timing, value
 
 @dataclass(frozen=True)
 class Visible:
-    """What a caller who is no administrator may see of the log."""
+    """The events that a caller without the permission ADMIN may see, by project."""
 
     projects: tuple[str, ...]
-    # Those whose access list the caller may read.
+    # The projects whose access list the caller may read.
     access: tuple[str, ...]
 
 
-# Our choice: callers who are no administrators find the events of projects that they may see, and none without a project.
+# Our choice: callers without ADMIN find the events of projects that they may see. They find no events without a
+# project.
 VISIBLE: LiteralString = "project = ANY(%(visible)s::text[])"
 
-# Our choice: events of these types say who has which role in a project. They need the permission that its access list needs.
+# Our choice: events of these types show the roles of users in a project. They need the same permission as its access
+# list.
 ACCESS_TYPES = ("project-access-", "project-user-", "project-group-")
 READABLE: LiteralString = """
-    (type NOT LIKE ALL ('{project-access-%%, project-user-%%, project-group-%%}') OR project = ANY(%(readable)s::text[]))
+    (type NOT LIKE ALL ('{project-access-%%, project-user-%%, project-group-%%}')
+     OR project = ANY(%(readable)s::text[]))
 """
 
-# Our choice: the query is a plain text, whatever characters it has, and any case of letters will do.
-# Payloads are looked at as they were written. The pattern is a literal text: '***=' takes away the meaning of every character.
-# As it was asked for comes first: a common word is nearly always found by that, in a third of the time.
+# Our choice: the query is plain text without special characters, and its case is ignored. Payloads are compared as they
+# were written. The pattern begins with '***=', which makes it a literal text. LIKE is tried first, because it nearly
+# always finds common words and takes a third of the time.
 PAYLOAD_MATCHES: LiteralString = """
     data::text LIKE %(like)s OR pre_data::text LIKE %(like)s OR tags::text LIKE %(like)s
     OR data::text ~* %(pattern)s OR pre_data::text ~* %(pattern)s OR tags::text ~* %(pattern)s
 """
 
-# One value is compared with =, which keeps the order of an index; = ANY does not before PostgreSQL 17.
+# A single value is compared with =, which keeps the order of an index. Before PostgreSQL 17, = ANY does not.
 FILTERS: dict[str, LiteralString] = {
     "feature": "feature_name = %(feature)s",
     "features": "feature_name = ANY(%(features)s)",
@@ -77,7 +80,7 @@ class Author(Protocol):
 
 @dataclass(frozen=True)
 class Event:
-    """An event for the log. data and pre_data: any JSON value. tags: those of the flag, as [{"type", "value"}]."""
+    """An event for the log. data and pre_data: any JSON value. tags: the tags of the flag, as [{"type", "value"}]."""
 
     type: str
     author: Author
@@ -90,11 +93,12 @@ class Event:
     tags: Iterable[Mapping[str, str]] = ()
 
 
-# Now, not the start of the transaction, which may have waited since for the lock of an earlier change. So the newest event of a flag always
-# is that of its last change. Truncated, not rounded: nothing happens in the future.
-# WHERE is evaluated first: the transaction takes its own id before that of the event, which sql/event_stream.py relies on.
+# clock_timestamp(), because the transaction can have waited for the lock of an earlier change. So the newest event of a
+# flag is always that of its last change. Truncated, not rounded, so that no event is in the future. WHERE is evaluated
+# first: the transaction gets its id before the event gets one. sql/event_stream.py relies on that.
 INSERT = """
-    INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data, pre_data, tags)
+    INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name,
+                        data, pre_data, tags)
     SELECT date_trunc('milliseconds', clock_timestamp()), %(type)s, %(created_by)s, %(created_by_user_id)s,
            %(environment)s, %(project)s, %(feature)s, %(data)s, %(pre_data)s, %(tags)s
      WHERE pg_current_xact_id() IS NOT NULL
@@ -132,7 +136,7 @@ def as_params(event: Event) -> dict[str, Any]:
     }
 
 
-# statement_timestamp(), because an index cannot be searched by clock_timestamp(), which changes during the search.
+# statement_timestamp(), because clock_timestamp() changes during the statement, so no index can be used.
 RECORDED_LATELY = """
     SELECT EXISTS (
         SELECT FROM events
@@ -147,11 +151,17 @@ RECORDED_LATELY = """
 
 
 def recorded_lately(
-    conn: Connection, type: str, author: Author, *, project: str | None = None, feature: str | None = None, environment: str | None = None
+    conn: Connection,
+    type: str,
+    author: Author,
+    *,
+    project: str | None = None,
+    feature: str | None = None,
+    environment: str | None = None,
 ) -> bool:
-    """Return whether the log holds such an event of the last minute. environment: that of the payload.
+    """Return whether such an event was recorded in the last minute. environment: the one in the payload.
 
-    The caller holds a lock, so that no other request writes such an event meanwhile.
+    The caller must have a lock, so that no other request records such an event meanwhile.
     """
     params: dict[str, Any] = {
         "type": type,

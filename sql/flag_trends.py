@@ -1,17 +1,18 @@
-"""The part of the insights about flags: how many were in which state at the end of each week, in all and by project (decisions.md, 2).
+"""The insights about flags: numbers of flags by state at the end of each week, in total and by project.
 
-Nothing is looked at once a week. Each fact holds for weeks that follow each other, so it adds one to the first of them and takes one away
-behind the last; running sums of these changes are what was true at the end of each week. Weeks are counted from 0.
+Each state of a flag lasts for consecutive weeks. It adds 1 to the first of them, and subtracts 1 after the last.
+Running sums of these changes are the numbers of each week, so the cost does not depend on flags times weeks. Week
+numbers begin with 0.
 """
 
 from typing import LiteralString
 
 from sql.projects import core as projects
 
-# Our choice: a flag counts in the project in which it is now, and with the lifetime that its type has now. A flag that is marked stale is
-# not potentially stale, however old it is.
-# born, archived, stale, old: the first week at whose end it was there, is archived since, is marked stale since, is older than its
-# lifetime; the number of weeks: not in any of them. was_stale, was_archived: the weeks of such states that have ended; null: it has none.
+# Our choice: a flag counts in its present project, and with the present lifetime of its type. A flag that is marked
+# stale is not potentially stale, however old it is. born, archived, stale, old: the first week at whose end the flag
+# exists, is archived, is marked stale, or is older than its lifetime. If there is none, the number of weeks. was_stale,
+# was_archived: the weeks of ended states, or null.
 FLAGS: LiteralString = """
     , past_states AS (
         SELECT flag_id,
@@ -19,7 +20,8 @@ FLAGS: LiteralString = """
                coalesce(range_agg(held) FILTER (WHERE state = 'archived'), '{}') AS was_archived
           FROM bounds
          CROSS JOIN LATERAL (
-            SELECT flag_id, state, int4range(width_bucket(started_at, after_ends), width_bucket(ended_at, after_ends)) AS held
+            SELECT flag_id, state,
+                   int4range(width_bucket(started_at, after_ends), width_bucket(ended_at, after_ends)) AS held
               FROM past_flag_states
              WHERE started_at <= last_end
                AND ended_at > first_end) AS held_states
@@ -31,7 +33,8 @@ FLAGS: LiteralString = """
                width_bucket(flags.created_at, after_ends) AS born,
                coalesce(width_bucket(archived_at, after_ends), number) AS archived,
                coalesce(width_bucket(stale_since, after_ends), number) AS stale,
-               coalesce(width_bucket(flags.created_at + make_interval(hours => 24 * lifetime_days), ends), number) AS old,
+               coalesce(width_bucket(flags.created_at + make_interval(hours => 24 * lifetime_days), ends), number)
+                   AS old,
                was_stale,
                was_archived
           FROM bounds
@@ -41,7 +44,7 @@ FLAGS: LiteralString = """
          WHERE flags.created_at <= last_end
            AND (archived_at IS NULL OR archived_at > first_end)
     ),
-    -- Of flags without a state that has ended, which are most: the weeks of each kind follow each other, so that two numbers tell them.
+    -- Most flags have no ended state. Then the weeks of each state are consecutive, and two numbers describe them.
     spans AS (
         SELECT project_id, number, born, archived,
                greatest(born, stale) AS stale, greatest(born, old) AS old, least(archived, stale) AS old_until
@@ -110,7 +113,7 @@ FLAGS: LiteralString = """
     )
 """
 
-# Our choice: a project has an entry for each week at whose end it was there: created, and not archived.
+# Our choice: a project has an entry for each week at whose end it existed and was not archived.
 PROJECT_FLAGS: LiteralString = f"""
     , production_changes AS (
         SELECT project_id,
@@ -122,13 +125,14 @@ PROJECT_FLAGS: LiteralString = f"""
          WHERE first_in_production_at <= last_end
          GROUP BY 1, 2
     ),
-    -- The weeks of a user, however many roles he had in them at once.
+    -- The weeks of each member, merged over all their roles.
     member_weeks AS (
         SELECT project_id, unnest(range_agg(held)) AS held
           FROM bounds
          CROSS JOIN LATERAL (
             SELECT project_id, user_id,
-                   int4range(width_bucket(started_at, after_ends), coalesce(width_bucket(ended_at, after_ends), number)) AS held
+                   int4range(width_bucket(started_at, after_ends),
+                             coalesce(width_bucket(ended_at, after_ends), number)) AS held
               FROM project_memberships
              WHERE started_at <= last_end
                AND (ended_at IS NULL OR ended_at > first_end)) AS memberships
@@ -143,7 +147,8 @@ PROJECT_FLAGS: LiteralString = f"""
     project_changes AS (
         SELECT project_id, week, sum(total)::integer AS total, sum(stale)::integer AS stale, sum(old)::integer AS old,
                sum(users)::integer AS users, sum(flags)::integer AS flags, sum(days) AS days
-          FROM (SELECT project_id, week, total, stale, old, NULL::integer AS users, NULL::integer AS flags, NULL::numeric AS days
+          FROM (SELECT project_id, week, total, stale, old,
+                       NULL::integer AS users, NULL::integer AS flags, NULL::numeric AS days
                   FROM changes
              UNION ALL
                 SELECT project_id, week, NULL, NULL, NULL, users, NULL, NULL FROM member_changes

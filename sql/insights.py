@@ -1,4 +1,4 @@
-"""The instance insights record of api.md: one entry a week, computed from dated facts when it is asked for (decisions.md, 2)."""
+"""The instance insights of api.md: one entry a week, computed from dated facts for each request."""
 
 from datetime import date
 from typing import LiteralString
@@ -8,8 +8,8 @@ from sql.access import VISIBLE
 from sql.database import Connection
 from sql.flag_trends import FLAGS, PROJECT_FLAGS
 
-# Our choice: weeks from Monday to Sunday in UTC, and none that has not begun.
-# Every week that overlaps the days asked for and has begun. until: its last instant, for the running week now.
+# Our choice: weeks from Monday to Sunday in UTC. All weeks that overlap the requested days and have begun. until: the
+# end of the week, or now for the current week.
 WEEKS: LiteralString = f"""
     WITH weeks AS MATERIALIZED (
         SELECT row_number() OVER (ORDER BY monday)::integer - 1 AS number,
@@ -25,7 +25,7 @@ WEEKS: LiteralString = f"""
                                                '7 days')::date AS monday) AS mondays
                  WHERE %(first_day)s::date <= %(last_day)s::date) AS ends
     ),
-    -- With these, width_bucket() gives the first week at whose end something was so: since an instant, or for longer than since then.
+    -- With these arrays, width_bucket() returns the first week at whose end a state holds that began at an instant.
     bounds AS (
         SELECT count(*)::integer AS number,
                array_agg(until + interval '1 microsecond' ORDER BY until) AS after_ends,
@@ -44,23 +44,25 @@ WEEKS: LiteralString = f"""
     )
 """
 
-# Regular users there were, and of them those seen on one of the 90 days that end with the day of the instant. As in sql/flag_trends.py:
-# born, gone are the first week at whose end a user was there, and was not any more; a day on which he was seen makes him active in weeks
-# that follow each other, of which those after the weeks of his day before are new.
+# Regular users, and those of them who were seen in the last 90 days of each week. As in sql/flag_trends.py: born and
+# gone are the first week at whose end a user exists, and exists no more. A day on which a user was seen makes them
+# active for consecutive weeks. Only those after the weeks of their previous day are new.
 USERS: LiteralString = """
     , user_weeks AS (
         SELECT id, born, gone
           FROM bounds
          CROSS JOIN users
          CROSS JOIN LATERAL (
-            SELECT width_bucket(created_at, after_ends) AS born, coalesce(width_bucket(deleted_at, after_ends), number) AS gone) AS ends
+            SELECT width_bucket(created_at, after_ends) AS born,
+                   coalesce(width_bucket(deleted_at, after_ends), number) AS gone) AS ends
          WHERE account_type = 'User'
            AND created_at <= last_end
            AND born < gone
     ),
     active_weeks AS (
         SELECT greatest(first_week, lag(last_week) OVER of_user, born) AS since, least(last_week, gone) AS until
-          FROM (SELECT user_id, day, width_bucket(day - 1, days) AS first_week, width_bucket(day + 89, days) AS last_week
+          FROM (SELECT user_id, day,
+                       width_bucket(day - 1, days) AS first_week, width_bucket(day + 89, days) AS last_week
                   FROM bounds
                   JOIN user_seen_days ON day > days[1] - 90 AND day <= days[number]) AS seen
           JOIN user_weeks ON user_weeks.id = user_id
@@ -89,7 +91,7 @@ USERS: LiteralString = """
     )
 """
 
-# Project by project, as the index has them.
+# Project by project, because the index begins with the project.
 METRICS: LiteralString = """
     , used AS (
         SELECT counted.*, seen_projects.id AS project_id
@@ -126,10 +128,12 @@ METRICS: LiteralString = """
 """
 
 # Our choice: an event counts for the type that its environment had then.
-# Totals come from finished_weeks (schema.sql). Other times are counted, and so are weeks in which the type of an environment changed.
+# Totals come from finished_weeks (schema.sql). Events of other times are counted, and so are those of weeks in which an
+# environment changed its type.
 ENVIRONMENTS: LiteralString = """
     , week_days AS (
-        SELECT (first_start AT TIME ZONE 'UTC')::date AS first_day, (first_start AT TIME ZONE 'UTC')::date + number * 7 - 1 AS last_day
+        SELECT (first_start AT TIME ZONE 'UTC')::date AS first_day,
+               (first_start AT TIME ZONE 'UTC')::date + number * 7 - 1 AS last_day
           FROM bounds
          WHERE number > 0
     ),
@@ -154,7 +158,8 @@ ENVIRONMENTS: LiteralString = """
           JOIN finished_weeks ON kind = 'environment' AND monday BETWEEN first_day AND last_day
          WHERE (name, monday) NOT IN (SELECT environment, monday FROM changed_weeks)
      UNION ALL
-        -- OFFSET 0 makes the planner use the index of created_at each time. Without statistics of such small tables, it read the whole log.
+        -- OFFSET 0 makes the planner use the index of created_at. Without statistics of the small tables, it reads all
+        -- events.
         SELECT environment, created_at, 1
           FROM counted_times
          CROSS JOIN LATERAL (
@@ -219,7 +224,7 @@ INSIGHTS: LiteralString = f"""{WEEKS}{USERS}{FLAGS}{PROJECT_FLAGS}{METRICS}{ENVI
 
 
 def trends(conn: Connection, first_day: date, last_day: date, viewer: int | None) -> str:
-    """The record as JSON text, of the weeks that overlap these days (UTC, both included). viewer: see VISIBLE."""
-    found = event_weeks.body(conn, INSIGHTS, {"first_day": first_day, "last_day": last_day, "viewer": viewer})
-    assert found is not None
-    return found
+    """Return the insights as JSON text, for the weeks that overlap these days (UTC, inclusive). viewer: see VISIBLE."""
+    body = event_weeks.body(conn, INSIGHTS, {"first_day": first_day, "last_day": last_day, "viewer": viewer})
+    assert body is not None
+    return body

@@ -1,14 +1,14 @@
-"""Numbers of rows that settings limit, counted under a lock. Without it, two requests could both take the last place."""
+"""Count the rows that settings limit, under a lock. Without it, two requests could both take the last place."""
 
 from typing import LiteralString
 
 from sql import locks
 from sql.database import Connection, run, value
 
-# The largest contents of one response, 64 MiB. While it is built and sent, memory holds its text several times.
+# Maximum size of one response, 64 MiB. While it is built and sent, memory contains its text several times.
 PAGE_BYTES = 64 << 20
 
-# By setting. Archived flags count, because they keep their names. Archived projects do not.
+# By setting. Archived flags count, because they keep their names. Archived projects do not count.
 COUNTS: dict[str, LiteralString] = {
     "MAX_FLAGS": "SELECT count(*) FROM flags WHERE deleted_at IS NULL",
     "MAX_PROJECTS": "SELECT count(*) FROM projects WHERE archived_at IS NULL",
@@ -21,6 +21,6 @@ LOCK: LiteralString = f"SELECT pg_advisory_xact_lock({locks.LIMIT}, {locks.of_te
 
 
 def count(conn: Connection, setting: str) -> int:
-    """Return the number of rows that a setting limits. Other transactions that count them wait for the end of this one."""
+    """Return the number of rows that a setting limits. Other transactions that count them wait for this one."""
     run(conn, LOCK, {"setting": setting})
     return value(conn, COUNTS[setting])

@@ -1,16 +1,16 @@
-"""The numbers of advisory locks: all of them, so that no two are equal.
+"""The numbers of all advisory locks, in one list, so that no two are equal.
 
 A lock has one number of 64 bits, or two of 32 bits. The second one is an id, or md5_number() of a text.
 """
 
 from typing import LiteralString
 
-# One number. Migrations, restores and the first start take turns.
+# One number. For migrations, restores and the first start.
 MIGRATION: LiteralString = "7225431"
-# One number, also in schema.sql. Whoever adds up weeks of events, or deletes events, takes turns.
+# One number, also in schema.sql. For adding up weeks of events and for deleting events.
 EVENT_WEEKS: LiteralString = "7225432"
 
-# Two numbers: these, and one for each user, project or setting.
+# Two numbers: one of these, and one for the user, project or setting.
 USER_SEEN: LiteralString = "1"
 FEATURE_LIMIT: LiteralString = "2"
 LIMIT: LiteralString = "3"

@@ -1,6 +1,6 @@
-"""The throttle of logins, per name and per client address, and of signups, shared by all workers and machines (decisions.md, 6 and 8).
+"""Limits of logins per name and per client address, and of signups, for all workers and machines together.
 
-A name is given as the digest under which it is kept.
+Names are given and stored as digests.
 """
 
 from dataclasses import dataclass
@@ -10,14 +10,17 @@ from sql.database import Connection, run, value
 
 @dataclass(frozen=True)
 class Limits:
-    """free_failures: failures in a row before a name has to wait; max_wait: the longest wait in seconds."""
+    """The limits for names.
+
+    free_failures: failures in a row before a name has to wait. max_wait: the longest wait in seconds.
+    """
 
     free_failures: int
     max_wait: int
 
 
-# The array holds the attempts of the last minute. The row lock of the upsert makes simultaneous ones wait in line. Nothing is returned, and
-# nothing kept of this attempt, when there are too many already.
+# The array contains the attempts of the last minute. The row lock of the upsert serializes simultaneous attempts. If
+# there are too many, the statement returns no row and does not store this attempt.
 ADMIT_ADDRESS = """
     INSERT INTO login_addresses AS known (address, attempts, last_attempt_at)
     VALUES (%(address)s, ARRAY[clock_timestamp()], clock_timestamp())
@@ -42,8 +45,8 @@ ADDRESS_WAIT = """
        AND attempt > clock_timestamp() - interval '1 minute'
 """
 
-# SKIP LOCKED: tidying up must not wait for anybody who is logging in.
-# Our choice: after a day without a failure a name starts afresh, or names that nobody has would be kept for ever.
+# SKIP LOCKED: deleting old rows must not wait for logins.
+# Our choice: names are deleted after a day without a failure. Otherwise names that do not exist would stay for ever.
 TIDY_UP = """
     WITH names AS (
         DELETE FROM login_throttle
@@ -65,11 +68,11 @@ TIDY_UP = """
 
 
 def admit_address(conn: Connection, address: str, most: int) -> int:
-    """0 and the attempt is counted; or the seconds to wait, because the last minute held so many from this address.
+    """Count an attempt of the address and return 0, or return the seconds to wait if the last minute had too many.
 
-    What is too old to count, of anybody, goes meanwhile.
+    Also deletes old rows of all names and addresses.
     """
-    # One's own row first: who holds rows that he tidies away must not wait for another.
+    # First the row of this address: a transaction with locks on old rows must not wait for another row.
     admitted = value(conn, ADMIT_ADDRESS, {"address": address, "most": most})
     run(conn, TIDY_UP)
     if admitted is not None:
@@ -86,12 +89,13 @@ NAME_WAIT = """
 
 
 def name_wait(conn: Connection, name: bytes) -> int:
-    """The seconds for which this name has to wait; 0: none. Locks what is known of the name."""
+    """Lock the row of the name and return the seconds for which the name has to wait, or 0."""
     return value(conn, NAME_WAIT, {"name": name}) or 0
 
 
-# The wait doubles with each failure past the free ones: 1, 2, 4 … seconds. A name that has to wait meanwhile is left as it is and nothing
-# is returned: of many simultaneous guesses no more are answered than of as many one after the other.
+# The wait doubles with each failure after the free ones: 1, 2, 4 … seconds. If the name has to wait already, the
+# statement changes nothing and returns no row. So simultaneous guesses get no more answers than guesses one after the
+# other.
 FAIL = """
     INSERT INTO login_throttle AS known (name_digest, failures, last_failed_at, blocked_until)
     VALUES (%(name)s, 1, clock_timestamp(),
@@ -113,13 +117,13 @@ FAIL = """
 
 
 def fail(conn: Connection, name: bytes, limits: Limits) -> int:
-    """0 and one more failure in a row is counted for this name; or the seconds for which it has to wait."""
-    counted = value(conn, FAIL, {"name": name, "free": limits.free_failures, "max_wait": limits.max_wait})
-    return 0 if counted is not None else name_wait(conn, name) or 1
+    """Count a failure of the name and return 0, or return the seconds for which the name has to wait."""
+    is_counted = value(conn, FAIL, {"name": name, "free": limits.free_failures, "max_wait": limits.max_wait})
+    return 0 if is_counted is not None else name_wait(conn, name) or 1
 
 
-# SKIP LOCKED: who fails with another name of the same user at this moment holds its row and waits for the user's; waiting here would be a
-# deadlock.
+# SKIP LOCKED avoids a deadlock: a failure with another name of the same user locks that name and waits for the user's
+# row.
 FORGET = """
     DELETE FROM login_throttle
      WHERE name_digest IN (
@@ -131,5 +135,5 @@ FORGET = """
 
 
 def forget(conn: Connection, *names: bytes) -> None:
-    """These names have no failures."""
+    """Delete the failures of these names."""
     run(conn, FORGET, {"names": list(names)})

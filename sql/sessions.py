@@ -1,9 +1,9 @@
-"""Sessions: what a login creates. Only the SHA-256 of a session id is kept."""
+"""Sessions, which logins create. The database has the SHA-256 of session ids only."""
 
 from sql.database import Connection, run
 
-# Some that have expired go meanwhile: a few at a time, and none that another login is clearing away, so nobody waits for anybody. ARRAY:
-# what stands behind IN may be run once for each session, and passes over a hundred others each time.
+# Also deletes some expired sessions. SKIP LOCKED: logins do not wait for each other. ARRAY: the planner could run a
+# subquery behind IN once for each session.
 INSERT = """
     WITH cleared AS (
         DELETE FROM sessions
@@ -20,7 +20,7 @@ INSERT = """
 
 
 def insert(conn: Connection, digest: bytes, user_id: int, ttl_hours: int) -> None:
-    """Begin a session; some that have expired, anybody's, are cleared away."""
+    """Insert a session, and delete some expired sessions of all users."""
     run(conn, INSERT, {"digest": digest, "user_id": user_id, "ttl_hours": ttl_hours})
 
 
@@ -28,7 +28,7 @@ DELETE = "DELETE FROM sessions WHERE digest = %(digest)s"
 
 
 def delete(conn: Connection, digest: bytes) -> None:
-    """End one session, if there is such a one."""
+    """Delete a session, if it exists."""
     run(conn, DELETE, {"digest": digest})
 
 
@@ -36,5 +36,5 @@ DELETE_OF_USER = "DELETE FROM sessions WHERE user_id = %(user_id)s"
 
 
 def delete_of_user(conn: Connection, user_id: int) -> None:
-    """End all sessions of a user."""
+    """Delete all sessions of a user."""
     run(conn, DELETE_OF_USER, {"user_id": user_id})

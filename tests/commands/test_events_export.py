@@ -106,7 +106,7 @@ def test_an_open_transaction_ends_an_export_with_a_sentence(
     with connect(log.app.config["DATABASE_URL"] if where == "here" else shared_url) as other, other.transaction():
         other.execute("SELECT pg_current_xact_id()")
         refusal = hurried.refuses("events", "export", "--output", str(path))
-        assert refusal.startswith("An open transaction on the PostgreSQL server may still write events")
+        assert refusal.startswith("An open transaction in PostgreSQL can still write events")
         assert not path.exists()
         # There is nothing to wait for after the newest event.
         assert exported(hurried, "--after", "2") == ([], "Wrote 0 events. To continue later: --after 2\n")

@@ -47,7 +47,7 @@ def test_for_ever_is_the_default_and_is_not_pruned(log: CommandLine) -> None:
 
 
 def test_a_prune_goes_by_batches_that_are_each_committed(log: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_retention, "MOST_AT_ONCE", 7)
+    monkeypatch.setattr(event_retention, "BATCH_SIZE", 7)
     log.conn.execute(INSERT_MANY, [2000])
     # Many of one instant, more than a batch holds.
     log.conn.execute("UPDATE events SET created_at = now() - interval '70 days' WHERE id % 10 = 3")
@@ -69,7 +69,7 @@ def test_a_prune_goes_by_batches_that_are_each_committed(log: CommandLine, monke
 
 
 def test_the_totals_of_the_searches_are_right_after_every_batch(log: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_retention, "MOST_AT_ONCE", 97)
+    monkeypatch.setattr(event_retention, "BATCH_SIZE", 97)
     log.conn.execute(INSERT_MANY, [1000])
     client = log.app.test_client()
     day = MIDNIGHT.date() - timedelta(days=38)
@@ -93,7 +93,7 @@ def test_the_totals_of_the_searches_are_right_after_every_batch(log: CommandLine
 
 def test_two_prunes_at_once_delete_everything_once(log: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     log.conn.execute(INSERT_MANY, [2000])
-    monkeypatch.setattr(event_retention, "MOST_AT_ONCE", 10)
+    monkeypatch.setattr(event_retention, "BATCH_SIZE", 10)
     first_day = MIDNIGHT.date() - timedelta(days=30)
     old = event_retention.count(log.conn, first_day)
 

@@ -23,9 +23,7 @@ from tests.support.instance import ADMIN_KEY
 from tests.support.service import wait_until
 
 HEADERS = {"Accept": "application/x-ndjson", "Authorization": ADMIN_KEY}
-HELD_UP = (
-    "An open transaction on the PostgreSQL server may still write events with lower ids than the newest one. Try again when it has ended."
-)
+HELD_UP = "An open transaction in PostgreSQL can still write events with lower ids than the newest event. Try again after it has ended."
 # Other tests on the same server may have transactions open, which are waited for.
 PATIENT = {"WAIT_SECONDS": 30}
 # One stream at a time.
