@@ -63,7 +63,7 @@ def patch_variants(project_id: str, feature_name: str, environment: str) -> Resp
         operations = load_many(PatchOperation())
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         before = variants.list_by_flag(conn, [flag["id"]], environment)[flag["id"]]
-        after = or_400(lambda listed: patched_variants(listed, operations), before)
+        after = or_400(lambda variants: patched_variants(variants, operations), before)
         replace_variants(conn, actor, [(flag, after)])
         body = variants.get(conn, project_id, feature_name, environment)
     return json_response(body)

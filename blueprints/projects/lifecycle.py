@@ -27,7 +27,7 @@ def archive_project(project_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_PROJECT", project=project_id)
-        before = hold_idle(conn, project_id)
+        before = lock_idle(conn, project_id)
         if before["archived_at"] is None:
             projects.archive(conn, project_id)
             events.record(conn, Event("project-archived", actor, project=project_id))
@@ -61,7 +61,7 @@ def delete_project(project_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_PROJECT", project=project_id)
-        hold_idle(conn, project_id)
+        lock_idle(conn, project_id)
         project_deletion.hold(conn, project_id)
         flags = flag_lifecycle.delete_archived(conn, project_id)
         keys = project_deletion.delete_keys(conn, project_id)
@@ -85,7 +85,7 @@ def delete_project(project_id: str) -> Response:
     return empty_response()
 
 
-def hold_idle(conn: Connection, project_id: str) -> DictRow:
+def lock_idle(conn: Connection, project_id: str) -> DictRow:
     """Lock the project and all its flags; raise 409 for the default project and for a project with live flags."""
     project = projects.lock(conn, project_id) or abort(404, "No project has that id.")
     if project_id == "default":

@@ -52,7 +52,7 @@ def create_segment() -> Response:
         actor = require_somewhere(conn, "CREATE_SEGMENT")
         payload = load(SegmentInput())
         require_there(conn, "CREATE_SEGMENT", payload["project"])
-        hold_project(conn, payload["project"])
+        share_project(conn, payload["project"])
         check(conn, payload)
         refuse_excess(conn, "MAX_SEGMENTS", "segments")
         segment_id = segments.insert(conn, **payload, created_by=actor.name)
@@ -104,7 +104,7 @@ def update_segment(segment_id: str) -> Response:
         require_there(conn, "UPDATE_SEGMENT", payload["project"])
         # The lock on the segment keeps its present project: a deletion of that project waits for the segment.
         if payload["project"] != before.get("project"):
-            hold_project(conn, payload["project"])
+            share_project(conn, payload["project"])
         check(conn, payload, before)
         after = segments.update(conn, before["id"], payload)
         events.record_change(
@@ -152,7 +152,7 @@ def require_there(conn: Connection, permission: str, project: str | None) -> Non
         abort(400, NO_PROJECT)
 
 
-def hold_project(conn: Connection, project: str | None) -> None:
+def share_project(conn: Connection, project: str | None) -> None:
     """Share-lock the project, if there is one; raise 400 if it does not exist any more."""
     if project is not None and not segments.hold_project(conn, project):
         abort(400, NO_PROJECT)

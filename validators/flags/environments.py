@@ -78,12 +78,12 @@ class VariantsOfEnvironments(Body):
 
 
 def patched_variants(
-    listed: Sequence[Mapping[str, Any]], operations: Sequence[Mapping[str, Any]]
+    variants: Sequence[Mapping[str, Any]], operations: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the result of a patch of a list of variants, with balanced weights.
 
     Raise ValidationError if the patch cannot be applied, or if its result is invalid.
     """
-    variants = Variants(Nested(Variant)).deserialize(patched(listed, operations))
-    assert variants is not None
-    return variants
+    balanced = Variants(Nested(Variant)).deserialize(patched(variants, operations))
+    assert balanced is not None
+    return balanced
