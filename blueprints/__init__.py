@@ -4,13 +4,12 @@ from blueprints import account, documentation, events, health, insights, login, 
 from blueprints.flags import core as flags
 from blueprints.flags import dependencies, strategies, variants
 from blueprints.flags import environments as flag_environments
-from blueprints.flags import export as flag_export
 from blueprints.flags import favorites as flag_favorites
-from blueprints.flags import imports as flag_import
 from blueprints.flags import lifecycle as flag_lifecycle
 from blueprints.flags import moves as flag_moves
 from blueprints.flags import search as flag_search
 from blueprints.flags import tags as flag_tags
+from blueprints.flags import transfer as flag_transfer
 from blueprints.people import groups, permissions, personal_tokens, roles, service_accounts, users
 from blueprints.projects import access as project_access
 from blueprints.projects import core as projects
@@ -53,8 +52,7 @@ ALL = (
     flag_tags.bp,  # /api/admin/features/…/tags
     flag_favorites.bp,  # /api/admin/projects/…/features/…/favorites
     flag_environments.bp,  # /api/admin/projects/…/features/…/environments/…, /api/admin/projects/…/bulk_features
-    flag_export.bp,  # /api/admin/features-batch/export
-    flag_import.bp,  # /api/admin/features-batch
+    flag_transfer.bp,  # /api/admin/features-batch
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
     variants.bp,  # /api/admin/projects/…/features/…/environments/…/variants, …/variants-batch
     dependencies.bp,  # /api/admin/projects/…/features/…/dependencies, …/parents, …/parent-variants

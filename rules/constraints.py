@@ -42,7 +42,7 @@ def illegal(constraints: Constraints, legal: Mapping[str, set[str]]) -> Iterator
     for place, constraint in enumerate(constraints):
         name = constraint["contextName"]
         if name not in legal:
-            yield f"constraints.{place}.contextName: must be an existing context field"
+            yield f"constraints.{place}.contextName: must be an existing context field, not {name}"
         elif legal[name]:
             given = [*constraint["values"], *([constraint["value"]] if "value" in constraint else ())]
             if not legal[name].issuperset(given):
@@ -90,7 +90,7 @@ def check_strategies(
     usable = usable_segments(conn, list({segment for _, strategy in strategies for segment in strategy["segments"]}), project)
     for flag, strategy in strategies:
         problems = [
-            *([] if strategy["name"] in types else ["name: must be an existing strategy type"]),
+            *([] if strategy["name"] in types else [f"name: must be an existing strategy type, not {strategy['name']}"]),
             *too_many(strategy["constraints"], known["constraints"]),
             *illegal(strategy["constraints"], legal),
             *bad_segments(strategy["segments"], usable, known["segments"]),

@@ -46,7 +46,7 @@ def lock_flag_anywhere(conn: Connection, name: str, permission: str) -> tuple[Ac
 
 def lock_flags(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]) -> list[DictRow]:
     """Lock flags of the project, live or archived, and return them in the order of the names; 404 if one does not exist."""
-    found = [flag for flag in flags.lock_many(conn, names, actor.viewer) if flag["project_id"] == project_id]
+    found = flags.lock_many(conn, names, actor.viewer, project_id)
     refuse_unknown(names, [flag["name"] for flag in found], "features: not in this project:")
     return found
 

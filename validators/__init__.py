@@ -120,10 +120,20 @@ def or_400(reader: Callable[[Any], Item], data: Any, problems: Mapping[str, list
     else:
         if not wrong:
             return loaded
-    lines = sentences(wrong)
-    named = list(islice(lines, MOST_SENTENCES))
-    more = sum(1 for _ in lines)
-    raise BadRequest("; ".join([*named, f"and {more} more"] if more else named))
+    raise BadRequest(sentence(wrong))
+
+
+def sentence(messages: Any) -> str:
+    """Return marshmallow's nested messages in one line, at most MOST_SENTENCES of them."""
+    return first_of(sentences(messages))
+
+
+def first_of(texts: Iterable[str]) -> str:
+    """Return texts in one line: at most MOST_SENTENCES of them, and how many more there are."""
+    left = iter(texts)
+    named = list(islice(left, MOST_SENTENCES))
+    more = sum(1 for _ in left)
+    return "; ".join([*named, f"and {more} more"] if more else named)
 
 
 def sentences(messages: Any, path: str = "") -> Iterator[str]:

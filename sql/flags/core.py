@@ -80,21 +80,36 @@ LOCK_MANY = """
     SELECT id
       FROM flags
      WHERE name = ANY(%(names)s::text[])
+       AND (%(project)s::text IS NULL OR project_id = %(project)s)
        AND deleted_at IS NULL
      ORDER BY name
        FOR NO KEY UPDATE
 """
 
 
-def lock_many(conn: Connection, names: Sequence[str], viewer: int | None) -> list[DictRow]:
-    """The same of several, in the order of their names here, live or archived; unknown and hidden ones are left out.
+def lock_many(conn: Connection, names: Sequence[str], viewer: int | None, project: str | None = None) -> list[DictRow]:
+    """Lock flags, live or archived, and return them in the order of the names, without unknown and hidden flags.
 
-    They are locked in the order of the alphabet, so that two requests never wait for each other.
+    project: leave out the flags of other projects. The locks are taken in alphabetical order, to avoid deadlocks.
     """
-    ids = [row["id"] for row in rows(conn, LOCK_MANY, {"names": list(names)})]
+    ids = [row["id"] for row in rows(conn, LOCK_MANY, {"names": list(names), "project": project})]
     found = {row["name"]: row for row in rows(conn, READ_SEEN, {"ids": ids, "viewer": viewer})}
     # A list may be as long as there are flags, so nothing is looked for in it.
     return [found[name] for name in dict.fromkeys(names) if name in found]
+
+
+LIST_BY_NAME = """
+    SELECT id, name, archived_at
+      FROM flags
+     WHERE name = ANY(%(names)s::text[])
+       AND project_id = %(project)s
+       AND deleted_at IS NULL
+"""
+
+
+def list_by_name(conn: Connection, project: str, names: Sequence[str]) -> list[DictRow]:
+    """Return id, name and archived_at of flags of the project, live or archived, without a lock."""
+    return rows(conn, LIST_BY_NAME, {"project": project, "names": list(names)})
 
 
 GET_CORE: LiteralString = f"SELECT ({flag_records.CORE})::text FROM flags WHERE id = %(id)s"

@@ -89,6 +89,21 @@ def insert(
     return value(conn, INSERT, params)
 
 
+INSERT_MISSING: LiteralString = f"""
+    INSERT INTO context_fields (name, description, stickiness, sort_order, legal_values)
+    SELECT name, description, stickiness, "sortOrder", "legalValues"
+      FROM json_to_recordset(%(fields)s::json)
+        AS new (name text, description text, stickiness boolean, "sortOrder" integer, "legalValues" json)
+     ORDER BY name
+    ON CONFLICT DO NOTHING
+    RETURNING {RECORD} AS record"""
+
+
+def insert_missing(conn: Connection, fields: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Insert those of these fields that do not exist, and return their ContextField records."""
+    return [row["record"] for row in rows(conn, INSERT_MISSING, {"fields": as_json(fields)})]
+
+
 UPDATE: LiteralString = f"""
     UPDATE context_fields
        SET description = %(description)s,

@@ -1,8 +1,9 @@
 """Types of tags."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
-from sql.database import Connection, run, value
+from sql.database import Connection, as_json, rows, run, value
 
 # What the service says when the name of a type of tags is taken.
 TAKEN = {"tag_types_pkey": "name: a tag type with this name already exists"}
@@ -44,6 +45,20 @@ INSERT: LiteralString = f"""
 def insert(conn: Connection, name: str, description: str = "", icon: str | None = None) -> dict[str, Any]:
     """The TagType record of the new type. UniqueViolation of tag_types_pkey when there is one of that name."""
     return value(conn, INSERT, {"name": name, "description": description, "icon": icon})
+
+
+INSERT_MISSING: LiteralString = f"""
+    INSERT INTO tag_types (name, description, icon)
+    SELECT name, coalesce(description, ''), icon
+      FROM json_to_recordset(%(types)s::json) AS new (name text, description text, icon text)
+     ORDER BY name
+    ON CONFLICT DO NOTHING
+    RETURNING {RECORD} AS record"""
+
+
+def insert_missing(conn: Connection, types: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Insert those of these types that do not exist, and return their TagType records."""
+    return [row["record"] for row in rows(conn, INSERT_MISSING, {"types": as_json(types)})]
 
 
 UPDATE: LiteralString = f"UPDATE tag_types SET description = %(description)s, icon = %(icon)s WHERE name = %(name)s RETURNING {RECORD}"

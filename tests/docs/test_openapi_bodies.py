@@ -10,12 +10,14 @@ from marshmallow.fields import Field
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
+from rules.import_documents import Findings, read_entries
 from serving.contract import Operation
 from tests import records
 from tests.support import openapi, openapi_fields
 from tests.support.openapi_document import ALL_BODIES, OPERATIONS, REGISTRY, component, fits, routes
 from tests.support.world import Caller
 from validators import Body, Query, fields, read
+from validators.flags.transfer import FlagDocument
 from validators.people.users import InvitedUser
 
 # --- What parameters and bodies may be ------------------------------------------------------------------------------------------------
@@ -74,7 +76,11 @@ class Comparison:
         documented = self.validator.is_valid(asked)
         reasons = ""
         try:
-            read(self.schema, asked)
+            loaded = read(self.schema, asked)
+            if isinstance(self.schema, FlagDocument):
+                # Its entries are read one by one, so that errors name their flags.
+                read_entries(loaded, findings := Findings())
+                reasons = "; ".join(findings.errors)
         except ValidationError as refusal:
             reasons = str(refusal.messages)
         assert documented == (not reasons) or (documented and self.unsaid.search(reasons)), (asked, reasons)

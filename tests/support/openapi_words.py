@@ -256,13 +256,13 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         "email: a user with this email already exists",
         "NameExistsError",
     ),
-    ("flag_import.import_flags", 400): (
+    ("flag_transfer.import_flags", 400): (
         "The document is invalid, or has errors that the validation of an import finds. Nothing is imported.",
-        "There are no such types of strategies: ours",
+        "new-checkout: constraints.0.value: must be a number, such as 3.5",
     ),
-    ("flag_import.import_flags", 409): (
-        "Another request created a flag or strategy of the document meanwhile. Nothing is imported.",
-        "data.features: a flag of one of these names was made while this was imported",
+    ("flag_transfer.import_flags", 409): (
+        "Another request created a strategy with one of the ids of the document meanwhile. Nothing is imported.",
+        "A strategy with one of these ids was created during the import.",
         "NameExistsError",
     ),
 }

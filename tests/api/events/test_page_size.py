@@ -78,7 +78,7 @@ def test_a_list_of_flags_is_measured_by_the_bytes_of_its_texts(world: World, ali
             "Ask for fewer flags: set a smaller limit.",
         ),
         (
-            "sql.flags.export",
+            "sql.flags.transfer",
             lambda: alice.post(EXPORT, json={"environment": "development", "features": ["a", "b"]}),
             lambda: alice.post(EXPORT, json={"environment": "development", "features": ["a"]}),
             "Export fewer flags at a time.",
@@ -130,9 +130,9 @@ def test_an_export_is_measured_by_all_that_can_be_large(world: World, alice: Cal
     statement, document = LARGE[part]
     world.conn.execute(statement, [json.dumps(document)])  # pyright: ignore
     ask = {"environment": "development", "features": ["a"]}
-    monkeypatch.setattr("sql.flags.export.PAGE_BYTES", 1000)
+    monkeypatch.setattr("sql.flags.transfer.PAGE_BYTES", 1000)
     assert refused(alice.post(EXPORT, json=ask)).endswith("Export fewer flags at a time.")
-    monkeypatch.setattr("sql.flags.export.PAGE_BYTES", 1200)
+    monkeypatch.setattr("sql.flags.transfer.PAGE_BYTES", 1200)
     assert len(alice.post(EXPORT, json=ask).json["features"]) == 1
 
 

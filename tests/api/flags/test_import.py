@@ -107,14 +107,14 @@ def test_tags_are_replaced_and_missing_types_are_made(world, conn, alice):
     assert [(event["type"], event["data"], event["pre_data"], event["tags"]) for event in events[:-1]] == [
         ("tag-type-created", {"name": "team", "description": "Whose.", "icon": "group"}, None, []),
         ("tag-type-created", {"name": "unused", "description": "", "icon": None}, None, []),
-        ("tag-created", new, None, []),
-        ("tag-created", web, None, []),
         ("feature-untagged", None, goes, [stays]),
+        ("tag-created", new, None, []),
         ("feature-tagged", new, None, [new, stays]),
+        ("tag-created", web, None, []),
         ("feature-tagged", web, None, [new, stays, web]),
     ]
-    assert [event["feature_name"] for event in events] == [None] * 4 + ["f"] * 3 + [None]
-    assert [event["project"] for event in events] == [None] * 4 + ["default"] * 4
+    assert [event["feature_name"] for event in events] == [None, None, "f", None, "f", None, "f", None]
+    assert [event["project"] for event in events] == [None, None, "default", None, "default", None, "default", "default"]
     assert value(conn, "SELECT description FROM tag_types WHERE name = 'simple'") == "A plain tag."
 
 

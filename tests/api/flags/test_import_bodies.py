@@ -6,7 +6,8 @@ import pytest
 
 from sql.database import value
 from tests.support import fixtures
-from tests.support.documents import IMPORT, body, bring_in, document, flag, place, state, strategy
+from tests.support.documents import IMPORT, VALIDATE, body, bring_in, document, flag, place, state, strategy, told
+from tests.support.fingerprint import fingerprint
 from tests.support.world import refused
 
 
@@ -59,53 +60,107 @@ def test_what_other_versions_write_is_passed_over_at_every_level(world, alice):
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "message"),
     [
         (None, "data: must not be null"),
         ([], "data: must be a JSON object"),
         ({}, "data.features: is required; data.featureStrategies: is required; data.tagTypes: is required"),
-        (document({"name": "a b"}), "data.features.0.name: must contain only"),
-        (document({"name": "f", "type": "toggle"}), "data.features.0.type: must be experiment, kill-switch, release"),
-        (document({"name": "f", "stale": None}), "data.features.0.stale: must not be null"),
-        (document("f", featureStrategies=[{"name": "default"}]), "data.featureStrategies.0.featureName: is required"),
-        (document("f", featureStrategies=[strategy(parameters={"a": []})]), "data.featureStrategies.0.parameters.a: must be a string"),
-        (document("f", featureStrategies=[strategy(sortOrder=1.5)]), "data.featureStrategies.0.sortOrder: must be a whole number"),
+        (document("f", segments={}), "data.segments: must be a list"),
+    ],
+)
+def test_a_document_without_its_lists_is_refused(world, alice, data, message):
+    before = fingerprint(world.conn)
+    for path in (IMPORT, VALIDATE):
+        assert refused(alice.post(path, json=body(data))) == message
+    assert "is required" in refused(alice.post(IMPORT, json={"data": document()}))
+    assert "mode: unknown property" in refused(alice.post(IMPORT, json=body(document()) | {"mode": "x"}))
+    assert fingerprint(world.conn) == before
+
+
+ONE_FIXED = {"name": "a", "weight": 5, "weightType": "fix", "stickiness": "default"}
+NOT_A_NUMBER = {"name": "a", "weight": 5, "weightType": "variable", "stickiness": "default", "payload": {"type": "number", "value": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("more", "message", "name"),
+    [
+        ({"features": [{"name": "f"}, {"name": "a b"}]}, "invalid flag: name: must contain only A-Z", "a b"),
+        ({"features": [{"name": "f", "type": "toggle"}]}, "invalid flag: type: must be experiment, kill-switch, release", "f"),
+        ({"features": [{"name": "f", "stale": None}]}, "invalid flag: stale: must not be null", "f"),
+        ({"features": [{"name": "f"}, 7]}, "invalid flag: body: must be a JSON object", "features.1"),
+        ({"features": [{"name": "f"}, {"name": "\ud800"}]}, "invalid flag: name: must not contain lone surrogates", "features.1"),
+        ({"featureStrategies": [{"name": "default"}]}, "invalid strategy: featureName: is required", "featureStrategies.0"),
+        ({"featureStrategies": [strategy(parameters={"a": []})]}, "invalid strategy: parameters.a: must be a string", "f"),
+        ({"featureStrategies": [strategy(parameters={"\ud800": "x"})]}, "invalid strategy: parameters", "f"),
+        ({"featureStrategies": [strategy(sortOrder=1.5)]}, "invalid strategy: sortOrder: must be a whole number", "f"),
         (
-            document("f", featureStrategies=[strategy(constraints=[{"contextName": "userId", "operator": "LIKE"}])]),
-            "data.featureStrategies.0.constraints.0.operator: must be one of the operators",
+            {"featureStrategies": [strategy(constraints=[{"contextName": "userId", "operator": "LIKE"}])]},
+            "invalid strategy: constraints.0.operator: must be one of the operators",
+            "f",
         ),
         (
-            document(
-                "f", featureStrategies=[strategy(variants=[{"name": "a", "weight": 5, "weightType": "fix", "stickiness": "default"}])]
-            ),
-            "data.featureStrategies.0.variants: must have at least one variant with the weightType variable",
+            {"featureStrategies": [strategy(variants=[ONE_FIXED])]},
+            "invalid strategy: variants: must have at least one variant with the weightType variable",
+            "f",
+        ),
+        ({"featureStrategies": [strategy(variants=[NOT_A_NUMBER])]}, "invalid strategy: variants.0.payload.value: must be a number", "f"),
+        (
+            {"featureEnvironments": [state(variants=[{"name": "a", "weight": 1}, {"name": "a", "weight": 1}])]},
+            "invalid state: variants: must not contain a name twice",
+            "f",
+        ),
+        ({"featureEnvironments": [{"enabled": True}]}, "invalid state: featureName: is required", "featureEnvironments.0"),
+        (
+            {"contextFields": [{"name": "c", "legalValues": [{"value": "a"}, {"value": "a"}]}]},
+            "invalid context field: legalValues: must not contain a value twice",
+            "c",
+        ),
+        ({"segments": [{"id": 1}]}, "invalid segment: name: is required", "segments.0"),
+        ({"tagTypes": [{"name": "t"}]}, "invalid tag type: name: must be at least 2 characters long", "t"),
+        (
+            {"featureTags": [{"featureName": "f", "tagType": "simple", "tagValue": " x "}]},
+            "invalid tag: tagValue: must be at least 2 characters long",
+            "f",
         ),
         (
-            document("f", featureEnvironments=[state(variants=[{"name": "a", "weight": 1}, {"name": "a", "weight": 1}])]),
-            "data.featureEnvironments.0.variants: must not contain a name twice",
-        ),
-        (document("f", featureEnvironments=[{"enabled": True}]), "data.featureEnvironments.0.featureName: is required"),
-        (
-            document("f", contextFields=[{"name": "c", "legalValues": [{"value": "a"}, {"value": "a"}]}]),
-            "data.contextFields.0.legalValues: must not contain a value twice",
-        ),
-        (document("f", segments=[{"id": 1}]), "data.segments.0.name: is required"),
-        (document("f", tagTypes=[{"name": "t"}]), "data.tagTypes.0.name: must be at least 2 characters long"),
-        (
-            document("f", featureTags=[{"featureName": "f", "tagType": "simple", "tagValue": " x "}]),
-            "data.featureTags.0.tagValue: must be at least 2 characters long",
-        ),
-        (
-            document("f", dependencies=[{"feature": "f", "dependencies": [{"feature": "g", "enabled": False, "variants": ["a"]}]}]),
-            "data.dependencies.0.dependencies.0.variants: can only be set if enabled is true",
+            {"dependencies": [{"feature": "f", "dependencies": [{"feature": "g", "enabled": False, "variants": ["a"]}]}]},
+            "invalid dependency: dependencies.0.variants: can only be set if enabled is true",
+            "f",
         ),
     ],
 )
-def test_what_is_known_must_fit(world, conn, alice, data, says):
-    before = world.last_event_id()
-    for path in (IMPORT, IMPORT.replace("import", "validate")):
-        assert says in refused(alice.post(path, json=body(data)))
-    assert "is required" in refused(alice.post(IMPORT, json={"data": document()}))
-    assert "mode: unknown property" in refused(alice.post(IMPORT, json=body(document()) | {"mode": "x"}))
-    assert world.events(before) == []
-    assert value(conn, "SELECT count(*) FROM flags") == 0
+def test_an_invalid_entry_is_an_error_of_its_flag(world, alice, more, message, name):
+    before, data = fingerprint(world.conn), document("f") | more
+    [(found, names)] = told(alice, data)["errors"].items()
+    assert found.startswith(message)
+    assert names == [name]
+    assert refused(alice.post(IMPORT, json=body(data))) == f"{name}: {found}"
+    assert fingerprint(world.conn) == before
+
+
+def test_errors_of_several_flags_are_reported_together(alice):
+    entries = [
+        strategy("a", constraints=[{"contextName": "userId", "operator": "NUM_EQ", "value": "x"}]),
+        strategy("b", constraints=[{"contextName": "userId", "operator": "NUM_EQ", "value": "y"}]),
+        strategy("c", constraints=[{"contextName": "unknown", "operator": "IN", "values": ["x"]}]),
+        strategy("d", name="unknown"),
+        strategy("e"),
+    ]
+    assert told(alice, document(*"abcde", featureStrategies=entries))["errors"] == {
+        "invalid strategy: constraints.0.value: must be a number, such as 3.5": ["a", "b"],
+        "constraints.0.contextName: must be an existing context field, not unknown": ["c"],
+        "name: must be an existing strategy type, not unknown": ["d"],
+    }
+
+
+def test_a_date_without_a_time_is_midnight_in_utc(world, alice):
+    after = {"contextName": "currentTime", "operator": "DATE_AFTER", "value": "2026-01-02"}
+    name = {"contextName": "userId", "operator": "STR_CONTAINS", "values": ["x"], "value": "2026-01-02"}
+    bring_in(alice, document("f", featureStrategies=[strategy(constraints=[after, name])]))
+    [added] = place(world)["strategies"]
+    assert [constraint["value"] for constraint in added["constraints"]] == ["2026-01-02T00:00:00Z", "2026-01-02"]
+    message = "invalid strategy: constraints.0.value: must be a date-time with an offset such as 2024-05-31T12:00:00Z"
+    data = document("f", featureStrategies=[strategy(constraints=[after | {"value": "2026-02-30"}])])
+    assert told(alice, data)["errors"] == {message: ["f"]}
+    path = "/api/admin/projects/default/features/f/environments/development/strategies"
+    assert "date-time" in refused(alice.post(path, json={"name": "default", "constraints": [after]}))

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from rules.flags import NAME_TAKEN
 from sql.vocabulary import segments
 from tests.support.documents import IMPORT, ROLLOUT, body, bring_in, document, links, state, strategy, told
 from tests.support.fingerprint import fingerprint
@@ -32,62 +33,74 @@ def is_an_error(world: World, caller, data, message, names, **where):
     assert found["permissions"] == {}
     before = fingerprint(world.conn)
     sentence = refused(caller.post(IMPORT, json=body(data, **where)))
-    assert sentence == f"{message.rstrip('.')}: {', '.join(names)}"
+    assert sentence == f"{', '.join(names)}: {message.rstrip('.')}"
     assert fingerprint(world.conn) == before
 
 
 def test_of_a_document_that_can_be_imported_there_is_nothing_to_say(world, alice):
+    world.flag("g")
     before = fingerprint(world.conn)
-    data = document("f", featureStrategies=[strategy()], featureEnvironments=[state(enabled=True)])
-    assert told(alice, data) == NOTHING
+    data = document(
+        "f",
+        {"name": "g", "type": "experiment", "stale": True},
+        featureStrategies=[strategy(), strategy("g", constraints=[IN])],
+        featureEnvironments=[state(enabled=True), state("g", variants=[{"name": "a", "weight": 1}])],
+        contextFields=[{"name": "country"}],
+        tagTypes=[{"name": "team"}],
+        featureTags=[{"featureName": "g", "tagType": "team", "tagValue": "web"}],
+        dependencies=[links("f", "g")],
+    )
+    assert told(alice, data) == NOTHING | {"warnings": {"This flag exists. It is overwritten.": ["g"]}}
     assert fingerprint(world.conn) == before
+    bring_in(alice, data)
 
 
 def test_flags_that_are_here_become_what_the_document_says(world, alice):
     for name in ("b", "a"):
         world.flag(name)
     found = told(alice, document("b", "a", "new"))
-    assert found == NOTHING | {"warnings": {"These flags are here already, and become what the document says.": ["a", "b"]}}
+    assert found == NOTHING | {"warnings": {"This flag exists. It is overwritten.": ["a", "b"]}}
 
 
 def test_archived_flags_are_left_out(world, alice):
     world.flag("f", archived_at="2026-01-01T00:00:00Z")
-    assert told(alice, document("f")) == NOTHING | {"warnings": {"These flags are archived here, and are left out.": ["f"]}}
+    assert told(alice, document("f")) == NOTHING | {"warnings": {"This flag is archived here. It is left out.": ["f"]}}
 
 
 def test_custom_types_of_strategies_are_reported(conn, alice):
     conn.execute("INSERT INTO strategy_types (name) VALUES ('ours'), ('theirs')")
     found = told(alice, document("f", featureStrategies=[strategy(name="ours"), strategy(name="default")]))
-    assert found == NOTHING | {"warnings": {"Strategies are of these custom types, which are to mean the same here.": ["ours"]}}
+    assert found == NOTHING | {"warnings": {"Strategies have this custom type. It must mean the same here.": ["ours"]}}
 
 
 def test_an_unknown_type_of_strategy(world, alice):
     data = document("f", featureStrategies=[strategy(name="ours"), strategy(name="ours", title="again"), strategy(name="default")])
-    is_an_error(world, alice, data, "There are no such types of strategies.", ["ours"])
+    is_an_error(world, alice, data, "name: must be an existing strategy type, not ours", ["f"])
 
 
 @pytest.mark.usefixtures("country")
 def test_a_context_field_with_a_legal_value_that_it_does_not_have_here(world, alice):
     legal = [{"value": "NO"}, {"value": "DK"}]
     fields = [{"name": "country", "legalValues": legal}, {"name": "userId", "legalValues": legal}, {"name": "new", "legalValues": legal}]
-    message = "These context fields have legal values in the document that they do not have here."
+    message = "The document has legal values of this context field that do not exist here."
     is_an_error(world, alice, document("f", contextFields=fields), message, ["country"])
     assert told(alice, document("f", contextFields=[{"name": "country", "legalValues": legal[:1]}])) == NOTHING
 
 
 def test_a_constraint_on_no_context_field(world, alice):
     data = document("f", featureStrategies=[strategy(constraints=[IN])])
-    is_an_error(world, alice, data, "There are no such context fields.", ["country"])
+    is_an_error(world, alice, data, "constraints.0.contextName: must be an existing context field, not country", ["f"])
     assert told(alice, data | {"contextFields": [{"name": "country"}]}) == NOTHING
 
 
 @pytest.mark.usefixtures("country")
 def test_a_constraint_for_a_value_that_its_field_cannot_have(world, alice):
-    message = "Strategies of these flags ask for values that the context field cannot have."
+    message = "constraints.0: must ask for legal values of the context field country only"
     entries = [strategy("f", constraints=[IN | {"values": ["DK"]}]), strategy("g", constraints=[IN])]
     is_an_error(world, alice, document("f", "g", featureStrategies=entries), message, ["f"])
     new = [{"name": "planet", "legalValues": [{"value": "Mars"}]}]
     entries = [strategy("f", constraints=[IN | {"contextName": "planet", "values": ["Venus"]}])]
+    message = message.replace("country", "planet")
     is_an_error(world, alice, document("f", featureStrategies=entries, contextFields=new), message, ["f"])
 
 
@@ -97,24 +110,24 @@ def test_a_flag_of_that_name_in_another_project_even_one_that_is_hidden(world, e
     victor = world.user("Vera")
     world.flag("f", apollo, archived_at=archived_at)
     for caller in (eve, victor):
-        is_an_error(world, caller, document("f", "g"), "Flags with these names are in another project.", ["f"])
+        is_an_error(world, caller, document("f", "g"), NAME_TAKEN, ["f"])
 
 
 def test_names_that_stand_twice(world, alice):
-    is_an_error(world, alice, document("f", "g", "f"), "The document holds these flags more than once.", ["f"])
+    is_an_error(world, alice, document("f", "g", "f"), "The document has this flag more than once.", ["f"])
     data = document("f", featureEnvironments=[state(enabled=True), state(enabled=False)])
-    is_an_error(world, alice, data, "The document tells more than once of the state of these flags.", ["f"])
+    is_an_error(world, alice, data, "The document has more than one state of this flag.", ["f"])
     data = document("f", contextFields=[{"name": "c"}, {"name": "c", "stickiness": True}])
-    is_an_error(world, alice, data, "The document holds these context fields more than once.", ["c"])
+    is_an_error(world, alice, data, "The document has this context field more than once.", ["c"])
     data = document("f", tagTypes=[{"name": "team"}, {"name": "team", "icon": "x"}])
-    is_an_error(world, alice, data, "The document holds these types of tags more than once.", ["team"])
+    is_an_error(world, alice, data, "The document has this tag type more than once.", ["team"])
 
 
 def test_segments_that_stand_twice(world, alice):
     for name in ("a", "b"):
         segments.insert(world.conn, name, [])
     data = document("f", segments=[{"id": 7, "name": "a"}, {"id": 7, "name": "b"}])
-    is_an_error(world, alice, data, "The document holds segments with these ids more than once.", ["7"])
+    is_an_error(world, alice, data, "The document has more than one segment with this id.", ["7"])
 
 
 @pytest.mark.parametrize(
@@ -128,13 +141,13 @@ def test_segments_that_stand_twice(world, alice):
 )
 def test_what_is_of_a_flag_that_is_not_in_the_document(world, alice, more):
     world.flag("other")
-    is_an_error(world, alice, document("f", **more), "The document tells of these flags without holding them.", ["other"])
+    is_an_error(world, alice, document("f", **more), "The document describes this flag, but does not have it.", ["other"])
 
 
 def test_the_naming_pattern_of_the_project_holds_for_new_flags(world, conn, alice):
     conn.execute("UPDATE projects SET naming_pattern = '[a-z]+' WHERE id = 'default'")
     world.flag("Old")
-    message = "These names do not match the naming pattern of the project, [a-z]+."
+    message = "name: must match the naming pattern of the project, [a-z]+"
     is_an_error(world, alice, document("Old", "new", "New", "new1"), message, ["New", "new1"])
     assert told(alice, document("Old", "new"))["errors"] == {}
 
@@ -143,12 +156,12 @@ def test_the_limits_count_new_flags(world, conn, app, alice):
     conn.execute("UPDATE projects SET feature_limit = 2 WHERE id = 'default'")
     world.flag("f")
     world.flag("gone", archived_at="2026-01-01T00:00:00Z")
-    is_an_error(world, alice, document("f", "a", "b"), "With these flags there would be more than 2 in the project.", ["a", "b"])
+    is_an_error(world, alice, document("f", "a", "b"), "There can be at most 2 flags in this project.", ["a", "b"])
     bring_in(alice, document("f", "gone", "a"))
     app.config["MAX_FLAGS"], usual = 3, app.config["MAX_FLAGS"]
     try:
         conn.execute("UPDATE projects SET feature_limit = NULL")
-        is_an_error(world, alice, document("b"), "With these flags there would be more than 3 in this instance.", ["b"])
+        is_an_error(world, alice, document("b"), "There can be at most 3 flags in this instance.", ["b"])
         bring_in(alice, document("f"))
     finally:
         app.config["MAX_FLAGS"] = usual
@@ -160,18 +173,20 @@ def test_segments_must_be_usable_in_the_project(world, conn, alice):
     segments.insert(conn, "here", [], project="default")
     segments.insert(conn, "elsewhere", [], project="hermes")
     names = [{"id": number, "name": name} for number, name in enumerate(("everywhere", "here", "elsewhere", "nowhere"), 1)]
-    data = document("f", featureStrategies=[strategy(segments=[1, 2, 3])], segments=names)
-    is_an_error(world, alice, data, "There are no such segments, of all projects or of this one.", ["elsewhere", "nowhere"])
-    message = "The document does not hold the segments with these ids, which its strategies name."
-    is_an_error(world, alice, document("f", featureStrategies=[strategy(segments=[1, 9])], segments=names[:1]), message, ["9"])
+    data = document("f", featureStrategies=[strategy(segments=[1, 2, 3])], segments=names[:3])
+    message = "segments: no segment named {} exists for all projects or for this one"
+    is_an_error(world, alice, data, message.format("elsewhere"), ["f"])
+    is_an_error(world, alice, document("f", segments=names[3:]), message.format("nowhere"), ["nowhere"])
+    message = "segments: the document has no segment with the id 9"
+    is_an_error(world, alice, document("f", featureStrategies=[strategy(segments=[1, 9])], segments=names[:1]), message, ["f"])
 
 
 def test_tags_must_have_types_and_not_be_too_many(world, alice):
     tag = {"featureName": "f", "tagType": "team", "tagValue": "web"}
-    is_an_error(world, alice, document("f", featureTags=[tag]), "There are no such types of tags.", ["team"])
+    is_an_error(world, alice, document("f", featureTags=[tag]), "featureTags: unknown tag types: team", ["f"])
     assert told(alice, document("f", featureTags=[tag], tagTypes=[{"name": "team"}])) == NOTHING
     many = [{"featureName": "f", "tagType": "simple", "tagValue": f"tag {number}"} for number in range(101)]
-    is_an_error(world, alice, document("f", featureTags=many), "These flags have more than 100 tags in the document.", ["f"])
+    is_an_error(world, alice, document("f", featureTags=many), "featureTags: must hold at most 100 tags of a flag", ["f"])
     assert told(alice, document("f", featureTags=many[1:])) == NOTHING
 
 
@@ -182,17 +197,19 @@ def test_strategies_must_keep_to_the_limits(world, conn, app, alice):
     for name in ("a", "b"):
         segments.insert(conn, name, [])
     constraint = {"contextName": "userId", "operator": "IN", "values": ["1"]}
-    constrained = "Strategies of these flags have too many constraints, or values in one."
     named = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
     try:
         config.update(limits)
         many = [strategy(title=title) for title in "abc"]
-        is_an_error(world, alice, document("f", featureStrategies=many), "These flags would have more than 2 strategies.", ["f"])
+        is_an_error(world, alice, document("f", featureStrategies=many), "A flag can have at most 2 strategies in an environment.", ["f"])
         bring_in(alice, document("f", featureStrategies=many[:2]))
-        for constraints in ([constraint, constraint], [constraint | {"values": ["1", "2"]}]):
-            is_an_error(world, alice, document("f", featureStrategies=[strategy(constraints=constraints)]), constrained, ["f"])
+        for constraints, message in (
+            ([constraint, constraint], "constraints: must be at most 1"),
+            ([constraint | {"values": ["1", "2"]}], "constraints.0.values: must be at most 1"),
+        ):
+            is_an_error(world, alice, document("f", featureStrategies=[strategy(constraints=constraints)]), message, ["f"])
         data = document("f", featureStrategies=[strategy(segments=[1, 2])], segments=named)
-        is_an_error(world, alice, data, "Strategies of these flags have more than 1 segments.", ["f"])
+        is_an_error(world, alice, data, "segments: must be at most 1", ["f"])
     finally:
         config.update(usual)
 
@@ -214,26 +231,27 @@ def test_parents_must_be_in_the_document_or_here(world, alice):
     world.flag("gone", archived_at="2026-01-01T00:00:00Z")
     world.flag("elsewhere", "hermes")
     data = document("f", "with", dependencies=[links("f", "here", "with", "gone", "elsewhere", "nowhere")])
-    message = "Flags depend on these, which are neither in the document nor in this project."
-    is_an_error(world, alice, data, message, ["elsewhere", "gone", "nowhere"])
+    messages = [f"feature: this project has no flag {name} that is not archived" for name in ("gone", "elsewhere", "nowhere")]
+    assert told(alice, data)["errors"] == {message: ["f"] for message in messages}
+    assert refused(alice.post(IMPORT, json=body(data))) == "; ".join(f"f: {message}" for message in messages)
 
 
 def test_what_depends_on_another_can_be_no_parent(world, alice):
-    message = "These flags depend on others, so that none can depend on them."
-    is_an_error(world, alice, document("f", dependencies=[links("f", "f")]), message, ["f"])
+    itself, above, below = (
+        "feature: a flag cannot depend on itself",
+        "feature: {} itself depends on another flag, so no flag can depend on it",
+        "This flag cannot depend on another flag, because other flags depend on it.",
+    )
+    is_an_error(world, alice, document("f", dependencies=[links("f", "f")]), itself, ["f"])
     chain = document("f", "g", "h", dependencies=[links("f", "g"), links("g", "h")])
-    is_an_error(world, alice, chain, message, ["g"])
+    assert told(alice, chain)["errors"] == {above.format("g"): ["f"], below: ["g"]}
     depend(world, world.flag("child"), world.flag("parent"))
-    is_an_error(world, alice, document("f", dependencies=[links("f", "child")]), message, ["child"])
-    data = document("parent", "f", dependencies=[links("parent", "f")])
-    is_an_error(world, alice, data, "Flags depend on these, so that they can depend on none.", ["parent"])
+    is_an_error(world, alice, document("f", dependencies=[links("f", "child")]), above.format("child"), ["f"])
+    is_an_error(world, alice, document("parent", "f", dependencies=[links("parent", "f")]), below, ["parent"])
 
 
 def test_several_errors_are_reported_at_once(alice):
     names = [f"flag-{number}" for number in range(7)]
     data = document(*names, *names, featureStrategies=[strategy("flag-0", name="ours")])
     sentence = refused(alice.post(IMPORT, json=body(data)))
-    assert sentence == (
-        "The document holds these flags more than once: flag-0, flag-1, flag-2, flag-3, flag-4 and 2 more; "
-        "There are no such types of strategies: ours"
-    )
+    assert sentence == "flag-0, flag-1, flag-2, flag-3, flag-4 and 2 more: The document has this flag more than once"

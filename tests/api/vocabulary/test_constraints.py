@@ -29,7 +29,7 @@ BAD = [
     ({"operator": "NUM_EQ", "value": "one"}, "value: must be a number, such as 3.5"),
     ({"operator": "DATE_BEFORE", "value": "2026-05-31"}, "value: must be a date-time with an offset such as 2024-05-31T12:00:00Z"),
     ({"operator": "SEMVER_EQ", "value": "v1.2.3"}, "value: must be a version such as 1.2.3, without a v"),
-    ({"operator": "IN", "contextName": "nobody"}, "contextName: must be an existing context field"),
+    ({"operator": "IN", "contextName": "unknown"}, "contextName: must be an existing context field, not unknown"),
     ({"operator": "IN", "values": ["7"] * 251}, "values: must be at most 250"),
 ]
 

@@ -78,7 +78,7 @@ def test_a_name_is_there_once(world, alice, apollo, conn):
         ({"constraints": None}, "constraints: must not be null"),
         ({"constraints": {}}, "constraints: must be a list"),
         ({"constraints": [{"contextName": "userId", "operator": "NUM_GT"}]}, "constraints.0.value: is required with this operator"),
-        ({"constraints": [ASKED | {"contextName": "nobody"}]}, "constraints.0.contextName: must be an existing context field"),
+        ({"constraints": [ASKED | {"contextName": "other"}]}, "constraints.0.contextName: must be an existing context field, not other"),
         ({"project": "nowhere"}, "project: must be an existing project"),
         ({"project": ""}, "project: must be an existing project"),
         ({"project": 5}, "project: must be a string"),

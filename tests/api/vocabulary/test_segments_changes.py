@@ -88,7 +88,7 @@ def test_constraints_are_checked_again_when_they_are_written(alice, conn):
     context_fields.delete(conn, "plan")
     assert alice.get(f"{PATH}/{segment}").json["constraints"][0]["contextName"] == "plan"
     message = refused(alice.put(f"{PATH}/{segment}", json=body(constraints=[plan])))
-    assert message == "constraints.0.contextName: must be an existing context field"
+    assert message == "constraints.0.contextName: must be an existing context field, not plan"
 
 
 def test_a_change_may_keep_what_is_too_many_but_not_add_to_it(app, world, alice, conn, monkeypatch):

@@ -55,8 +55,8 @@ def take_in(story: Story) -> None:
     recorded = [
         event("tag-type-created", data=Having(name="crate", description="How it is packed")),
         event("context-field-created", data=Having(name="weight", description="In kilograms")),
-        event("tag-created", data=FRESH),
         happened("feature-created", "hermes", "parcel", data=Having(name="parcel", project="hermes", type="experiment")),
+        event("tag-created", data=FRESH),
         happened("feature-tagged", "hermes", "parcel", data=FRESH, tags=[FRESH]),
         happened("feature-strategy-add", "hermes", "parcel", data=Having(segments=[story.ids["martians"]]), **staging),
         happened("feature-environment-enabled", "hermes", "parcel", **staging),

@@ -1,12 +1,13 @@
 """The export document of neighbours.md, 1.7: live flags with all that they need to be made again in one environment of another instance."""
 
+from collections.abc import Collection
 from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
 from sql import locks
 from sql.access import VISIBLE
-from sql.database import Connection, one, run
+from sql.database import Connection, one, rows, run
 from sql.flags import records as flag_records
 from sql.flags import strategies
 from sql.limits import PAGE_BYTES
@@ -170,9 +171,32 @@ def export(conn: Connection, environment: str, selector: str, chosen: Any, viewe
     return one(conn, CHOSEN + SELECTORS[selector] + DOCUMENT, params)
 
 
-LOCK: LiteralString = f"SELECT pg_advisory_xact_lock({locks.EXPORT}, {locks.of_text('%(author)s::text')})"
+LOCK_EXPORTS: LiteralString = f"SELECT pg_advisory_xact_lock({locks.EXPORT}, {locks.of_text('%(author)s::text')})"
 
 
-def lock(conn: Connection, author: str) -> None:
+def lock_exports(conn: Connection, author: str) -> None:
     """Make other exports of this author wait for the end of the transaction."""
-    run(conn, LOCK, {"author": author})
+    run(conn, LOCK_EXPORTS, {"author": author})
+
+
+LOCK_IMPORTS: LiteralString = f"SELECT pg_advisory_xact_lock({locks.IMPORT}, {locks.of_text('%(project)s::text')})"
+
+
+def lock_imports(conn: Connection, project: str) -> None:
+    """Make other imports into the project wait for the end of the transaction, so that they find its flags."""
+    run(conn, LOCK_IMPORTS, {"project": project})
+
+
+SHARE_SEGMENTS = """
+    SELECT id, name
+      FROM segments
+     WHERE name = ANY(%(names)s::text[])
+       AND (project_id IS NULL OR project_id = %(project)s)
+     ORDER BY id
+       FOR SHARE
+"""
+
+
+def share_segments(conn: Connection, names: Collection[str], project: str) -> dict[str, int]:
+    """Return the ids, by name, of those of these segments that strategies of the project can use."""
+    return {row["name"]: row["id"] for row in rows(conn, SHARE_SEGMENTS, {"names": list(names), "project": project})}

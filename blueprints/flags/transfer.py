@@ -1,0 +1,76 @@
+"""Exports and imports of flags (neighbours.md 1.7 and 3.17)."""
+
+from flask import Blueprint, Response, abort
+
+from rules import imports
+from rules.access import require
+from serving.contract import operation
+from serving.request_data import load
+from serving.responses import bounded, empty_response, json_response, json_text
+from sql import events
+from sql.database import connection, transaction
+from sql.events import Event
+from sql.flags import transfer
+from validators.flags.transfer import ExportFlags, ImportFlags
+
+bp = Blueprint("flag_transfer", __name__)
+
+
+@bp.post("/api/admin/features-batch/export")
+@operation(record="exportDocument", body=ExportFlags, refuses=(401, 403, 404, 415))
+def export_flags() -> Response:
+    """Export flags as a document.
+
+    Live flags with their strategies, variants and state in one environment, their tags and dependencies, and what
+    these refer to. Unknown, archived and hidden names are left out.
+    """
+    with transaction() as conn:
+        require(conn)
+        body = load(ExportFlags())
+        # Our choice: a project that is unknown or hidden is 404, as an environment that is unknown.
+        actor = require(conn, project=body.get("project"))
+        exported = transfer.export(conn, body["environment"], body["selector"], body[body["selector"]], actor.viewer)
+        if exported is None:
+            abort(404, "No environment has that name.")
+        document = bounded(exported["body"], "Export fewer flags at a time.")
+        # Our choice: repeated exports do not fill the log.
+        transfer.lock_exports(conn, actor.name)
+        if not events.recorded_lately(conn, "features-exported", actor, environment=body["environment"]):
+            data = {"environment": body["environment"], "features": exported["names"]}
+            events.record(conn, Event("features-exported", actor, data=data))
+    response = json_response(document)
+    if body["downloadFile"]:
+        response.headers["Content-Disposition"] = f'attachment; filename="features-{body["environment"]}.json"'
+    return response
+
+
+@bp.post("/api/admin/features-batch/validate")
+@operation(record="importFindings", body=ImportFlags, refuses=(401, 403, 404, 415))
+def validate_import() -> Response:
+    """Validate an import.
+
+    Nothing changes. If there are errors, or permissions that the caller lacks, the import of the same document is
+    refused.
+    """
+    with connection() as conn:
+        require(conn)
+        body = load(ImportFlags())
+        actor = require(conn, project=body["project"])
+        findings = imports.validate(conn, actor, body["project"], body["environment"], body["data"])
+    return json_response(json_text(findings))
+
+
+@bp.post("/api/admin/features-batch/import")
+@operation(body=ImportFlags, refuses=(401, 403, 404, 409, 415))
+def import_flags() -> Response:
+    """Import flags from a document.
+
+    Flags are created or overwritten, with their strategies, variants and state in one environment, their tags and
+    their dependencies. Missing tag types and context fields are created. All or nothing.
+    """
+    with transaction() as conn:
+        require(conn)
+        body = load(ImportFlags())
+        actor = require(conn, "UPDATE_FEATURE", project=body["project"])
+        imports.import_flags(conn, actor, body["project"], body["environment"], body["data"])
+    return empty_response()

@@ -1,0 +1,289 @@
+"""Exports and imports of flags (neighbours.md 1.7 and 3.17). Documents are open: unknown properties are ignored."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from marshmallow import ValidationError, post_load, pre_load, validates_schema
+from marshmallow.fields import Raw
+
+from validators import Body
+from validators.fields import (
+    DAY,
+    DESCRIPTION_MAX,
+    Anything,
+    Boolean,
+    Integer,
+    ListOf,
+    Name,
+    Nested,
+    OneOf,
+    Text,
+    Trimmed,
+)
+from validators.flags.core import TYPES, WHAT_TYPES
+from validators.flags.strategies import StrategyInput, Variants
+from validators.flags.variants import Override, Payload, StrategyVariant, Variant
+from validators.vocabulary.constraints import Constraint
+from validators.vocabulary.context_fields import CreateContextField, LegalValue
+from validators.vocabulary.tag_types import CreateTagType
+
+SELECTORS = ("features", "tag", "project")
+FLAG_NAME = {"description": "Name of the flag."}
+
+
+class ExportFlags(Body):
+    """An environment, and one way to choose flags."""
+
+    example: ClassVar[dict[str, Any]] = {
+        "environment": "development",
+        "features": ["new-checkout", "old-checkout"],
+        "downloadFile": False,
+    }
+    unsaid: ClassVar[str] = "exactly one of"
+
+    environment = Text(
+        min=1,
+        required=True,
+        metadata={"description": "Environment whose strategies, variants and states are exported."},
+    )
+    features = ListOf(
+        Text(),
+        what="names",
+        metadata={
+            "description": "Names of the flags; unknown names are ignored. Give exactly one of this, tag and project."
+        },
+    )
+    tag = Text(metadata={"description": "Value of a tag of any type: the flags with this tag."})
+    project = Text(metadata={"description": "Id of a project: its flags."})
+    downloadFile = Boolean(
+        load_default=False, metadata={"description": "Whether browsers save the document as a file."}
+    )
+
+    @validates_schema
+    def has_one_selector(self, body: dict[str, Any], **_: Any) -> None:
+        """Raise ValidationError unless exactly one selector is given."""
+        if sum(selector in body for selector in SELECTORS) != 1:
+            raise ValidationError("must have exactly one of features, tag and project")
+
+    @post_load
+    def name_selector(self, body: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Add selector, the name of the one that was given."""
+        return body | {"selector": next(selector for selector in SELECTORS if selector in body)}
+
+
+class Open(Body):
+    """A part of a document, in which unknown properties are ignored."""
+
+    class Meta(Body.Meta):
+        unknown = "exclude"
+
+
+class ImportedFeature(Open):
+    """The fields of a flag. If the flag exists, what is omitted stays as it is."""
+
+    example: ClassVar[dict[str, Any]] = {
+        "name": "new-checkout",
+        "type": "release",
+        "description": "The checkout on one page.",
+    }
+
+    name = Name(required=True, metadata=FLAG_NAME)
+    type = OneOf(TYPES, WHAT_TYPES, metadata={"description": "Type of the flag. Default: release."})
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Purpose of the flag."})
+    stale = Boolean(metadata={"description": "Whether the flag is marked stale."})
+    impressionData = Boolean(metadata={"description": "Whether SDKs emit impression events."})
+    project = Anything(metadata={"description": "Ignored. The project of the request counts."})
+    archived = Anything(metadata={"description": "Ignored. Imported flags are live."})
+
+
+class ImportedConstraint(Open, Constraint):
+    """A condition of a strategy."""
+
+    @pre_load
+    def at_midnight(self, data: Any, **_: Any) -> Any:
+        """Take a date without a time as midnight UTC."""
+        if isinstance(data, dict) and isinstance(value := data.get("value"), str) and DAY.fullmatch(value):
+            is_date = str(data.get("operator")).startswith("DATE_")
+            return data | {"value": f"{value}T00:00:00Z"} if is_date else data
+        return data
+
+
+class ImportedPayload(Open, Payload):
+    """The payload of a variant."""
+
+
+class ImportedStrategyVariant(Open, StrategyVariant):
+    """A variant of a strategy."""
+
+    payload = Nested(ImportedPayload, metadata={"description": "Payload of the variant."})
+
+
+class ImportedOverride(Open, Override):
+    """Gives a variant to users whose context field has one of the values."""
+
+
+class ImportedVariant(Open, Variant):
+    """A variant of a flag."""
+
+    payload = Nested(ImportedPayload, metadata={"description": "Payload of the variant."})
+    overrides = ListOf(
+        Nested(ImportedOverride), load_default=list, metadata={"description": "Users who always get this variant."}
+    )
+
+
+class ImportedStrategy(Open, StrategyInput):
+    """A strategy of one of the flags."""
+
+    example: ClassVar[dict[str, Any]] = {"featureName": "new-checkout", **StrategyInput.example}
+
+    # Our choice: a free id is kept, so that an instance can be built again as it was.
+    id = Text(
+        metadata={
+            "description": "Id of the strategy. If it is not a UUID, or is in use, the strategy gets another one."
+        }
+    )
+    featureName = Name(required=True, metadata=FLAG_NAME)
+    constraints = ListOf(
+        Nested(ImportedConstraint), load_default=list, metadata={"description": "Conditions, all of which must hold."}
+    )
+    variants = Variants(
+        Nested(ImportedStrategyVariant), load_default=list, metadata={"description": "Variants of the strategy."}
+    )
+    segments = ListOf(Integer(min=1), load_default=list, metadata={"description": "Ids of segments of this document."})
+
+
+class ImportedEnvironment(Open):
+    """The state of a flag and its variants. What is omitted stays as it is."""
+
+    example: ClassVar[dict[str, Any]] = {"featureName": "new-checkout", "enabled": True, "variants": []}
+    unsaid: ClassVar[str] = StrategyInput.unsaid
+
+    featureName = Name(required=True, metadata=FLAG_NAME)
+    name = Anything(metadata={"description": "Ignored. The name of the flag again."})
+    environment = Anything(metadata={"description": "Ignored. The environment of the request counts."})
+    enabled = Boolean(metadata={"description": "Whether the flag is on."})
+    variants = Variants(Nested(ImportedVariant), metadata={"description": "Variants of the flag."})
+
+
+class ImportedLegalValue(Open, LegalValue):
+    """A legal value of a context field."""
+
+
+class ImportedContextField(Open, CreateContextField):
+    """A context field that the strategies use. If it does not exist, it is created."""
+
+    description = Text(max=250, allow_none=True, load_default=None, metadata={"description": "Meaning of the field."})
+    legalValues = ListOf(
+        Nested(ImportedLegalValue),
+        load_default=list,
+        metadata={"description": "Legal values of the field; none: every value is legal."},
+    )
+
+
+class ImportedSegment(Open):
+    """A segment that the strategies use. A segment with this name must exist."""
+
+    example: ClassVar[dict[str, Any]] = {"id": 1, "name": "beta testers"}
+
+    id = Integer(min=1, required=True, metadata={"description": "Id that the strategies of this document use."})
+    name = Text(min=1, max=255, required=True, metadata={"description": "Name of the segment."})
+
+
+class ImportedTagType(Open, CreateTagType):
+    """A type of tags. If it does not exist, it is created."""
+
+    description = Text(
+        max=DESCRIPTION_MAX, allow_none=True, load_default=None, metadata={"description": "Meaning of its tags."}
+    )
+
+
+class ImportedTag(Open):
+    """A tag of one of the flags."""
+
+    example: ClassVar[dict[str, Any]] = {"featureName": "new-checkout", "tagType": "simple", "tagValue": "beta"}
+
+    featureName = Name(required=True, metadata=FLAG_NAME)
+    tagType = Text(min=1, max=50, required=True, metadata={"description": "Type of the tag."})
+    tagValue = Trimmed(min=2, max=50, required=True, metadata={"description": "Value of the tag."})
+
+
+class ImportedParent(Open):
+    """A parent: the flag depends on it."""
+
+    example: ClassVar[dict[str, Any]] = {"feature": "new-cart", "enabled": True, "variants": []}
+    unsaid: ClassVar[str] = "only be set if enabled"
+
+    feature = Name(required=True, metadata={"description": "Name of the parent."})
+    enabled = Boolean(load_default=True, metadata={"description": "Whether the parent must be on, or off."})
+    variants = ListOf(
+        Text(min=1, max=255),
+        load_default=list,
+        metadata={"description": "Variants of which the parent must return one; none: any."},
+    )
+
+    @validates_schema
+    def has_variants_of_enabled(self, link: dict[str, Any], **_: Any) -> None:
+        """Raise ValidationError for variants of a parent that must be off."""
+        if link["variants"] and not link["enabled"]:
+            raise ValidationError("can only be set if enabled is true", "variants")
+
+
+class ImportedDependencies(Open):
+    """The parents of one of the flags."""
+
+    example: ClassVar[dict[str, Any]] = {"feature": "new-checkout", "dependencies": [ImportedParent.example]}
+    unsaid: ClassVar[str] = ImportedParent.unsaid
+
+    feature = Name(required=True, metadata=FLAG_NAME)
+    dependencies = ListOf(Nested(ImportedParent), required=True, metadata={"description": "The parents of the flag."})
+
+
+class Entries(ListOf):
+    """A list whose entries are read later, by read_entries()."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
+        return ListOf(Raw(allow_none=True))._deserialize(value, attr, data, **kwargs)
+
+
+class FlagDocument(Open):
+    """An export of this service, or of a compatible one."""
+
+    example: ClassVar[dict[str, Any]] = {
+        "features": [ImportedFeature.example],
+        "featureStrategies": [ImportedStrategy.example],
+        "featureEnvironments": [ImportedEnvironment.example],
+        "contextFields": [],
+        "segments": [],
+        "tagTypes": [],
+        "featureTags": [ImportedTag.example],
+        "dependencies": [],
+    }
+
+    features = Entries(Nested(ImportedFeature), required=True, metadata={"description": "The flags."})
+    featureStrategies = Entries(Nested(ImportedStrategy), required=True, metadata={"description": "Their strategies."})
+    featureEnvironments = Entries(
+        Nested(ImportedEnvironment), load_default=list, metadata={"description": "Their states and variants."}
+    )
+    contextFields = Entries(
+        Nested(ImportedContextField), load_default=list, metadata={"description": "Context fields that they use."}
+    )
+    segments = Entries(Nested(ImportedSegment), load_default=list, metadata={"description": "Segments that they use."})
+    tagTypes = Entries(Nested(ImportedTagType), required=True, metadata={"description": "Types of their tags."})
+    featureTags = Entries(Nested(ImportedTag), metadata={"description": "Their tags. Omitted: flags keep their tags."})
+    dependencies = Entries(Nested(ImportedDependencies), load_default=list, metadata={"description": "Their parents."})
+
+
+class ImportFlags(Body):
+    """A document, and the project and environment for its flags."""
+
+    example: ClassVar[dict[str, Any]] = {
+        "project": "default",
+        "environment": "development",
+        "data": FlagDocument.example,
+    }
+
+    project = Text(min=1, required=True, metadata={"description": "Id of the project for the flags."})
+    environment = Text(
+        min=1, required=True, metadata={"description": "Environment for their strategies, variants and states."}
+    )
+    data = Nested(FlagDocument, required=True, metadata={"description": "The document."})
