@@ -1,4 +1,4 @@
-"""Feature flags, their environments, and what is put on them."""
+"""Flags: lock, read, list, insert and change them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
@@ -12,7 +12,7 @@ from sql.limits import PAGE_BYTES
 
 CHANGEABLE = ("id", "type", "description", "impressionData", "stale")
 
-# What a change must know of a flag, and what the log says of it.
+# What changes read of a flag, and what the log shows.
 STATE: LiteralString = f"""
     SELECT flags.id,
            flags.name,
@@ -24,7 +24,8 @@ STATE: LiteralString = f"""
       FROM flags
 """
 
-# NO KEY, here and wherever flags are held: what refers to a flag can be made by who holds another one, and so nobody waits in a circle.
+# NO KEY, here and in all locks of flags: inserts that reference a flag do not wait for this lock, so they cannot
+# deadlock with it.
 LOCK = """
     SELECT id
       FROM flags
@@ -34,18 +35,22 @@ LOCK = """
        FOR NO KEY UPDATE
 """
 
-# A separate statement, which starts after the lock is taken: a subquery beside the lock would see the tags as they were before the wait.
-READ: LiteralString = f"{STATE} JOIN unnest(%(ids)s::bigint[]) WITH ORDINALITY AS wanted (id, number) USING (id) ORDER BY number"
+# A separate statement, which begins after the wait for the lock. A subquery of LOCK would see the tags from before the
+# wait.
+READ: LiteralString = f"""{STATE}
+      JOIN unnest(%(ids)s::bigint[]) WITH ORDINALITY AS wanted (id, number) USING (id)
+     ORDER BY number
+"""
 
 
 def lock(conn: Connection, project: str, name: str) -> DictRow | None:
-    """Lock a live flag, and return id, name, project_id, type, archived_at, tags and record (FlagCore), or None if it does not exist."""
+    """Lock a live flag and return its STATE, with the FlagCore record, or None if it does not exist."""
     flag_id = value(conn, LOCK, {"project": project, "name": name})
     return None if flag_id is None else read(conn, [flag_id])[0]
 
 
 def read(conn: Connection, ids: Sequence[int]) -> list[DictRow]:
-    """Return the same of flags that are locked already, in the order of their ids here."""
+    """Return the STATE of locked flags, in the order of the ids."""
     return rows(conn, READ, {"ids": list(ids)})
 
 
@@ -63,7 +68,7 @@ READ_SEEN: LiteralString = f"{STATE} WHERE flags.id = ANY(%(ids)s::bigint[]){SEE
 
 
 def lock_anywhere(conn: Connection, name: str, viewer: int | None) -> DictRow | None:
-    """The same of a flag of any project, live or archived, for addresses that name the flag alone. None: unknown or hidden."""
+    """Lock a flag of any project, live or archived, and return its STATE, or None if it is unknown or hidden."""
     flag_id = value(conn, LOCK_ANYWHERE, {"name": name})
     return None if flag_id is None else one(conn, READ_SEEN, {"ids": [flag_id], "viewer": viewer})
 
@@ -72,7 +77,7 @@ PROJECT_OF: LiteralString = f"SELECT project_id FROM flags WHERE name = %(name)s
 
 
 def project_of(conn: Connection, name: str, viewer: int | None) -> str | None:
-    """The project of a flag, live or archived. None: unknown, or hidden from this viewer."""
+    """Return the project of a flag, live or archived, or None if it is unknown or hidden from the viewer."""
     return value(conn, PROJECT_OF, {"name": name, "viewer": viewer})
 
 
@@ -88,14 +93,13 @@ LOCK_MANY = """
 
 
 def lock_many(conn: Connection, names: Sequence[str], viewer: int | None, project: str | None = None) -> list[DictRow]:
-    """Lock flags, live or archived, and return them in the order of the names, without unknown and hidden flags.
+    """Lock flags, live or archived, and return their STATE in the order of the names.
 
-    project: leave out the flags of other projects. The locks are taken in alphabetical order, to avoid deadlocks.
+    Unknown and hidden flags are omitted. project: also omit flags of other projects. Locking by name prevents deadlocks.
     """
     ids = [row["id"] for row in rows(conn, LOCK_MANY, {"names": list(names), "project": project})]
-    found = {row["name"]: row for row in rows(conn, READ_SEEN, {"ids": ids, "viewer": viewer})}
-    # A list may be as long as there are flags, so nothing is looked for in it.
-    return [found[name] for name in dict.fromkeys(names) if name in found]
+    by_name = {row["name"]: row for row in rows(conn, READ_SEEN, {"ids": ids, "viewer": viewer})}
+    return [by_name[name] for name in dict.fromkeys(names) if name in by_name]
 
 
 LIST_BY_NAME = """
@@ -116,7 +120,7 @@ GET_CORE: LiteralString = f"SELECT ({flag_records.CORE})::text FROM flags WHERE 
 
 
 def get_core(conn: Connection, flag_id: int) -> str:
-    """The FlagCore record as JSON text."""
+    """Return the FlagCore record as JSON text."""
     return value(conn, GET_CORE, {"id": flag_id})
 
 
@@ -134,17 +138,19 @@ LIST: LiteralString = f"""
                      WHERE flag_id = flags.id))
     ),
     {flag_records.IS_SMALL}
-    SELECT json_build_object('version', 2, 'features', coalesce(json_agg({flag_records.ITEM} ORDER BY flags.name), '[]'))::text
+    SELECT json_build_object(
+               'version', 2,
+               'features', coalesce(json_agg({flag_records.ITEM} ORDER BY flags.name), '[]'))::text
       FROM listed AS flags
     HAVING (SELECT is_small FROM size)
 """
 
 
 def get_list(conn: Connection, project: str, user_id: int | None, *, prefix: str, tags: Sequence[tuple[str, str]] | None) -> str | None:
-    """Return the FlagList record as JSON text: live flags by name, with the favorites of this user (None: an API token).
+    """Return the FlagList record as JSON text, or None if the texts of the flags exceed PAGE_BYTES.
 
-    Only flags whose names begin with prefix and, unless tags is None, that have one of the tags (type and value). None if their texts
-    exceed PAGE_BYTES.
+    It has the live flags by name, with the favorites of the user (None: an API token). prefix: the beginning of the
+    names. tags: a flag must have one of these tags (type and value), unless this is None.
     """
     params: dict[str, Any] = {"project": project, "user_id": user_id, "prefix": prefix, "types": None, "values": None}
     if tags is not None:
@@ -152,12 +158,13 @@ def get_list(conn: Connection, project: str, user_id: int | None, *, prefix: str
     return value(conn, LIST, params | {"most_bytes": PAGE_BYTES})
 
 
-# In the order of the names, so that two requests never wait for each other.
+# Sorted by name, so that two requests cannot deadlock.
 INSERT = """
     WITH added AS (
         INSERT INTO flags (name, project_id, type, description, impression_data, created_by_user_id)
         SELECT name, %(project)s, type, description, "impressionData", %(user_id)s
-          FROM json_to_recordset(%(flags)s::json) AS new (name text, type text, description text, "impressionData" boolean)
+          FROM json_to_recordset(%(flags)s::json)
+            AS new (name text, type text, description text, "impressionData" boolean)
          ORDER BY name
         ON CONFLICT (name) WHERE deleted_at IS NULL DO NOTHING
         RETURNING id, name
@@ -173,9 +180,9 @@ INSERT = """
 
 
 def insert(conn: Connection, project: str, flags: Sequence[Mapping[str, Any]], user_id: int | None) -> dict[str, int]:
-    """Insert flags (name, type, description, impressionData), off in every environment of the project, and return their ids by name.
+    """Insert flags (name, type, description, impressionData), off in all environments, and return their ids by name.
 
-    Flags whose names are taken, also by archived flags, are left out.
+    Flags whose names are in use, also by archived flags, are omitted.
     """
     params = {"project": project, "flags": as_json(flags), "user_id": user_id}
     return {row["name"]: row["id"] for row in rows(conn, INSERT, params)}
@@ -187,13 +194,14 @@ UPDATE = """
            description = changed.description,
            impression_data = "impressionData",
            stale_since = CASE WHEN stale THEN coalesce(stale_since, now()) END
-      FROM json_to_recordset(%(flags)s::json) AS changed (id bigint, type text, description text, "impressionData" boolean, stale boolean)
+      FROM json_to_recordset(%(flags)s::json)
+        AS changed (id bigint, type text, description text, "impressionData" boolean, stale boolean)
      WHERE flags.id = changed.id
 """
 
 
 def update(conn: Connection, flags: Sequence[Mapping[str, Any]]) -> None:
-    """Set type, description, impressionData and stale of flags, each given with its id. A flag that is stale already keeps its date."""
+    """Set type, description, impressionData and stale of flags with these ids. A stale flag keeps its date."""
     run(conn, UPDATE, {"flags": as_json([{key: flag[key] for key in CHANGEABLE} for flag in flags])})
 
 
@@ -208,5 +216,5 @@ LINK_ENVIRONMENTS = """
 
 
 def link_environments(conn: Connection, flag_id: int) -> None:
-    """Let a flag have a state in every environment of its project: off where it had none."""
+    """Add the missing environments of its project to a flag, switched off."""
     run(conn, LINK_ENVIRONMENTS, {"id": flag_id})

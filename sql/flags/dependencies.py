@@ -1,11 +1,11 @@
-"""Dependencies: flags that are on only where another flag is."""
+"""Dependencies between flags: a child is on only while its parent is."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sql.database import Connection, as_json, rows, value
 
-# By name, so that two requests never wait for each other.
+# Sorted by name, so that two requests cannot deadlock.
 LOCK = """
     SELECT id, name
       FROM flags
@@ -18,7 +18,7 @@ LOCK = """
 
 
 def lock(conn: Connection, project: str, names: Collection[str]) -> dict[str, int]:
-    """Lock live flags of the project, and return their ids by name. Other names are left out."""
+    """Lock live flags of the project, and return their ids by name. Other names are omitted."""
     return {row["name"]: row["id"] for row in rows(conn, LOCK, {"project": project, "names": list(names)})}
 
 
@@ -40,7 +40,8 @@ def pairs(conn: Connection, ids: Collection[int]) -> set[tuple[str, str]]:
 SAVE = """
     INSERT INTO flag_dependencies AS known (child_id, parent_id, enabled, variants)
     SELECT "childId", "parentId", enabled, ARRAY(SELECT json_array_elements_text(variants))
-      FROM json_to_recordset(%(links)s::json) AS link ("childId" bigint, "parentId" bigint, enabled boolean, variants json)
+      FROM json_to_recordset(%(links)s::json)
+        AS link ("childId" bigint, "parentId" bigint, enabled boolean, variants json)
     ON CONFLICT (child_id, parent_id) DO UPDATE
        SET enabled = excluded.enabled,
            variants = excluded.variants
@@ -50,7 +51,7 @@ SAVE = """
 
 
 def save(conn: Connection, links: Sequence[Mapping[str, Any]]) -> set[tuple[int, int]]:
-    """Save dependencies (childId, parentId, enabled, variants), each pair once, and return the pairs that were new or different."""
+    """Save dependencies (childId, parentId, enabled, variants), and return the pairs that are new or changed."""
     return {(row["child_id"], row["parent_id"]) for row in rows(conn, SAVE, {"links": as_json(links)})}
 
 
@@ -65,11 +66,11 @@ DELETE = """
 
 
 def delete(conn: Connection, child_id: int, parent: str | None = None) -> list[str]:
-    """The names of the parents that a flag had, and no longer has: this one, or with None all."""
+    """Delete the dependency on a parent, or all if parent is None. Return the names of these parents."""
     return [row["name"] for row in rows(conn, DELETE, {"child_id": child_id, "parent": parent})]
 
 
-# Our choice: what has a parent of its own cannot be one, and neither can what is archived.
+# Our choice: a flag with a parent cannot be a parent, and neither can an archived flag.
 LIST_PARENTS = """
     SELECT (SELECT coalesce(json_agg(others.name ORDER BY others.name), '[]')
               FROM flags AS others
@@ -85,7 +86,7 @@ LIST_PARENTS = """
 
 
 def list_parents(conn: Connection, project: str, flag: str) -> str | None:
-    """The names of the flags that a flag could depend on, as JSON text. None: no such live flag."""
+    """Return the names of the possible parents of a flag as JSON text, or None if the flag is not live."""
     return value(conn, LIST_PARENTS, {"project": project, "flag": flag})
 
 
@@ -100,7 +101,7 @@ LIST_VARIANTS = """
 
 
 def list_variants(conn: Connection, project: str, flag: str) -> str | None:
-    """The names of a flag's variants, of all its environments and strategies, as JSON text. None: no such live flag."""
+    """Return the names of all variants of a flag as JSON text, or None if the flag is not live."""
     return value(conn, LIST_VARIANTS, {"project": project, "flag": flag})
 
 
@@ -114,5 +115,5 @@ ARE_THERE = """
 
 
 def are_there(conn: Connection, project: str) -> str:
-    """Whether a live flag of the project depends on another, as JSON text."""
+    """Return whether a live flag of the project has a parent, as JSON text."""
     return value(conn, ARE_THERE, {"project": project})

@@ -1,4 +1,4 @@
-"""Flags in an environment of their project: lock them, read them, and switch them on and off."""
+"""Flags in an environment: lock them, read them, and switch them on and off."""
 
 from collections.abc import Sequence
 from typing import Any, LiteralString
@@ -8,7 +8,7 @@ from psycopg.rows import DictRow
 from sql.database import Connection, rows, run, value
 from sql.flags import records as flag_records
 
-# By name, so that two requests never wait for each other. The link is locked too: meanwhile the environment does not leave the project.
+# Sorted by name, so that two requests cannot deadlock. The lock on the link keeps the environment in the project.
 LOCK = """
     SELECT flags.id
       FROM flags
@@ -22,7 +22,8 @@ LOCK = """
        FOR KEY SHARE OF project_environments
 """
 
-# A separate statement, which starts after the locks are taken. It adds the row that a flag lacks in an environment that was linked later.
+# A separate statement, which begins after the wait for the locks. If an environment was linked after the flag was
+# created, this inserts the flag's missing row.
 READ: LiteralString = f"""
     WITH added AS (
         INSERT INTO flag_environments (flag_id, environment)
@@ -39,8 +40,10 @@ READ: LiteralString = f"""
            {flag_records.TAGS} AS tags
       FROM flags
       JOIN projects ON projects.id = flags.project_id
-      JOIN project_environments ON project_environments.project_id = flags.project_id AND project_environments.environment = %(environment)s
-      LEFT JOIN flag_environments ON flag_environments.flag_id = flags.id AND flag_environments.environment = %(environment)s
+      JOIN project_environments ON project_environments.project_id = flags.project_id
+                               AND project_environments.environment = %(environment)s
+      LEFT JOIN flag_environments ON flag_environments.flag_id = flags.id
+                                 AND flag_environments.environment = %(environment)s
      WHERE flags.id = ANY(%(ids)s::bigint[])
 """
 
@@ -48,13 +51,13 @@ READ: LiteralString = f"""
 def lock(conn: Connection, project: str, names: Sequence[str], environment: str) -> list[DictRow]:
     """Lock live flags, and return each once, in the order of the names.
 
-    Each row has id, name, project_id, environment, enabled, default_stickiness, default_strategy and tags. Flags of other projects and
-    archived flags are omitted, and all flags if the environment is not linked to the project.
+    Each row has id, name, project_id, environment, enabled, default_stickiness, default_strategy and tags. Flags of
+    other projects and archived flags are omitted, and all flags if the environment is not linked to the project.
     """
     params: dict[str, Any] = {"project": project, "names": list(names), "environment": environment}
     params["ids"] = [row["id"] for row in rows(conn, LOCK, params)]
-    found = {row["name"]: row for row in rows(conn, READ, params)}
-    return [found[name] for name in dict.fromkeys(names) if name in found]
+    by_name = {row["name"]: row for row in rows(conn, READ, params)}
+    return [by_name[name] for name in dict.fromkeys(names) if name in by_name]
 
 
 IS_LINKED = """
@@ -67,9 +70,10 @@ def is_linked(conn: Connection, project: str, environment: str) -> bool:
     return value(conn, IS_LINKED, {"project": project, "environment": environment})
 
 
-# Our choice: the name in this record is that of the flag.
+# Our choice: the name in this record is the name of the flag.
 GET: LiteralString = f"""
-    SELECT (SELECT json_build_object('name', flags.name, {flag_records.ENVIRONMENT_FIELDS}, {flag_records.DETAIL_FIELDS})
+    SELECT (SELECT json_build_object('name', flags.name,
+                                     {flag_records.ENVIRONMENT_FIELDS}, {flag_records.DETAIL_FIELDS})
             {flag_records.PLACES} AND environments.name = %(environment)s)::text
       FROM flags
      WHERE flags.name = %(flag)s
@@ -103,5 +107,5 @@ SWITCH = """
 
 
 def switch(conn: Connection, ids: Sequence[int], environment: str, *, enabled: bool) -> None:
-    """Switch flags on or off that lock() returned."""
+    """Switch flags from lock() on or off."""
     run(conn, SWITCH, {"ids": list(ids), "environment": environment, "enabled": enabled})

@@ -1,4 +1,4 @@
-"""How flags end, and how they come back: stale, archived, revived, deleted. Ids are those of flags that are locked."""
+"""Archive, revive and delete flags. The flags with the given ids must be locked."""
 
 from collections.abc import Sequence
 from typing import LiteralString
@@ -21,7 +21,7 @@ NEEDED = """
 
 
 def needed_by_others(conn: Connection, ids: Sequence[int]) -> list[str]:
-    """The names of those flags on which live flags depend that are not among them."""
+    """Return the names of these flags on which other live flags depend."""
     return [row["name"] for row in rows(conn, NEEDED, {"ids": list(ids)})]
 
 
@@ -40,7 +40,7 @@ ARCHIVE = """
 
 
 def archive(conn: Connection, ids: Sequence[int]) -> set[int]:
-    """Archive flags: off in every environment, and dependent on no other. The ids of those that were dependent."""
+    """Archive flags, switch them off and delete their dependencies. Return the ids of those with dependencies."""
     return {row["id"] for row in rows(conn, ARCHIVE, {"ids": list(ids)})}
 
 
@@ -53,11 +53,12 @@ REVIVE = """
 
 
 def revive(conn: Connection, ids: Sequence[int]) -> None:
-    """Bring archived flags back, off in every environment."""
+    """Revive archived flags, switched off in all environments."""
     run(conn, REVIVE, {"ids": list(ids)})
 
 
-# What hangs on the flags goes, strategies, variants and links to segments with their environments. The last SELECT sees all as it was.
+# Rows that belong to the flags are deleted. Strategies, variants and links to segments are deleted with
+# flag_environments. The last SELECT sees the state from before.
 DELETE: LiteralString = f"""
     , gone AS (
         UPDATE flags SET deleted_at = now() FROM doomed WHERE flags.id = doomed.id RETURNING flags.id
@@ -96,7 +97,7 @@ DELETE_SOME: LiteralString = f"""
 
 
 def delete(conn: Connection, ids: Sequence[int]) -> list[DictRow]:
-    """Delete archived flags. name, record (FlagCore) and tags of each as it was, by name; past insights still count them."""
+    """Delete archived flags, and return name, record (FlagCore) and tags of each, by name."""
     return rows(conn, DELETE_SOME, {"ids": list(ids)})
 
 
@@ -114,5 +115,5 @@ DELETE_ARCHIVED: LiteralString = f"""
 
 
 def delete_archived(conn: Connection, project: str) -> list[DictRow]:
-    """Delete all archived flags of a project. The same of each."""
+    """Delete all archived flags of a project, and return the same as delete()."""
     return rows(conn, DELETE_ARCHIVED, {"project": project})

@@ -1,4 +1,4 @@
-"""Flags that move to another project, and copies of flags."""
+"""Move a flag to another project, and copy flags."""
 
 from typing import LiteralString
 
@@ -8,11 +8,15 @@ from sql.database import Connection, one, rows, run
 from sql.flags import records as flag_records
 from sql.flags import strategies
 
-# Held until the end of the transaction: a segment of all projects does not become one of the project that the flag leaves.
-HOLD_SEGMENTS = """
+# Until the transaction ends, no global segment can become a segment of the flag's present project.
+SHARE_SEGMENTS = """
     SELECT
       FROM segments
-     WHERE id IN (SELECT segment_id FROM strategy_segments JOIN strategies ON strategies.id = strategy_id WHERE flag_id = %(id)s)
+     WHERE id IN (
+            SELECT segment_id
+              FROM strategy_segments
+              JOIN strategies ON strategies.id = strategy_id
+             WHERE flag_id = %(id)s)
      ORDER BY id
        FOR SHARE
 """
@@ -37,21 +41,22 @@ OBSTACLES = """
 
 
 def obstacles(conn: Connection, flag_id: int, project: str) -> DictRow:
-    """What keeps a flag from moving into a project.
+    """Return what prevents a flag from moving to a project.
 
-    environments: those of the flag that the project lacks; has_dependencies; segments: the names of those it uses that belong elsewhere.
+    environments: the flag's environments that the project does not have. has_dependencies. segments: the names of the
+    flag's segments that belong to another project.
     """
-    run(conn, HOLD_SEGMENTS, {"id": flag_id})
-    found = one(conn, OBSTACLES, {"id": flag_id, "project": project})
-    assert found is not None
-    return found
+    run(conn, SHARE_SEGMENTS, {"id": flag_id})
+    row = one(conn, OBSTACLES, {"id": flag_id, "project": project})
+    assert row is not None
+    return row
 
 
 MOVE = "UPDATE flags SET project_id = %(project)s WHERE id = %(id)s"
 
 
 def move(conn: Connection, flag_id: int, project: str) -> None:
-    """Put a flag into another project. Its usage stays where it was reported."""
+    """Move a flag to another project. Its reported usage stays in the old project."""
     run(conn, MOVE, {"id": flag_id, "project": project})
 
 
@@ -68,7 +73,8 @@ COPY = """
                CASE WHEN %(group_id)s::text IS NULL
                     THEN parameters
                     ELSE (SELECT coalesce(json_object_agg(
-                                     key, CASE WHEN key = 'groupId' THEN to_json(%(group_id)s::text) ELSE value END ORDER BY number), '{}')
+                                     key, CASE WHEN key = 'groupId' THEN to_json(%(group_id)s::text) ELSE value END
+                                     ORDER BY number), '{}')
                             FROM json_each(parameters) WITH ORDINALITY AS parameter (key, value, number))
                END,
                constraints
@@ -86,8 +92,10 @@ COPY = """
           FROM flag_dependencies
          WHERE child_id = %(source)s
     )
-    INSERT INTO variants (flag_id, environment, strategy_id, name, weight, weight_type, stickiness, payload_type, payload_value, overrides)
-    SELECT %(copy)s, variants.environment, new_id, variants.name, weight, weight_type, stickiness, payload_type, payload_value, overrides
+    INSERT INTO variants (flag_id, environment, strategy_id, name, weight, weight_type, stickiness,
+                          payload_type, payload_value, overrides)
+    SELECT %(copy)s, variants.environment, new_id, variants.name, weight, weight_type, stickiness,
+           payload_type, payload_value, overrides
       FROM variants
       JOIN flag_environments AS places ON places.flag_id = %(copy)s AND places.environment = variants.environment
       LEFT JOIN sources ON sources.id = strategy_id
@@ -96,9 +104,9 @@ COPY = """
 
 
 def copy(conn: Connection, source: int, copy: int, *, group_id: str | None) -> None:
-    """Give a new flag what another one has, in the environments that the new one is in.
+    """Copy strategies, variants and dependencies of a flag to a new flag, in the environments of the new one.
 
-    group_id: what strategies that name a group are to name instead; None: the same.
+    group_id: the new groupId of strategies that have one. None keeps it.
     """
     run(conn, COPY, {"source": source, "copy": copy, "group_id": group_id})
 
@@ -113,7 +121,7 @@ STRATEGIES: LiteralString = f"""SELECT strategies.environment, {strategies.RECOR
 
 
 def strategies_of(conn: Connection, flag_id: int) -> list[DictRow]:
-    """environment and record (Strategy) of every strategy of a flag."""
+    """Return environment and record (Strategy) of each strategy of a flag."""
     return rows(conn, STRATEGIES, {"id": flag_id})
 
 
@@ -128,7 +136,7 @@ VARIANTS: LiteralString = f"""SELECT environment, json_agg({flag_records.VARIANT
 
 
 def variants_of(conn: Connection, flag_id: int) -> list[DictRow]:
-    """environment and variants (Variant) of every environment in which a flag has some of its own."""
+    """Return environment and variants (Variant) of each environment in which the flag itself has variants."""
     return rows(conn, VARIANTS, {"id": flag_id})
 
 
@@ -145,5 +153,5 @@ DEPENDENCIES = """
 
 
 def dependencies_of(conn: Connection, flag_id: int) -> list[DictRow]:
-    """record ({feature, enabled, variants unless there are none}) of every dependency of a flag."""
+    """Return record ({feature, enabled, variants if there are any}) of each dependency of a flag."""
     return rows(conn, DEPENDENCIES, {"id": flag_id})

@@ -1,4 +1,4 @@
-"""The records of a flag: FlagCore, FlagItem, FlagEnvironment and Flag of neighbours.md, 1.4. JSON, made of rows of the table flags."""
+"""The JSON records of a flag, built from a row of flags: FlagCore, FlagItem, FlagEnvironment and Flag."""
 
 from typing import LiteralString
 
@@ -11,8 +11,8 @@ TAGS: LiteralString = """
       WHERE flag_id = flags.id)
 """
 
-# Our choice: usage from before the hour in which the flag was created is that of an earlier flag of its name.
-# One look into the index an environment; a flag can have a hundred thousand hours.
+# Our choice: usage from before the hour of the flag's creation belongs to an earlier flag with its name.
+# One index lookup for each environment, because a flag can have a hundred thousand hours.
 LAST_SEEN: LiteralString = """
     (SELECT max(hour)
        FROM environments AS places
@@ -25,7 +25,7 @@ LAST_SEEN: LiteralString = """
       ) AS newest)
 """
 
-# What FlagCore and FlagItem share, as arguments of json_build_object.
+# The fields that FlagCore and FlagItem share, as arguments of json_build_object.
 CORE_FIELDS: LiteralString = """
         'name', flags.name,
         'type', flags.type,
@@ -46,15 +46,16 @@ FAVORITE: LiteralString = """
     EXISTS (SELECT FROM flag_favorites WHERE flag_id = flags.id AND user_id = %(user_id)s::integer)
 """
 
-# The environments that are linked to the flag's project, with the flag's own row where it has one.
+# The environments that are linked to the flag's project, with the flag's row in flag_environments, if there is one.
 PLACES: LiteralString = """
       FROM project_environments
       JOIN environments ON environments.name = project_environments.environment
-      LEFT JOIN flag_environments ON flag_environments.flag_id = flags.id AND flag_environments.environment = environments.name
+      LEFT JOIN flag_environments ON flag_environments.flag_id = flags.id
+                                 AND flag_environments.environment = environments.name
      WHERE project_environments.project_id = flags.project_id
 """
 
-# What every FlagEnvironment says, as arguments of json_build_object, of rows of PLACES.
+# The fields of every FlagEnvironment, as arguments of json_build_object, from rows of PLACES.
 ENVIRONMENT_FIELDS: LiteralString = """
         'environment', environments.name,
         'type', environments.type,
@@ -78,18 +79,19 @@ ENVIRONMENT_FIELDS: LiteralString = """
                AND hour >= date_trunc('hour', flags.created_at)))
 """
 
-# Variants of the flag itself, of rows of the table variants; payload only where there is one.
+# A variant of the flag itself, from a row of variants. payload is omitted if there is none.
 VARIANT: LiteralString = """
     CASE WHEN payload_type IS NULL
-         THEN json_build_object('name', variants.name, 'weight', weight, 'weightType', weight_type, 'stickiness', stickiness,
-                                'overrides', overrides)
-         ELSE json_build_object('name', variants.name, 'weight', weight, 'weightType', weight_type, 'stickiness', stickiness,
+         THEN json_build_object('name', variants.name, 'weight', weight, 'weightType', weight_type,
+                                'stickiness', stickiness, 'overrides', overrides)
+         ELSE json_build_object('name', variants.name, 'weight', weight, 'weightType', weight_type,
+                                'stickiness', stickiness,
                                 'payload', json_build_object('type', payload_type, 'value', payload_value),
                                 'overrides', overrides)
     END
 """
 
-# Our choice: the last hour is that of the clock, which is how usage is reported.
+# Our choice: "last hour" means the hour of the clock, because usage is reported by hour.
 USAGE: LiteralString = """
           FROM usage_metrics
          WHERE flag_name = flags.name
@@ -98,10 +100,11 @@ USAGE: LiteralString = """
            AND hour >= date_trunc('hour', flags.created_at)
 """
 
-# What a FlagEnvironment has in the single read alone.
+# The fields that a FlagEnvironment has only in the response for one flag.
 DETAIL_FIELDS: LiteralString = f"""
         'strategies', (
-            SELECT coalesce(json_agg({strategies.RECORD} ORDER BY strategies.sort_order, strategies.created_at, strategies.id), '[]')
+            SELECT coalesce(json_agg({strategies.RECORD}
+                                     ORDER BY strategies.sort_order, strategies.created_at, strategies.id), '[]')
               FROM strategies
              WHERE strategies.flag_id = flags.id
                AND strategies.environment = environments.name),
@@ -115,10 +118,10 @@ DETAIL_FIELDS: LiteralString = f"""
         'no', (SELECT coalesce(sum(no), 0){USAGE})
 """
 
-# One environment of the single read, of rows of PLACES.
+# An environment in the response for one flag, from a row of PLACES.
 FLAG_ENVIRONMENT: LiteralString = f"json_build_object('name', environments.name, {ENVIRONMENT_FIELDS}, {DETAIL_FIELDS})"
 
-# Whether the texts of the flags of a list are small enough for one response, of a table `listed`. What else it holds has a maximum.
+# Whether the texts of the flags in a table `listed` are small enough for one response. All other fields have a maximum.
 IS_SMALL: LiteralString = """
     size AS (
         SELECT coalesce(sum(octet_length(description)), 0)
@@ -137,20 +140,25 @@ ITEM: LiteralString = f"""json_build_object({CORE_FIELDS}, {LAST_SEEN_AT},
                     ORDER BY environments.sort_order, environments.name), '[]'){PLACES}))
 """
 
-# UserRef, of rows of the table users.
+# UserRef, from a row of users.
 PERSON: LiteralString = """
-    json_build_object('id', users.id, 'name', coalesce(users.name, users.username, users.email), 'imageUrl', coalesce(users.image_url, ''))
+    json_build_object('id', users.id,
+                      'name', coalesce(users.name, users.username, users.email),
+                      'imageUrl', coalesce(users.image_url, ''))
 """
 
-# Our choice: a flag is live while it is on in a production-type environment from which usage came since it was made or revived; a stage is
-# entered at the first hour of that usage, but not before the flag was made or revived.
+# Our choice: a flag is live while it is on in an environment of the type production that has reported usage since the
+# flag was created or revived. A stage begins with the first hour of that usage, but not before the flag was created or
+# revived.
 LIFECYCLE: LiteralString = """
     (SELECT CASE WHEN flags.archived_at IS NOT NULL
                      THEN json_build_object('stage', 'archived', 'enteredStageAt', iso(flags.archived_at))
                  WHEN used.live_hour IS NOT NULL
-                     THEN json_build_object('stage', 'live', 'enteredStageAt', iso(greatest(used.live_hour, life.begun_at)))
+                     THEN json_build_object('stage', 'live',
+                                            'enteredStageAt', iso(greatest(used.live_hour, life.begun_at)))
                  WHEN used.first_hour IS NOT NULL
-                     THEN json_build_object('stage', 'pre-live', 'enteredStageAt', iso(greatest(used.first_hour, life.begun_at)))
+                     THEN json_build_object('stage', 'pre-live',
+                                            'enteredStageAt', iso(greatest(used.first_hour, life.begun_at)))
                  ELSE json_build_object('stage', 'initial', 'enteredStageAt', iso(life.begun_at))
             END
        FROM (SELECT greatest(flags.created_at, max(ended_at)) AS begun_at
@@ -161,7 +169,8 @@ LIFECYCLE: LiteralString = """
         SELECT min(hour) AS first_hour,
                min(hour) FILTER (WHERE places.type = 'production' AND flag_environments.enabled) AS live_hour
           FROM environments AS places
-          LEFT JOIN flag_environments ON flag_environments.flag_id = flags.id AND flag_environments.environment = places.name
+          LEFT JOIN flag_environments ON flag_environments.flag_id = flags.id
+                                     AND flag_environments.environment = places.name
          CROSS JOIN LATERAL (
             SELECT min(hour) AS hour
               FROM usage_metrics
@@ -172,7 +181,7 @@ LIFECYCLE: LiteralString = """
       ) AS used)
 """
 
-# Our choice: a favourite is no change, and what was done to an earlier flag of the same name is not done to this one.
+# Our choice: favorites are no changes, and changes of an earlier flag with the same name do not count.
 COLLABORATORS: LiteralString = f"""
     (SELECT json_build_object('users', coalesce(json_agg({PERSON} ORDER BY users.id), '[]'))
        FROM users
@@ -192,7 +201,8 @@ CREATED_BY: LiteralString = f"""
 FLAG: LiteralString = f"""
     json_merge({CORE}, json_build_object(
         'environments', (
-            SELECT coalesce(json_agg({FLAG_ENVIRONMENT} ORDER BY environments.sort_order, environments.name), '[]'){PLACES}),
+            SELECT coalesce(json_agg({FLAG_ENVIRONMENT}
+                                     ORDER BY environments.sort_order, environments.name), '[]'){PLACES}),
         'favorite', {FAVORITE},
         'tags', {TAGS},
         'children', (
@@ -201,7 +211,8 @@ FLAG: LiteralString = f"""
               JOIN flags AS children ON children.id = child_id
              WHERE parent_id = flags.id),
         'dependencies', (
-            SELECT coalesce(json_agg(json_build_object('feature', parents.name, 'enabled', enabled, 'variants', variants)
+            SELECT coalesce(json_agg(json_build_object(
+                                         'feature', parents.name, 'enabled', enabled, 'variants', variants)
                                      ORDER BY parents.name), '[]')
               FROM flag_dependencies
               JOIN flags AS parents ON parents.id = parent_id
@@ -229,5 +240,8 @@ GET: LiteralString = f"""SELECT ({FLAG})::text
 
 
 def get(conn: Connection, project: str, name: str, user_id: int | None) -> str | None:
-    """The Flag record of a live flag as JSON text, favorite as this user (None: a key) has it. None: not of this project, or archived."""
+    """Return the Flag record as JSON text, with the favorite of the user (None: an API token).
+
+    None if the project has no such live flag.
+    """
     return value(conn, GET, {"project": project, "name": name, "user_id": user_id})

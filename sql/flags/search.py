@@ -1,4 +1,4 @@
-"""The feature search: live flags of visible projects, filtered, ordered and paged in one statement (neighbours.md 3.15)."""
+"""The feature search: live flags of visible projects, filtered, sorted and paged in one statement."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
@@ -8,7 +8,7 @@ from sql.database import Connection, value
 from sql.flags import records as flag_records
 from sql.limits import PAGE_BYTES
 
-# A flag's tags as type:value, and the names of the segments that its strategies use.
+# A flag's tags as type:value, and the names of the segments of its strategies.
 TAGS: LiteralString = "(SELECT coalesce(array_agg(type || ':' || value), '{}') FROM flag_tags WHERE flag_id = flags.id)"
 SEGMENTS: LiteralString = """(
     SELECT coalesce(array_agg(segments.name), '{}')
@@ -17,7 +17,7 @@ SEGMENTS: LiteralString = """(
       JOIN segments ON segments.id = strategy_segments.segment_id
      WHERE strategies.flag_id = flags.id)"""
 
-# FlagHit: FlagItem, with the usage of the last hour, and more beside it.
+# FlagHit: a FlagItem with the usage of the last hour and more fields.
 HIT: LiteralString = f"""json_merge(json_build_object({flag_records.CORE_FIELDS},
         'archivedAt', iso(flags.archived_at),
         {flag_records.LAST_SEEN_AT},
@@ -42,12 +42,13 @@ HIT: LiteralString = f"""json_merge(json_build_object({flag_records.CORE_FIELDS}
     json_build_object('lifecycle', {flag_records.LIFECYCLE}))
 """
 
-# && means: have one in common; @> means: holds all of them.
+# && means: have a common element. @> means: contains all elements.
 FILTERS: dict[str, LiteralString] = {
-    # Our choice: upper() first, because some lower-case letters differ only by their place in a word, such as the Greek sigma.
-    # OFFSET 0 keeps PostgreSQL from folding name and description again for each text.
+    # Our choice: upper() first, because the lower case of some letters depends on their place in a word (Greek sigma).
+    # OFFSET 0 makes PostgreSQL fold name and description once, not for each text.
     "texts": """EXISTS (
-        SELECT FROM (SELECT lower(upper(flags.name)), lower(upper(flags.description)) OFFSET 0) AS folded (name, description),
+        SELECT FROM (SELECT lower(upper(flags.name)), lower(upper(flags.description)) OFFSET 0)
+                      AS folded (name, description),
                unnest(ARRAY(SELECT lower(upper(text)) FROM unnest(%(texts)s::text[]) AS text)) AS text
          WHERE strpos(folded.name, text) > 0 OR strpos(folded.description, text) > 0)""",
     "project": "flags.project_id = ANY(%(project)s)",
@@ -83,7 +84,8 @@ SORTS: dict[str, LiteralString] = {
     "project": "flags.project_id",
     "stale": "flags.stale_since IS NOT NULL",
     "lastSeenAt": flag_records.LAST_SEEN,
-    "environment": "(SELECT enabled FROM flag_environments WHERE flag_id = flags.id AND environment = %(sort_environment)s)",
+    "environment": """(
+        SELECT enabled FROM flag_environments WHERE flag_id = flags.id AND environment = %(sort_environment)s)""",
 }
 
 SEARCH: LiteralString = """
@@ -129,13 +131,14 @@ def search(
 ) -> str | None:
     """Return {"features": FlagHit[], "total": n} as JSON text, or None if the texts of the flags exceed PAGE_BYTES.
 
-    filters: keys of FILTERS, with their values; sort: a key of SORTS.
+    filters: keys of FILTERS, with their values. sort: a key of SORTS.
     """
     conditions: LiteralString = VISIBLE
     for key, fragment in FILTERS.items():
         if key in filters:
             conditions += " AND " + fragment
-    order: LiteralString = SORTS[sort] + (" DESC NULLS LAST" if descending else " ASC NULLS LAST") + ", flags.created_at, flags.name"
+    direction: LiteralString = " DESC NULLS LAST" if descending else " ASC NULLS LAST"
+    order: LiteralString = SORTS[sort] + direction + ", flags.created_at, flags.name"
     if favorites_first:
         order = flag_records.FAVORITE + " DESC, " + order
     statement = SEARCH.format(order=order, conditions=conditions, hit=HIT, is_small=flag_records.IS_SMALL)

@@ -7,12 +7,14 @@ from psycopg.rows import DictRow
 
 from sql.database import Connection, as_json, rows, run, value
 
-# The variants of rows chosen by the condition, in the field's form; payload only where there is one.
+# The variants of a strategy. The caller adds the condition. payload is omitted if there is none.
 VARIANTS: LiteralString = """
     SELECT coalesce(json_agg(
                CASE WHEN payload_type IS NULL
-                    THEN json_build_object('name', name, 'weight', weight, 'weightType', weight_type, 'stickiness', stickiness)
-                    ELSE json_build_object('name', name, 'weight', weight, 'weightType', weight_type, 'stickiness', stickiness,
+                    THEN json_build_object('name', name, 'weight', weight, 'weightType', weight_type,
+                                           'stickiness', stickiness)
+                    ELSE json_build_object('name', name, 'weight', weight, 'weightType', weight_type,
+                                           'stickiness', stickiness,
                                            'payload', json_build_object('type', payload_type, 'value', payload_value))
                END ORDER BY name), '[]')
       FROM variants
@@ -49,7 +51,7 @@ GET: LiteralString = f"""
 
 
 def get(conn: Connection, project: str, flag: str, environment: str, strategy_id: str) -> str | None:
-    """The Strategy record as JSON text. None: not of this project, environment and live flag."""
+    """Return the Strategy record as JSON text, or None if this live flag does not have it."""
     return value(conn, GET, {"id": strategy_id, "project": project, "flag": flag, "environment": environment})
 
 
@@ -68,7 +70,7 @@ GET_LIST: LiteralString = f"""
 
 
 def get_list(conn: Connection, project: str, flag: str, environment: str) -> str | None:
-    """The Strategy records as JSON text, in their order. None: no such live flag, or the environment is not linked to the project."""
+    """Return the Strategy records as JSON text, in order, or None if the flag is not live in this environment."""
     return value(conn, GET_LIST, {"project": project, "flag": flag, "environment": environment})
 
 
@@ -84,10 +86,10 @@ LIST: LiteralString = f"""
 
 def list_by_flag(conn: Connection, flag_ids: Sequence[int], environment: str) -> dict[int, list[dict[str, Any]]]:
     """Return the Strategy records of each flag in an environment, in their order."""
-    found: dict[int, list[dict[str, Any]]] = {flag_id: [] for flag_id in flag_ids}
+    by_flag: dict[int, list[dict[str, Any]]] = {flag_id: [] for flag_id in flag_ids}
     for row in rows(conn, LIST, {"flag_ids": list(flag_ids), "environment": environment}):
-        found[row["flag_id"]].append(row["record"])
-    return found
+        by_flag[row["flag_id"]].append(row["record"])
+    return by_flag
 
 
 READ: LiteralString = f"""
@@ -101,7 +103,7 @@ READ: LiteralString = f"""
 
 
 def read(conn: Connection, ids: Sequence[str]) -> list[DictRow]:
-    """Return flag_id, environment, record and body (the record as JSON text) of the strategies with these ids, in this order."""
+    """Return flag_id, environment, record and body (the record as JSON text) of strategies, in the order of the ids."""
     return rows(conn, READ, {"ids": list(ids)})
 
 
@@ -124,7 +126,7 @@ DISABLE_WITHOUT = """
 
 
 def disable_environment_without(conn: Connection, strategy_id: str) -> bool:
-    """Switch the flag's environment off if it is on and this is its last enabled strategy; whether that was so."""
+    """Switch the flag off if it is on and this is its last enabled strategy there. Return whether that was so."""
     return run(conn, DISABLE_WITHOUT, {"id": strategy_id}) == 1
 
 
@@ -140,7 +142,7 @@ UPDATE = """
 
 
 def update(conn: Connection, strategy: Mapping[str, Any]) -> None:
-    """Make a strategy what its record says, but for its place, its variants and its segments."""
+    """Update a strategy to the record, without its sort order, variants and segments."""
     params = {key: strategy[key] for key in ("id", "name", "title", "disabled")}
     params |= {key: as_json(strategy[key]) for key in ("parameters", "constraints")}
     run(conn, UPDATE, params)
@@ -181,16 +183,17 @@ INSERT = """
     WITH added AS MATERIALIZED (
         SELECT *
           FROM ROWS FROM (json_to_recordset(%(strategies)s::json)
-            AS (id text, "flagId" bigint, name text, title text, disabled boolean, "sortOrder" integer, parameters json, constraints json,
-                segments json)) WITH ORDINALITY AS added (id, flag_id, name, title, disabled, sort_order, parameters, constraints, segments,
-                                                          number)
+            AS (id text, "flagId" bigint, name text, title text, disabled boolean, "sortOrder" integer,
+                parameters json, constraints json, segments json)) WITH ORDINALITY
+            AS added (id, flag_id, name, title, disabled, sort_order, parameters, constraints, segments, number)
     ),
     linked AS (
         INSERT INTO strategy_segments (strategy_id, segment_id)
         SELECT id, segment::integer
           FROM added, json_array_elements_text(segments) AS segment
     )
-    INSERT INTO strategies (id, flag_id, environment, name, title, disabled, sort_order, parameters, constraints, created_at)
+    INSERT INTO strategies (id, flag_id, environment, name, title, disabled, sort_order,
+                            parameters, constraints, created_at)
     SELECT id, flag_id, %(environment)s, name, title, disabled, sort_order, parameters, constraints,
            now() + (number - 1) * interval '1 microsecond'
       FROM added
@@ -198,7 +201,10 @@ INSERT = """
 
 
 def insert(conn: Connection, environment: str, strategies: Sequence[Mapping[str, Any]]) -> None:
-    """Insert strategies, without variants: Strategy records with an id, flagId and sortOrder. UniqueViolation: an id is in use."""
+    """Insert strategies without variants: Strategy records with id, flagId and sortOrder.
+
+    Raises UniqueViolation if an id is in use.
+    """
     run(conn, INSERT, {"environment": environment, "strategies": as_json(strategies)})
 
 
@@ -215,5 +221,5 @@ SET_SEGMENTS = """
 
 
 def set_segments(conn: Connection, strategy_id: str, segments: Sequence[int]) -> None:
-    """Limit a strategy to these segments and no others."""
+    """Replace the segments of a strategy."""
     run(conn, SET_SEGMENTS, {"strategy_id": strategy_id, "segments": list(segments)})

@@ -17,11 +17,11 @@ IDS = """
 
 
 def ids(conn: Connection, flag_id: int, environment: str) -> list[str]:
-    """The ids of the strategies in their order."""
+    """Return the ids of the strategies in their order."""
     return [row["id"] for row in rows(conn, IDS, {"flag_id": flag_id, "environment": environment})]
 
 
-# No number follows the largest, so the next strategy gets the same number.
+# After the largest integer, the next strategy gets the same number.
 ENDS = """
     SELECT flag_id, count(*) AS count, least(max(sort_order)::bigint + 1, 2147483647)::integer AS next
       FROM strategies
@@ -32,7 +32,7 @@ ENDS = """
 
 
 def ends(conn: Connection, flag_ids: Iterable[int], environment: str) -> dict[int, DictRow]:
-    """Return, for each flag with strategies there: count, how many; next, the sort order behind the last."""
+    """Return count and next of each flag with strategies. next: the sort order of a new last strategy."""
     return {row["flag_id"]: row for row in rows(conn, ENDS, {"flag_ids": list(flag_ids), "environment": environment})}
 
 
@@ -46,5 +46,5 @@ CHANGE = """
 
 
 def change(conn: Connection, order: Iterable[Mapping[str, Any]]) -> bool:
-    """Give strategies their places, as [{"id", "sortOrder"}]; whether one of them was elsewhere."""
+    """Set the sort orders, given as [{"id", "sortOrder"}]. Return whether one of them changed."""
     return run(conn, CHANGE, {"order": as_json(list(order))}) > 0

@@ -1,4 +1,4 @@
-"""Tags of flags. A tag that no flag has any more stays: it can be put on flags again."""
+"""Tags of flags. A tag without flags is kept."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, LiteralString
@@ -18,20 +18,20 @@ LIST: LiteralString = f"""
 
 
 def get_list(conn: Connection, name: str, viewer: int | None) -> str | None:
-    """Return the TagList record of a flag, live or archived, as JSON text, or None if it is unknown or hidden from this viewer."""
+    """Return the TagList record of a flag, live or archived, or None if it is unknown or hidden from the viewer."""
     return value(conn, LIST, {"name": name, "viewer": viewer})
 
 
-# KEY SHARE: until the transaction ends, none of these types is deleted.
+# KEY SHARE: no other transaction can delete these types until this one ends.
 SHARE_TYPES = "SELECT name FROM tag_types WHERE name = ANY(%(names)s::text[]) ORDER BY name FOR KEY SHARE"
 
 
 def share_types(conn: Connection, names: Collection[str]) -> set[str]:
-    """Return those of these types of tags that exist."""
+    """Return those of these tag types that exist."""
     return {row["name"] for row in rows(conn, SHARE_TYPES, {"names": list(names)})}
 
 
-# A separate statement: when a wait for the deletion of a tag ends, the tag is gone, and ADD creates it again.
+# A separate statement: if it waited for the deletion of a tag, ADD sees that the tag is missing and creates it again.
 SHARE_TAGS = """
     SELECT
       FROM tags
@@ -72,9 +72,11 @@ ADD = """
 
 
 def add(conn: Connection, tags: Sequence[Mapping[str, Any]]) -> list[DictRow]:
-    """Put tags (flagId, type, value) on flags, and return flag_id, type and value of those that a flag did not have, in their order.
+    """Add tags (flagId, type, value) to flags.
 
-    is_new: no flag ever had this tag, nor does one that comes before.
+    Return flag_id, type, value and is_new of the added ones, in their order.
+
+    is_new: whether the tag was created, true for its first row only.
     """
     params = {"tags": as_json(tags)}
     run(conn, SHARE_TAGS, params)
@@ -92,5 +94,5 @@ REMOVE = """
 
 
 def remove(conn: Connection, tags: Sequence[Mapping[str, Any]]) -> list[DictRow]:
-    """Take tags (flagId, type, value) off flags, and return flag_id, type and value of those that a flag had."""
+    """Remove tags (flagId, type, value) from flags, and return flag_id, type and value of the removed ones."""
     return rows(conn, REMOVE, {"tags": as_json(tags)})

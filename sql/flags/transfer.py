@@ -1,4 +1,4 @@
-"""The export document of neighbours.md, 1.7: live flags with all that they need to be made again in one environment of another instance."""
+"""The export document: live flags in one environment, with everything that an import needs."""
 
 from collections.abc import Collection
 from typing import Any, LiteralString
@@ -19,7 +19,7 @@ SELECTORS: dict[str, LiteralString] = {
     "project": "flags.project_id = %(project)s",
 }
 
-# Whatever the collation of a database, what is exported stands in one order: imported elsewhere and exported again, it is the same text.
+# Sorted with collation "C", so that an export, imported in another database and exported again, is the same text.
 CHOSEN: LiteralString = f"""
     WITH chosen AS MATERIALIZED (
         SELECT flags.*,
@@ -32,9 +32,9 @@ CHOSEN: LiteralString = f"""
          WHERE flags.archived_at IS NULL
            AND {VISIBLE} AND """
 
-# Our choice: in an environment that is not linked to its project a flag is off, and has no strategies and no variants.
-# Our choice: segments are told by their names, and strategies stand in the order in which they are evaluated.
-# Our choice: a context field is used by what names it: a constraint, an override, or a stickiness.
+# Our choice: a flag is off, without strategies and variants, in an environment that is not linked to its project.
+# Our choice: segments have their names, and strategies are in the order of their evaluation.
+# Our choice: the context fields of the document are those in constraints, overrides and stickiness.
 DOCUMENT: LiteralString = f"""
     ),
     placed_strategies AS MATERIALIZED (
@@ -142,12 +142,14 @@ DOCUMENT: LiteralString = f"""
               FROM tag_types
              WHERE name IN (SELECT flag_tags.type FROM flag_tags JOIN chosen ON chosen.id = flag_id)),
         'featureTags', (
-            SELECT coalesce(json_agg(json_build_object('featureName', name, 'tagType', flag_tags.type, 'tagValue', value)
+            SELECT coalesce(json_agg(json_build_object(
+                                         'featureName', name, 'tagType', flag_tags.type, 'tagValue', value)
                                      ORDER BY name COLLATE "C", flag_tags.type COLLATE "C", value COLLATE "C"), '[]')
               FROM flag_tags
               JOIN chosen ON chosen.id = flag_id),
         'dependencies', (
-            SELECT coalesce(json_agg(json_build_object('feature', name, 'dependencies', list) ORDER BY name COLLATE "C"), '[]')
+            SELECT coalesce(json_agg(json_build_object('feature', name, 'dependencies', list)
+                                     ORDER BY name COLLATE "C"), '[]')
               FROM chosen
               JOIN (SELECT child_id,
                            json_agg(json_build_object('feature', parents.name, 'enabled', enabled, 'variants', variants)
@@ -162,10 +164,10 @@ DOCUMENT: LiteralString = f"""
 
 
 def export(conn: Connection, environment: str, selector: str, chosen: Any, viewer: int | None) -> DictRow | None:
-    """Return body (ExportDocument as JSON text) and names of the live flags that a selector chooses among those that a viewer can see.
+    """Return body (ExportDocument as JSON text) and names of the selected live flags that the viewer can see.
 
-    Return None if the environment does not exist; body is None if the texts of the flags exceed PAGE_BYTES. selector: a key of SELECTORS,
-    and chosen its value.
+    None if the environment does not exist. body is None if the texts of the flags exceed PAGE_BYTES. selector: a key of
+    SELECTORS; chosen: its value.
     """
     params = {"environment": environment, "viewer": viewer, selector: chosen, "most_bytes": PAGE_BYTES}
     return one(conn, CHOSEN + SELECTORS[selector] + DOCUMENT, params)

@@ -18,8 +18,9 @@ LIST: LiteralString = f"""
 
 def list_by_flag(conn: Connection, flag_ids: Sequence[int], environment: str) -> dict[int, list[dict[str, Any]]]:
     """Return the variants of each flag itself in an environment, by name."""
-    found = {row["flag_id"]: row["variants"] for row in rows(conn, LIST, {"flag_ids": list(flag_ids), "environment": environment})}
-    return {flag_id: found.get(flag_id, []) for flag_id in flag_ids}
+    params = {"flag_ids": list(flag_ids), "environment": environment}
+    by_flag = {row["flag_id"]: row["variants"] for row in rows(conn, LIST, params)}
+    return {flag_id: by_flag.get(flag_id, []) for flag_id in flag_ids}
 
 
 GET: LiteralString = f"""
@@ -39,7 +40,7 @@ GET: LiteralString = f"""
 
 
 def get(conn: Connection, project: str, flag: str, environment: str) -> str | None:
-    """{"version": 1, "variants": [...]} as JSON text. None: no such live flag, or the environment is not linked to the project."""
+    """Return {"version": 1, "variants": [...]} as JSON text, or None if the flag is not live in this environment."""
     return value(conn, GET, {"project": project, "flag": flag, "environment": environment})
 
 
@@ -52,7 +53,8 @@ DELETE = """
 """
 
 INSERT = """
-    INSERT INTO variants (flag_id, environment, strategy_id, name, weight, weight_type, stickiness, payload_type, payload_value, overrides)
+    INSERT INTO variants (flag_id, environment, strategy_id, name, weight, weight_type, stickiness,
+                          payload_type, payload_value, overrides)
     SELECT "flagId", %(environment)s, "strategyId", name, weight, "weightType", stickiness,
            payload ->> 'type', payload ->> 'value', coalesce(overrides, '[]')
       FROM json_to_recordset(%(owners)s::json) AS owner ("flagId" bigint, "strategyId" text, variants json)
@@ -62,13 +64,16 @@ INSERT = """
 
 
 def insert(conn: Connection, environment: str, owners: Sequence[Mapping[str, Any]]) -> None:
-    """Insert variants of strategies or, where strategyId is None, of flags: [{flagId, strategyId, variants}], with balanced weights."""
+    """Insert variants with balanced weights, given as [{flagId, strategyId, variants}].
+
+    strategyId is None for variants of the flag itself.
+    """
     if any(owner["variants"] for owner in owners):
         run(conn, INSERT, {"environment": environment, "owners": as_json(owners)})
 
 
 def replace(conn: Connection, environment: str, owners: Sequence[Mapping[str, Any]]) -> None:
     """Replace variants, given as in insert()."""
-    # A statement of its own: an insert in the same statement would still meet the old names.
+    # A separate statement: an insert in the same statement would conflict with the old names.
     run(conn, DELETE, {"environment": environment, "owners": as_json([{**owner, "variants": None} for owner in owners])})
     insert(conn, environment, owners)
