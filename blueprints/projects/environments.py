@@ -7,7 +7,7 @@ from rules.constraints import check_strategy
 from rules.limits import unique
 from serving.contract import operation
 from serving.request_data import load
-from serving.responses import empty_response, json_response
+from serving.responses import empty_response, json_response, json_text
 from sql import events
 from sql.database import connection, transaction
 from sql.events import Event
@@ -84,8 +84,8 @@ def set_default_strategy(project_id: str, environment: str) -> Response:
         )
         before = link["default_strategy"]
         check_strategy(conn, payload, project_id, {"constraints": (), "segments": ()} | (before or {}))
-        body = project_environments.set_default_strategy(conn, project_id, environment, payload)
+        project_environments.set_default_strategy(conn, project_id, environment, payload)
         if payload != before:
             details = {"project": project_id, "environment": environment, "data": payload, "pre_data": before}
             events.record(conn, Event("default-strategy-updated", actor, **details))
-    return json_response(body)
+    return json_response(json_text(payload))

@@ -147,10 +147,9 @@ SET_DEFAULT_STRATEGY: LiteralString = """
        SET default_strategy = %(strategy)s::json
      WHERE project_id = %(project)s
        AND environment = %(environment)s
-    RETURNING default_strategy::text
 """
 
 
-def set_default_strategy(conn: Connection, project: str, environment: str, strategy: Mapping[str, Any]) -> str:
-    """The strategy as JSON text, as it is now kept."""
-    return value(conn, SET_DEFAULT_STRATEGY, {"project": project, "environment": environment, "strategy": as_json(dict(strategy))})
+def set_default_strategy(conn: Connection, project: str, environment: str, strategy: Mapping[str, Any]) -> None:
+    """Set the default strategy of a project in an environment."""
+    run(conn, SET_DEFAULT_STRATEGY, {"project": project, "environment": environment, "strategy": as_json(dict(strategy))})

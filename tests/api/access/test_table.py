@@ -92,7 +92,7 @@ def test_each_mismatch_is_reported(stage: Stage) -> None:
     row, eve = Row(UPDATE_TOKEN, "-", {}), stage.cast["eve"]
     assert stage.mismatch(row, "eve", eve, 403) == []
     [complaint] = stage.mismatch(row, "eve", eve, 200)
-    assert complaint.startswith(f'{UPDATE_TOKEN} - eve: expected 200, got 403 {{"id":')
+    assert complaint.startswith(f'{UPDATE_TOKEN} - eve: expected 200, got 403 {{"id" : ')
     [complaint] = stage.mismatch(row, "eve", eve, 403, "another reason")
     assert complaint.endswith("does not say: another reason")
     stage.props["tokens.signup_tokens"].words.clear()
