@@ -1,4 +1,4 @@
-"""Exports and imports of flags (neighbours.md 1.7 and 3.17)."""
+"""Export flags to a document, and import them into a project (neighbours.md 1.7 and 3.17)."""
 
 from flask import Blueprint, Response, abort
 
@@ -21,8 +21,8 @@ bp = Blueprint("flag_transfer", __name__)
 def export_flags() -> Response:
     """Export flags as a document.
 
-    Live flags with their strategies, variants and state in one environment, their tags and dependencies, and what
-    these refer to. Unknown, archived and hidden names are left out.
+    Returns live flags with their strategies, variants and state in one environment, their tags and dependencies, and
+    what these refer to. Unknown, archived and hidden names are left out.
     """
     with transaction() as conn:
         require(conn)

@@ -53,8 +53,8 @@ class ExportFlags(Body):
             "description": "Names of the flags; unknown names are ignored. Give exactly one of this, tag and project."
         },
     )
-    tag = Text(metadata={"description": "Value of a tag of any type: the flags with this tag."})
-    project = Text(metadata={"description": "Id of a project: its flags."})
+    tag = Text(metadata={"description": "Value of a tag of any type. Exports the flags with this tag."})
+    project = Text(metadata={"description": "Id of a project. Exports its flags."})
     downloadFile = Boolean(
         load_default=False, metadata={"description": "Whether browsers save the document as a file."}
     )
@@ -144,7 +144,9 @@ class ImportedStrategy(Open, StrategyInput):
     )
     featureName = Name(required=True, metadata=FLAG_NAME)
     constraints = ListOf(
-        Nested(ImportedConstraint), load_default=list, metadata={"description": "Conditions, all of which must hold."}
+        Nested(ImportedConstraint),
+        load_default=list,
+        metadata={"description": "Constraints. All of them must be true."},
     )
     variants = Variants(
         Nested(ImportedStrategyVariant), load_default=list, metadata={"description": "Variants of the strategy."}
@@ -176,7 +178,7 @@ class ImportedContextField(Open, CreateContextField):
     legalValues = ListOf(
         Nested(ImportedLegalValue),
         load_default=list,
-        metadata={"description": "Legal values of the field; none: every value is legal."},
+        metadata={"description": "Legal values of the field. An empty list allows all values."},
     )
 
 
@@ -214,11 +216,13 @@ class ImportedParent(Open):
     unsaid: ClassVar[str] = "only be set if enabled"
 
     feature = Name(required=True, metadata={"description": "Name of the parent."})
-    enabled = Boolean(load_default=True, metadata={"description": "Whether the parent must be on, or off."})
+    enabled = Boolean(
+        load_default=True, metadata={"description": "Whether the parent must be on (true) or off (false)."}
+    )
     variants = ListOf(
         Text(min=1, max=255),
         load_default=list,
-        metadata={"description": "Variants of which the parent must return one; none: any."},
+        metadata={"description": "Variants of the parent. If there are some, the parent must return one of them."},
     )
 
     @validates_schema
@@ -260,17 +264,23 @@ class FlagDocument(Open):
     }
 
     features = Entries(Nested(ImportedFeature), required=True, metadata={"description": "The flags."})
-    featureStrategies = Entries(Nested(ImportedStrategy), required=True, metadata={"description": "Their strategies."})
+    featureStrategies = Entries(
+        Nested(ImportedStrategy), required=True, metadata={"description": "Strategies of the flags."}
+    )
     featureEnvironments = Entries(
-        Nested(ImportedEnvironment), load_default=list, metadata={"description": "Their states and variants."}
+        Nested(ImportedEnvironment), load_default=list, metadata={"description": "States and variants of the flags."}
     )
     contextFields = Entries(
         Nested(ImportedContextField), load_default=list, metadata={"description": "Context fields that they use."}
     )
     segments = Entries(Nested(ImportedSegment), load_default=list, metadata={"description": "Segments that they use."})
     tagTypes = Entries(Nested(ImportedTagType), required=True, metadata={"description": "Types of their tags."})
-    featureTags = Entries(Nested(ImportedTag), metadata={"description": "Their tags. Omitted: flags keep their tags."})
-    dependencies = Entries(Nested(ImportedDependencies), load_default=list, metadata={"description": "Their parents."})
+    featureTags = Entries(
+        Nested(ImportedTag), metadata={"description": "Tags of the flags. If they are omitted, flags keep their tags."}
+    )
+    dependencies = Entries(
+        Nested(ImportedDependencies), load_default=list, metadata={"description": "Dependencies of the flags."}
+    )
 
 
 class ImportFlags(Body):
