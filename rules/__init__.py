@@ -1,1 +1,1 @@
-"""What a change does, for every caller: views, import, commands. Checks it, calls sql/, and records events. Knows no routes."""
+"""Check changes, call sql/ and record events, for views, import and commands. No routes here."""

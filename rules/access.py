@@ -63,7 +63,13 @@ def require(
     caller = None
     if token is not None or session is not None:
         caller = access.authenticate(
-            conn, key=token, session=session, permissions=permissions, project=project, environment=environment, listing=listing
+            conn,
+            key=token,
+            session=session,
+            permissions=permissions,
+            project=project,
+            environment=environment,
+            listing=listing,
         )
     if caller is None:
         g.caller = None
@@ -86,12 +92,27 @@ def require(
     if not caller["is_marked_seen"]:
         access.mark_seen(conn, caller)
     held = frozenset(permissions if caller["is_admin"] else caller["held"])
-    visible = None if caller["is_admin"] or not listing else Visible(tuple(caller["visible"]), tuple(caller["readable"]))
-    return Actor(caller["name"], caller["user_id"], caller["is_admin"], caller["sees_all"], held, visible, caller["token_expires_at"])
+    visible = (
+        None if caller["is_admin"] or not listing else Visible(tuple(caller["visible"]), tuple(caller["readable"]))
+    )
+    return Actor(
+        caller["name"],
+        caller["user_id"],
+        caller["is_admin"],
+        caller["sees_all"],
+        held,
+        visible,
+        caller["token_expires_at"],
+    )
 
 
-def require_user(conn: Connection, *, project: str | None = None, credential: Literal["user", "session"] = "user") -> tuple[Actor, int]:
-    """Return the caller and their user id, for favorites, personal tokens and passwords. API tokens have none of these."""
+def require_user(
+    conn: Connection, *, project: str | None = None, credential: Literal["user", "session"] = "user"
+) -> tuple[Actor, int]:
+    """Return the caller and their user id, for favorites, personal tokens and passwords.
+
+    API tokens have none of these.
+    """
     actor = require(conn, project=project, credential=credential)
     assert actor.user_id is not None
     return actor, actor.user_id
@@ -107,7 +128,10 @@ def id_in_path(text: str) -> int:
 
 
 def credentials(request: Request) -> tuple[bytes | None, bytes | None]:
-    """Return the digests of the token in the header and of the session cookie. The cookie is ignored if there is a header."""
+    """Return the digests of the token in the header and of the session cookie.
+
+    The cookie is ignored if there is a header.
+    """
     # Our choice: "Authorization: <token>" and "Authorization: Bearer <token>" are equal.
     header = request.headers.get("Authorization")
     if header is not None:
@@ -128,7 +152,10 @@ def refuse_cross_site(request: Request) -> None:
     # this process are http too.)
     own = origin_of(current_app.config["BASE_URL"])
     ours = {own} if own.startswith("https:") else {own, origin_of(request.host_url)}
-    if (origin is not None and origin not in ours) or request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+    if (origin is not None and origin not in ours) or request.headers.get("Sec-Fetch-Site", "none") not in (
+        "same-origin",
+        "none",
+    ):
         raise Forbidden("A change with a session must come from this service's own pages.")
 
 

@@ -13,12 +13,16 @@ from sql.database import Connection
 from sql.flags import core as flags
 from sql.flags import dependencies
 
-# child: the name of a flag; feature: that of its parent; enabled and variants: the state of the parent in which the child can be on.
+# child: the name of a flag; feature: that of its parent; enabled and variants: the state of the parent in which the
+# child can be on.
 Link = Mapping[str, Any]
 
 
 def add_dependencies(conn: Connection, actor: Actor, ids: Mapping[str, int], links: Sequence[Link]) -> None:
-    """Save dependencies between locked flags, given by their ids. Those that exist already are left out, as are their events."""
+    """Save dependencies between locked flags, given by their ids.
+
+    Those that exist already are left out, as are their events.
+    """
     if not links:
         return
     variants = [list(dict.fromkeys(link["variants"])) for link in links]
@@ -31,13 +35,20 @@ def add_dependencies(conn: Connection, actor: Actor, ids: Mapping[str, int], lin
     children = {flag["id"]: flag for flag in flags.read(conn, [row["childId"] for _, row in changed])}
     log = []
     for link, row in changed:
-        data = {"feature": link["feature"], "enabled": row["enabled"]} | ({"variants": row["variants"]} if row["variants"] else {})
+        data = {"feature": link["feature"], "enabled": row["enabled"]} | (
+            {"variants": row["variants"]} if row["variants"] else {}
+        )
         log.append(flag_event("feature-dependency-added", actor, children[row["childId"]], data=data))
     events.record(conn, *log)
 
 
-def refuse_impossible(links: Sequence[Link], live: Collection[str], pairs: Collection[tuple[str, str]], refuse: Refuse = at_once) -> None:
-    """Refuse flags that cannot depend on their parents. live: the project's flags; pairs: child and parent of known dependencies."""
+def refuse_impossible(
+    links: Sequence[Link], live: Collection[str], pairs: Collection[tuple[str, str]], refuse: Refuse = at_once
+) -> None:
+    """Refuse flags that cannot depend on their parents.
+
+    live: the project's flags; pairs: child and parent of known dependencies.
+    """
     children = {link["child"] for link in links} | {child for child, _ in pairs}
     parents = {link["feature"] for link in links} | {parent for _, parent in pairs}
     for link in links:

@@ -33,10 +33,11 @@ def lock_flag(conn: Connection, project_id: str, name: str) -> DictRow:
 def lock_flag_anywhere(conn: Connection, name: str, permission: str) -> tuple[Actor, DictRow]:
     """Return the caller, who holds the permission in the flag's project, and the locked flag, live or archived.
 
-    For addresses that name the flag only: its project decides. Refusals, in this order: 401, 403 wrong kind of token, 404 flag unknown or
-    in a hidden project, 403 no permission.
+    For addresses that name the flag only: its project decides. Refusals, in this order: 401, 403 wrong kind of token,
+    404 flag unknown or in a hidden project, 403 no permission.
     """
-    # Our choice: callers who can see the project can know its flags, so a 403 tells them nothing. For others, the flag does not exist.
+    # Our choice: callers who can see the project can know its flags, so a 403 tells them nothing. For others, the flag
+    # does not exist.
     caller = require(conn)
     flag = flags.lock_anywhere(conn, name, caller.viewer)
     if flag is None:
@@ -45,14 +46,14 @@ def lock_flag_anywhere(conn: Connection, name: str, permission: str) -> tuple[Ac
 
 
 def lock_flags(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]) -> list[DictRow]:
-    """Lock flags of the project, live or archived, and return them in the order of the names; 404 if one does not exist."""
+    """Lock flags of the project, live or archived, in the order of the names. 404 if one does not exist."""
     found = flags.lock_many(conn, names, actor.viewer, project_id)
     refuse_unknown(names, [flag["name"] for flag in found], "features: not in this project:")
     return found
 
 
 def refuse_unknown(names: Sequence[str], found: Collection[str], what: str) -> None:
-    """404 with the names that are not among those found; what: the beginning of that sentence."""
+    """Raise 404 with the names that were not found. what: the beginning of the message."""
     known = set(found)
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -60,23 +61,28 @@ def refuse_unknown(names: Sequence[str], found: Collection[str], what: str) -> N
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names for a sentence: the first five of them."""
+    """Return the first five names for a message."""
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def flag_event(type: str, actor: Actor, flag: DictRow, **payload: Any) -> Event:
-    """Return an event of a flag, with what its row has: project, environment if any, name, and tags unless the payload has others."""
-    of_flag = {"project": flag["project_id"], "environment": flag.get("environment"), "feature": flag["name"], "tags": flag["tags"]}
+    """Return an event with the project, environment, name and tags of a flag. The payload can replace them."""
+    of_flag = {
+        "project": flag["project_id"],
+        "environment": flag.get("environment"),
+        "feature": flag["name"],
+        "tags": flag["tags"],
+    }
     return Event(type, actor, **(of_flag | payload))
 
 
 def add_flags(
     conn: Connection, actor: Actor, project: DictRow, new: Sequence[Mapping[str, Any]], refuse: Refuse = at_once
 ) -> list[DictRow]:
-    """Create flags, off in every environment of the project, and return them as flags.lock() does, without those that are refused.
+    """Create flags, off in every environment, and return those that were not refused as flags.lock() does.
 
-    new: name, type, description and impressionData of each. Refused are names that do not match the project's naming pattern or that are
-    taken, and flags beyond the limits of the instance and of the project.
+    new: name, type, description and impressionData of each. Refused are names that do not match the project's naming
+    pattern or that are taken, and flags beyond the limits of the instance and of the project.
     """
     if not new:
         return []
@@ -95,7 +101,10 @@ def refuse_bad_names(project: DictRow, names: Sequence[str], refuse: Refuse = at
     pattern = project["naming_pattern"]
     if pattern is not None:
         try:
-            refuse(BadRequest(f"name: must match the naming pattern of the project, {pattern}"), naming.mismatches(pattern, names))
+            refuse(
+                BadRequest(f"name: must match the naming pattern of the project, {pattern}"),
+                naming.mismatches(pattern, names),
+            )
         except naming.PatternError as error:
             refuse(BadRequest(f"name: the naming pattern of the project, {pattern}, {error}"), names)
 

@@ -52,13 +52,19 @@ class Document:
     @property
     def links(self) -> list[Json]:
         """The dependencies of the flags, each pair of child and parent once."""
-        links = {(flag.name, parent["feature"]): {"child": flag.name, **parent} for flag in self.flags for parent in flag.parents}
+        links = {
+            (flag.name, parent["feature"]): {"child": flag.name, **parent}
+            for flag in self.flags
+            for parent in flag.parents
+        }
         return list(links.values())
 
     @property
     def names(self) -> list[str]:
         """The names of the flags and of their parents."""
-        return list({flag.name for flag in self.flags} | {parent["feature"] for flag in self.flags for parent in flag.parents})
+        return list(
+            {flag.name for flag in self.flags} | {parent["feature"] for flag in self.flags for parent in flag.parents}
+        )
 
     def without(self, refused: Names) -> "Document":
         """Return the document without these flags."""
@@ -141,19 +147,37 @@ def read_document(data: Mapping[str, Any], findings: Findings) -> Document:
     """Return the valid part of a document. Errors in it that need no database go to the findings."""
     entries = read_entries(data, findings)
     refuse_twice("The document has this flag more than once.", (flag["name"] for flag in entries["features"]), findings)
-    refuse_twice("The document has more than one state of this flag.", names_of(entries["featureEnvironments"]), findings)
-    refuse_twice("The document has this context field more than once.", (one["name"] for one in entries["contextFields"]), findings)
-    refuse_twice("The document has this tag type more than once.", (one["name"] for one in entries["tagTypes"]), findings)
-    refuse_twice("The document has more than one segment with this id.", (str(one["id"]) for one in entries["segments"]), findings)
+    refuse_twice(
+        "The document has more than one state of this flag.", names_of(entries["featureEnvironments"]), findings
+    )
+    refuse_twice(
+        "The document has this context field more than once.",
+        (one["name"] for one in entries["contextFields"]),
+        findings,
+    )
+    refuse_twice(
+        "The document has this tag type more than once.", (one["name"] for one in entries["tagTypes"]), findings
+    )
+    refuse_twice(
+        "The document has more than one segment with this id.",
+        (str(one["id"]) for one in entries["segments"]),
+        findings,
+    )
     names = {flag["name"] for flag in entries["features"]}
     lists = ("featureStrategies", "featureEnvironments", "featureTags")
-    others = {name for kind in lists for name in names_of(entries.get(kind, ()))} | {one["feature"] for one in entries["dependencies"]}
+    others = {name for kind in lists for name in names_of(entries.get(kind, ()))} | {
+        one["feature"] for one in entries["dependencies"]
+    }
     findings.add_error("The document describes this flag, but does not have it.", others - names - findings.refused)
     segments = {segment["id"]: segment["name"] for segment in entries["segments"]}
     for strategy in entries["featureStrategies"]:
         for segment in set(strategy["segments"]) - segments.keys():
-            findings.add_error(f"segments: the document has no segment with the id {segment}", [strategy["featureName"]])
-    return Document(list(flags_of(entries)), entries["contextFields"], entries["tagTypes"], segments).without(findings.refused)
+            findings.add_error(
+                f"segments: the document has no segment with the id {segment}", [strategy["featureName"]]
+            )
+    return Document(list(flags_of(entries)), entries["contextFields"], entries["tagTypes"], segments).without(
+        findings.refused
+    )
 
 
 def names_of(entries: Iterable[Json]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Import flags of a document, by the rules of one flag, or find out what an import would refuse (neighbours.md 3.17)."""
+"""Import the flags of a document by the rules of single flags, or only validate it (neighbours.md 3.17)."""
 
 import json
 import re
@@ -34,12 +34,13 @@ UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 NEW: Json = {"type": "release", "description": None, "impressionData": False}
 NOT_LINKED = "No environment with this name is linked to the project."
 ID_TAKEN = {"strategies_pkey": "A strategy with one of these ids was created during the import."}
-# Validation locks so many flags at a time. Larger parts let others wait longer for the same flags, smaller ones take longer in total.
+# Validation locks so many flags at a time. Larger parts let others wait longer for the same flags, smaller ones take
+# longer in total.
 PART = 100
 
 
 def import_flags(conn: Connection, actor: Actor, project_id: str, environment: str, data: Mapping[str, Any]) -> None:
-    """Import a document, all or nothing; 403 for missing permissions, 400 for errors, 404 without such an environment."""
+    """Import a document, all or nothing. 403: missing permissions, 400: errors, 404: unknown environment."""
     refuse_unlinked(conn, project_id, environment)
     project = share_project(conn, project_id)
     findings = Findings()
@@ -64,18 +65,32 @@ def validate(conn: Connection, actor: Actor, project_id: str, environment: str, 
         with conn.transaction(force_rollback=True):
             project = share_project(conn, project_id)
             check_together(conn, project, document, flags.list_by_name(conn, project_id, document.names), findings)
-        # The rest in parts, so that nobody waits long for the locks of a large document.
+        # The rest in parts, so that no user waits long for the locks of a large document.
         passed = document.without(findings.refused).flags
         for start in range(0, max(len(passed), 1), PART):
             part = replace(document, flags=passed[start : start + PART])
             with conn.transaction(force_rollback=True):
                 project = share_project(conn, project_id)
                 transfer.lock_imports(conn, project_id)
-                write(conn, actor, project, environment, part, flags.lock_many(conn, part.names, None, project_id), findings)
+                write(
+                    conn,
+                    actor,
+                    project,
+                    environment,
+                    part,
+                    flags.lock_many(conn, part.names, None, project_id),
+                    findings,
+                )
     except ReadOnlySqlTransaction:
-        findings.warn("The database is read-only, so this flag was not compared with it.", [flag.name for flag in document.flags])
+        findings.warn(
+            "The database is read-only, so this flag was not compared with it.", [flag.name for flag in document.flags]
+        )
     permissions = missing_permissions(conn, findings, project_id, environment)
-    return {"errors": as_record(findings.errors), "warnings": as_record(findings.warnings), "permissions": as_record(permissions)}
+    return {
+        "errors": as_record(findings.errors),
+        "warnings": as_record(findings.warnings),
+        "permissions": as_record(permissions),
+    }
 
 
 def refuse_unlinked(conn: Connection, project: str, environment: str) -> None:
@@ -92,11 +107,18 @@ def missing_permissions(conn: Connection, findings: Findings, project: str, envi
             require(conn, permission, project=project, environment=environment)
         except Forbidden:
             missing.append(permission)
-    return {f"You lack these permissions in project {project} and environment {environment}.": missing} if missing else {}
+    return (
+        {f"You lack these permissions in project {project} and environment {environment}.": missing} if missing else {}
+    )
 
 
-def check_together(conn: Connection, project: DictRow, document: Document, known: Sequence[DictRow], findings: Findings) -> None:
-    """Check what concerns all flags of a document at once: new names, limits and dependencies. known: its flags in the project."""
+def check_together(
+    conn: Connection, project: DictRow, document: Document, known: Sequence[DictRow], findings: Findings
+) -> None:
+    """Check new names, limits and dependencies of all flags of a document.
+
+    known: its flags in the project.
+    """
     live = {flag["name"] for flag in known if flag["archived_at"] is None}
     new = sorted({flag.name for flag in document.flags} - {flag["name"] for flag in known})
     refuse_bad_names(project, new, findings.refuse)
@@ -111,11 +133,19 @@ def check_together(conn: Connection, project: DictRow, document: Document, known
             users[number].add(flag.name)
     for number, names in users.items():
         name = document.segments[number]
-        findings.add_error(f"segments: no segment named {name} exists for all projects or for this one", names or [name])
+        findings.add_error(
+            f"segments: no segment named {name} exists for all projects or for this one", names or [name]
+        )
 
 
 def write(
-    conn: Connection, actor: Actor, project: DictRow, environment: str, document: Document, known: Sequence[DictRow], findings: Findings
+    conn: Connection,
+    actor: Actor,
+    project: DictRow,
+    environment: str,
+    document: Document,
+    known: Sequence[DictRow],
+    findings: Findings,
 ) -> None:
     """Write the flags of a document, but not those that are refused. known: its locked flags in the project."""
     add_vocabulary(conn, actor, document, findings)
@@ -155,7 +185,9 @@ def add_vocabulary(conn: Connection, actor: Actor, document: Document, findings:
     events.record(conn, *log, *[Event("context-field-created", actor, data=record) for record in fields])
 
 
-def write_tags(conn: Connection, actor: Actor, document: Document, here: Mapping[str, DictRow], findings: Findings) -> Document:
+def write_tags(
+    conn: Connection, actor: Actor, document: Document, here: Mapping[str, DictRow], findings: Findings
+) -> Document:
     """Replace the tags of flags, and return the document without flags that are refused."""
     wanted = {flag.name: flag.tags for flag in document.flags if flag.tags is not None}
     new = [(here[name], tag) for name, tags in wanted.items() for tag in tags if tag not in here[name]["tags"]]
@@ -163,7 +195,11 @@ def write_tags(conn: Connection, actor: Actor, document: Document, here: Mapping
     too_many = {flag["name"] for flag, _ in new if len(wanted[flag["name"]]) > MOST_TAGS}
     findings.add_error(f"featureTags: must hold at most {MOST_TAGS} tags of a flag", too_many)
     passed = document.without(findings.refused)
-    remove_tags(conn, actor, [(here[name], tag) for name, tags in wanted.items() for tag in here[name]["tags"] if tag not in tags])
+    remove_tags(
+        conn,
+        actor,
+        [(here[name], tag) for name, tags in wanted.items() for tag in here[name]["tags"] if tag not in tags],
+    )
     add_tags(conn, actor, [(flag, tag) for flag, tag in new if flag["name"] not in findings.refused])
     return passed
 
@@ -179,20 +215,28 @@ def write_environment(
     ids = [flag["id"] for flag in here]
     write_variants(conn, actor, [(flag, imported[flag["name"]].state) for flag in here], findings)
     there = strategies.list_by_flag(conn, ids, environment)
-    plans = [(flag, *compare(wanted, there[flag["id"]])) for flag, wanted in wanted_strategies(conn, project, document, here, findings)]
+    plans = [
+        (flag, *compare(wanted, there[flag["id"]]))
+        for flag, wanted in wanted_strategies(conn, project, document, here, findings)
+    ]
     findings.need("CREATE_FEATURE_STRATEGY", any(added for _, _, added, _ in plans))
     findings.need("DELETE_FEATURE_STRATEGY", any(removed for *_, removed in plans))
-    checked = [(flag["name"], strategy) for flag, _, added, _ in plans for strategy in added if not strategy.get("isDefault")]
+    checked = [
+        (flag["name"], strategy) for flag, _, added, _ in plans for strategy in added if not strategy.get("isDefault")
+    ]
     check_strategies(conn, checked, project["id"], refuse=findings.refuse)
     plans = [plan for plan in plans if plan[0]["name"] not in findings.refused]
     on, off = [], []
     for flag, kept, added, _ in plans:
-        # Our choice: a flag that loses its last enabled strategy, and is not said to be on, is switched off, as by hand.
+        # Our choice: a flag that loses its last enabled strategy, and is not said to be on, is switched off, as by
+        # hand.
         stays_on = flag["enabled"] and strategy_rules.is_any_enabled([*kept, *added])
         (on if imported[flag["name"]].state.get("enabled", stays_on) else off).append(flag)
     # Our choice: off comes first and on last, so that a flag is never on without strategies.
     strategy_rules.switch_off(conn, actor, off)
-    strategy_rules.remove_strategies(conn, actor, [(flag, strategy) for flag, _, _, removed in plans for strategy in removed])
+    strategy_rules.remove_strategies(
+        conn, actor, [(flag, strategy) for flag, _, _, removed in plans for strategy in removed]
+    )
     new = with_free_ids(conn, [(flag, strategy) for flag, _, added, _ in plans for strategy in added])
     with unique(ID_TAKEN):
         strategy_rules.add_strategies(conn, actor, new, findings.refuse)
@@ -204,7 +248,9 @@ def write_variants(conn: Connection, actor: Actor, states: Sequence[tuple[DictRo
     """Replace the variants of the flags whose states have variants."""
     new = [(flag, state["variants"]) for flag, state in states if "variants" in state]
     # Our choice: variants need the permission even if they stay as they are.
-    there = variants.list_by_flag(conn, [flag["id"] for flag, _ in states], states[0][0]["environment"]) if states else {}
+    there = (
+        variants.list_by_flag(conn, [flag["id"] for flag, _ in states], states[0][0]["environment"]) if states else {}
+    )
     findings.need("UPDATE_FEATURE_ENVIRONMENT_VARIANTS", any(there.values()) or any(wanted for _, wanted in new))
     strategy_rules.replace_variants(conn, actor, new)
 
@@ -221,11 +267,19 @@ def wanted_strategies(
     found = []
     for flag in here:
         of_flag = imported[flag["name"]].strategies
-        findings.warn("Strategies have this custom type. It must mean the same here.", {one["name"] for one in of_flag} & custom)
+        findings.warn(
+            "Strategies have this custom type. It must mean the same here.", {one["name"] for one in of_flag} & custom
+        )
         found.append((flag, [as_wanted(flag, strategy, position, ids) for position, strategy in enumerate(of_flag)]))
     # Our choice: as when it is switched on by hand. On without a strategy, it would be on for everyone.
-    lacking = [flag for flag, wanted in found if imported[flag["name"]].state.get("enabled") and not strategy_rules.is_any_enabled(wanted)]
-    defaults = {flag["id"]: default for flag, default in strategy_rules.default_strategies(conn, lacking, findings.refuse)}
+    lacking = [
+        flag
+        for flag, wanted in found
+        if imported[flag["name"]].state.get("enabled") and not strategy_rules.is_any_enabled(wanted)
+    ]
+    defaults = {
+        flag["id"]: default for flag, default in strategy_rules.default_strategies(conn, lacking, findings.refuse)
+    }
     for flag, wanted in found:
         if flag["id"] in defaults:
             default = defaults[flag["id"]]

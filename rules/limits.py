@@ -25,8 +25,10 @@ def unique(taken: Mapping[str, str]) -> Iterator[None]:
         raise NameExists(message) from None
 
 
-def refuse_excess(conn: Connection, setting: str, what: str, names: Collection[str] = ("",), refuse: Refuse = at_once) -> None:
-    """Refuse these new things, or one without a name, if the instance would then have more of them than the setting allows.
+def refuse_excess(
+    conn: Connection, setting: str, what: str, names: Collection[str] = ("",), refuse: Refuse = at_once
+) -> None:
+    """Refuse these new records, or one without a name, if the instance would exceed the setting.
 
     The count is locked until the transaction ends.
     """

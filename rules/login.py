@@ -12,7 +12,10 @@ from validators.errors import RateLimited
 
 
 def count_failure(conn: Connection, user: DictRow | None, name: bytes) -> int:
-    """Count a failed login of the name, and of its user if there is one, and return 0. Or return the seconds to wait."""
+    """Count a failed login of the name, and of its user if there is one, and return 0.
+
+    Or return the seconds to wait.
+    """
     wait = login_throttle.fail(conn, name, limits())
     if not wait:
         # No user has the id 0. Unknown names cost the same round trips as known ones.

@@ -55,10 +55,12 @@ def replace_roles(conn: Connection, actor: Actor, project_id: str, roles: Sequen
         events.record(conn, Event("project-access-updated", actor, project=project_id, data=data, pre_data=pre_data))
 
 
-def set_roles(conn: Connection, actor: Actor, project_id: str, holder: Holder, holder_id: int, roles: Sequence[int]) -> None:
+def set_roles(
+    conn: Connection, actor: Actor, project_id: str, holder: Holder, holder_id: int, roles: Sequence[int]
+) -> None:
     """Replace the roles of one user or group in the project, and record the event.
 
-    404 if the user or group does not exist, 400 if a role does not, 403 as for replace_grants(), 409 for the last owner.
+    404: unknown user or group, 400: unknown role, 403: as for replace_grants(), 409: the last owner.
     """
     before = lock_grants(conn, project_id)
     check_holder_exists(conn, holder, holder_id)
@@ -88,7 +90,9 @@ def lock_grants(conn: Connection, project_id: str) -> set[RoleGrant]:
     return grants
 
 
-def check_exist(conn: Connection, *, roles: Collection[int], users: Collection[int] = (), groups: Collection[int] = ()) -> None:
+def check_exist(
+    conn: Connection, *, roles: Collection[int], users: Collection[int] = (), groups: Collection[int] = ()
+) -> None:
     """Refuse with 400 ids of users or groups that do not exist, and of roles that cannot be given in a project."""
     problems = []
     if set(roles) - project_access.share_roles(conn, set(roles)):
@@ -108,7 +112,9 @@ def check_holder_exists(conn: Connection, holder: Holder, holder_id: int) -> Non
         raise NotFound(f"No {holder} has that id.")
 
 
-def replace_grants(conn: Connection, actor: Actor, project_id: str, before: Grants, after: Grants, *, keep_owner: bool = False) -> bool:
+def replace_grants(
+    conn: Connection, actor: Actor, project_id: str, before: Grants, after: Grants, *, keep_owner: bool = False
+) -> bool:
     """Replace the roles in the project, and return whether they changed.
 
     403 if the caller lacks a permission of an added role, unless the caller is an administrator or owns the project.
@@ -118,7 +124,7 @@ def replace_grants(conn: Connection, actor: Actor, project_id: str, before: Gran
     if not actor.is_admin and project_access.list_excess_roles(conn, project_id, actor.user_id, added):
         raise Forbidden("You can only assign roles whose permissions you have in this project.")
     if keep_owner and has_owner(before) and not has_owner(after):
-        raise Conflict("This is the last owner of the project. Add another owner first. Add another owner first. Add another owner first.")
+        raise Conflict("This is the last owner of the project. Add another owner first.")
     project_access.replace_grants(conn, project_id, before, after)
     return before != after
 
@@ -139,7 +145,7 @@ def roles_of(grants: Iterable[RoleGrant]) -> list[int]:
 
 
 def by_role(grants: Grants, role: str, users: str, groups: str) -> dict[str, Any]:
-    """Return the grants as events show them: {"roles": [{role, users, groups}]} with these names, roles and ids sorted."""
+    """Return the grants as events show them: {"roles": [{role, users, groups}]}, with these names and sorted ids."""
     return {
         "roles": [
             {role: role_id, users: holders_of(grants, role_id, "user"), groups: holders_of(grants, role_id, "group")}

@@ -20,7 +20,8 @@ def share_project(conn: Connection, project_id: str) -> DictRow:
 
 def refuse_full_project(conn: Connection, project: DictRow, names: Collection[str], refuse: Refuse = at_once) -> None:
     """Refuse flags if the project could not have so many more live flags."""
-    # Our choice: the limit holds for every way into a project: new flags, copies, revived flags, and flags of other projects.
+    # Our choice: the limit holds for every way into a project: new flags, copies, revived flags, and flags of other
+    # projects.
     limit = project["feature_limit"]
     if limit is not None and names and projects.count_flags(conn, project["id"]) + len(names) > limit:
         refuse(Conflict(f"There can be at most {limit} flags in this project."), names)

@@ -1,7 +1,8 @@
 """How a rule that takes several flags refuses some of them.
 
-A rule calls refuse(error, names) for the flags that it refuses. A view leaves that to at_once(), which raises the error: all or nothing. An
-import collects the errors with the names of the flags, and leaves these flags out of what follows.
+A rule calls refuse(error, names) for the flags that it refuses. A view leaves that to at_once(), which raises the
+error: all or nothing. An import collects the errors with the names of the flags, and leaves these flags out of what
+follows.
 """
 
 from collections.abc import Callable, Collection

@@ -1,6 +1,7 @@
 """Flags in an environment: lock them, switch them on and off, and change their strategies and variants.
 
-A flag is a row of sql/flags/environments.py here: a flag together with one environment. All flags of a list are in the same environment.
+A flag is a row of sql/flags/environments.py here: a flag together with one environment. All flags of a list are in the
+same environment.
 """
 
 from collections import Counter
@@ -30,7 +31,7 @@ NO_STRATEGY = "The flag has no such strategy in this project and environment."
 
 
 def lock_in_environment(conn: Connection, project: str, name: str, environment: str) -> DictRow:
-    """Lock a live flag, and return it with its environment; 404 if the flag or the environment is not part of the project."""
+    """Lock a live flag, and return it with its environment. 404 if the project lacks the flag or environment."""
     found = environments.lock(conn, project, [name], environment)
     return found[0] if found else abort(404, NO_FLAG_THERE)
 
@@ -45,7 +46,7 @@ def lock_all_in_environment(conn: Connection, project: str, names: Sequence[str]
 
 
 def lock_in_environments(conn: Connection, project: str, name: str, of: Sequence[str]) -> list[DictRow]:
-    """Lock a live flag, and return it with each of these environments; 404 if it is unknown, 400 if an environment is not linked."""
+    """Lock a live flag, and return it with each of these environments. 404: unknown flag, 400: unlinked environment."""
     lock_flag(conn, project, name)
     wanted = dict.fromkeys(of)
     found = [flag for environment in wanted for flag in environments.lock(conn, project, [name], environment)]
@@ -57,12 +58,19 @@ def lock_in_environments(conn: Connection, project: str, name: str, of: Sequence
 def find_strategy(conn: Connection, flag: DictRow, strategy_id: str) -> DictRow:
     """Return record and body of a strategy of the flag in its environment; 404 if it belongs elsewhere."""
     place = flag["id"], flag["environment"]
-    found = [strategy for strategy in strategies.read(conn, [strategy_id]) if (strategy["flag_id"], strategy["environment"]) == place]
+    found = [
+        strategy
+        for strategy in strategies.read(conn, [strategy_id])
+        if (strategy["flag_id"], strategy["environment"]) == place
+    ]
     return found[0] if found else abort(404, NO_STRATEGY)
 
 
 def switch_on(conn: Connection, actor: Actor, flags: Sequence[DictRow], *, activate: bool = False) -> None:
-    """Switch on the flags that are off, each with at least one enabled strategy; activate: with all its strategies enabled."""
+    """Switch on the flags that are off, and give each an enabled strategy.
+
+    activate: enable all their strategies.
+    """
     off = [flag for flag in flags if not flag["enabled"]]
     if not off:
         return
@@ -75,7 +83,11 @@ def switch_on(conn: Connection, actor: Actor, flags: Sequence[DictRow], *, activ
         for flag in off:
             for before in found[flag["id"]]:
                 if before["disabled"]:
-                    log.append(flag_event("feature-strategy-update", actor, flag, data=before | {"disabled": False}, pre_data=before))
+                    log.append(
+                        flag_event(
+                            "feature-strategy-update", actor, flag, data=before | {"disabled": False}, pre_data=before
+                        )
+                    )
     lacking = [flag for flag in off if not (found[flag["id"]] if activate else is_any_enabled(found[flag["id"]]))]
     if lacking:
         require(conn, "CREATE_FEATURE_STRATEGY", project=lacking[0]["project_id"], environment=environment)
@@ -97,8 +109,10 @@ def switch_off(conn: Connection, actor: Actor, flags: Sequence[DictRow]) -> None
         events.record(conn, *[flag_event("feature-environment-disabled", actor, flag) for flag in on])
 
 
-def default_strategies(conn: Connection, flags: Sequence[DictRow], refuse: Refuse = at_once) -> list[tuple[DictRow, dict[str, Any]]]:
-    """Return each flag with its default strategy: that of the project's environment or, without one, a rollout to everybody."""
+def default_strategies(
+    conn: Connection, flags: Sequence[DictRow], refuse: Refuse = at_once
+) -> list[tuple[DictRow, dict[str, Any]]]:
+    """Return each flag with the default strategy of the project's environment, or a rollout to all users."""
     if not flags:
         return []
     default: dict[str, Any] = {
@@ -118,13 +132,19 @@ def default_strategies(conn: Connection, flags: Sequence[DictRow], refuse: Refus
         refuse(Conflict(message), [flag["name"] for flag in flags])
     # Our choice: flags that share a default strategy do not share a group.
     has_group = default["name"] == "flexibleRollout" or "groupId" in default["parameters"]
-    return [(flag, default | {"parameters": default["parameters"] | ({"groupId": flag["name"]} if has_group else {})}) for flag in flags]
+    return [
+        (flag, default | {"parameters": default["parameters"] | ({"groupId": flag["name"]} if has_group else {})})
+        for flag in flags
+    ]
 
 
-def add_strategies(conn: Connection, actor: Actor, new: Sequence[tuple[DictRow, Strategy]], refuse: Refuse = at_once) -> list[DictRow]:
+def add_strategies(
+    conn: Connection, actor: Actor, new: Sequence[tuple[DictRow, Strategy]], refuse: Refuse = at_once
+) -> list[DictRow]:
     """Add strategies, each given with its flag and loaded by StrategyInput, and return record and body of each.
 
-    Several strategies of one flag need a sortOrder. Refuse flags that would have more strategies than the setting allows.
+    Several strategies of one flag need a sortOrder. Refuse flags that would have more strategies than the setting
+    allows.
     """
     if not new:
         return []
@@ -144,16 +164,25 @@ def add_strategies(conn: Connection, actor: Actor, new: Sequence[tuple[DictRow, 
         for flag, strategy in new
     ]
     strategies.insert(conn, environment, rows)
-    variants.insert(conn, environment, [{"flagId": row["flagId"], "strategyId": row["id"], "variants": row["variants"]} for row in rows])
+    variants.insert(
+        conn,
+        environment,
+        [{"flagId": row["flagId"], "strategyId": row["id"], "variants": row["variants"]} for row in rows],
+    )
     added = strategies.read(conn, [row["id"] for row in rows])
-    log = [flag_event("feature-strategy-add", actor, flag, data=strategy["record"]) for (flag, _), strategy in zip(new, added, strict=True)]
+    log = [
+        flag_event("feature-strategy-add", actor, flag, data=strategy["record"])
+        for (flag, _), strategy in zip(new, added, strict=True)
+    ]
     events.record(conn, *log)
     return added
 
 
 def filled_parameters(flag: DictRow, strategy: Strategy) -> dict[str, str]:
     """Return the parameters of a strategy, with those that a gradual rollout needs."""
-    return with_defaults(strategy["name"], strategy["parameters"], flag=flag["name"], stickiness=flag["default_stickiness"])
+    return with_defaults(
+        strategy["name"], strategy["parameters"], flag=flag["name"], stickiness=flag["default_stickiness"]
+    )
 
 
 def change_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy: DictRow, change: Strategy) -> DictRow:
@@ -177,26 +206,35 @@ def change_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy: Dic
 
 
 def remove_strategies(conn: Connection, actor: Actor, old: Sequence[tuple[DictRow, Strategy]]) -> None:
-    """Remove strategies, each given as its record with its flag. The caller has switched off flags without another enabled strategy."""
+    """Remove strategies, each given as its record with its flag.
+
+    The caller has switched off flags without another enabled strategy.
+    """
     if old:
         strategies.delete(conn, [strategy["id"] for _, strategy in old])
-        events.record(conn, *[flag_event("feature-strategy-remove", actor, flag, pre_data=strategy) for flag, strategy in old])
+        events.record(
+            conn, *[flag_event("feature-strategy-remove", actor, flag, pre_data=strategy) for flag, strategy in old]
+        )
 
 
 def leave_without(conn: Connection, actor: Actor, flag: DictRow, strategy_id: str) -> None:
-    """Switch the flag off if it is on and this is its last enabled strategy: on without strategies, it would be on for everyone."""
+    """Switch the flag off if this is its last enabled strategy. Without one, it would be on for all users."""
     # Our choice: off comes first, in the log as in the transaction.
     if flag["enabled"] and strategies.disable_environment_without(conn, strategy_id):
         events.record(conn, flag_event("feature-environment-disabled", actor, flag))
 
 
-def replace_variants(conn: Connection, actor: Actor, new: Sequence[tuple[DictRow, Sequence[Mapping[str, Any]]]]) -> None:
+def replace_variants(
+    conn: Connection, actor: Actor, new: Sequence[tuple[DictRow, Sequence[Mapping[str, Any]]]]
+) -> None:
     """Replace the variants of flags, each given with its new, balanced variants."""
     if not new:
         return
     ids, environment = [flag["id"] for flag, _ in new], new[0][0]["environment"]
     before = variants.list_by_flag(conn, ids, environment)
-    variants.replace(conn, environment, [{"flagId": flag["id"], "strategyId": None, "variants": wanted} for flag, wanted in new])
+    variants.replace(
+        conn, environment, [{"flagId": flag["id"], "strategyId": None, "variants": wanted} for flag, wanted in new]
+    )
     after = variants.list_by_flag(conn, ids, environment)
     log = [
         flag_event(

@@ -16,8 +16,13 @@ from sql.flags import tags as flag_tags
 Tag = Mapping[str, str]
 
 
-def check_tag_types(conn: Connection, tags: Sequence[tuple[str, Tag]], field: str = "type", refuse: Refuse = at_once) -> None:
-    """Refuse flags with a tag whose type does not exist. tags: each with the name of its flag; field: what a message is about."""
+def check_tag_types(
+    conn: Connection, tags: Sequence[tuple[str, Tag]], field: str = "type", refuse: Refuse = at_once
+) -> None:
+    """Refuse flags with a tag whose type does not exist.
+
+    tags: each with the name of its flag; field: what a message is about.
+    """
     types = {tag["type"] for _, tag in tags}
     unknown = sorted(types - flag_tags.share_types(conn, types)) if types else []
     if unknown:
@@ -26,7 +31,10 @@ def check_tag_types(conn: Connection, tags: Sequence[tuple[str, Tag]], field: st
 
 
 def add_tags(conn: Connection, actor: Actor, tags: Sequence[tuple[DictRow, Tag]]) -> None:
-    """Put tags on locked flags, each given with its flag. Tags that a flag has already are left out, as are their events."""
+    """Put tags on locked flags, each given with its flag.
+
+    Tags that a flag has already are left out, as are their events.
+    """
     if not tags:
         return
     flags = {flag["id"]: flag for flag, _ in tags}
