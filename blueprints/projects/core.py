@@ -38,7 +38,7 @@ def list_projects() -> Response:
     with connection() as conn:
         actor = require(conn)
         payload = load_query(ProjectFilter)
-        body = project_list.read(
+        body = project_list.list_all(
             conn, archived=payload["archived"] == "true", viewer=actor.viewer, user_id=actor.user_id
         )
     return json_response(body)

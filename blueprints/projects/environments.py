@@ -27,7 +27,7 @@ def list_project_environments(project_id: str) -> Response:
     """
     with connection() as conn:
         require(conn, project=project_id)
-        body = project_environments.read(conn, project_id)
+        body = project_environments.list_all(conn, project_id)
     return json_response(body)
 
 
@@ -85,7 +85,6 @@ def set_default_strategy(project_id: str, environment: str) -> Response:
         before = link["default_strategy"]
         check_strategy(conn, payload, project_id, {"constraints": (), "segments": ()} | (before or {}))
         project_environments.set_default_strategy(conn, project_id, environment, payload)
-        if payload != before:
-            details = {"project": project_id, "environment": environment, "data": payload, "pre_data": before}
-            events.record(conn, Event("default-strategy-updated", actor, **details))
+        details = {"project": project_id, "environment": environment, "data": payload, "pre_data": before}
+        events.record_change(conn, Event("default-strategy-updated", actor, **details))
     return json_response(json_text(payload))

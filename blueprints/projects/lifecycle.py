@@ -62,7 +62,7 @@ def delete_project(project_id: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "DELETE_PROJECT", project=project_id)
         lock_idle(conn, project_id)
-        project_deletion.hold(conn, project_id)
+        project_deletion.lock(conn, project_id)
         flags = flag_lifecycle.delete_archived(conn, project_id)
         keys = project_deletion.delete_keys(conn, project_id)
         project_deletion.delete(conn, project_id)

@@ -24,7 +24,7 @@ def list_flag_types() -> Response:
     """
     with connection() as conn:
         require(conn)
-        body = flag_types.read(conn)
+        body = flag_types.list_all(conn)
     return json_response(body)
 
 
@@ -39,6 +39,6 @@ def update_flag_type_lifetime(type_id: str) -> Response:
         actor = require(conn, "ADMIN")
         payload = load(UpdateLifetime())
         before = flag_types.lock(conn, type_id) or abort(404, "No flag type has that id.")
-        after = flag_types.set_lifetime(conn, type_id, payload["lifetimeDays"])
+        after = flag_types.update(conn, before | payload)
         events.record_change(conn, Event("feature-type-updated", actor, data=after, pre_data=before))
     return json_response(json_text(after))

@@ -37,7 +37,7 @@ def list_segments() -> Response:
     """
     with connection() as conn:
         actor = require(conn)
-        body = segments.read(conn, actor.viewer)
+        body = segments.list_all(conn, actor.viewer)
     return json_response(body)
 
 
@@ -154,7 +154,7 @@ def require_there(conn: Connection, permission: str, project: str | None) -> Non
 
 def share_project(conn: Connection, project: str | None) -> None:
     """Share-lock the project, if there is one; raise 400 if it does not exist any more."""
-    if project is not None and not segments.hold_project(conn, project):
+    if project is not None and not segments.share_project(conn, project):
         abort(400, NO_PROJECT)
 
 

@@ -27,7 +27,7 @@ def list_strategy_types() -> Response:
     """
     with connection() as conn:
         require(conn)
-        body = strategy_types.read(conn)
+        body = strategy_types.list_all(conn)
     return json_response(body)
 
 

@@ -26,7 +26,7 @@ def list_tag_types() -> Response:
     """
     with connection() as conn:
         require(conn)
-        body = tag_types.read(conn)
+        body = tag_types.list_all(conn)
     return json_response(body)
 
 

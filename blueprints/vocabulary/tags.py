@@ -27,7 +27,7 @@ def list_tags() -> Response:
     """
     with connection() as conn:
         require(conn)
-        body = tags.read(conn)
+        body = tags.list_all(conn)
     return json_response(body)
 
 
@@ -40,7 +40,7 @@ def list_tags_of_type(type: str) -> Response:
     """
     with connection() as conn:
         require(conn)
-        body = tags.read(conn, type)
+        body = tags.list_all(conn, type)
     return json_response(body)
 
 
@@ -88,7 +88,7 @@ def delete_tag(type: str, value: str) -> Response:
         allowed = permitted(conn, actor)
         if not tags.lock(conn, type, value):
             abort(404, "This tag does not exist.")
-        flags = tags.uses(conn, type, value)
+        flags = tags.list_flags(conn, type, value)
         if allowed is not None and not {flag["project_id"] for flag in flags} <= allowed:
             raise Forbidden("You lack the permission UPDATE_FEATURE in a project where flags have this tag.")
         tag = {"type": type, "value": value}

@@ -1,10 +1,10 @@
-"""The passwords that a user had before: what he may not take again, and how one more is added."""
+"""Former passwords of users, which they cannot use again."""
 
 from psycopg.rows import DictRow
 
 from sql.database import Connection, one, run
 
-# How many a user may not take again, the present one included (neighbours.md 3.1).
+# Passwords that a user cannot use again, with the present one (neighbours.md 3.1).
 REMEMBERED = 5
 
 FIND = """
@@ -22,11 +22,11 @@ FIND = """
 
 
 def find(conn: Connection, user_id: int) -> DictRow | None:
-    """id, name, username, email and password_hash of a user; and last_hashes, the present one and those that he may not take again."""
+    """Return id, name, username, email, password_hash and last_hashes of a user, or None. last_hashes: all refused ones."""
     return one(conn, FIND, {"user_id": user_id, "past": REMEMBERED - 1})
 
 
-# clock_timestamp(): several changes in one transaction have an order, too. What nobody asks for any more is not kept.
+# clock_timestamp(): several changes in one transaction have an order too. Older passwords than the refused ones go.
 REPLACE = """
     WITH present AS (
         SELECT id, password_hash
@@ -59,5 +59,5 @@ REPLACE = """
 
 
 def replace(conn: Connection, user_id: int, password_hash: str) -> None:
-    """Another password for this user; the one that he had is remembered for a while."""
+    """Set the password of a user, and remember the former one."""
     run(conn, REPLACE, {"user_id": user_id, "password_hash": password_hash, "past": REMEMBERED - 1})

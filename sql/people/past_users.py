@@ -2,8 +2,8 @@
 
 from sql.database import Connection, rows, run
 
-# Deleting a project holds the project first, then deletes rows of its members. Held in the same order here, the two cannot deadlock.
-HOLD_PROJECTS = """
+# The deletion of a project locks the project first, then rows of its members. In the same order, the two cannot deadlock.
+SHARE_PROJECTS = """
     SELECT
       FROM projects
      WHERE id IN (
@@ -16,8 +16,9 @@ HOLD_PROJECTS = """
        FOR KEY SHARE
 """
 
-# What is his goes; his row stays for past insights, and the past_ tables remember where he was a member. A request with one of his tokens
-# may hold that token's row and wait for this very transaction: such a token is passed over, opens nothing, and goes with the next deletion.
+# The row of the user stays for insights, and the past_ tables keep their memberships. SKIP LOCKED: a request with a token of
+# the user may have locked the token and wait for this transaction. Such a token no longer authenticates, and the next
+# deletion of a user deletes it.
 DELETE = """
     WITH sessions AS (
         DELETE FROM sessions WHERE user_id = %(user_id)s
@@ -57,6 +58,6 @@ DELETE = """
 
 
 def delete(conn: Connection, user_id: int) -> None:
-    """The user is deleted now: his sessions, tokens, roles, memberships, favourites and the link to his signup token go with him."""
-    rows(conn, HOLD_PROJECTS, {"user_id": user_id})
+    """Delete a user with their sessions, tokens, roles, memberships, favorites and link to a signup token."""
+    rows(conn, SHARE_PROJECTS, {"user_id": user_id})
     run(conn, DELETE, {"user_id": user_id})

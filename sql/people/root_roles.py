@@ -1,4 +1,4 @@
-"""Root roles: which there are to give to a user, and who administers."""
+"""Root roles, and the users who are administrators by theirs."""
 
 from typing import LiteralString
 
@@ -7,10 +7,10 @@ from psycopg.rows import DictRow
 from sql.database import Connection, one, rows
 from sql.people import roles
 
-# The Role records of all of them, as a JSON array.
+# The Role records of all root roles, as a JSON array.
 RECORDS: LiteralString = f"(SELECT coalesce(json_agg({roles.RECORD} ORDER BY roles.id), '[]') FROM roles WHERE scope = 'root')"
 
-# KEY SHARE: a role that is being given to somebody is not deleted meanwhile.
+# FOR KEY SHARE: the role is not deleted before a user has it.
 SHARE = """
     SELECT id,
            EXISTS (SELECT FROM role_permissions WHERE role_id = roles.id AND permission = 'ADMIN') AS is_admin
@@ -21,13 +21,14 @@ SHARE = """
 """
 
 
-def share(conn: Connection, asked: int | str) -> DictRow | None:
-    """id and is_admin of the root role with this id or name, in any case of letters; None: there is none. It stays until the end."""
-    return one(conn, SHARE, {"id": asked if isinstance(asked, int) else None, "name": asked if isinstance(asked, str) else None})
+def share(conn: Connection, key: int | str) -> DictRow | None:
+    """Return id and is_admin of the root role with this id or name, in upper or lower case, or None. Keep it undeleted."""
+    return one(conn, SHARE, {"id": key if isinstance(key, int) else None, "name": key if isinstance(key, str) else None})
 
 
-# Our choice: who administers by his own root role counts, with or without a password. A group can be changed at any time.
-# All in one order, that user among them: two who take rights away wait for each other here, and the second sees what the first has left.
+# Our choice: an administrator is a user whose own root role has ADMIN, with or without a password. Groups do not count,
+# because they can change at any time. All rows are locked in one order: of two requests that remove administrators, the
+# second waits here and then sees what the first has left.
 LOCK_ADMINISTRATORS = """
     WITH administrator_roles AS (
         SELECT role_id FROM role_permissions WHERE permission = 'ADMIN'
@@ -44,5 +45,5 @@ LOCK_ADMINISTRATORS = """
 
 
 def lock_administrators(conn: Connection, user_id: int) -> set[int]:
-    """The ids of the users whose own root role is Admin. They and this user stay as they are until the transaction ends."""
+    """Lock a user and all administrators. Return the ids of the administrators."""
     return {row["id"] for row in rows(conn, LOCK_ADMINISTRATORS, {"user_id": user_id}) if row["administers"]}

@@ -1,4 +1,4 @@
-"""Users: rows for decisions, and the User record of api.md."""
+"""Users: rows for changes, and the User record of api.md."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, LiteralString
@@ -33,7 +33,7 @@ def record(seen_at: LiteralString = "users.seen_at") -> LiteralString:
 
 RECORD = record()
 
-# What the service says when a unique index refuses a user.
+# The messages of unique violations.
 TAKEN = {
     "users_email_key": "email: a user with this email already exists",
     "users_username_key": "username: a user with this user name already exists",
@@ -43,7 +43,7 @@ GET: LiteralString = f"SELECT ({RECORD})::text FROM users WHERE id = %(id)s AND 
 
 
 def get(conn: Connection, user_id: int) -> str | None:
-    """The User record as JSON text; None for an unknown or deleted user."""
+    """Return a user as JSON text, or None for an unknown or deleted user."""
     return value(conn, GET, {"id": user_id})
 
 
@@ -65,7 +65,7 @@ def any_exists(conn: Connection) -> bool:
 
 
 def find_for_login(conn: Connection, login: str) -> DictRow | None:
-    """id, username, email and password_hash of the user with this user name (case-sensitive) or e-mail address (not)."""
+    """Return id, username, email and password_hash of the user with this user name (case-sensitive) or e-mail address (not)."""
     return one(conn, FIND_FOR_LOGIN, {"login": login, "email": login.lower()})
 
 
@@ -112,7 +112,7 @@ def insert(
     return value(conn, INSERT, params)
 
 
-# The hash must be the one that was compared: when it was changed meanwhile, the password that was given is no longer the right one.
+# The hash must still be the compared one. After a change of the password, the password that was sent is wrong.
 LOG_IN: LiteralString = f"""
     UPDATE users
        SET login_attempts = 0,
@@ -127,9 +127,9 @@ LOG_IN: LiteralString = f"""
 
 
 def log_in(conn: Connection, user_id: int, compared_hash: str, new_hash: str | None) -> str | None:
-    """A login succeeded: the User record as JSON text with the previous login as seenAt. None: he or his password has changed since.
+    """Record a login. Return the user as JSON text, with the previous login as seenAt.
 
-    new_hash replaces the kept one, unless it is None.
+    None if the user or the password was changed or deleted since. new_hash replaces the stored hash, unless it is None.
     """
     return value(conn, LOG_IN, {"id": user_id, "compared_hash": compared_hash, "new_hash": new_hash})
 
@@ -138,7 +138,7 @@ COUNT_FAILURE = "UPDATE users SET login_attempts = login_attempts + 1 WHERE id =
 
 
 def count_failed_login(conn: Connection, user_id: int) -> None:
-    """One more failure since the last success."""
+    """Count a failed login."""
     run(conn, COUNT_FAILURE, {"id": user_id})
 
 
@@ -160,7 +160,7 @@ LIST_ROWS = """
 
 
 def list_rows(conn: Connection) -> list[DictRow]:
-    """Every user, without service accounts, oldest first, for the command line."""
+    """Return every user except service accounts, oldest first, for the command line."""
     return rows(conn, LIST_ROWS)
 
 
@@ -222,7 +222,7 @@ FORGET_FAILURES = "UPDATE users SET login_attempts = 0 WHERE id = %(id)s"
 
 
 def forget_failed_logins(conn: Connection, user_id: int) -> None:
-    """No failures since the last success."""
+    """Set the number of failed logins to 0."""
     run(conn, FORGET_FAILURES, {"id": user_id})
 
 
@@ -241,5 +241,5 @@ COUNT_ADMINS = """
 
 
 def count_admins(conn: Connection) -> int:
-    """How many users hold ADMIN, by their own root role or that of a group, and can log in with a password."""
+    """Return the number of users with a password and with ADMIN, by their own root role or that of a group."""
     return value(conn, COUNT_ADMINS)

@@ -7,8 +7,8 @@ from sql.database import Connection, rows, run, value
 from sql.people import groups
 from sql.people import roles as role_statements
 
-# asked: as in the project overview. roles is every role that the user or group has in the project; roleId and addedAt are those of the
-# first assignment.
+# asked: as in the project overview. roles: every role that the user or group has in the project. roleId and addedAt are
+# those of the first one.
 ACCESS: LiteralString = f"""
     WITH asked AS (
         SELECT %(id)s::text AS id

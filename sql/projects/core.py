@@ -1,4 +1,4 @@
-"""Projects: who may see them, and their rows."""
+"""Projects: rows for changes, and what several records of projects compute."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, LiteralString
@@ -9,14 +9,13 @@ from sql import locks
 from sql.database import Connection, as_json, one, run, value
 from sql.people import roles
 
-# Of how many flags how many are active, as a whole number; a project without flags is healthy (decisions.md, 2).
+# The percentage of active flags. A project without flags has 100 (decisions.md, 2).
 HEALTH: LiteralString = "CASE WHEN total = 0 THEN 100 ELSE round(100.0 * active / total)::integer END"
 
-# Whether a flag is active (decisions.md, 2), of rows of flags joined with flag_types.
+# Whether a flag is active (decisions.md, 2): a condition on flags joined with flag_types.
 ACTIVE: LiteralString = "stale_since IS NULL AND coalesce(now() - flags.created_at <= make_interval(days => lifetime_days), true)"
 
-# Our choice: also in the insights, where 0 means that there is none.
-# A mean number of days with one decimal, never below 0.1 when there is one; 0: there is none.
+# Our choice: 0 days mean that there is no mean, in the insights too. A mean has one decimal and is at least 0.1.
 MEAN_DAYS: LiteralString = "CASE WHEN days IS NULL THEN 0 ELSE trim_scale(greatest(0.1, round(days, 1))) END"
 
 # What the log shows of a project.
@@ -34,7 +33,7 @@ LOGGED: LiteralString = """
             'description', naming_description) END)
 """
 
-# NO KEY: who refers to the project alone, as a segment or a favourite does, need not wait, and so is waited for by nobody in a circle.
+# NO KEY: inserts that only refer to the project, such as segments, do not wait for this lock and cannot deadlock with it.
 LOCK: LiteralString = f"SELECT {LOGGED} AS logged, archived_at FROM projects WHERE id = %(id)s FOR NO KEY UPDATE"
 
 
@@ -72,12 +71,12 @@ REVIVE = "UPDATE projects SET archived_at = NULL, updated_at = now() WHERE id = 
 
 
 def archive(conn: Connection, project_id: str) -> None:
-    """Put a project away; it can still be read."""
+    """Archive a project. It stays readable."""
     run(conn, ARCHIVE, {"id": project_id})
 
 
 def revive(conn: Connection, project_id: str) -> None:
-    """Bring an archived project back."""
+    """Revive an archived project."""
     run(conn, REVIVE, {"id": project_id})
 
 
@@ -87,9 +86,9 @@ CREATE = """
 """
 
 
-def create(conn: Connection, asked: Mapping[str, Any]) -> None:
-    """Make a project as a request asks for it, without environments. UniqueViolation of projects_pkey when the id is taken."""
-    run(conn, CREATE, asked)
+def create(conn: Connection, project: Mapping[str, Any]) -> None:
+    """Insert a project without environments. Raises UniqueViolation of projects_pkey if the id is taken."""
+    run(conn, CREATE, project)
 
 
 WAS_PRIVATE = "SELECT EXISTS (SELECT FROM past_private_projects WHERE project_id = %(id)s)"
@@ -100,7 +99,7 @@ def was_private(conn: Connection, project_id: str) -> bool:
     return value(conn, WAS_PRIVATE, {"id": project_id})
 
 
-# Of the ids that are made of a name, the first that is free.
+# The candidates are slug, slug-1, slug-2 and so on. One more than all taken ids is enough.
 FREE_ID = """
     SELECT id
       FROM (SELECT number, CASE WHEN number = 0 THEN %(slug)s ELSE %(slug)s || '-' || number END AS id
@@ -116,7 +115,7 @@ FREE_ID = """
 
 
 def free_id(conn: Connection, slug: str, reserved: Collection[str]) -> str:
-    """Return the slug, or the slug with the lowest number that makes it an id not in use, not reserved, and of no past private project."""
+    """Return the slug, with the lowest number that makes it free: not used, not reserved, not of a past private project."""
     return value(conn, FREE_ID, {"slug": slug, "reserved": list(reserved)})
 
 
@@ -128,11 +127,11 @@ ADD_OWNER = """
 
 
 def add_owner(conn: Connection, project_id: str, user_id: int | None) -> None:
-    """Let a user own the new project that he made. None: a key made it, and nobody owns it."""
+    """Make a user the owner of a new project. None: an API token created it, and it has no owner."""
     run(conn, ADD_OWNER, {"id": project_id, "user_id": user_id, "owner": roles.OWNER})
 
 
-# FOR KEY SHARE: an environment that is being deleted meanwhile is unknown.
+# FOR KEY SHARE: an environment that another transaction deletes is unknown.
 ADD_ENVIRONMENTS = """
     WITH chosen AS (
         SELECT name
@@ -153,11 +152,11 @@ ADD_ENVIRONMENTS = """
 
 
 def add_environments(conn: Connection, project_id: str, names: Sequence[str] | None) -> list[str]:
-    """Link environments to a new project, None being all that are enabled; those that do not exist come back."""
+    """Link environments, None for all enabled ones, to a new project. Return the names that do not exist."""
     return value(conn, ADD_ENVIRONMENTS, {"id": project_id, "names": None if names is None else list(names)})
 
 
-# ProjectCreated of neighbours.md, 1.3. The description is left out when there is none, because a tool that builds on this falls over null.
+# ProjectCreated of neighbours.md, 1.3. A null description is omitted, because a client written in Go fails on null.
 CREATED = """
     WITH created AS (
         SELECT json_merge(
@@ -181,13 +180,13 @@ CREATED = """
 
 
 def created(conn: Connection, project_id: str) -> DictRow:
-    """What is said of a project when it was made: record for the log, and the same as JSON text."""
-    found = one(conn, CREATED, {"id": project_id})
-    assert found is not None
-    return found
+    """Return a new project as record, for the log, and as text, for the response."""
+    project = one(conn, CREATED, {"id": project_id})
+    assert project is not None
+    return project
 
 
-# FOR SHARE: whoever archives or deletes the project waits until the flag is in it.
+# FOR SHARE: a request that archives or deletes the project waits until the new flag is committed.
 SHARE_LIVE = """
     SELECT id, feature_limit, naming_pattern
       FROM projects
@@ -198,7 +197,7 @@ SHARE_LIVE = """
 
 
 def share_live(conn: Connection, project: str) -> DictRow | None:
-    """id, feature_limit (None: none) and naming_pattern (likewise) of a project, which stays as it is. None: unknown or archived."""
+    """Return id, feature_limit and naming_pattern of a live project, and keep it from changing. None: unknown or archived."""
     return one(conn, SHARE_LIVE, {"id": project})
 
 

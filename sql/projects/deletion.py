@@ -1,13 +1,13 @@
-"""The end of a project: its flags, its API keys, and then itself. The caller has locked the project, by projects.lock()."""
+"""Delete a project that the caller has locked with projects.lock()."""
 
 from typing import Any, LiteralString
 
 from sql.database import Connection, rows, run
 from sql.tokens import api_tokens
 
-# Held, by name as elsewhere, so that none comes back from the archive before the project is gone. A row that was waited for is seen as it
-# is by then.
-HOLD_FLAGS = """
+# FOR NO KEY UPDATE: no flag is revived before the project is deleted. PostgreSQL returns a row that it waited for as it is
+# after the wait.
+LOCK_FLAGS = """
     SELECT archived_at IS NULL AS is_live
       FROM flags
      WHERE project_id = %(id)s
@@ -18,20 +18,20 @@ HOLD_FLAGS = """
 
 
 def has_live_flags(conn: Connection, project_id: str) -> bool:
-    """Whether the project has flags that are not archived. Until the transaction ends, none is archived or revived."""
-    return any(row["is_live"] for row in rows(conn, HOLD_FLAGS, {"id": project_id}))
+    """Return whether a project has live flags, and lock all its flags."""
+    return any(row["is_live"] for row in rows(conn, LOCK_FLAGS, {"id": project_id}))
 
 
-# When its flags are held: who makes a key or a segment of it has finished, or waits and finds it gone.
-HOLD = "SELECT FROM projects WHERE id = %(id)s FOR UPDATE"
+# A request that adds a token or a segment to the project has finished, or waits and then finds no project.
+LOCK = "SELECT FROM projects WHERE id = %(id)s FOR UPDATE"
 
 
-def hold(conn: Connection, project_id: str) -> None:
-    """Let nothing refer to the project anew until the transaction ends."""
-    rows(conn, HOLD, {"id": project_id})
+def lock(conn: Connection, project_id: str) -> None:
+    """Keep other transactions from adding references to a project."""
+    rows(conn, LOCK, {"id": project_id})
 
 
-# Of two projects that share a key and are deleted at once, the second sees here what the first has left.
+# If two projects that share a token are deleted at once, the second transaction waits here for the first.
 LOCK_KEYS = """
     SELECT
       FROM api_keys
@@ -40,7 +40,7 @@ LOCK_KEYS = """
        FOR UPDATE
 """
 
-# A key without projects would be one for all of them.
+# A token without projects would be a token for all projects, so tokens for this project only are deleted.
 READ_KEYS: LiteralString = f"""
     SELECT id, {api_tokens.LOGGED} AS logged
       FROM api_keys
@@ -73,11 +73,11 @@ LEAVE_SEGMENTS = """
        AND segments.project_id = %(id)s
 """
 
-# Its environments, segments, roles, favourites, usage and past go with it, by their foreign keys.
+# Foreign keys delete its environments, segments, roles, favorites, usage and history.
 DELETE = "DELETE FROM projects WHERE id = %(id)s"
 
 
 def delete(conn: Connection, project_id: str) -> None:
-    """Delete a project whose flags and keys are gone."""
+    """Delete a project whose flags and tokens are deleted."""
     run(conn, LEAVE_SEGMENTS, {"id": project_id})
     run(conn, DELETE, {"id": project_id})

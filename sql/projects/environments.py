@@ -1,4 +1,4 @@
-"""Environments of a project: which it has, and the strategy that its flags get there."""
+"""Environments of a project, and their default strategies."""
 
 from collections.abc import Mapping
 from typing import Any, LiteralString
@@ -8,10 +8,10 @@ from psycopg.rows import DictRow
 from sql.database import Connection, as_json, one, run, value
 from sql.vocabulary import environments
 
-# What the service says when a unique index refuses a link.
+# The message of a unique violation.
 TAKEN = {"project_environments_pkey": "environment: the project already has this environment"}
 
-# Our choice: keys of all projects work for this one too, so they count.
+# Our choice: API tokens for all projects count too.
 LIST: LiteralString = f"""
     WITH key_counts AS (
         SELECT environment, count(*) AS number
@@ -53,13 +53,13 @@ LIST: LiteralString = f"""
 """
 
 
-def read(conn: Connection, project: str) -> str:
-    """{"version": 1, "environments": [...]} as JSON text: those that the project has, in their order, with its counts there."""
+def list_all(conn: Connection, project: str) -> str:
+    """Return {"version": 1, "environments": [...]} as JSON text: the environments of a project, in their order."""
     return value(conn, LIST, {"project": project})
 
 
-# Who makes a flag, or moves one, holds its project; who changes one holds that. Each has finished, or waits and then finds other
-# environments.
+# A request that adds or moves a flag has its project FOR SHARE, and one that changes a flag has locked it. It has finished,
+# or waits and then finds other environments.
 LOCK_PROJECT = """
     SELECT id, archived_at IS NOT NULL AS is_archived
       FROM projects
@@ -67,7 +67,7 @@ LOCK_PROJECT = """
        FOR NO KEY UPDATE
 """
 
-# The project before its flags, and those by name, as everywhere.
+# The project before its flags, and flags by name: the same order as everywhere, so requests cannot deadlock.
 LOCK_FLAGS = """
     SELECT
       FROM flags
@@ -79,13 +79,13 @@ LOCK_FLAGS = """
 
 
 def lock(conn: Connection, project: str) -> DictRow | None:
-    """id and is_archived of a project whose environments are to be changed: nobody else changes them or its flags; None: it is gone."""
-    found = one(conn, LOCK_PROJECT, {"project": project})
+    """Lock a project and its flags. Return its id and is_archived, or None if it does not exist."""
+    row = one(conn, LOCK_PROJECT, {"project": project})
     run(conn, LOCK_FLAGS, {"project": project})
-    return found
+    return row
 
 
-# Our choice: archived flags too, so that they are as the others are when they are revived.
+# Our choice: archived flags get the environment too, so they have it when they are revived.
 ADD = """
     WITH linked AS (
         INSERT INTO project_environments (project_id, environment)
@@ -101,7 +101,10 @@ ADD = """
 
 
 def add(conn: Connection, project: str, environment: str) -> None:
-    """Link an environment to a project: all its flags have it, switched off. UniqueViolation of project_environments_pkey: they have."""
+    """Link an environment to a project and to all its flags, disabled.
+
+    Raises UniqueViolation of project_environments_pkey if the project has the environment.
+    """
     run(conn, ADD, {"project": project, "environment": environment})
 
 
@@ -115,7 +118,7 @@ LOCK_LINK = """
 
 
 def lock_link(conn: Connection, project: str, environment: str) -> DictRow | None:
-    """default_strategy (None: none) of an environment that the project has; None: it has not."""
+    """Lock the link of an environment to a project. Return its default_strategy, or None if there is no link."""
     return one(conn, LOCK_LINK, {"project": project, "environment": environment})
 
 
@@ -135,14 +138,14 @@ REMOVE = """
 
 
 def remove(conn: Connection, project: str, environment: str) -> None:
-    """Unlink an environment that is held by lock_link(), with the states and strategies that the project's flags have there.
+    """Unlink an environment, with the states and strategies of the project's flags there. Call lock_link() first.
 
-    A statement of its own, begun when the link is held: it sees what those wrote who had it before.
+    The statement begins when the link is locked, so it sees what other transactions have committed during the wait.
     """
     run(conn, REMOVE, {"project": project, "environment": environment})
 
 
-SET_DEFAULT_STRATEGY: LiteralString = """
+SET_DEFAULT_STRATEGY = """
     UPDATE project_environments
        SET default_strategy = %(strategy)s::json
      WHERE project_id = %(project)s
@@ -151,5 +154,6 @@ SET_DEFAULT_STRATEGY: LiteralString = """
 
 
 def set_default_strategy(conn: Connection, project: str, environment: str, strategy: Mapping[str, Any]) -> None:
-    """Set the default strategy of a project in an environment."""
-    run(conn, SET_DEFAULT_STRATEGY, {"project": project, "environment": environment, "strategy": as_json(dict(strategy))})
+    """Set the default strategy of an environment."""
+    params = {"project": project, "environment": environment, "strategy": as_json(dict(strategy))}
+    run(conn, SET_DEFAULT_STRATEGY, params)

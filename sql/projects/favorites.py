@@ -1,10 +1,10 @@
-"""The projects that users have made their favourites."""
+"""Favorite projects of users."""
 
 from typing import Any
 
 from sql.database import Connection, run
 
-# FOR KEY SHARE: a project that is being deleted meanwhile is nobody's favourite.
+# FOR KEY SHARE: a project that another transaction deletes is unknown.
 ADD = """
     INSERT INTO project_favorites (user_id, project_id)
     SELECT %(user_id)s, id
@@ -16,7 +16,7 @@ ADD = """
 
 
 def add(conn: Connection, user_id: int, project_id: str) -> bool:
-    """Make a project one of a user's favourites. False: it is already, or there is none with that id."""
+    """Add a project to a user's favorites. Return False if it was one before, or does not exist."""
     params: dict[str, Any] = {"user_id": user_id, "project_id": project_id}
     return run(conn, ADD, params) == 1
 
@@ -25,5 +25,5 @@ REMOVE = "DELETE FROM project_favorites WHERE user_id = %(user_id)s AND project_
 
 
 def remove(conn: Connection, user_id: int, project_id: str) -> bool:
-    """Let a project be no favourite of a user's any more. False: it was none."""
+    """Remove a project from a user's favorites. Return False if it was none."""
     return run(conn, REMOVE, {"user_id": user_id, "project_id": project_id}) == 1

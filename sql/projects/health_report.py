@@ -33,5 +33,5 @@ REPORT: LiteralString = f"""{OVERVIEW},
 
 
 def get(conn: Connection, project_id: str, user_id: int | None) -> str | None:
-    """The health report as JSON text, favorite as this user (None: a key) has it. None: no such project."""
+    """Return the health report as JSON text, with the favorites of this user (None: an API token), or None."""
     return value(conn, REPORT, {"id": project_id, "user_id": user_id})

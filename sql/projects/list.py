@@ -7,8 +7,8 @@ from sql.database import Connection, value
 from sql.people import roles
 from sql.projects.core import ACTIVE, HEALTH
 
-# The newest event and the newest usage of a project are one look into an index each, however long the log is.
-# Our choice: usage is that which was reported of flags while they were in the project.
+# The newest event and the newest usage of a project are one index probe each, whatever the size of the log.
+# Our choice: usage of a project is usage of flags that was reported while they were in the project.
 LIST: LiteralString = f"""
     WITH seen AS (
         SELECT *
@@ -92,6 +92,7 @@ LIST: LiteralString = f"""
 """
 
 
-def read(conn: Connection, *, archived: bool, viewer: int | None, user_id: int | None) -> str:
-    """ProjectList as JSON text: the archived projects or the live ones that the viewer may see, favorite as the user has it."""
-    return value(conn, LIST, {"archived": archived, "viewer": viewer, "user_id": user_id, "owner": roles.OWNER})
+def list_all(conn: Connection, *, archived: bool, viewer: int | None, user_id: int | None) -> str:
+    """Return the archived or the live projects that the viewer sees as JSON text, with the favorites of a user."""
+    params = {"archived": archived, "viewer": viewer, "user_id": user_id, "owner": roles.OWNER}
+    return value(conn, LIST, params)

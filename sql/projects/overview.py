@@ -5,9 +5,9 @@ from typing import LiteralString
 from sql.database import Connection, value
 from sql.projects.core import ACTIVE, HEALTH, MEAN_DAYS
 
-# Our choice: the current window is the last 30 days, the past window the 30 days before; all is computed when it is asked for.
-# asked: a parameter behind a sub-select has no part in the planner's estimates, so that no plan for this project alone looks cheaper than
-# the one for all projects; else PostgreSQL would make a plan at each request, which takes longer than the rest of it.
+# Our choice: the current window is the last 30 days, the past window the 30 days before. Both are computed at the request.
+# asked: the planner does not look into a parameter behind a sub-select. Otherwise a plan for this project could look
+# cheaper than the generic one, and PostgreSQL would plan at each request, which takes longer than the rest.
 OVERVIEW: LiteralString = f"""
     WITH asked AS (
         SELECT %(id)s::text AS id
@@ -153,5 +153,5 @@ GET: LiteralString = f"{OVERVIEW}SELECT json_merge(head, type_counts, tail, stat
 
 
 def get(conn: Connection, project_id: str, user_id: int | None) -> str | None:
-    """The project overview record as JSON text, favorite as this user (None: a key) has it. None: no such project."""
+    """Return the project overview as JSON text, with the favorites of this user (None: an API token), or None."""
     return value(conn, GET, {"id": project_id, "user_id": user_id})

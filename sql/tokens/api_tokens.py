@@ -1,4 +1,4 @@
-"""API keys: admin keys kept as a digest and a mask, client and frontend keys readable beside their digest."""
+"""API tokens. Admin tokens are stored as a digest and a mask, client and frontend tokens readable beside the digest."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -12,22 +12,22 @@ from sql.database import Connection, as_json, one, rows, run, value
 
 
 def generate(project: str = "*", environment: str = "*") -> str:
-    """A new key: project:environment.secret, the secret 64 hexadecimal characters."""
+    """Return a new token: project:environment.secret, with a secret of 64 hexadecimal characters."""
     return f"{project}:{environment}.{secrets.token_hex(32)}"
 
 
 def project_part(projects: Sequence[str]) -> str:
-    """What a key begins with: * for all projects, [] for several, else the one."""
+    """Return the first part of a token: * for all projects, [] for several, or the id of its only project."""
     if len(projects) > 1:
         return "[]"
     return projects[0] if projects else "*"
 
 
 def mask(secret: str) -> str:
-    """How an admin key is listed: the first 8 characters of its random part, then an ellipsis."""
-    _, found, random = secret.rpartition(".")
-    # Our choice: of a key that an operator made up, nothing is shown where 8 characters would tell more than a quarter of it.
-    return f"{random[:8]}…" if found and len(random) >= 32 else "…"
+    """Return an admin token as lists show it: the first 8 characters of its random part and an ellipsis."""
+    _, dot, random = secret.rpartition(".")
+    # Our choice: a token that an operator chose is not shown if 8 characters are more than a quarter of it.
+    return f"{random[:8]}…" if dot and len(random) >= 32 else "…"
 
 
 INSERT = """
@@ -49,7 +49,10 @@ def insert(
     projects: Sequence[str] = (),
     expires_at: datetime | None = None,
 ) -> int:
-    """The id of the new key. environment None: all; projects empty: all. UniqueViolation of api_keys_digest_key: the secret is taken."""
+    """Insert a token and return its id. environment None: all. projects empty: all.
+
+    Raises UniqueViolation of api_keys_digest_key if the secret is taken.
+    """
     params: dict[str, Any] = {
         "name": name,
         "kind": kind,
@@ -150,7 +153,7 @@ DELETE = "DELETE FROM api_keys WHERE id = %(id)s"
 
 
 def delete(conn: Connection, key_id: int) -> None:
-    """End a key."""
+    """Delete a token."""
     run(conn, DELETE, {"id": key_id})
 
 

@@ -1,18 +1,19 @@
-"""Types of flags, and how long flags of each are expected to live."""
+"""Flag types and their lifetimes."""
 
+from collections.abc import Mapping
 from typing import Any, LiteralString
 
 from sql.database import Connection, value
 
 RECORD: LiteralString = "json_build_object('id', id, 'name', name, 'description', description, 'lifetimeDays', lifetime_days)"
 
-LIST: LiteralString = (
-    f"SELECT json_build_object('version', 1, 'types', coalesce(json_agg({RECORD} ORDER BY id), '[]'))::text FROM flag_types"
-)
+LIST: LiteralString = f"""
+    SELECT json_build_object('version', 1, 'types', coalesce(json_agg({RECORD} ORDER BY id), '[]'))::text FROM flag_types
+"""
 
 
-def read(conn: Connection) -> str:
-    """{"version": 1, "types": [...]} as JSON text, by id."""
+def list_all(conn: Connection) -> str:
+    """Return {"version": 1, "types": [...]} as JSON text, by id."""
     return value(conn, LIST)
 
 
@@ -20,13 +21,13 @@ LOCK: LiteralString = f"SELECT {RECORD} FROM flag_types WHERE id = %(id)s FOR UP
 
 
 def lock(conn: Connection, type_id: str) -> dict[str, Any] | None:
-    """The FlagType record, and the type stays as it is until the transaction ends. None: unknown."""
+    """Lock a flag type and return its record, or None if it does not exist."""
     return value(conn, LOCK, {"id": type_id})
 
 
-UPDATE: LiteralString = f"UPDATE flag_types SET lifetime_days = %(lifetime)s WHERE id = %(id)s RETURNING {RECORD}"
+UPDATE: LiteralString = f"UPDATE flag_types SET lifetime_days = %(lifetimeDays)s WHERE id = %(id)s RETURNING {RECORD}"
 
 
-def set_lifetime(conn: Connection, type_id: str, lifetime: int | None) -> dict[str, Any]:
-    """The record of the type with its new lifetime, in days; None: for ever."""
-    return value(conn, UPDATE, {"id": type_id, "lifetime": lifetime})
+def update(conn: Connection, flag_type: Mapping[str, Any]) -> dict[str, Any]:
+    """Set the lifetime of a flag type in days, None for no limit. Return its record."""
+    return value(conn, UPDATE, flag_type)

@@ -1,4 +1,4 @@
-"""Segments: constraints with a name."""
+"""Segments: named lists of constraints."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, LiteralString
@@ -6,32 +6,26 @@ from typing import Any, LiteralString
 from sql.access import VISIBLE
 from sql.database import Connection, as_json, one, rows, run, value
 
-# What the service says when a unique index refuses a segment.
+# The message of a unique violation.
 TAKEN = {"segments_name_key": "name: a segment with this name already exists"}
 
-FIRST: LiteralString = "'id', segments.id, 'name', segments.name, 'description', segments.description"
-PROJECT: LiteralString = ", 'project', segments.project_id"
-REST: LiteralString = """,
-    'constraints', segments.constraints, 'createdBy', segments.created_by, 'createdAt', iso(segments.created_at)"""
-USE: LiteralString = ", 'usedInFeatures', coalesce(uses.flags, 0), 'usedInProjects', coalesce(uses.projects, 0)"
-
-# Segment, of rows of the table segments; project only where there is one.
-RECORD: LiteralString = (
-    f"CASE WHEN segments.project_id IS NULL THEN json_build_object({FIRST}{REST}) ELSE json_build_object({FIRST}{PROJECT}{REST}) END"
-)
-
-USED_RECORD: LiteralString = f"""
-    CASE WHEN segments.project_id IS NULL THEN json_build_object({FIRST}{REST}{USE})
-         ELSE json_build_object({FIRST}{PROJECT}{REST}{USE})
-    END
+# The Segment record, which is also what the log shows. A segment of all projects has no key project.
+RECORD: LiteralString = """
+    json_merge(
+        json_build_object('id', segments.id, 'name', segments.name, 'description', segments.description),
+        CASE WHEN segments.project_id IS NOT NULL THEN json_build_object('project', segments.project_id) END,
+        json_build_object(
+            'constraints', segments.constraints,
+            'createdBy', segments.created_by,
+            'createdAt', iso(segments.created_at)))
 """
 
-# Whether the viewer may see a segment: one of all projects, or of a project that he may see.
+# A viewer sees the segments of all projects and of the projects that they see.
 SEEN: LiteralString = f"""
     (segments.project_id IS NULL
      OR EXISTS (SELECT FROM projects WHERE projects.id = segments.project_id AND {VISIBLE}))"""
 
-# Our choice: a segment is used by the live flags whose strategies have it, wherever they are.
+# Our choice: a segment is used by live flags in any project, if their strategies have it.
 LIST: LiteralString = f"""
     WITH uses AS (
         SELECT segment_id, count(DISTINCT flags.id) AS flags, count(DISTINCT flags.project_id) AS projects
@@ -41,14 +35,17 @@ LIST: LiteralString = f"""
          WHERE flags.archived_at IS NULL
          GROUP BY segment_id
     )
-    SELECT json_build_object('segments', coalesce(json_agg({USED_RECORD} ORDER BY segments.name), '[]'))::text
+    SELECT json_build_object('segments', coalesce(json_agg(json_merge({RECORD}, json_build_object(
+                                                     'usedInFeatures', coalesce(uses.flags, 0),
+                                                     'usedInProjects', coalesce(uses.projects, 0)))
+                                                 ORDER BY segments.name), '[]'))::text
       FROM segments
       LEFT JOIN uses ON uses.segment_id = segments.id
      WHERE {SEEN}"""
 
 
-def read(conn: Connection, viewer: int | None) -> str:
-    """{"segments": [...]} as JSON text: those that the viewer may see with their use, by name."""
+def list_all(conn: Connection, viewer: int | None) -> str:
+    """Return {"segments": [...]} as JSON text: the segments that the viewer sees, with their use, by name."""
     return value(conn, LIST, {"viewer": viewer})
 
 
@@ -56,18 +53,18 @@ GET: LiteralString = f"SELECT ({RECORD})::text FROM segments WHERE id = %(id)s A
 
 
 def get(conn: Connection, segment_id: int, viewer: int | None) -> str | None:
-    """The Segment record as JSON text. None: unknown, or of a project that the viewer may not see."""
+    """Return a segment as JSON text, or None if the viewer sees no such segment."""
     return value(conn, GET, {"id": segment_id, "viewer": viewer})
 
 
 LOCK = "SELECT id FROM segments WHERE id = %(id)s FOR UPDATE"
 
-# A statement of its own, begun when the lock is held: which project the segment is of may have changed in the wait for it.
+# A statement of its own, begun when the lock is held: the project of the segment may have changed during the wait.
 READ: LiteralString = f"SELECT {RECORD} FROM segments WHERE id = %(id)s AND {SEEN}"
 
 
 def lock(conn: Connection, segment_id: int, viewer: int | None) -> dict[str, Any] | None:
-    """The Segment record. Until the transaction ends, nobody changes the segment or gives it to a strategy. None: as in get()."""
+    """Lock a segment, so that no strategy gets it. Return its record, or None if the viewer sees no such segment."""
     params = {"id": segment_id, "viewer": viewer}
     return None if value(conn, LOCK, params) is None else value(conn, READ, params)
 
@@ -76,16 +73,16 @@ IS_TAKEN = "SELECT EXISTS (SELECT FROM segments WHERE name = %(name)s)"
 
 
 def is_taken(conn: Connection, name: str) -> bool:
-    """Whether there is a segment of this name, whoever may see it."""
+    """Return whether a segment has this name, visible or not."""
     return value(conn, IS_TAKEN, {"name": name})
 
 
-HOLD_PROJECT = "SELECT id FROM projects WHERE id = %(id)s FOR KEY SHARE"
+SHARE_PROJECT = "SELECT id FROM projects WHERE id = %(id)s FOR KEY SHARE"
 
 
-def hold_project(conn: Connection, project_id: str) -> bool:
-    """Whether there is such a project, which then stays until the transaction ends."""
-    return one(conn, HOLD_PROJECT, {"id": project_id}) is not None
+def share_project(conn: Connection, project_id: str) -> bool:
+    """Return whether a project exists, and keep it from being deleted."""
+    return one(conn, SHARE_PROJECT, {"id": project_id}) is not None
 
 
 INSERT = """
@@ -104,7 +101,10 @@ def insert(
     project: str | None = None,
     created_by: str | None = None,
 ) -> int:
-    """The id of the new segment. project None: for all projects. UniqueViolation of segments_name_key: the name is taken."""
+    """Insert a segment, with project None for all projects, and return its id.
+
+    Raises UniqueViolation of segments_name_key if the name is taken.
+    """
     params = {
         "name": name,
         "description": description,
@@ -122,24 +122,28 @@ UPDATE: LiteralString = f"""
            project_id = %(project)s,
            constraints = %(constraints)s::json
      WHERE id = %(id)s
-    RETURNING {RECORD}"""
+    RETURNING {RECORD}
+"""
 
 
-def update(conn: Connection, segment_id: int, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The record of the segment, made what is asked for. UniqueViolation of segments_name_key: the name is taken."""
-    return value(conn, UPDATE, {**asked, "id": segment_id, "constraints": as_json(asked["constraints"])})
+def update(conn: Connection, segment_id: int, segment: Mapping[str, Any]) -> dict[str, Any]:
+    """Set every field of a segment that can change. Return its record.
+
+    Raises UniqueViolation of segments_name_key if the name is taken.
+    """
+    return value(conn, UPDATE, {**segment, "id": segment_id, "constraints": as_json(segment["constraints"])})
 
 
 DELETE = "DELETE FROM segments WHERE id = %(id)s"
 
 
 def delete(conn: Connection, segment_id: int) -> None:
-    """Remove a segment that no strategy has."""
+    """Delete a segment that no strategy has."""
     run(conn, DELETE, {"id": segment_id})
 
 
-# Held until the end of the transaction: a segment that is being deleted or moved to another project is not given to a strategy meanwhile.
-USABLE_SEGMENTS = """
+# FOR SHARE: no other transaction deletes a segment, or moves it to another project, before the strategy has it.
+SHARE_USABLE = """
     SELECT id
       FROM segments
      WHERE id = ANY(%(ids)s::bigint[])
@@ -150,5 +154,5 @@ USABLE_SEGMENTS = """
 
 
 def usable_segments(conn: Connection, ids: Sequence[int], project: str) -> set[int]:
-    """Those of these segments that strategies of the project can use: they exist, and are of all projects or of this one."""
-    return {row["id"] for row in rows(conn, USABLE_SEGMENTS, {"ids": list(ids), "project": project})}
+    """Return which of these segments strategies of the project can have, and keep them from changing."""
+    return {row["id"] for row in rows(conn, SHARE_USABLE, {"ids": list(ids), "project": project})}

@@ -1,13 +1,14 @@
-"""Types of strategies, built in or of one's own."""
+"""Strategy types, built in or custom."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, LiteralString
 
 from sql.database import Connection, as_json, rows, run, value
 
-# What the service says when the name of a type of strategies is taken.
+# The message of a unique violation.
 TAKEN = {"strategy_types_pkey": "name: a strategy type with this name already exists"}
 
+# The StrategyType record, which is also what the log shows.
 RECORD: LiteralString = """
     json_build_object(
         'name', name,
@@ -25,8 +26,8 @@ LIST: LiteralString = f"""
 """
 
 
-def read(conn: Connection) -> str:
-    """{"version": 1, "strategies": [...]} as JSON text: the built-in ones, then one's own by name."""
+def list_all(conn: Connection) -> str:
+    """Return {"version": 1, "strategies": [...]} as JSON text: built-in types, then custom types by name."""
     return value(conn, LIST)
 
 
@@ -34,7 +35,7 @@ GET: LiteralString = f"SELECT ({RECORD})::text FROM strategy_types WHERE name = 
 
 
 def get(conn: Connection, name: str) -> str | None:
-    """The StrategyType record as JSON text; None: unknown."""
+    """Return a strategy type as JSON text, or None if it does not exist."""
     return value(conn, GET, {"name": name})
 
 
@@ -42,18 +43,19 @@ LOCK: LiteralString = f"SELECT {RECORD} FROM strategy_types WHERE name = %(name)
 
 
 def lock(conn: Connection, name: str) -> dict[str, Any] | None:
-    """The record, and no strategy of this type is made until the transaction ends. None: unknown."""
+    """Lock a strategy type, so that no strategy of it is added. Return its record, or None if it does not exist."""
     return value(conn, LOCK, {"name": name})
 
 
 INSERT: LiteralString = f"""
     INSERT INTO strategy_types (name, title, description, parameters)
     VALUES (%(name)s, %(title)s, %(description)s, %(parameters)s::json)
-    RETURNING {RECORD}"""
+    RETURNING {RECORD}
+"""
 
 
 def insert(conn: Connection, name: str, *, title: str | None, description: str | None, parameters: list[Any]) -> dict[str, Any]:
-    """The record of the new type. UniqueViolation of strategy_types_pkey when the name is taken."""
+    """Insert a strategy type and return its record. Raises UniqueViolation of strategy_types_pkey if the name is taken."""
     return value(conn, INSERT, {"name": name, "title": title, "description": description, "parameters": as_json(parameters)})
 
 
@@ -64,19 +66,20 @@ UPDATE: LiteralString = f"""
            deprecated = %(deprecated)s,
            parameters = %(parameters)s::json
      WHERE name = %(name)s
-    RETURNING {RECORD}"""
+    RETURNING {RECORD}
+"""
 
 
-def update(conn: Connection, strategy_type: dict[str, Any]) -> dict[str, Any]:
-    """The record of the type of strategies, made what this record says."""
-    return value(conn, UPDATE, strategy_type | {"parameters": as_json(strategy_type["parameters"])})
+def update(conn: Connection, strategy_type: Mapping[str, Any]) -> dict[str, Any]:
+    """Set every column of a strategy type from this record. Return the record."""
+    return value(conn, UPDATE, {**strategy_type, "parameters": as_json(strategy_type["parameters"])})
 
 
 COUNT_USES = "SELECT count(*) FROM strategies WHERE name = %(name)s"
 
 
 def count_uses(conn: Connection, name: str) -> int:
-    """How many strategies are of this type, those of archived flags included."""
+    """Return the number of strategies of a type, on archived flags too."""
     return value(conn, COUNT_USES, {"name": name})
 
 
@@ -84,7 +87,7 @@ DELETE = "DELETE FROM strategy_types WHERE name = %(name)s"
 
 
 def delete(conn: Connection, name: str) -> None:
-    """Remove a type that no strategy is of."""
+    """Delete a strategy type that no strategy uses."""
     run(conn, DELETE, {"name": name})
 
 

@@ -1,22 +1,23 @@
-"""Types of tags."""
+"""Tag types."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
 from sql.database import Connection, as_json, rows, run, value
 
-# What the service says when the name of a type of tags is taken.
+# The message of a unique violation.
 TAKEN = {"tag_types_pkey": "name: a tag type with this name already exists"}
 
+# The TagType record, which is also what the log shows.
 RECORD: LiteralString = "json_build_object('name', name, 'description', description, 'icon', icon)"
 
-LIST: LiteralString = (
-    f"SELECT json_build_object('version', 1, 'tagTypes', (SELECT coalesce(json_agg({RECORD} ORDER BY name), '[]') FROM tag_types))::text"
-)
+LIST: LiteralString = f"""
+    SELECT json_build_object('version', 1, 'tagTypes', coalesce(json_agg({RECORD} ORDER BY name), '[]'))::text FROM tag_types
+"""
 
 
-def read(conn: Connection) -> str:
-    """{"version": 1, "tagTypes": [...]} as JSON text, by name."""
+def list_all(conn: Connection) -> str:
+    """Return {"version": 1, "tagTypes": [...]} as JSON text, by name."""
     return value(conn, LIST)
 
 
@@ -24,7 +25,7 @@ GET: LiteralString = f"SELECT json_build_object('version', 1, 'tagType', {RECORD
 
 
 def get(conn: Connection, name: str) -> str | None:
-    """{"version": 1, "tagType": {...}} as JSON text; None: unknown."""
+    """Return {"version": 1, "tagType": {...}} as JSON text, or None if it does not exist."""
     return value(conn, GET, {"name": name})
 
 
@@ -32,18 +33,19 @@ LOCK: LiteralString = f"SELECT {RECORD} FROM tag_types WHERE name = %(name)s FOR
 
 
 def lock(conn: Connection, name: str) -> dict[str, Any] | None:
-    """The TagType record, and the type stays as it is until the transaction ends. None: unknown."""
+    """Lock a tag type and return its record, or None if it does not exist."""
     return value(conn, LOCK, {"name": name})
 
 
 INSERT: LiteralString = f"""
     INSERT INTO tag_types (name, description, icon)
     VALUES (%(name)s, %(description)s, %(icon)s)
-    RETURNING {RECORD}"""
+    RETURNING {RECORD}
+"""
 
 
 def insert(conn: Connection, name: str, description: str = "", icon: str | None = None) -> dict[str, Any]:
-    """The TagType record of the new type. UniqueViolation of tag_types_pkey when there is one of that name."""
+    """Insert a tag type and return its record. Raises UniqueViolation of tag_types_pkey if the name is taken."""
     return value(conn, INSERT, {"name": name, "description": description, "icon": icon})
 
 
@@ -53,7 +55,8 @@ INSERT_MISSING: LiteralString = f"""
       FROM json_to_recordset(%(types)s::json) AS new (name text, description text, icon text)
      ORDER BY name
     ON CONFLICT DO NOTHING
-    RETURNING {RECORD} AS record"""
+    RETURNING {RECORD} AS record
+"""
 
 
 def insert_missing(conn: Connection, types: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -61,11 +64,17 @@ def insert_missing(conn: Connection, types: Sequence[Mapping[str, Any]]) -> list
     return [row["record"] for row in rows(conn, INSERT_MISSING, {"types": as_json(types)})]
 
 
-UPDATE: LiteralString = f"UPDATE tag_types SET description = %(description)s, icon = %(icon)s WHERE name = %(name)s RETURNING {RECORD}"
+UPDATE: LiteralString = f"""
+    UPDATE tag_types
+       SET description = %(description)s,
+           icon = %(icon)s
+     WHERE name = %(name)s
+    RETURNING {RECORD}
+"""
 
 
-def update(conn: Connection, tag_type: dict[str, Any]) -> dict[str, Any]:
-    """The record of the type of tags, made what this record says."""
+def update(conn: Connection, tag_type: Mapping[str, Any]) -> dict[str, Any]:
+    """Set every column of a tag type from this record. Return the record."""
     return value(conn, UPDATE, tag_type)
 
 
@@ -73,5 +82,5 @@ DELETE = "DELETE FROM tag_types WHERE name = %(name)s"
 
 
 def delete(conn: Connection, name: str) -> None:
-    """Remove a type with its tags and their uses."""
+    """Delete a tag type and its tags, from all flags too."""
     run(conn, DELETE, {"name": name})

@@ -1,4 +1,4 @@
-"""Tags as such: words of a type that flags can have, whether or not any has them."""
+"""Tags of the instance, on flags or not."""
 
 from collections.abc import Sequence
 from typing import LiteralString
@@ -7,10 +7,10 @@ from psycopg.rows import DictRow
 
 from sql.database import Connection, rows, run, value
 
-# What the service says when there is such a tag already.
+# The message of a unique violation.
 TAKEN = {"tags_pkey": "value: a tag of this type with this value already exists"}
 
-# Every tag there ever was stays one until it is deleted, so the list is read off the index of tags alone.
+# A tag that no flag has any more stays until it is deleted.
 LIST: LiteralString = """
     SELECT json_build_object('version', 1, 'tags',
                coalesce(json_agg(json_build_object('type', type, 'value', value) ORDER BY type, value), '[]'))::text
@@ -20,8 +20,8 @@ LIST: LiteralString = """
 """
 
 
-def read(conn: Connection, type: str | None = None) -> str:
-    """{"version": 1, "tags": [...]} as JSON text, by type and value; of one type alone, or of all."""
+def list_all(conn: Connection, type: str | None = None) -> str:
+    """Return {"version": 1, "tags": [...]} as JSON text, by type and value: all tags, or those of one type."""
     return value(conn, LIST, {"type": type})
 
 
@@ -34,7 +34,7 @@ GET = """
 
 
 def get(conn: Connection, type: str, word: str) -> str | None:
-    """{"version": 1, "tag": {...}} as JSON text; None: there is no such tag."""
+    """Return {"version": 1, "tag": {...}} as JSON text, or None if it does not exist."""
     return value(conn, GET, {"type": type, "value": word})
 
 
@@ -42,7 +42,7 @@ INSERT = "INSERT INTO tags (type, value) VALUES (%(type)s, %(value)s)"
 
 
 def insert(conn: Connection, type: str, word: str) -> None:
-    """Make a tag that no flag has. UniqueViolation of tags_pkey when there is such a one."""
+    """Insert a tag. Raises UniqueViolation of tags_pkey if it exists."""
     run(conn, INSERT, {"type": type, "value": word})
 
 
@@ -50,12 +50,12 @@ LOCK = "SELECT true FROM tags WHERE type = %(type)s AND value = %(value)s FOR UP
 
 
 def lock(conn: Connection, type: str, word: str) -> bool:
-    """Whether there is such a tag; no flag gets it until the transaction ends."""
+    """Lock a tag, so that no flag gets it. Return False if it does not exist."""
     return bool(value(conn, LOCK, {"type": type, "value": word}))
 
 
-# Held: what a flag loses at this moment by another request is not told of twice.
-USES: LiteralString = """
+# FOR UPDATE: another request that removes the tag from a flag does not record the same event.
+LIST_FLAGS: LiteralString = """
     SELECT flags.name,
            flags.project_id,
            (SELECT coalesce(json_agg(json_build_object('type', others.type, 'value', others.value)
@@ -72,14 +72,14 @@ USES: LiteralString = """
 """
 
 
-def uses(conn: Connection, type: str, word: str) -> Sequence[DictRow]:
-    """name and project_id of each flag that has the tag, archived ones too, by name, and tags: its others. None loses it meanwhile."""
-    return rows(conn, USES, {"type": type, "value": word})
+def list_flags(conn: Connection, type: str, word: str) -> Sequence[DictRow]:
+    """Return name, project_id and the other tags of each flag with a tag, by name, archived ones too. Lock its tag."""
+    return rows(conn, LIST_FLAGS, {"type": type, "value": word})
 
 
 DELETE = "DELETE FROM tags WHERE type = %(type)s AND value = %(value)s"
 
 
 def delete(conn: Connection, type: str, word: str) -> None:
-    """Remove a tag, from every flag too."""
+    """Delete a tag, from all flags too."""
     run(conn, DELETE, {"type": type, "value": word})

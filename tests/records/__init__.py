@@ -11,7 +11,8 @@ from flask import Flask
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 from jsonschema.validators import extend
-from referencing import Registry, Resource
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
 from werkzeug.exceptions import HTTPException
 from werkzeug.test import TestResponse
 
@@ -22,7 +23,11 @@ from serving.event_stream import LINES
 SCHEMAS: dict[str, dict[str, Any]] = {
     path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(__file__).parent.glob("*.json"))
 }
-REGISTRY: Registry = Registry().with_resources((f"{name}.json", Resource.from_contents(schema)) for name, schema in SCHEMAS.items())
+# Without $schema: it would make jsonschema validate a referenced record with its own validator instead of ours.
+REGISTRY: Registry = Registry().with_resources(
+    (f"{name}.json", DRAFT202012.create_resource({key: part for key, part in schema.items() if key != "$schema"}))
+    for name, schema in SCHEMAS.items()
+)
 
 # The first key of a body without the space that PostgreSQL writes before a colon.
 COMPACT = re.compile(rb'[\[{]+"\w+":')
@@ -37,7 +42,8 @@ Validator = extend(
 def in_documented_order(validator: Any, properties: dict[str, Any], instance: Any, schema: dict[str, Any]) -> Iterator[ValidationError]:
     """Check the properties of an object, and that their keys have the order of the schema."""
     yield from Draft202012Validator.VALIDATORS["properties"](validator, properties, instance, schema)
-    if isinstance(instance, dict):
+    # Constraints are stored and returned as they were sent.
+    if isinstance(instance, dict) and "contextName" not in properties:
         keys = [key for key in instance if key in properties]
         if keys != sorted(keys, key=list(properties).index):
             yield ValidationError(f"has the keys {keys}, and not in the order {list(properties)}")
