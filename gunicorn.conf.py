@@ -1,4 +1,4 @@
-"""How gunicorn serves the application. The settings come from environment variables (README.md)."""
+"""How gunicorn serves the application. The settings come from environment variables (docs/reference/settings.md)."""
 
 import errno
 import gc
