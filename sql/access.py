@@ -34,9 +34,9 @@ VISIBLE = visible_to("%(viewer)s::integer")
 
 def authentication(lists: LiteralString) -> LiteralString:
     """Return the statement of authenticate() with these last columns, visible and readable."""
-    # A user has the root role, the root roles of their groups and, in the project of the request, the roles that they or
-    # their groups have there. Permissions add up. A row of role_permissions without a project or an environment counts
-    # in all of them.
+    # A user has the root role, the root roles of their groups and, in the project of the request, the roles that they
+    # or their groups have there. Permissions add up. A row of role_permissions without a project or an environment
+    # counts in all of them.
     return f"""
     WITH credential AS (
         SELECT 'session' AS via, sessions.user_id, NULL::integer AS key_id, NULL::integer AS token_id,
@@ -158,11 +158,11 @@ def authenticate(
     environment: str | None,
     listing: bool = False,
 ) -> DictRow | None:
-    """Return the caller whose token or session has this SHA-256, or None if it is unknown, expired or of a deleted user.
+    """Return the caller whose token or session has this SHA-256. None: unknown, expired, or of a deleted user.
 
-    is_permitted: whether the caller has one of the permissions, or ADMIN, in the project and environment. held: which of
-    them. sees_project: false also if the project does not exist. With listing, visible and readable are the projects
-    that a caller who is not an administrator sees, and those whose access list they can read.
+    is_permitted: whether the caller has one of the permissions, or ADMIN, in the project and environment. held: which
+    of them. sees_project: false also if the project does not exist. With listing, visible and readable are the
+    projects that a caller who is not an administrator sees, and those whose access list they can read.
     """
     # Never NULL, and no switch in the statement: the planner would simplify the statement for these values, estimate
     # that a custom plan pays off, and plan it at each request. That takes three times as long as the rest.

@@ -107,7 +107,10 @@ def insert(
     mappings_sso: Sequence[str] = (),
     created_by: str | None = None,
 ) -> int:
-    """Insert a group without members and return its id. Raises UniqueViolation of groups_name_key if the name is taken."""
+    """Insert a group without members and return its id.
+
+    Raises UniqueViolation of groups_name_key if the name is taken.
+    """
     params = {
         "name": name,
         "description": description,

@@ -22,7 +22,10 @@ FIND = """
 
 
 def find(conn: Connection, user_id: int) -> DictRow | None:
-    """Return id, name, username, email, password_hash and last_hashes of a user, or None. last_hashes: all refused ones."""
+    """Return id, name, username, email, password_hash and last_hashes of a user, or None. last_hashes:
+
+    all refused ones.
+    """
     return one(conn, FIND, {"user_id": user_id, "past": REMEMBERED - 1})
 
 

@@ -2,7 +2,8 @@
 
 from sql.database import Connection, rows, run
 
-# The deletion of a project locks the project first, then rows of its members. In the same order, the two cannot deadlock.
+# The deletion of a project locks the project first, then rows of its members. In the same order, the two cannot
+# deadlock.
 SHARE_PROJECTS = """
     SELECT
       FROM projects
@@ -16,9 +17,9 @@ SHARE_PROJECTS = """
        FOR KEY SHARE
 """
 
-# The row of the user stays for insights, and the past_ tables keep their memberships. SKIP LOCKED: a request with a token of
-# the user may have locked the token and wait for this transaction. Such a token no longer authenticates, and the next
-# deletion of a user deletes it.
+# The row of the user stays for insights, and the past_ tables keep their memberships. SKIP LOCKED: a request with a
+# token of the user may have locked the token and wait for this transaction. Such a token no longer authenticates, and
+# the next deletion of a user deletes it.
 DELETE = """
     WITH sessions AS (
         DELETE FROM sessions WHERE user_id = %(user_id)s

@@ -10,7 +10,10 @@ from sql.database import Connection, rows, value
 # The Permission record of neighbours.md 1.2 without an environment.
 RECORD: LiteralString = """
     json_build_object(
-        'id', permissions.id, 'name', permissions.name, 'displayName', permissions.display_name, 'type', permissions.type)
+        'id', permissions.id,
+        'name', permissions.name,
+        'displayName', permissions.display_name,
+        'type', permissions.type)
 """
 
 TREE: LiteralString = f"""

@@ -64,7 +64,11 @@ def insert(conn: Connection, user_id: int, description: str, expires_at: datetim
     Raises UniqueViolation of personal_tokens_description_key if the user has a token with this description.
     """
     secret = f"user:{secrets.token_hex(32)}"
-    value(conn, INSERT, {"user_id": user_id, "description": description, "digest": digest(secret), "expires_at": expires_at})
+    value(
+        conn,
+        INSERT,
+        {"user_id": user_id, "description": description, "digest": digest(secret), "expires_at": expires_at},
+    )
     return secret
 
 

@@ -18,9 +18,10 @@ ADMIN, EDITOR, VIEWER, OWNER = 1, 2, 3, 4
 # The message of a unique violation.
 TAKEN = {"roles_name_key": "name: a role with this name already exists"}
 
-LIST: LiteralString = (
-    f"SELECT json_build_object('version', 1, 'roles', coalesce(json_agg({RECORD} ORDER BY roles.id), '[]'))::text FROM roles"
-)
+LIST: LiteralString = f"""
+    SELECT json_build_object('version', 1, 'roles', coalesce(json_agg({RECORD} ORDER BY roles.id), '[]'))::text
+      FROM roles
+"""
 
 
 def list_all(conn: Connection) -> str:
@@ -136,7 +137,11 @@ SET_PERMISSIONS = """
 
 def set_permissions(conn: Connection, role_id: int, allowed: Sequence[tuple[str, str | None]]) -> None:
     """Replace the permissions of a role, given as name and environment. None: in all environments."""
-    params = {"id": role_id, "permissions": [name for name, _ in allowed], "environments": [place for _, place in allowed]}
+    params = {
+        "id": role_id,
+        "permissions": [name for name, _ in allowed],
+        "environments": [place for _, place in allowed],
+    }
     run(conn, SET_PERMISSIONS, params)
 
 

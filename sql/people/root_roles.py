@@ -22,7 +22,10 @@ SHARE = """
 
 
 def share(conn: Connection, key: int | str) -> DictRow | None:
-    """Return id and is_admin of the root role with this id or name, in upper or lower case, or None. Keep it undeleted."""
+    """Return id and is_admin of the root role with this id or name, or None, and keep it from being deleted.
+
+    Names match in upper or lower case.
+    """
     return one(conn, SHARE, {"id": key if isinstance(key, int) else None, "name": key if isinstance(key, str) else None})
 
 

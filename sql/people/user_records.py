@@ -1,4 +1,7 @@
-"""Users as administrators see them. Unset names are omitted: typed clients expect a text or nothing (neighbours.md, EX1)."""
+"""Users as administrators see them.
+
+Unset names are omitted: typed clients expect a text or nothing (neighbours.md, EX1).
+"""
 
 from typing import LiteralString
 
@@ -70,7 +73,9 @@ def get_created(conn: Connection, user_id: int) -> str:
 # strpos, not LIKE: % and _ are ordinary characters.
 SEARCH: LiteralString = f"""
     SELECT coalesce(json_agg(json_merge(
-               json_build_object('id', id), {NAMES}, json_build_object('accountType', account_type)) ORDER BY id), '[]')::text
+               json_build_object('id', id),
+               {NAMES},
+               json_build_object('accountType', account_type)) ORDER BY id), '[]')::text
       FROM users
      WHERE deleted_at IS NULL
        AND account_type = 'User'
@@ -81,5 +86,5 @@ SEARCH: LiteralString = f"""
 
 
 def search(conn: Connection, text: str) -> str:
-    """Return the users with this text in their name, user name or e-mail address, in upper or lower case, as JSON text."""
+    """Return the users with this text in a name or the e-mail address, in upper or lower case, as JSON text."""
     return value(conn, SEARCH, {"text": text})

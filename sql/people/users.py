@@ -10,7 +10,10 @@ from sql.database import Connection, one, rows, run, value
 
 # Our choice: the fields of a user, and that no image service receives e-mail addresses.
 def record(seen_at: LiteralString = "users.seen_at") -> LiteralString:
-    """Return the User record of a row of users, as an SQL expression. A nullable field is null, an optional one omitted."""
+    """Return the User record of a row of users, as an SQL expression.
+
+    A nullable field is null, an optional one omitted.
+    """
     return f"""
     json_merge(
         json_build_object(
@@ -65,7 +68,10 @@ def any_exists(conn: Connection) -> bool:
 
 
 def find_for_login(conn: Connection, login: str) -> DictRow | None:
-    """Return id, username, email and password_hash of the user with this user name (case-sensitive) or e-mail address (not)."""
+    """Return id, username, email and password_hash of the user with this user name or e-mail address, or None.
+
+    Only the user name is case-sensitive.
+    """
     return one(conn, FIND_FOR_LOGIN, {"login": login, "email": login.lower()})
 
 
@@ -175,7 +181,10 @@ LOCK_BY_LOGIN: LiteralString = f"""
 
 
 def lock_by_login(conn: Connection, login: str) -> dict[str, Any] | None:
-    """Lock the user with this user name (case-sensitive) or e-mail address (not). Return the same as insert(), or None."""
+    """Lock the user with this user name (case-sensitive) or e-mail address (not).
+
+    Return the same as insert(), or None.
+    """
     return value(conn, LOCK_BY_LOGIN, {"login": login, "email": login.lower()})
 
 
@@ -190,7 +199,10 @@ LOCK: LiteralString = f"""
 
 
 def lock(conn: Connection, user_id: int, account_type: str = "User") -> dict[str, Any] | None:
-    """Lock a user, or with account_type a service account. Return the same as insert(), or None if it does not exist."""
+    """Lock a user, or with account_type a service account.
+
+    Return the same as insert(), or None if it does not exist.
+    """
     return value(conn, LOCK, {"id": user_id, "account_type": account_type})
 
 
@@ -214,7 +226,10 @@ UPDATE: LiteralString = f"""
 
 
 def update(conn: Connection, user: Mapping[str, Any]) -> dict[str, Any]:
-    """Set name, email and rootRole of a user. Return the same as insert(). Raises UniqueViolation of users_email_key."""
+    """Set name, email and rootRole of a user.
+
+    Return the same as insert(). Raises UniqueViolation of users_email_key.
+    """
     return value(conn, UPDATE, user)
 
 

@@ -70,7 +70,10 @@ ACCESS: LiteralString = f"""
     SELECT json_build_object(
         'groups', (SELECT coalesce(json_agg(entry ORDER BY added_at, id), '[]') FROM group_entries),
         'users', (SELECT coalesce(json_agg(entry ORDER BY added_at, id), '[]') FROM user_entries),
-        'roles', (SELECT coalesce(json_agg({role_statements.RECORD} ORDER BY id), '[]') FROM roles WHERE scope = 'project'))::text
+        'roles', (
+            SELECT coalesce(json_agg({role_statements.RECORD} ORDER BY id), '[]')
+              FROM roles
+             WHERE scope = 'project'))::text
 """
 
 
@@ -87,7 +90,8 @@ class RoleGrant(NamedTuple):
     id: int
 
 
-# Each change of roles takes this lock first. Otherwise, two changes at once could each remove one of the last two owners.
+# Each change of roles takes this lock first. Otherwise, two changes at once could each remove one of the last two
+# owners.
 LOCK = "SELECT id FROM projects WHERE id = %(project)s FOR NO KEY UPDATE"
 
 # Not part of LOCK: a statement that waited for the lock would not see the roles that the other transaction wrote.

@@ -33,7 +33,8 @@ LOGGED: LiteralString = """
             'description', naming_description) END)
 """
 
-# NO KEY: inserts that only refer to the project, such as segments, do not wait for this lock and cannot deadlock with it.
+# NO KEY: inserts that only refer to the project, such as segments, do not wait for this lock and cannot deadlock with
+# it.
 LOCK: LiteralString = f"SELECT {LOGGED} AS logged, archived_at FROM projects WHERE id = %(id)s FOR NO KEY UPDATE"
 
 
@@ -115,7 +116,10 @@ FREE_ID = """
 
 
 def free_id(conn: Connection, slug: str, reserved: Collection[str]) -> str:
-    """Return the slug, with the lowest number that makes it free: not used, not reserved, not of a past private project."""
+    """Return the slug, with the lowest number that makes it free:
+
+    not used, not reserved, not of a past private project.
+    """
     return value(conn, FREE_ID, {"slug": slug, "reserved": list(reserved)})
 
 
@@ -197,7 +201,10 @@ SHARE_LIVE = """
 
 
 def share_live(conn: Connection, project: str) -> DictRow | None:
-    """Return id, feature_limit and naming_pattern of a live project, and keep it from changing. None: unknown or archived."""
+    """Return id, feature_limit and naming_pattern of a live project, and keep it from changing.
+
+    None: unknown or archived.
+    """
     return one(conn, SHARE_LIVE, {"id": project})
 
 

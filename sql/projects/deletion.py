@@ -5,8 +5,8 @@ from typing import Any, LiteralString
 from sql.database import Connection, rows, run
 from sql.tokens import api_tokens
 
-# FOR NO KEY UPDATE: no flag is revived before the project is deleted. PostgreSQL returns a row that it waited for as it is
-# after the wait.
+# FOR NO KEY UPDATE: no flag is revived before the project is deleted. PostgreSQL returns a row that it waited for as it
+# is after the wait.
 LOCK_FLAGS = """
     SELECT archived_at IS NULL AS is_live
       FROM flags

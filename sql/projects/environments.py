@@ -58,8 +58,8 @@ def list_all(conn: Connection, project: str) -> str:
     return value(conn, LIST, {"project": project})
 
 
-# A request that adds or moves a flag has its project FOR SHARE, and one that changes a flag has locked it. It has finished,
-# or waits and then finds other environments.
+# A request that adds or moves a flag has its project FOR SHARE, and one that changes a flag has locked it. It has
+# finished, or waits and then finds other environments.
 LOCK_PROJECT = """
     SELECT id, archived_at IS NOT NULL AS is_archived
       FROM projects

@@ -5,9 +5,9 @@ from typing import LiteralString
 from sql.database import Connection, value
 from sql.projects.core import ACTIVE, HEALTH, MEAN_DAYS
 
-# Our choice: the current window is the last 30 days, the past window the 30 days before. Both are computed at the request.
-# asked: the planner does not look into a parameter behind a sub-select. Otherwise a plan for this project could look
-# cheaper than the generic one, and PostgreSQL would plan at each request, which takes longer than the rest.
+# Our choice: the current window is the last 30 days, the past window the 30 days before. Both are computed at the
+# request. asked: the planner does not look into a parameter behind a sub-select. Otherwise a plan for this project
+# could look cheaper than the generic one, and PostgreSQL would plan at each request, which takes longer than the rest.
 OVERVIEW: LiteralString = f"""
     WITH asked AS (
         SELECT %(id)s::text AS id
@@ -20,11 +20,14 @@ OVERVIEW: LiteralString = f"""
         SELECT flags.type,
                count(*) FILTER (WHERE archived_at IS NULL) AS live,
                count(*) FILTER (WHERE archived_at IS NULL AND {ACTIVE}) AS active,
-               count(*) FILTER (WHERE archived_at IS NULL AND created_at > this AND created_at <= now()) AS created_this,
+               count(*) FILTER (
+                   WHERE archived_at IS NULL AND created_at > this AND created_at <= now()) AS created_this,
                count(*) FILTER (WHERE archived_at IS NULL AND created_at > last AND created_at <= this) AS created_last,
-               count(*) FILTER (WHERE first_in_production_at > this AND first_in_production_at <= now()) AS in_production,
+               count(*) FILTER (
+                   WHERE first_in_production_at > this AND first_in_production_at <= now()) AS in_production,
                sum(extract(epoch FROM first_in_production_at - created_at) / 86400)
-                   FILTER (WHERE first_in_production_at > this AND first_in_production_at <= now()) AS days_to_production
+                   FILTER (
+                   WHERE first_in_production_at > this AND first_in_production_at <= now()) AS days_to_production
           FROM flags
           JOIN flag_types ON flag_types.id = flags.type,
                windows
@@ -37,7 +40,8 @@ OVERVIEW: LiteralString = f"""
                coalesce(sum(created_this), 0)::bigint AS created_this,
                coalesce(sum(created_last), 0)::bigint AS created_last,
                sum(days_to_production) / nullif(sum(in_production), 0) AS days,
-               coalesce(json_agg(json_build_object('type', type, 'count', live) ORDER BY type) FILTER (WHERE live > 0), '[]') AS types
+               coalesce(json_agg(json_build_object('type', type, 'count', live) ORDER BY type)
+                        FILTER (WHERE live > 0), '[]') AS types
           FROM own_flags
     ),
     archived AS (
@@ -91,7 +95,8 @@ OVERVIEW: LiteralString = f"""
                    WHEN EXISTS (SELECT FROM usage_metrics WHERE project_id = (SELECT id FROM asked))
                      OR EXISTS (
                             SELECT FROM flags
-                              JOIN usage_metrics ON flag_name = flags.name AND hour >= date_trunc('hour', flags.created_at)
+                              JOIN usage_metrics ON flag_name = flags.name
+                                                AND hour >= date_trunc('hour', flags.created_at)
                              WHERE flags.project_id = (SELECT id FROM asked))
                        THEN json_build_object('status', 'onboarded')
                    ELSE json_build_object(

@@ -101,7 +101,8 @@ def list_rows(conn: Connection) -> list[dict[str, Any]]:
 
 LIST: LiteralString = f"""
     SELECT json_build_object('tokens', coalesce(
-               json_agg(json_build_object('secret', coalesce(secret, mask), {FIELDS}) ORDER BY created_at, id), '[]'))::text
+               json_agg(json_build_object('secret', coalesce(secret, mask), {FIELDS})
+                        ORDER BY created_at, id), '[]'))::text
       FROM api_keys
      WHERE kind = ANY(%(kinds)s)
        AND (%(name)s::text IS NULL OR name = %(name)s)
@@ -165,7 +166,10 @@ SHARE_SCOPE = """
     kept_projects AS (
         SELECT id FROM projects WHERE id = ANY(%(projects)s::text[]) ORDER BY id FOR KEY SHARE
     )
-    SELECT (SELECT name FROM kept_environments ORDER BY array_position(%(environments)s::text[], name) LIMIT 1) AS environment,
+    SELECT (SELECT name
+              FROM kept_environments
+             ORDER BY array_position(%(environments)s::text[], name)
+             LIMIT 1) AS environment,
            ARRAY(
                SELECT asked.id
                  FROM unnest(%(projects)s::text[]) WITH ORDINALITY AS asked (id, place)
@@ -175,7 +179,10 @@ SHARE_SCOPE = """
 
 
 def share_scope(conn: Connection, environments: Sequence[str], projects: Sequence[str]) -> DictRow:
-    """Return environment, the first of these that exists or None, and unknown_projects. Keep the others from being deleted."""
+    """Return environment, the first of these that exists or None, and unknown_projects.
+
+    Keep the others from being deleted.
+    """
     scope = one(conn, SHARE_SCOPE, {"environments": list(environments), "projects": list(projects)})
     assert scope is not None
     return scope

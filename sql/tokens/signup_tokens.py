@@ -46,8 +46,8 @@ def get(conn: Connection, secret: str, base_url: str) -> str | None:
 
 
 LIST: LiteralString = f"""
-    SELECT json_build_object(
-               'tokens', coalesce(json_agg({RECORD} ORDER BY signup_tokens.created_at DESC, signup_tokens.id DESC), '[]'))::text
+    SELECT json_build_object('tokens', coalesce(
+               json_agg({RECORD} ORDER BY signup_tokens.created_at DESC, signup_tokens.id DESC), '[]'))::text
       FROM signup_tokens
 """
 

@@ -78,7 +78,10 @@ def insert(
     sort_order: int = 10,
     legal_values: Sequence[Any] = (),
 ) -> dict[str, Any]:
-    """Insert a context field and return its record. Raises UniqueViolation of context_fields_pkey if the name is taken."""
+    """Insert a context field and return its record.
+
+    Raises UniqueViolation of context_fields_pkey if the name is taken.
+    """
     params: dict[str, Any] = {
         "name": name,
         "description": description,

@@ -101,7 +101,8 @@ def share(conn: Connection, name: str) -> bool:
 INSERT: LiteralString = f"""
     INSERT INTO environments (name, type, enabled, sort_order)
     VALUES (%(name)s, %(type)s, %(enabled)s,
-            coalesce(%(sort_order)s::integer, (SELECT least(coalesce(max(sort_order), 0), 2147483646) + 1 FROM environments)))
+            coalesce(%(sort_order)s::integer,
+                     (SELECT least(coalesce(max(sort_order), 0), 2147483646) + 1 FROM environments)))
     RETURNING {RECORD}"""
 
 

@@ -8,7 +8,9 @@ from sql.database import Connection, value
 RECORD: LiteralString = "json_build_object('id', id, 'name', name, 'description', description, 'lifetimeDays', lifetime_days)"
 
 LIST: LiteralString = f"""
-    SELECT json_build_object('version', 1, 'types', coalesce(json_agg({RECORD} ORDER BY id), '[]'))::text FROM flag_types
+    SELECT json_build_object('version', 1, 'types',
+               coalesce(json_agg({RECORD} ORDER BY id), '[]'))::text
+      FROM flag_types
 """
 
 

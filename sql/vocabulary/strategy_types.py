@@ -21,7 +21,8 @@ RECORD: LiteralString = """
 """
 
 LIST: LiteralString = f"""
-    SELECT json_build_object('version', 1, 'strategies', coalesce(json_agg({RECORD} ORDER BY sort_order, name), '[]'))::text
+    SELECT json_build_object('version', 1, 'strategies',
+               coalesce(json_agg({RECORD} ORDER BY sort_order, name), '[]'))::text
       FROM strategy_types
 """
 
@@ -55,7 +56,10 @@ INSERT: LiteralString = f"""
 
 
 def insert(conn: Connection, name: str, *, title: str | None, description: str | None, parameters: list[Any]) -> dict[str, Any]:
-    """Insert a strategy type and return its record. Raises UniqueViolation of strategy_types_pkey if the name is taken."""
+    """Insert a strategy type and return its record.
+
+    Raises UniqueViolation of strategy_types_pkey if the name is taken.
+    """
     return value(conn, INSERT, {"name": name, "title": title, "description": description, "parameters": as_json(parameters)})
 
 

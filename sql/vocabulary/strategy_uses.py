@@ -6,7 +6,10 @@ from sql.access import VISIBLE
 
 
 def records(condition: LiteralString) -> LiteralString:
-    """Return an SQL expression: a JSON array of the strategies with this condition, on live flags of visible projects."""
+    """Return an SQL expression:
+
+    a JSON array of the strategies with this condition, on live flags of visible projects.
+    """
     return f"""
     (SELECT coalesce(json_agg(json_build_object(
                 'id', strategies.id,

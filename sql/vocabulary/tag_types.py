@@ -12,7 +12,9 @@ TAKEN = {"tag_types_pkey": "name: a tag type with this name already exists"}
 RECORD: LiteralString = "json_build_object('name', name, 'description', description, 'icon', icon)"
 
 LIST: LiteralString = f"""
-    SELECT json_build_object('version', 1, 'tagTypes', coalesce(json_agg({RECORD} ORDER BY name), '[]'))::text FROM tag_types
+    SELECT json_build_object('version', 1, 'tagTypes',
+               coalesce(json_agg({RECORD} ORDER BY name), '[]'))::text
+      FROM tag_types
 """
 
 

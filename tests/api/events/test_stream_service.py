@@ -63,7 +63,7 @@ def streaming(service: Service, query: str = "", key: str = ADMIN_KEY) -> Iterat
 
 def id_of(line: bytes) -> int:
     """The id of a line, which stands first in it."""
-    assert line.startswith(b'{"id":'), line
+    assert line.startswith(b'{"id" : '), line
     assert line.endswith(b"}"), line
     return int(line[6 : line.index(b",")])
 
