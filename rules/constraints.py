@@ -34,21 +34,21 @@ def too_many(constraints: Constraints, before: Constraints) -> Iterator[str]:
     most = max(
         current_app.config["MAX_CONSTRAINT_VALUES"], *(len(constraint.get("values", ())) for constraint in before), 0
     )
-    for place, constraint in enumerate(constraints):
+    for position, constraint in enumerate(constraints):
         if len(constraint["values"]) > most:
-            yield f"constraints.{place}.values: must be at most {most}"
+            yield f"constraints.{position}.values: must be at most {most}"
 
 
 def illegal(constraints: Constraints, legal: Mapping[str, set[str]]) -> Iterator[str]:
     """Yield a message for each constraint on an unknown context field, or with a value that is not legal."""
-    for place, constraint in enumerate(constraints):
+    for position, constraint in enumerate(constraints):
         name = constraint["contextName"]
         if name not in legal:
-            yield f"constraints.{place}.contextName: must be an existing context field, not {name}"
+            yield f"constraints.{position}.contextName: must be an existing context field, not {name}"
         elif legal[name]:
             given = [*constraint["values"], *([constraint["value"]] if "value" in constraint else ())]
             if not legal[name].issuperset(given):
-                yield f"constraints.{place}: must ask for legal values of the context field {name} only"
+                yield f"constraints.{position}: must have only legal values of the context field {name}"
 
 
 def check_segments(

@@ -111,7 +111,7 @@ def as_sentence(found: Mapping[str, Names]) -> str:
     return first_of(f"{listed(sorted(names))}: {message.rstrip('.')}" for message, names in found.items())
 
 
-# What an entry of each list is called, which of its fields holds the name of its flag or its own, and how it is read.
+# By list of the document: the noun of an entry, the field with the name of its flag (or its own name), and its schema.
 ENTRIES: dict[str, tuple[str, str, type[Body]]] = {
     "features": ("flag", "name", ImportedFeature),
     "featureStrategies": ("strategy", "featureName", ImportedStrategy),

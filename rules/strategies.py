@@ -57,11 +57,11 @@ def lock_in_environments(conn: Connection, project: str, name: str, of: Sequence
 
 def find_strategy(conn: Connection, flag: DictRow, strategy_id: str) -> DictRow:
     """Return record and body of a strategy of the flag in its environment; 404 if it belongs elsewhere."""
-    place = flag["id"], flag["environment"]
+    owner = flag["id"], flag["environment"]
     found = [
         strategy
         for strategy in strategies.read(conn, [strategy_id])
-        if (strategy["flag_id"], strategy["environment"]) == place
+        if (strategy["flag_id"], strategy["environment"]) == owner
     ]
     return found[0] if found else abort(404, NO_STRATEGY)
 

@@ -49,11 +49,11 @@ def record_copy(conn: Connection, actor: Actor, copy: DictRow) -> None:
                 "feature-strategy-add", actor, copy, environment=strategy["environment"], data=strategy["record"]
             ),
         )
-    for place in flag_moves.variants_of(conn, copy["id"]):
-        change = {"data": {"variants": place["variants"]}, "pre_data": {"variants": []}}
+    for row in flag_moves.variants_of(conn, copy["id"]):
+        change = {"data": {"variants": row["variants"]}, "pre_data": {"variants": []}}
         events.record(
             conn,
-            flag_event("feature-environment-variants-updated", actor, copy, environment=place["environment"], **change),
+            flag_event("feature-environment-variants-updated", actor, copy, environment=row["environment"], **change),
         )
     for dependency in flag_moves.dependencies_of(conn, copy["id"]):
         events.record(conn, flag_event("feature-dependency-added", actor, copy, data=dependency["record"]))

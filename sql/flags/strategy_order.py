@@ -39,8 +39,8 @@ def ends(conn: Connection, flag_ids: Iterable[int], environment: str) -> dict[in
 CHANGE = """
     UPDATE strategies
        SET sort_order = "sortOrder"
-      FROM json_to_recordset(%(order)s::json) AS asked (id text, "sortOrder" integer)
-     WHERE strategies.id = asked.id
+      FROM json_to_recordset(%(order)s::json) AS changed (id text, "sortOrder" integer)
+     WHERE strategies.id = changed.id
        AND sort_order <> "sortOrder"
 """
 

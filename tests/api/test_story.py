@@ -10,13 +10,13 @@ from flask import Flask
 
 from tests.support.instance import ADMIN_KEY
 from tests.support.service import ROOT
-from tests.support.story import PASSWORDS, SEARCH, Having, Story, documents, flags, people, places, rollout, vocabulary
+from tests.support.story import PASSWORDS, SEARCH, Having, Story, documents, flags, people, places, strategies, vocabulary
 from tests.support.story.people import LATER
 from tests.support.world import Caller, refused
 from validators.events import TYPES
 
 PROJECTS = "/api/admin/projects"
-CHAPTERS = (people, places, vocabulary, flags, rollout, documents)
+CHAPTERS = (people, places, vocabulary, flags, strategies, documents)
 
 
 @pytest.fixture(scope="module")

@@ -95,7 +95,7 @@ def test_a_constraint_on_no_context_field(world, alice):
 
 @pytest.mark.usefixtures("country")
 def test_a_constraint_for_a_value_that_its_field_cannot_have(world, alice):
-    message = "constraints.0: must ask for legal values of the context field country only"
+    message = "constraints.0: must have only legal values of the context field country"
     entries = [strategy("f", constraints=[IN | {"values": ["DK"]}]), strategy("g", constraints=[IN])]
     is_an_error(world, alice, document("f", "g", featureStrategies=entries), message, ["f"])
     new = [{"name": "planet", "legalValues": [{"value": "Mars"}]}]
@@ -186,7 +186,7 @@ def test_tags_must_have_types_and_not_be_too_many(world, alice):
     is_an_error(world, alice, document("f", featureTags=[tag]), "featureTags: unknown tag types: team", ["f"])
     assert told(alice, document("f", featureTags=[tag], tagTypes=[{"name": "team"}])) == NOTHING
     many = [{"featureName": "f", "tagType": "simple", "tagValue": f"tag {number}"} for number in range(101)]
-    is_an_error(world, alice, document("f", featureTags=many), "featureTags: must hold at most 100 tags of a flag", ["f"])
+    is_an_error(world, alice, document("f", featureTags=many), "featureTags: must have at most 100 tags of a flag", ["f"])
     assert told(alice, document("f", featureTags=many[1:])) == NOTHING
 
 

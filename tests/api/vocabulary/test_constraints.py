@@ -54,7 +54,7 @@ def test_field_and_operator_are_required(victor):
 
 def test_a_field_with_legal_values_can_have_those_alone(victor, conn):
     context_fields.insert(conn, "plan", legal_values=[{"value": "1"}, {"value": "2"}])
-    message = "body: must ask for legal values of the context field plan only"
+    message = "body: must have only legal values of the context field plan"
     for said, fits in (
         ({"operator": "IN", "values": ["1", "2"]}, True),
         ({"operator": "IN", "values": ["1", "3"]}, False),
@@ -68,7 +68,7 @@ def test_a_field_with_legal_values_can_have_those_alone(victor, conn):
 def test_a_field_can_be_named_as_the_places_of_a_list_are(victor, conn):
     context_fields.insert(conn, "constraints.0.", legal_values=[{"value": "1"}])
     message = refused(victor.post(PATH, json={"contextName": "constraints.0.", "operator": "IN", "values": ["3"]}))
-    assert message == "body: must ask for legal values of the context field constraints.0. only"
+    assert message == "body: must have only legal values of the context field constraints.0."
 
 
 class LegalValues:
@@ -81,4 +81,4 @@ class LegalValues:
 def test_checking_a_constraint_does_not_read_all_legal_values() -> None:
     country = LegalValues("NO", "SE")
     problems = illegal([{"contextName": "country", "values": [value]} for value in ("NO", "XX")], {"country": country})
-    assert list(problems) == ["constraints.1: must ask for legal values of the context field country only"]
+    assert list(problems) == ["constraints.1: must have only legal values of the context field country"]

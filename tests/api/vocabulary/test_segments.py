@@ -102,7 +102,7 @@ def test_constraints_ask_for_legal_values_alone(alice, conn):
     context_fields.insert(conn, "plan", legal_values=[{"value": "free"}, {"value": "paid"}])
     plan = {"contextName": "plan", "operator": "IN"}
     message = refused(alice.post(PATH, json={"name": "x", "constraints": [plan | {"values": ["free", "gold"]}]}))
-    assert message == "constraints.0: must ask for legal values of the context field plan only"
+    assert message == "constraints.0: must have only legal values of the context field plan"
     make(alice, constraints=[plan | {"values": ["free"]}])
 
 

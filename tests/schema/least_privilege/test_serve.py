@@ -8,10 +8,10 @@ from rules import bootstrap
 from tests.support.command_line import CommandLine, flask
 from tests.support.deployment import GRANTS, Deployment
 from tests.support.instance import ADMIN_KEY, SETTINGS
-from tests.support.story import Story, documents, flags, people, places, rollout, vocabulary
+from tests.support.story import Story, documents, flags, people, places, strategies, vocabulary
 from tests.support.world import Caller
 
-CHAPTERS = (people, places, vocabulary, flags, rollout, documents)
+CHAPTERS = (people, places, vocabulary, flags, strategies, documents)
 SEARCHES = {("POST", "/api/admin/events/search")}
 
 
