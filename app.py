@@ -32,7 +32,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     app.config.from_mapping(load_settings(os.environ) | dict(overrides or {}))
     # One byte more than the limit: Werkzeug truncates a body without Content-Length silently. read_body() counts it.
     app.config.update(PROVIDE_AUTOMATIC_OPTIONS=False, MAX_CONTENT_LENGTH=app.config["MAX_BODY_BYTES"] + 1)
-    # A doubled slash makes another path, which is 404.
+    # Do not redirect a path with a double slash. It is another path, and usually 404.
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
     app.url_map.converters |= CONVERTERS
@@ -52,21 +52,21 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
         app.register_blueprint(blueprint)
     for group in commands.ALL:
         app.cli.add_command(group)
-    app.register_error_handler(HTTPException, refuse)
-    app.register_error_handler(Exception, fail)
+    app.register_error_handler(HTTPException, error_response)
+    app.register_error_handler(Exception, exception_response)
     roots = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
     app.wsgi_app = Mount(app.wsgi_app, app.config["BASE_PATH"], roots)
     return app
 
 
 def require_host() -> None:
-    """Refuse with 400 an HTTP/1.1 request without the header Host (RFC 9112, 3.2)."""
+    """Raise 400 for an HTTP/1.1 request without the header Host (RFC 9112, 3.2)."""
     if request.environ.get("SERVER_PROTOCOL") == "HTTP/1.1" and "Host" not in request.headers:
         raise BadRequest("The header Host is missing.")
 
 
 def read_body() -> None:
-    """Read the body first: too large a body is refused before anything else, for every caller."""
+    """Read the whole body. If it is too large, raise 413 before the caller is authenticated."""
     try:
         body = request.get_data()
     except HTTPException:
@@ -79,13 +79,13 @@ def read_body() -> None:
 
 
 def replace_nul(_endpoint: str | None, values: dict[str, Any] | None) -> None:
-    """Replace NUL, which PostgreSQL refuses, by U+FFFD, which no name contains: the view then finds nothing."""
+    """Replace NUL in path parameters by U+FFFD. PostgreSQL refuses NUL. No name contains U+FFFD, so views return 404."""
     if values:
         values.update({name: word.replace("\0", "\ufffd") for name, word in values.items() if isinstance(word, str)})
 
 
-def refuse(error: HTTPException, cause: Exception | None = None) -> Response:
-    """Return the error body of api.md. cause: the exception to log instead of the error."""
+def error_response(error: HTTPException, cause: Exception | None = None) -> Response:
+    """Return the response for an HTTP error. cause: the exception to log instead of the error."""
     status = error.code or 500
     message = error.description or "The request cannot be answered."
     if status in PLAIN_MESSAGES and message == type(error).description:
@@ -103,7 +103,7 @@ def refuse(error: HTTPException, cause: Exception | None = None) -> Response:
     return response
 
 
-# Instead of Werkzeug's messages, which are written for people at a browser.
+# These replace the messages of Werkzeug, which address people at a browser.
 PLAIN_MESSAGES = {
     400: "The request is malformed. Check its path, headers and body.",
     404: "Not found.",
@@ -112,27 +112,27 @@ PLAIN_MESSAGES = {
 }
 
 
-def fail(error: Exception) -> Response:
-    """Return 503 for problems of the database or overload, else 500. The traceback is logged, but not sent."""
+def exception_response(error: Exception) -> Response:
+    """Return the response for an exception that no view handles: 400, 409, 503 or 500. Its traceback is only logged."""
     # Our choice: clients see these two database errors, because the person behind the request may be able to fix them.
     if isinstance(error, psycopg.errors.DiskFull):
-        return refuse(Unavailable("The disk of the database is full."), error)
+        return error_response(Unavailable("The disk of the database is full."), error)
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
-        return refuse(Unavailable("The database is read-only at the moment."), error)
+        return error_response(Unavailable("The database is read-only at the moment."), error)
     # SQLSTATE class 54, such as a text above 1 GB: the same request will fail again.
     if isinstance(error, psycopg.errors.ProgramLimitExceeded | psycopg.errors.StatementTooComplex):
         message = "The request or its response is too large for the database. Send or request less."
-        return refuse(BadRequest(message), error)
+        return error_response(BadRequest(message), error)
     if isinstance(error, PoolTimeout):
-        return refuse(Unavailable("Too many requests. Try again later."), error)
+        return error_response(Unavailable("Too many requests. Try again later."), error)
     if isinstance(error, psycopg.OperationalError):
-        return refuse(Unavailable(), error)
+        return error_response(Unavailable(), error)
     # Our choice: a record that a change refers to can be deleted between the check and the change.
     if isinstance(error, psycopg.errors.ForeignKeyViolation):
         message = "Another request has just deleted or used something that this change refers to. Try again."
-        return refuse(Conflict(message), error)
+        return error_response(Conflict(message), error)
     if isinstance(error, passwords.Busy | OpenTransaction):
-        return refuse(Unavailable(str(error)), error)
+        return error_response(Unavailable(str(error)), error)
     message = "Internal error. The log of the service has details under the id of this error."
     body, error_id = error_body("InternalError", message)
     request_log.note(error_id=error_id, error=error)

@@ -76,7 +76,7 @@ def on_starting(_server):
     except (SettingError, DatabaseProblem) as error:
         print(error, file=sys.stderr)
         metrics.close()
-        start.let_go()
+        start.release_servers()
         sys.exit(1)
 
 
@@ -114,4 +114,4 @@ def child_exit(_server, worker):
 def on_exit(_server):
     """Stop the embedded PostgreSQL last."""
     metrics.close()
-    start.let_go()
+    start.release_servers()

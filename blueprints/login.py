@@ -40,7 +40,7 @@ def log_in() -> Response:
     session = secrets.token_urlsafe(32)
     body, wait = try_password(payload["username"], name, payload["password"], session)
     refuse_for(wait)
-    # Our choice: a wrong password and an unknown, deleted or password-less user get the same answer.
+    # Our choice: a wrong password and an unknown, deleted or password-less user get the same response.
     if body is None:
         raise Unauthorized("Wrong user name or password.")
     response = json_response(body)
@@ -57,13 +57,12 @@ def log_in() -> Response:
 
 
 def try_password(username: str, name: bytes, password: str, session: str) -> tuple[str | None, int]:
-    """Compare the password and begin the session.
+    """Compare the password and begin the session. Return the user record or None, and the seconds to wait.
 
-    Return the user record and 0. On failure, return None and the seconds that the name must wait, 0 for a wrong
-    password.
+    Success: the record and 0. Wrong password: None and 0. Too many failures with this name: None and the seconds.
     """
     user = None
-    # Try twice at most. A concurrent login may have replaced the compared hash by one with the present cost.
+    # Try twice at most. A concurrent login may have replaced the compared hash by one with the current BCRYPT_ROUNDS.
     for _ in range(2):
         with connection() as conn:
             user = users.find_for_login(conn, username)
@@ -81,7 +80,7 @@ def try_password(username: str, name: bytes, password: str, session: str) -> tup
             body = None if wait else begin_session(conn, user, names, new_hash, session)
         if body is not None or wait:
             return body, wait
-    # Use another transaction, because rows of the throttle are always locked before rows of users.
+    # Use a new transaction, because every transaction must lock rows of the throttle before rows of users.
     with transaction() as conn:
         return None, count_failure(conn, user, name)
 
@@ -91,7 +90,7 @@ def begin_session(
 ) -> str | None:
     """Replace the session of the request by a new one and return the user record.
 
-    Return None if the user changed meanwhile.
+    Return None if the user was deleted, or their password changed, while the password was compared.
     """
     body = users.log_in(conn, user["id"], user["password_hash"], new_hash)
     if body is not None:

@@ -61,7 +61,7 @@ def database_url(*, create: bool = False) -> Iterator[str]:
         # find_database() changes its argument: this copy keeps the URL of a temporary server out of os.environ.
         yield config["DATABASE_URL"] or start.find_database(valid_settings(os.environ)[0])
     finally:
-        start.let_go()
+        start.release_servers()
         signal.signal(signal.SIGTERM, before)
 
 

@@ -79,7 +79,7 @@ def demo(data_dir: Path, port: int, use_database_url: bool) -> None:
             first = {f"INIT_ADMIN_{name}": text for name, text in login.items()}
             summary = fill(url, settings.load(environ | first))
         finally:
-            start.let_go()
+            start.release_servers()
     say(summary)
     for line in instructions(data_dir.absolute(), f"http://{HOST}:{port}", login):
         say(line)
@@ -91,7 +91,7 @@ def demo(data_dir: Path, port: int, use_database_url: bool) -> None:
 
 def environment(data_dir: Path, port: int) -> dict[str, str]:
     """Return this process's environment with the settings of the demo, and without those of the real instance."""
-    settings = {start.DONE, *(f"{setting.name}{end}" for setting in SETTINGS for end in ("", "_FILE"))}
+    settings = {start.DATABASE_READY, *(f"{setting.name}{end}" for setting in SETTINGS for end in ("", "_FILE"))}
     kept = {name: text for name, text in os.environ.items() if name not in settings}
     return kept | {"DATA_DIR": str(data_dir), "HOST": HOST, "PORT": str(port)}
 

@@ -29,9 +29,9 @@ OLDEST_SERVER = 14
 LAG_MAX_BYTES = 16 * 2**20
 LAG_MAX_SECONDS = 10.0
 FREE_DISK_MIN = 2**30
-# Just before a daily prune, the log has one day too many. Accept one more.
+# Days. Just before the daily prune, the log has one day too many. The second day allows for a late prune.
 PRUNE_SLACK = 2
-# Common passwords of at least 12 characters.
+# Common passwords. All shorter than 12 characters are reported anyway.
 KNOWN_PASSWORDS = {"administrator", "featureflags"}
 GRANT = "Run deploy/grants.sql (docs/how-to/deploy.md)."
 
@@ -126,7 +126,7 @@ def server_findings(conn: Connection, config: Config) -> Iterator[Finding]:
 
 
 def database_finding(state: DictRow) -> Finding:
-    """Return whether PostgreSQL is supported, writable, and keeps committed changes."""
+    """Check that PostgreSQL is supported and writable, and that it keeps committed changes in a crash."""
     subject, name = "database", f"PostgreSQL {state['version']}"
     if state["version"] < OLDEST_SERVER:
         return FAIL, subject, f"{name} is not supported. Use version {OLDEST_SERVER} or newer."
@@ -143,7 +143,7 @@ def database_finding(state: DictRow) -> Finding:
 
 
 def standby_finding(row: DictRow) -> Finding:
-    """Return whether a standby is close behind. Unknown numbers count as 0."""
+    """Check how far a standby is behind. Unknown numbers count as 0."""
     size, seconds = row["bytes"] or 0, row["seconds"] or 0.0
     if not row["is_connected"]:
         advice = "Start it, or drop its replication slot."
@@ -188,7 +188,7 @@ def schema_findings(conn: Connection, config: Config) -> Iterator[Finding]:
 
 
 def search_finding(conn: Connection, *, is_embedded: bool) -> Finding:
-    """Return whether text searches of the event log use an index."""
+    """Check that text searches of the event log use an index."""
     if migrate.has_word_indexes(conn):
         return OK, "search", "Text searches of the event log use an index (pg_trgm)."
     advice = "Install it on the server, then run flask --app app migrate."
@@ -196,14 +196,14 @@ def search_finding(conn: Connection, *, is_embedded: bool) -> Finding:
         advice = "The embedded PostgreSQL does not include it; your own server (DATABASE_URL) can."
     elif migrate.can_index_words(conn):
         advice = "Run flask --app app migrate as a role that can create it."
-    slow = "Text searches read the whole event log: seconds with a million events."
+    slow = "Text searches read the whole event log, which takes seconds with a million events."
     return WARN, "search", f"{slow} The extension pg_trgm is missing. {advice}"
 
 
 def event_log_finding(conn: Connection, kept_days: int) -> Finding:
-    """Return the date of the first event, and whether older events than EVENT_RETENTION_DAYS remain."""
+    """Check that no event is older than EVENT_RETENTION_DAYS, and report the date of the first event."""
     first_day = event_retention.first_day(conn)
-    begins = f"The first event is of {first_day}" if first_day else "The event log is empty"
+    begins = f"The first event is from {first_day}" if first_day else "The event log is empty"
     if kept_days and first_day and first_day < event_retention.first_kept_day(conn, kept_days + PRUNE_SLACK):
         advice = "Run flask --app app events prune every day."
         return WARN, "event log", f"{begins}, but EVENT_RETENTION_DAYS is {kept_days}. {advice}"

@@ -1,4 +1,4 @@
-"""Print lines that any terminal can show, and lists as tables or JSON."""
+"""Print lines in the encoding of the terminal, and lists as tables or JSON."""
 
 import json
 import sys
@@ -18,7 +18,10 @@ def say(line: str) -> None:
 
 
 def show(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], *, as_json: bool) -> None:
-    """Print rows: all keys as JSON, or a table with the given columns, a dict of headings by key."""
+    """Print rows as JSON with all keys, or as a table.
+
+    columns: the headings of the table by key.
+    """
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return

@@ -23,36 +23,37 @@ def init_app(app: Flask) -> None:
 
     @lru_cache(10_000)
     def shares_of(_caller: str) -> tuple[Semaphore, Semaphore]:
-        # Waiting requests hold threads, and other callers need threads too.
+        # The first limits the requests of a caller, because waiting requests hold threads that other callers need. The
+        # second limits the connections.
         return Semaphore(max(size, threads // 2)), Semaphore(max(1, size // 2))
 
     @contextmanager
-    def held(caller: str) -> Iterator[None]:
+    def shares_held(caller: str) -> Iterator[None]:
         with ExitStack() as taken:
-            for share, patience in zip(shares_of(caller), (0, wait), strict=True):
-                if not share.acquire(timeout=patience):
+            for share, timeout in zip(shares_of(caller), (0, wait), strict=True):
+                if not share.acquire(timeout=timeout):
                     raise RateLimited("You have too many requests at the same time. Wait until some of them finish.", 1)
                 taken.callback(share.release)
             yield
 
     @lru_cache(10_000)  # A credential always belongs to the same caller. Unknown credentials are not cached.
-    def name_of(key: bytes | None, session: bytes | None) -> str:
-        g.is_looked_up = True
-        with held(client_address()), database().connection() as conn:
+    def caller_of(key: bytes | None, session: bytes | None) -> str:
+        g.is_authenticating = True
+        with shares_held(client_address()), database().connection() as conn:
             none = {"permissions": (), "project": None, "environment": None}
             caller = access.authenticate(conn, key=key, session=session, **none)
-        g.is_looked_up = False
+        g.is_authenticating = False
         if caller is None:
             raise LookupError
         return f"user:{caller['user_id']}" if caller["user_id"] else f"api-token:{caller['key_id']}"
 
-    def place() -> AbstractContextManager[None]:
-        if not has_request_context() or request.endpoint == "health.get_readiness" or g.get("is_looked_up"):
+    def share_of_caller() -> AbstractContextManager[None]:
+        if not has_request_context() or request.endpoint == "health.get_readiness" or g.get("is_authenticating"):
             return nullcontext()
-        g.sharer, given = None, credentials(request)
+        g.sharer, keys = None, credentials(request)
         with suppress(LookupError):
-            g.sharer = name_of(*given) if any(given) else None
-        g.setdefault("caller", g.sharer)  # For the log, if the request is refused here.
-        return held(g.sharer or client_address())
+            g.sharer = caller_of(*keys) if any(keys) else None
+        g.setdefault("caller", g.sharer)  # For the log, if the limit refuses the request.
+        return shares_held(g.sharer or client_address())
 
-    app.extensions["database"].share = place
+    app.extensions["database"].share = share_of_caller

@@ -67,5 +67,5 @@ def load_query(kind: type[Query]) -> dict[str, Any]:
 
 @cache
 def schema_of(kind: type[Query]) -> Query:
-    """Return the only instance of the schema: creating one is slower than reading with it."""
+    """Return a shared instance of the schema. Creating one takes longer than reading a query with it."""
     return kind()

@@ -32,13 +32,14 @@ def note(**facts: Any) -> None:
     """Add facts to the line of the current request.
 
     error_id: the id in the error body. error: an exception to log with its traceback. events, cut: the number of
-    events in a stream, and why it was cut. more: a function that returns more facts for a duration in milliseconds.
+    events in a stream, and why it was cut. more: a function that takes the duration in milliseconds and returns more
+    facts.
     """
     g.setdefault("noted", {}).update(facts)
 
 
 def wait_for_close() -> None:
-    """Write the line after the last byte of the response, not before the first."""
+    """Write the line of the current request after the last byte of its response, instead of before the first."""
     g.waits_for_close = True
 
 
@@ -47,7 +48,7 @@ def end(response: Response) -> Response:
     response.headers["X-Request-ID"] = g.request_id
     line, began, noted = first_part(response), g.began, g.setdefault("noted", {})
     if g.get("waits_for_close"):
-        # There is no request context then, so the line is prepared now.
+        # The request context ends before that, so read it now.
         response.call_on_close(lambda: write(complete(line, began, noted)))
     else:
         write(complete(line, began, noted))
@@ -100,6 +101,6 @@ def frames(error: BaseException | None) -> str:
 
 def write(line: dict[str, Any]) -> None:
     """Write one line in ASCII, in one call, so that lines of other threads and processes do not mix with it."""
-    # The change is committed: a closed pipe or a full disk must not make the response an error.
+    # The request may have committed a change. A closed pipe or a full disk must not turn its response into an error.
     with suppress(OSError):
         print(json.dumps(line) + "\n", end="", flush=True)

@@ -11,7 +11,7 @@ from sql import limits
 
 
 def json_response(text: str | None) -> Response:
-    """Return a response with JSON text. None means that the record was deleted during the request: raise 404."""
+    """Return a response with JSON text. Raise 404 for None: the record was deleted during the request."""
     if text is None:
         raise NotFound("Not found. It was deleted during the request.")
     return Response(text, mimetype="application/json")
@@ -23,7 +23,7 @@ def json_text(document: Any) -> str:
 
 
 def bounded(text: str | None, advice: str) -> str:
-    """Return the JSON text. None means that it would exceed PAGE_BYTES: raise 400 with the advice."""
+    """Return the JSON text. Raise 400 with the advice for None: the text would exceed PAGE_BYTES."""
     if text is None:
         raise BadRequest(f"The response would exceed {limits.PAGE_BYTES >> 20} MiB. {advice}")
     return text
@@ -32,7 +32,7 @@ def bounded(text: str | None, advice: str) -> str:
 def created(text: str | None, location: str, *values: str | int) -> Response:
     """Return 201 with the new record.
 
-    location: its path relative to the path of the request. The percent-encoded values replace each {} in it.
+    location: the path of the record, relative to that of the request. The values, percent-encoded, replace each {}.
     """
     response = json_response(text)
     response.status_code = 201
@@ -41,5 +41,5 @@ def created(text: str | None, location: str, *values: str | int) -> Response:
 
 
 def empty_response(status: int = 200) -> Response:
-    """Return a response without a body. Its type is JSON, because some clients check the type first."""
+    """Return a response without a body. Its Content-Type is JSON, because some clients check it first."""
     return Response(status=status, mimetype="application/json")

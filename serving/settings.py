@@ -16,7 +16,7 @@ PROJECT = Path(__file__).parent.parent
 
 
 class SettingError(ValueError):
-    """A setting is invalid. The message is a sentence that names it."""
+    """A setting is invalid. The message names it."""
 
 
 def number(low: int, high: int) -> Callable[[str], int]:
@@ -30,8 +30,8 @@ def number(low: int, high: int) -> Callable[[str], int]:
     return read
 
 
-# Stricter than libpq: with a / or @ in the password, libpq would take a part of it for a host or database, and print it
-# in errors.
+# Stricter than libpq. If a password contains / or @, libpq can mistake a part of it for a host or database, and errors
+# would contain it.
 HOST_AND_PORT = r"(\[[0-9A-Fa-f:.]+\]|[^\s@/?:,\[\]]*)(:\d{1,5})?"
 DATABASE_URL = re.compile(
     rf"postgres(ql)?://([^\s@/]*@)?{HOST_AND_PORT}(,{HOST_AND_PORT})*(/[^\s@/?]*)?(\?\S*)?", re.ASCII
@@ -89,7 +89,7 @@ def pooler(text: str) -> str:
 def username(text: str) -> str:
     """Read a user name."""
     if "@" in text or text != text.strip() or len(text) > 255:
-        raise ValueError("must be a user name of at most 255 characters, without @ and without spaces around")
+        raise ValueError("must be a user name of at most 255 characters, without @ and leading or trailing spaces")
     return text
 
 
@@ -164,7 +164,7 @@ SETTINGS = (
         "LOCK_TIMEOUT_SECONDS",
         number(1, 3600),
         "10",
-        "seconds that a statement waits for another change before 503; with a pooler, set it there",
+        "seconds that a statement waits for a lock before 503; with a pooler, set it there",
     ),
     Setting(
         "DATABASE_POOLER",
@@ -183,7 +183,7 @@ SETTINGS = (
         "LOGIN_MAX_WAIT_SECONDS",
         number(1, 86400),
         "900",
-        "maximum wait of a user name, in seconds; the wait doubles up to it",
+        "maximum wait of a user name, in seconds; the wait doubles with each failure up to it",
     ),
     Setting("LOGIN_ATTEMPTS_PER_MINUTE", number(1, 100000), "30", "maximum logins per minute from one client address"),
     Setting(
@@ -217,7 +217,12 @@ SETTINGS = (
     Setting("MAX_STRATEGY_SEGMENTS", number(0, 1000), "5", "maximum segments of each strategy"),
     Setting("MAX_CONSTRAINTS", number(0, 1000), "30", "maximum constraints of each strategy and segment"),
     Setting("MAX_CONSTRAINT_VALUES", number(1, 10000), "250", "maximum values of each constraint"),
-    Setting("MAX_SEGMENT_VALUES", number(1, 100000), "1000", "maximum values of all constraints of a segment together"),
+    Setting(
+        "MAX_SEGMENT_VALUES",
+        number(1, 100000),
+        "1000",
+        "maximum values of each segment, all constraints together",
+    ),
     Setting(
         "EVENT_RETENTION_DAYS",
         number(0, 36500),
@@ -235,7 +240,7 @@ SETTINGS = (
         "SLOW_REQUEST_MS",
         number(0, 3600000),
         "1000",
-        "milliseconds from which on a request is logged as slow; 0: never",
+        "log requests that take at least this many milliseconds as slow; 0: log none",
     ),
     Setting(
         "TRUSTED_PROXIES",
@@ -256,7 +261,7 @@ def load(environ: Mapping[str, str]) -> dict[str, Any]:
         except ValueError as error:
             raise SettingError(f"The setting {setting.name} {error}.") from None
     if not environ.get("DATA_DIR"):
-        # The same instance, whatever the current folder is.
+        # The default does not depend on the current folder.
         settings["DATA_DIR"] = PROJECT / "data"
     if settings["BASE_URL"] is None:
         name = f"[{settings['HOST']}]" if ":" in settings["HOST"] else settings["HOST"]

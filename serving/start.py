@@ -12,19 +12,19 @@ from serving import settings
 from serving.settings import SettingError
 from sql.database import embedded
 
-# Environment variable: the database is ready. Set for the child processes.
-DONE = "FLAGS_DATABASE_IS_UP"
+# Environment variable that tells child processes that the database is ready.
+DATABASE_READY = "FLAGS_DATABASE_IS_UP"
 
 _servers: list[embedded.Server] = []
 
-# The last valid settings that gunicorn's master has read. Its workers inherit them.
+# The last valid settings. gunicorn's master reads them, and its workers inherit them.
 kept: dict[str, Any] = {}
 
 
 def keep_settings() -> dict[str, Any]:
     """Read the settings and return them. If they have become invalid, print the error and return the previous ones.
 
-    Raises SettingError if the first settings are invalid.
+    Raises SettingError if they are invalid and there are no previous ones.
     """
     try:
         config = settings.load(os.environ)
@@ -40,13 +40,13 @@ def keep_settings() -> dict[str, Any]:
 
 def bring_up(environ: MutableMapping[str, str]) -> None:
     """Prepare the database, once for this process and its children. Raises SettingError or DatabaseProblem."""
-    if DONE in environ:
+    if DATABASE_READY in environ:
         return
     config = settings.load(environ)
     first_start = bootstrap.prepare_database(find_database(environ), config)
     if first_start:
         print(bootstrap.announcement(first_start, config["BASE_URL"]), file=sys.stderr, flush=True)
-    environ[DONE] = "1"
+    environ[DATABASE_READY] = "1"
 
 
 def find_database(environ: MutableMapping[str, str]) -> str:
@@ -59,7 +59,7 @@ def find_database(environ: MutableMapping[str, str]) -> str:
         return config["DATABASE_URL"]
     server = embedded.Server(Path(config["DATA_DIR"]))
     _servers.append(server)
-    # Without a value, the file is ignored; but both variables together are an error.
+    # DATABASE_URL_FILE can name an empty file here. Setting both variables is an error.
     environ.pop("DATABASE_URL_FILE", None)
     environ["DATABASE_URL"] = server.ensure()
     if kept:
@@ -73,7 +73,7 @@ def revive() -> None:
         server.revive()
 
 
-def let_go() -> None:
+def release_servers() -> None:
     """Release the embedded PostgreSQL. The last process to release it stops it."""
     while _servers:
         _servers.pop().release()
@@ -85,7 +85,7 @@ def serve() -> None:
         workers = settings.load(os.environ)["WEB_CONCURRENCY"]
     except SettingError as error:
         sys.exit(str(error))
-    # gunicorn itself also reads WEB_CONCURRENCY, and prints a traceback if it is no number.
+    # gunicorn itself also reads WEB_CONCURRENCY, and prints a traceback if it is not a number.
     os.environ["WEB_CONCURRENCY"] = str(workers)
     sys.argv[1:] = ["wsgi:app"]
     runpy.run_module("gunicorn", run_name="__main__", alter_sys=True)

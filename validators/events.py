@@ -67,7 +67,7 @@ class EventFilters(Query):
 
     query = Text(
         max=QUERY_MAX,
-        metadata={"description": "Text that the data, previous data or tags of the event contain, in any case."},
+        metadata={"description": "Text that the data, previous data or tags of the event contain, ignoring case."},
     )
     feature = Filter(
         metadata={"description": "Names of flags, such as IS:new-checkout or IS_ANY_OF:new-checkout,old-checkout."}
@@ -169,9 +169,7 @@ class DeprecatedEventSearch(Body):
     feature = Text(metadata={"description": "Name of the flag."})
     query = Text(
         max=QUERY_MAX,
-        metadata={
-            "description": "Text that the type, creator, data, previous data or tags of the event contain, in any case."
-        },
+        metadata={"description": "Text in the type, creator, data, previous data or tags of the event, ignoring case."},
     )
     limit = Integer(min=1, max=100, load_default=100, metadata={"description": "Maximum number of events to return."})
     offset = Integer(

@@ -11,5 +11,8 @@ class Login(Body):
 
     example: ClassVar[dict[str, Any]] = {"username": "ada", "password": "correct horse battery staple"}
 
-    username = Text(required=True, metadata={"description": "User name, or e-mail address in any case."})
+    username = Text(
+        required=True,
+        metadata={"description": "User name or e-mail address. The case of an e-mail address is ignored."},
+    )
     password = Text(required=True, metadata={"description": "Password."})

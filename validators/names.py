@@ -1,4 +1,4 @@
-"""Body of a check of a name."""
+"""Requests that check whether a new name is valid."""
 
 from typing import Any, ClassVar
 
@@ -7,7 +7,7 @@ from validators.fields import Name
 
 
 class NewName(Body):
-    """A name for something new."""
+    """Body of a check of a new name."""
 
     example: ClassVar[dict[str, Any]] = {"name": "country"}
 

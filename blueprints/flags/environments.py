@@ -24,8 +24,8 @@ PERMISSION = "UPDATE_FEATURE_ENVIRONMENT"
 def get_flag_environment(project_id: str, feature_name: str, environment: str) -> Response:
     """Get a flag in an environment.
 
-    Returns its strategies and variants in the environment, and its usage of the last hour. The name is that of the
-    flag.
+    Returns its strategies and variants in the environment, and its usage in the last hour. The property name is the
+    name of the flag.
     """
     with connection() as conn:
         require(conn, project=project_id)
@@ -39,15 +39,15 @@ def enable_flag(project_id: str, feature_name: str, environment: str) -> Respons
     """Enable a flag in an environment.
 
     A flag without an enabled strategy gets the default strategy of the project in the environment. If there is none, it
-    gets a strategy that is on for all users. Both need the permission CREATE_FEATURE_STRATEGY too. An enabled flag
-    stays as it is.
+    gets a strategy that is on for all users. Adding a strategy also needs the permission CREATE_FEATURE_STRATEGY.
+    Nothing changes if the flag is already enabled.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
         query = load_query(SwitchingOn)
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         switch_on(conn, actor, [flag], activate=query["shouldActivateDisabledStrategies"] == "true")
-        # Our choice: the response has the whole flag, because clients read the body.
+        # Our choice: the response contains the whole flag, because clients read it.
         body = flag_records.get(conn, project_id, feature_name, actor.user_id)
     return json_response(body)
 
@@ -57,7 +57,7 @@ def enable_flag(project_id: str, feature_name: str, environment: str) -> Respons
 def disable_flag(project_id: str, feature_name: str, environment: str) -> Response:
     """Disable a flag in an environment.
 
-    Its strategies stay. A disabled flag stays as it is.
+    Its strategies stay. Nothing changes if the flag is already disabled.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)

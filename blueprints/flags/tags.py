@@ -33,13 +33,13 @@ def list_flag_tags(feature_name: str) -> Response:
 def add_flag_tag(feature_name: str) -> Response:
     """Add a tag to a flag.
 
-    The tag type must exist. The tag is created if it does not exist. 201 even if the flag has it.
+    The tag type must exist. A new tag is created. 201 even if the flag already has the tag.
     """
     with transaction() as conn:
         actor, flag = lock_flag_anywhere(conn, feature_name, "UPDATE_FEATURE")
         tag = load(Tag())
         if flag["archived_at"] is not None:
-            abort(404, "The flag is archived.")
+            abort(404, "The flag is archived. Revive it first.")
         check_tag_types(conn, [(flag["name"], tag)])
         add_tags(conn, actor, [(flag, tag)])
     return created(json_text({"type": tag["type"], "value": tag["value"]}), "tags/{}/{}", tag["type"], tag["value"])
@@ -55,6 +55,6 @@ def remove_flag_tag(feature_name: str, type: str, value: str) -> Response:
     with transaction() as conn:
         actor, flag = lock_flag_anywhere(conn, feature_name, "UPDATE_FEATURE")
         if flag["archived_at"] is not None:
-            abort(404, "The flag is archived.")
+            abort(404, "The flag is archived. Revive it first.")
         remove_tags(conn, actor, [(flag, {"type": type, "value": value})])
     return empty_response()

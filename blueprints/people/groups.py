@@ -49,7 +49,7 @@ def get_group(group_id: str) -> Response:
 def create_group() -> Response:
     """Create a group.
 
-    Its members hold its root role and its roles in projects, in addition to their own.
+    Members hold the root role and the project roles of the group, in addition to their own roles.
     """
     with transaction() as conn, unique(groups.TAKEN):
         actor = require(conn, "ADMIN")

@@ -39,13 +39,15 @@ def list_service_accounts() -> Response:
 def create_service_account() -> Response:
     """Create a service account.
 
-    It cannot log in. It acts with its own tokens.
+    A service account cannot log in. It authenticates with its tokens.
     """
     with transaction() as conn, unique(users.TAKEN):
         actor = require(conn, "ADMIN")
         payload = load(CreateServiceAccount())
         role = share_role(conn, payload.pop("rootRole"))
-        account = users.insert(conn, **payload, email=None, password_hash=None, root_role=role["id"], account_type=KIND)
+        account = users.insert(
+            conn, **payload, email=None, password_hash=None, root_role=role["id"], account_type=ACCOUNT_TYPE
+        )
         events.record(conn, Event("service-account-created", actor, data=users.event_data(account)))
         body = service_accounts.get(conn, account["id"])
     return created(body, "service-account/{}", account["id"])
@@ -124,18 +126,18 @@ def delete_service_account_token(account_id: str, token_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        # Do not lock the account: a request with this very token locks the row of the token and may wait for the
-        # account.
+        # Do not lock the account. A request that authenticates with this token locks the token first and then the
+        # account, so locking in the other order could deadlock.
         if service_accounts.get(conn, id_in_path(account_id)) is None:
-            abort(404, UNKNOWN)
+            abort(404, NOT_FOUND)
         personal_tokens.revoke(conn, actor, int(account_id), id_in_path(token_id))
     return empty_response()
 
 
-KIND = "Service Account"
-UNKNOWN = "No service account has that id."
+ACCOUNT_TYPE = "Service Account"
+NOT_FOUND = "No service account has that id."
 
 
 def lock(conn: Connection, account_id: str) -> dict[str, Any]:
     """Lock a service account and return the same as users.lock(); raise 404 if it does not exist."""
-    return users.lock(conn, id_in_path(account_id), KIND) or abort(404, UNKNOWN)
+    return users.lock(conn, id_in_path(account_id), ACCOUNT_TYPE) or abort(404, NOT_FOUND)

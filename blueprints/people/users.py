@@ -62,7 +62,7 @@ def create_user() -> Response:
 def search_users() -> Response:
     """Search for users.
 
-    Finds users whose name, user name or e-mail address contains the text, in any case. The text needs at least two
+    Finds users whose name, user name or e-mail address contains the text, ignoring case. The text needs at least two
     characters.
     """
     with connection() as conn:

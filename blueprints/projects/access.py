@@ -18,7 +18,7 @@ bp = Blueprint("project_access", __name__)
 def add_project_access(project_id: str) -> Response:
     """Give roles in a project.
 
-    Gives each of the roles to each of the users and groups. They keep the roles that they have. Callers who are neither
+    Adds every listed role to every listed user and group. They keep their other roles. Callers who are neither
     administrators nor owners of the project can give only roles whose permissions they hold in it.
     """
     with transaction() as conn:
@@ -32,9 +32,9 @@ def add_project_access(project_id: str) -> Response:
 def set_project_access(project_id: str) -> Response:
     """Replace all roles in a project.
 
-    Users and groups that the body does not name lose their roles. A role that stays keeps its date. The project may end
-    up without an owner. Callers who are neither administrators nor owners of the project can give only roles whose
-    permissions they hold in it.
+    Users and groups that are not in the body lose their roles. Roles that a user or group keeps also keep the date on
+    which they were given. The project can end up without an owner. Callers who are neither administrators nor owners of
+    the project can give only roles whose permissions they hold in it.
     """
     with transaction() as conn:
         actor = require(conn, *WRITE, project=project_id)
@@ -47,7 +47,7 @@ def set_project_access(project_id: str) -> Response:
 def set_project_user_roles(project_id: str, user_id: str) -> Response:
     """Set the roles of a user in a project.
 
-    An empty list takes all roles away. 409 for the last owner of the project.
+    An empty list takes all roles away. 409 if the project would lose its last owner.
     """
     with transaction() as conn:
         actor = require(conn, *WRITE, project=project_id)
@@ -60,7 +60,7 @@ def set_project_user_roles(project_id: str, user_id: str) -> Response:
 def remove_project_user_roles(project_id: str, user_id: str) -> Response:
     """Remove all roles of a user in a project.
 
-    409 for the last owner of the project.
+    409 if the project would lose its last owner.
     """
     with transaction() as conn:
         actor = require(conn, *WRITE, project=project_id)
@@ -73,7 +73,7 @@ def remove_project_user_roles(project_id: str, user_id: str) -> Response:
 def set_project_group_roles(project_id: str, group_id: str) -> Response:
     """Set the roles of a group in a project.
 
-    An empty list takes all roles away. 409 for the last owner of the project.
+    An empty list takes all roles away. 409 if the project would lose its last owner.
     """
     with transaction() as conn:
         actor = require(conn, *WRITE, project=project_id)
@@ -86,7 +86,7 @@ def set_project_group_roles(project_id: str, group_id: str) -> Response:
 def remove_project_group_roles(project_id: str, group_id: str) -> Response:
     """Remove all roles of a group in a project.
 
-    409 for the last owner of the project.
+    409 if the project would lose its last owner.
     """
     with transaction() as conn:
         actor = require(conn, *WRITE, project=project_id)

@@ -27,7 +27,7 @@ def archive_project(project_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_PROJECT", project=project_id)
-        before = lock_idle(conn, project_id)
+        before = lock_without_live_flags(conn, project_id)
         if before["archived_at"] is None:
             projects.archive(conn, project_id)
             events.record(conn, Event("project-archived", actor, project=project_id))
@@ -61,10 +61,10 @@ def delete_project(project_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_PROJECT", project=project_id)
-        lock_idle(conn, project_id)
+        lock_without_live_flags(conn, project_id)
         project_deletion.lock(conn, project_id)
         flags = flag_lifecycle.delete_archived(conn, project_id)
-        keys = project_deletion.delete_keys(conn, project_id)
+        tokens = project_deletion.delete_keys(conn, project_id)
         project_deletion.delete(conn, project_id)
         log = [
             Event(
@@ -78,18 +78,20 @@ def delete_project(project_id: str) -> Response:
             for flag in flags
         ]
         log += [
-            Event("api-token-deleted", actor, project=key["project"], environment=key["environment"], pre_data=key)
-            for key in keys
+            Event(
+                "api-token-deleted", actor, project=token["project"], environment=token["environment"], pre_data=token
+            )
+            for token in tokens
         ]
         events.record(conn, *log, Event("project-deleted", actor, project=project_id))
     return empty_response()
 
 
-def lock_idle(conn: Connection, project_id: str) -> DictRow:
+def lock_without_live_flags(conn: Connection, project_id: str) -> DictRow:
     """Lock the project and all its flags; raise 409 for the default project and for a project with live flags."""
     project = projects.lock(conn, project_id) or abort(404, "No project has that id.")
     if project_id == "default":
         abort(409, "The project default cannot be archived or deleted.")
     if project_deletion.has_live_flags(conn, project_id):
-        abort(409, "The project has flags that are not archived.")
+        abort(409, "The project has flags that are not archived. Archive them first.")
     return project

@@ -15,8 +15,8 @@ from sql.events import Event
 from sql.tokens import api_tokens
 from validators.tokens.api_tokens import KINDS, CreateApiToken, UpdateApiToken
 
-# The environment of a token that is created without one: the first of these that exists.
-USUAL_ENVIRONMENTS = ("default", "development")
+# A token that is created without an environment gets the first of these that exists.
+DEFAULT_ENVIRONMENTS = ("default", "development")
 
 bp = Blueprint("api_tokens", __name__)
 
@@ -26,7 +26,7 @@ bp = Blueprint("api_tokens", __name__)
 def list_api_tokens() -> Response:
     """List API tokens.
 
-    Returns tokens of the types that the caller can read. Client and frontend tokens have their secrets. Secrets of
+    Returns tokens of the types that the caller can read, with the secrets of client and frontend tokens. The secrets of
     admin tokens are masked.
     """
     with connection() as conn:
@@ -54,17 +54,17 @@ def create_api_token() -> Response:
     """Create an API token.
 
     Only this response contains the secret of an admin token. An admin token is valid for all projects and environments.
-    Other tokens are valid for one environment, and for all projects unless you name some. Without an environment, they
-    get default, or else development.
+    Other tokens are valid for one environment, and for all projects unless you name some. If you name no environment,
+    they get the environment default. If that does not exist, they get development.
     """
     with transaction() as conn:
         require(conn, *permissions("CREATE"))
         payload = load(CreateApiToken())
         actor = require(conn, permission("CREATE", payload["type"]))
         refuse_excess(conn, "MAX_API_TOKENS", "API tokens")
-        key_id, secret = create(conn, payload)
-        events.record(conn, token_event("api-token-created", actor, data=api_tokens.lock(conn, key_id)))
-        body = api_tokens.get(conn, key_id, secret)
+        token_id, secret = create(conn, payload)
+        events.record(conn, token_event("api-token-created", actor, data=api_tokens.lock(conn, token_id)))
+        body = api_tokens.get(conn, token_id, secret)
     return created(body, "api-tokens/{}", payload["name"])
 
 
@@ -111,7 +111,7 @@ def permission(verb: str, kind: str) -> str:
 
 
 def permissions(verb: str) -> list[str]:
-    """Return the permissions that allow this for one kind of token at least."""
+    """Return the permissions to do this with the tokens of each kind. Callers need at least one of them."""
     return sorted({permission(verb, kind) for kind in KINDS})
 
 
@@ -124,8 +124,8 @@ def create(conn: Connection, payload: dict) -> tuple[int, str]:
     """Create a token and return its id and its secret."""
     environment, projects = scope_of(conn, payload)
     secret = api_tokens.generate(api_tokens.project_part(projects), environment or "*")
-    key = {"name": payload["name"], "kind": payload["type"], "environment": environment, "projects": projects}
-    return api_tokens.insert(conn, secret, **key, expires_at=payload.get("expiresAt")), secret
+    columns = {"name": payload["name"], "kind": payload["type"], "environment": environment, "projects": projects}
+    return api_tokens.insert(conn, secret, **columns, expires_at=payload.get("expiresAt")), secret
 
 
 def scope_of(conn: Connection, payload: dict) -> tuple[str | None, list[str]]:
@@ -135,19 +135,19 @@ def scope_of(conn: Connection, payload: dict) -> tuple[str | None, list[str]]:
     """
     if payload["type"] == "admin":
         return None, []
-    environments = [payload["environment"]] if "environment" in payload else list(USUAL_ENVIRONMENTS)
-    places = api_tokens.share_scope(conn, environments, payload["projects"])
-    if places["environment"] is None:
+    environments = [payload["environment"]] if "environment" in payload else list(DEFAULT_ENVIRONMENTS)
+    scope = api_tokens.share_scope(conn, environments, payload["projects"])
+    if scope["environment"] is None:
         abort(400, "environment: must be an existing environment")
-    if places["unknown_projects"]:
-        unknown = ", ".join(project[:100] for project in places["unknown_projects"][:20])
+    if scope["unknown_projects"]:
+        unknown = ", ".join(project[:100] for project in scope["unknown_projects"][:20])
         abort(400, f"projects: unknown projects: {unknown}")
-    return places["environment"], payload["projects"]
+    return scope["environment"], payload["projects"]
 
 
 def token_event(
     type: str, actor: Actor, *, data: dict[str, Any] | None = None, pre_data: dict[str, Any] | None = None
 ) -> Event:
-    """Return an event of a token: with its projects and its environment."""
+    """Return an event with the projects and the environment of a token."""
     token = data or pre_data or {}
     return Event(type, actor, project=token["project"], environment=token["environment"], data=data, pre_data=pre_data)

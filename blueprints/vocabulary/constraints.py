@@ -16,8 +16,8 @@ from validators.vocabulary.constraints import Constraint
 
 bp = Blueprint("constraints", __name__)
 
-# Where the messages about a list of constraints place the first one.
-PLACE = "constraints.0"
+# How messages about a list of constraints name the first one.
+FIRST_IN_LIST = "constraints.0"
 
 
 @bp.post("/api/admin/constraints/validate")
@@ -25,7 +25,7 @@ PLACE = "constraints.0"
 def validate_constraint() -> Response:
     """Check a constraint.
 
-    204 if a strategy or segment could have it. 400 names what is wrong.
+    204 if the constraint is valid in a strategy or segment. The message of a 400 says what is wrong.
     """
     with connection() as conn:
         require(conn)
@@ -38,11 +38,13 @@ def check(conn: Connection, constraint: Mapping[str, Any]) -> None:
     legal = legal_values(conn, [constraint["contextName"]])
     problems = [*too_many([constraint], ()), *illegal([constraint], legal)]
     if problems:
-        abort(400, "; ".join(map(of_one, problems)))
+        abort(400, "; ".join(map(about_body, problems)))
 
 
-def of_one(problem: str) -> str:
-    """Return the message about the first constraint of a list as one about the only constraint."""
+def about_body(problem: str) -> str:
+    """Return the message without the place in the list, because the body is the constraint."""
     return (
-        f"body{problem.removeprefix(PLACE)}" if problem.startswith(f"{PLACE}:") else problem.removeprefix(f"{PLACE}.")
+        f"body{problem.removeprefix(FIRST_IN_LIST)}"
+        if problem.startswith(f"{FIRST_IN_LIST}:")
+        else problem.removeprefix(f"{FIRST_IN_LIST}.")
     )

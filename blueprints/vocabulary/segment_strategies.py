@@ -21,9 +21,9 @@ from validators.vocabulary.segments import GiveSegments
 
 bp = Blueprint("segment_strategies", __name__)
 
-NOT_THERE = "This project and environment have no such strategy, or its flag is archived."
-# Relative to /api/admin/segments/strategies.
-STRATEGY = "../projects/{}/features/{}/environments/{}/strategies/{}"
+STRATEGY_NOT_FOUND = "No strategy in this project and environment has that id, or its flag is archived."
+# The URL of a strategy, relative to /api/admin/segments/strategies.
+STRATEGY_PATH = "../projects/{}/features/{}/environments/{}/strategies/{}"
 
 
 @bp.get("/api/admin/segments/<segment_id>/strategies")
@@ -59,7 +59,7 @@ def list_strategy_segments(strategy_id: str) -> Response:
 def set_strategy_segments() -> Response:
     """Set the segments of a strategy.
 
-    They replace the present ones. Each must be a segment for all projects or of the strategy's project.
+    Replaces the previous segments. Each segment must belong to the strategy's project, or to no project.
     """
     with transaction() as conn:
         require(conn)
@@ -69,18 +69,20 @@ def set_strategy_segments() -> Response:
         )
         flag = lock_flag_of(conn, payload)
         set_segments(conn, actor, flag, payload)
-    where = flag["project_id"], flag["name"], flag["environment"], payload["strategyId"]
-    return created(json_text({name: payload[name] for name in GiveSegments().fields}), STRATEGY, *where)
+    location = flag["project_id"], flag["name"], flag["environment"], payload["strategyId"]
+    return created(json_text({name: payload[name] for name in GiveSegments().fields}), STRATEGY_PATH, *location)
 
 
 def lock_flag_of(conn: Connection, payload: Mapping[str, Any]) -> DictRow:
     """Lock the live flag of a strategy and return it with its environment; raise 404 if there is no such strategy."""
     name = segment_strategies.flag_of(conn, payload["projectId"], payload["environmentId"], payload["strategyId"])
-    return lock_in_environment(conn, payload["projectId"], name or abort(404, NOT_THERE), payload["environmentId"])
+    return lock_in_environment(
+        conn, payload["projectId"], name or abort(404, STRATEGY_NOT_FOUND), payload["environmentId"]
+    )
 
 
 def set_segments(conn: Connection, actor: Actor, flag: DictRow, payload: Mapping[str, Any]) -> None:
-    """Set the segments of a strategy of the flag, each once."""
+    """Set the segments of a strategy of the flag. Repeated ids count once."""
     before = find_strategy(conn, flag, payload["strategyId"])["record"]
     segment_ids = sorted(set(payload["segmentIds"]))
     check_segments(conn, segment_ids, flag["project_id"], before["segments"], field="segmentIds")

@@ -49,11 +49,11 @@ def list_tags_of_type(type: str) -> Response:
 def create_tag() -> Response:
     """Create a tag.
 
-    Needs the permission UPDATE_FEATURE in some project. Adding a new tag to a flag creates it too.
+    Needs the permission UPDATE_FEATURE in at least one project. You can also create a tag by adding it to a flag.
     """
     with transaction() as conn, unique(tags.TAKEN):
         actor = require(conn)
-        permitted(conn, actor)
+        projects_with_permission(conn, actor)
         payload = load(Tag())
         if tag_types.lock(conn, payload["type"]) is None:
             abort(400, "type: must be an existing tag type")
@@ -85,7 +85,7 @@ def delete_tag(type: str, value: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn)
-        allowed = permitted(conn, actor)
+        allowed = projects_with_permission(conn, actor)
         if not tags.lock(conn, type, value):
             abort(404, "This tag does not exist.")
         flags = tags.list_flags(conn, type, value)
@@ -100,7 +100,7 @@ def delete_tag(type: str, value: str) -> Response:
 
 # Our choice: tags belong to the whole instance, and all users can read them. Deleting a tag needs the permission in
 # every project whose flags have it.
-def permitted(conn: Connection, actor: Actor) -> set[str] | None:
+def projects_with_permission(conn: Connection, actor: Actor) -> set[str] | None:
     """Return the projects in which the caller can change flags, or None for all; raise 403 if there are none."""
     if actor.is_admin or actor.user_id is None:
         return None

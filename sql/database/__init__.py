@@ -19,8 +19,8 @@ from sql.database.pool import Connection, Database, Meter, send
 Params = Mapping[str, Any]
 IDLE = TransactionStatus.IDLE
 
-# Options of each session, whatever the defaults of the database are. Statements have a time limit. Our plans are too
-# short to gain from JIT. After waiting for a lock, a statement must see what the other transaction has committed.
+# Session options that override the defaults of the database. Our statements are too short to gain from JIT compilation.
+# "read committed": after waiting for a lock, a statement sees what the other transaction has committed.
 OPTIONS = r"-c statement_timeout=30s -c jit=off -c default_transaction_isolation=read\ committed"
 # If the server's machine disappears, its connections fail within about ten seconds.
 KEEPALIVES = {"keepalives_idle": 4, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
@@ -32,9 +32,9 @@ os.environ["PGTZ"] = "UTC"
 def connect_options(url: str, pooler: str = "none", options: str | None = None) -> dict[str, Any]:
     """Return the arguments of psycopg.connect() besides the URL. Our options follow those of the URL, so ours win.
 
-    pooler: "transaction" assigns a server session to each transaction. It accepts no session options and has to set
-    them itself; migrate.open_database() checks that. Prepared statements do not exist in the next transaction, unless
-    the pooler prepares them there ("prepared").
+    pooler: the setting DATABASE_POOLER. A pooler can run each transaction in another server session. It accepts no
+    session options, so it must set them itself; migrate.open_database() checks that. "transaction": do not prepare
+    statements, because the next session does not have them. "prepared": the pooler prepares them again there.
     """
     given = conninfo_to_dict(url)
     ours = {"autocommit": True, "row_factory": dict_row, "connect_timeout": given.get("connect_timeout") or 3}
@@ -54,12 +54,12 @@ def connect(url: str, pooler: str = "none") -> Connection:
 
 
 def init_app(app: Flask) -> None:
-    """Attach the database of app.config."""
+    """Create the database of the app from its settings. It connects at the first use."""
     config = app.config
     url, pooler, timeout = config["DATABASE_URL"], config["DATABASE_POOLER"], config["STATEMENT_TIMEOUT_SECONDS"]
-    # The last of two equal options wins. Commands and migrations have no lock timeout.
+    # If an option is given twice, the last value applies. Commands and migrations have no lock timeout.
     options = f"{OPTIONS} -c statement_timeout={timeout}s -c lock_timeout={config['LOCK_TIMEOUT_SECONDS']}s"
-    # The deadline is for a frozen server. Otherwise PostgreSQL cancels the statement before.
+    # PostgreSQL cancels long statements itself. The deadline is later, for a server that is frozen and cannot.
     limits = {"wait": config["WAIT_SECONDS"], "deadline": timeout + 5.0}
     arguments = partial(connect_options, url, pooler, options)
     app.extensions["database"] = Database(url, config["DATABASE_POOL_SIZE"], pooler, arguments, **limits)
@@ -72,32 +72,32 @@ def database() -> Database:
 
 @contextmanager
 def connection() -> Iterator[Connection]:
-    """Lend a connection for reading. Each statement is a transaction."""
+    """Lend a connection for reading. Each statement is its own transaction."""
     with database().connection() as conn:
         yield conn
 
 
 @contextmanager
 def transaction() -> Iterator[Connection]:
-    """Lend a connection for changes, all or nothing."""
-    with database().connection() as conn, unit(conn):
+    """Lend a connection in a transaction. It is committed after the block, or rolled back on an error."""
+    with database().connection() as conn, transaction_or_savepoint(conn):
         yield conn
 
 
-def unit(conn: Connection) -> AbstractContextManager[Any]:
+def transaction_or_savepoint(conn: Connection) -> AbstractContextManager[Any]:
     """Begin a transaction, or a savepoint inside the caller's transaction."""
     if conn.info.transaction_status != IDLE:
         return conn.transaction()
     meter = database().meter
-    return whole(conn) if meter is None else counted(conn, meter)
+    return transaction_block(conn) if meter is None else counted_transaction_block(conn, meter)
 
 
 @contextmanager
-def whole(conn: Connection) -> Iterator[None]:
+def transaction_block(conn: Connection) -> Iterator[None]:
     """Run a transaction that keeps its prepared statements if it is rolled back.
 
-    psycopg's own rollback drops them, in case the transaction created tables, which requests never do. The next ten
-    requests would then plan their statements again, which takes most of their time.
+    psycopg's own rollback drops them, because the transaction may have created tables. Requests never create tables.
+    Without prepared statements, planning takes most of the time of the next ten requests.
     """
     conn.execute("BEGIN", prepare=False)
     try:
@@ -116,11 +116,11 @@ _recorded: dict[int, list[str]] = {}
 
 
 @contextmanager
-def counted(conn: Connection, meter: Meter) -> Iterator[None]:
-    """Run a transaction, and count its events after the commit."""
+def counted_transaction_block(conn: Connection, meter: Meter) -> Iterator[None]:
+    """Run a transaction, and count its events in the metrics after the commit."""
     types = _recorded[id(conn)] = []
     try:
-        with whole(conn):
+        with transaction_block(conn):
             yield
     finally:
         del _recorded[id(conn)]
@@ -136,7 +136,10 @@ def note_events(conn: Connection, types: Iterable[str]) -> None:
 
 @lru_cache(maxsize=1000)
 def unindented(statement: LiteralString) -> LiteralString:
-    """Return the statement without indentation. psycopg parses a statement of more than 4,096 characters each time."""
+    """Return the statement without indentation.
+
+    psycopg caches parsed statements only up to 4,096 characters.
+    """
     return "\n".join(line.strip() for line in statement.splitlines())
 
 
@@ -174,9 +177,9 @@ def run(conn: Connection, statement: LiteralString, params: Params | None = None
 
 
 def as_json(document: Any) -> str:
-    """Return a document as compact JSON text, with its key order.
+    """Return a document as compact JSON text. Keys keep their order.
 
-    Non-ASCII characters stay, so that searches find them.
+    Non-ASCII characters are not escaped, so that searches find them.
     """
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 

@@ -18,18 +18,18 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 Connection = psycopg.Connection[DictRow]
 Result = TypeVar("Result")
 
-# All in seconds. If the database has not responded for this time, an idle connection is tested before a request gets
-# it.
+# These four are in seconds. After this time without a response from the database, a connection is tested before a
+# request gets it.
 SILENCE = 1.0
 # Pause between two attempts to connect while the database is unavailable.
 RETRY = 0.5
 # Pause after a failed restart of the embedded PostgreSQL, which costs CPU time and writes to a log.
 REVIVE_PAUSE = 5.0
-# Pause between two drains of the pool. While all hosts are read-only, every change would cause one.
+# Pause between two drains of the pool. While all hosts are read-only, every change would drain it.
 DRAIN_PAUSE = 1.0
 
 log = logging.getLogger(__name__)
-# This logger repeats each second why it cannot connect. Database logs it once.
+# psycopg's pool logs each second why it cannot connect. The class Database logs it once.
 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 
 
@@ -58,7 +58,7 @@ class DeadlineConnection(psycopg.Connection[DictRow]):
 
 
 def send(conn: Connection, command: bytes, timeout: float | None = None) -> None:
-    """Run a command on the connection directly, so that psycopg does not react to it."""
+    """Run a command through libpq. psycopg does not see it, so it keeps its prepared statements."""
     conn.pgconn.send_query(command)
     conn.wait(generators.execute(conn.pgconn), timeout=timeout)
 
@@ -66,7 +66,7 @@ def send(conn: Connection, command: bytes, timeout: float | None = None) -> None
 def discard_if_closed(conn: Connection) -> None:
     """Close an idle connection if the server has disconnected.
 
-    Then there is something to read, so no round trip is needed.
+    A disconnect makes the socket readable, so this check needs no round trip.
     """
     # select() does not work with descriptors above 1023.
     poll = select.poll()
@@ -109,7 +109,7 @@ class Database:
         self.wait = wait
         self.deadline = deadline
         self.meter: Meter | None = None
-        # Entered while a connection is lent: serving/caller_limit.py.
+        # Returns a context manager that is entered while a connection is lent. Set by serving/caller_limit.py.
         self.share: Callable[[], AbstractContextManager[None]] = nullcontext
         # Restarts the embedded PostgreSQL if it has ended, or raises an error.
         self.revive: Callable[[], None] | None = None
@@ -140,7 +140,7 @@ class Database:
 
     @contextmanager
     def pinned(self, conn: Connection) -> Iterator[None]:
-        """Lend only this connection during the block. Everything happens in the caller's transaction then."""
+        """Lend only this connection during the block. All statements then run in the caller's transaction."""
         self._pinned = conn
         try:
             yield
@@ -197,7 +197,7 @@ class Database:
     def _borrow(self, pool: ConnectionPool[DeadlineConnection]) -> DeadlineConnection:
         began = time.monotonic()
         until = began + self.wait
-        # The pool's own check would pause for seconds after the second closed connection.
+        # We test connections ourselves: the pool's own check pauses for seconds after the second closed connection.
         while True:
             is_silent = time.monotonic() > self.answered_at + SILENCE
             if is_silent and not pool.get_stats()["pool_available"]:
@@ -205,8 +205,8 @@ class Database:
             try:
                 conn = pool.getconn(until - time.monotonic())
             except psycopg.OperationalError as error:
-                # _lent alone does not show a busy pool: it is empty for a moment whenever the last connection changes
-                # hands.
+                # Raise PoolTimeout if the pool is busy. _lent can be empty then, for a moment between two requests, so
+                # also check whether the database has responded.
                 if isinstance(error, PoolTimeout) and (self._lent or self.answered_at > began):
                     raise
                 raise DatabaseUnavailable(self._problem or "No connection could be opened in time.") from None
@@ -260,7 +260,7 @@ class Database:
             self._probing.release()
 
     def _is_merely_busy(self, pool: ConnectionPool[Any], error: psycopg.Error, began: float) -> bool:
-        """Return whether the database works although a new connection failed, for example with too many connections."""
+        """Return whether the database works although a new connection failed, such as after too many connections."""
         if isinstance(error, ConnectionTimeout):
             return self.answered_at > began
         pool.check()

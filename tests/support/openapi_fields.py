@@ -8,7 +8,7 @@ from tests.support.openapi_words import (
 )
 from validators import Body, fields
 from validators.events import TYPES
-from validators.flags.search import BOUNDS, SETS, WORDS, Bound, Members, Status, Words
+from validators.flags.search import DATE_OPERATORS, SET_OPERATORS, VALUE_OPERATORS, DateFilter, EnvironmentState, SetFilter, ValueFilter
 from validators.flags.strategies import ParameterValue
 from validators.people.users import EmailOrEmpty, Password, RootRole
 from validators.query_fields import Filter, Repeated
@@ -71,14 +71,14 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             return text(field) | {"pattern": r"^[^@\s]([^@]*[^@\s])?$"}
         case Repeated(inner=inner):
             return {"type": "array", "items": json_schema(inner)}
-        case Status():
+        case EnvironmentState():
             return {"type": "string", "pattern": r"^.+:(enabled|disabled)$"}
-        case Words():
-            return {"type": "string", "pattern": f"^({'|'.join(WORDS)}):[^\\n\\r]*$"}
-        case Members():
-            return {"type": "string", "pattern": f"^({'|'.join(SETS)}):[^\\n\\r]*$"}
-        case Bound():
-            return {"type": "string", "pattern": f"^({'|'.join(BOUNDS)}):\\d{{4}}-\\d{{2}}-\\d{{2}}$"}
+        case ValueFilter():
+            return {"type": "string", "pattern": f"^({'|'.join(VALUE_OPERATORS)}):[^\\n\\r]*$"}
+        case SetFilter():
+            return {"type": "string", "pattern": f"^({'|'.join(SET_OPERATORS)}):[^\\n\\r]*$"}
+        case DateFilter():
+            return {"type": "string", "pattern": f"^({'|'.join(DATE_OPERATORS)}):\\d{{4}}-\\d{{2}}-\\d{{2}}$"}
         case ParameterValue():
             return {"type": ["string", "number", "boolean"], "minimum": -fields.BIGINT_MAX, "maximum": fields.BIGINT_MAX}
         case Password():

@@ -165,7 +165,7 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     **{
         (f"project_access.{operation}", 409): (
             "This is the last owner.",
-            "This is the last owner of the project. Add another owner first. Add another owner first. Add another owner first.",
+            "This is the last owner of the project. Add another owner first.",
         )
         for operation in ("set_project_user_roles", "remove_project_user_roles", "set_project_group_roles", "remove_project_group_roles")
     },

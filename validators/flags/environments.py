@@ -11,24 +11,24 @@ from validators.flags.json_patch import patched
 from validators.flags.strategies import SORT_ORDER_MAX, Variants
 from validators.flags.variants import Variant
 
-# Our choice: the limit of flags that one request enables or disables.
+# Our choice: the maximum number of flags that one request enables or disables.
 MOST_FLAGS = 1000
-WORDS = frozenset({"true", "false"})
+BOOLEAN_WORDS = frozenset({"true", "false"})
 
 
 class SwitchingOn(Query):
     """Query parameters of enabling a flag."""
 
     shouldActivateDisabledStrategies = OneOf(
-        WORDS,
+        BOOLEAN_WORDS,
         "true or false",
         load_default="false",
-        metadata={"description": "Whether its disabled strategies in the environment are enabled too."},
+        metadata={"description": "Whether to enable the disabled strategies of the flag in the environment too."},
     )
 
 
 class FlagsToSwitch(Body):
-    """Names of flags of one project."""
+    """Body of enabling or disabling several flags of a project."""
 
     example: ClassVar = {"features": ["new-checkout", "dark-mode"]}
 
@@ -38,7 +38,7 @@ class FlagsToSwitch(Body):
 
 
 class StrategyPlace(Body):
-    """The position of a strategy."""
+    """The new position of a strategy."""
 
     example: ClassVar = {"id": "b4ad7b8a-3f5d-4a0c-9d6e-1c2b3a4d5e6f", "sortOrder": 2}
 
@@ -51,16 +51,16 @@ class StrategyPlace(Body):
     )
 
 
-def each_once(places: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the places; raise ValidationError if a strategy has two."""
-    if len({place["id"] for place in places}) < len(places):
-        raise ValidationError("must name each strategy once")
-    return places
+def each_once(positions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the positions; raise ValidationError if a strategy occurs twice."""
+    if len({position["id"] for position in positions}) < len(positions):
+        raise ValidationError("must not contain a strategy twice")
+    return positions
 
 
-# Our choice: both are required, so that a request without variants does not delete them by mistake.
+# Our choice: both properties are required, so that a request without variants does not remove them by mistake.
 class VariantsOfEnvironments(Body):
-    """The same variants for several environments."""
+    """Body of setting the same variants in several environments."""
 
     example: ClassVar = {"environments": ["development"], "variants": [{"name": "blue", "weight": 1000}]}
     unsaid: ClassVar = "a name twice|weightType variable|fixed weights|at least one item"
@@ -72,7 +72,7 @@ class VariantsOfEnvironments(Body):
 
     @validates_schema
     def require_environment(self, data: dict[str, Any], **_: Any) -> None:
-        """Require an environment, because the permission is checked in each."""
+        """Require an environment. Without one, no permission would be checked."""
         if not data["environments"]:
             raise ValidationError("must have at least one item", "environments")
 
@@ -80,7 +80,7 @@ class VariantsOfEnvironments(Body):
 def patched_variants(
     variants: Sequence[Mapping[str, Any]], operations: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the result of a patch of a list of variants, with balanced weights.
+    """Apply a JSON Patch to a list of variants and return the result, with weights that add up to 1000.
 
     Raise ValidationError if the patch cannot be applied, or if its result is invalid.
     """

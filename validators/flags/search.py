@@ -11,10 +11,12 @@ from validators.events import QUERY_MAX
 from validators.fields import BIGINT_MAX, DAY, INTEGER, Day, OneOf, Text, WholeNumber
 from validators.query_fields import Repeated
 
-# By operator: whether flags with one of the values are included. IS with several values means the same as IS_ANY_OF.
-WORDS = {"IS": True, "IS_ANY_OF": True, "IS_NOT": False, "IS_NONE_OF": False}
-# By operator: whether any or all of the values are needed, and whether such flags are included.
-SETS = {
+# For each operator, whether it includes the flags that have one of the values. Otherwise it excludes them. IS accepts
+# several values, like IS_ANY_OF.
+VALUE_OPERATORS = {"IS": True, "IS_ANY_OF": True, "IS_NOT": False, "IS_NONE_OF": False}
+# For each operator, whether a flag matches with any of the values or only with all, and whether matching flags are
+# included.
+SET_OPERATORS = {
     "INCLUDE": ("any", True),
     "INCLUDE_ANY_OF": ("any", True),
     "INCLUDE_ALL_OF": ("all", True),
@@ -22,7 +24,7 @@ SETS = {
     "EXCLUDE_IF_ANY_OF": ("any", False),
     "EXCLUDE_ALL": ("all", False),
 }
-BOUNDS = ("IS_BEFORE", "IS_ON_OR_AFTER")
+DATE_OPERATORS = ("IS_BEFORE", "IS_ON_OR_AFTER")
 SORT_KEYS = frozenset({"createdAt", "name", "type", "project", "stale", "lastSeenAt"})
 ENVIRONMENT_PREFIX = "environment:"
 # Our choice: a limit, because PostgreSQL compares each text with the name and the description of each flag.
@@ -30,28 +32,28 @@ MOST_TEXTS = 20
 
 
 def split(text: str, operators: Sequence[str], example: str) -> tuple[str, str]:
-    """Return the operator and the text after the colon; raise ValidationError for another operator."""
+    """Return the operator and the text after the colon; raise ValidationError if the operator is unknown."""
     operator, colon, rest = text.partition(":")
     if not colon or operator not in operators or re.search(r"[\n\r]", rest):
         raise ValidationError(f"must look like {example}")
     return operator, rest
 
 
-class Words(Text):
-    """IS:a, IS_NOT:a, IS_ANY_OF:a,b or IS_NONE_OF:a,b as (whether such flags are included, the values)."""
+class ValueFilter(Text):
+    """Read IS:a, IS_NOT:a, IS_ANY_OF:a,b or IS_NONE_OF:a,b as (is_wanted, values)."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         text = super()._deserialize(value, attr, data, **kwargs)
-        operator, rest = split(text, list(WORDS), "IS:one or IS_NONE_OF:one,two")
-        return WORDS[operator], self.read(rest.split(","))
+        operator, rest = split(text, list(VALUE_OPERATORS), "IS:one or IS_NONE_OF:one,two")
+        return VALUE_OPERATORS[operator], self.read(rest.split(","))
 
     def read(self, values: list[str]) -> list[Any]:
         """Return the values in the form in which they are compared."""
         return values
 
 
-class Ids(Words):
-    """Words whose values are user ids. Other values are refused. An empty value matches nothing."""
+class UserIdFilter(ValueFilter):
+    """A value filter with user ids. An empty value matches no flag."""
 
     def read(self, values: list[str]) -> list[Any]:
         if values == [""]:
@@ -61,8 +63,8 @@ class Ids(Words):
         return [int(word) for word in values]
 
 
-class States(Words):
-    """Words whose values are active or stale, as whether a flag is stale."""
+class StateFilter(ValueFilter):
+    """A value filter with active and stale. Read as False and True: whether a flag is stale."""
 
     def read(self, values: list[str]) -> list[Any]:
         if not set(values) <= {"active", "stale"}:
@@ -70,21 +72,21 @@ class States(Words):
         return [word == "stale" for word in values]
 
 
-class Members(Text):
-    """INCLUDE:a, EXCLUDE_ALL:a,b and so on, as (any or all, whether such flags are included, the values)."""
+class SetFilter(Text):
+    """Read INCLUDE:a, EXCLUDE_ALL:a,b and so on as ("any" or "all", is_wanted, values)."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         text = super()._deserialize(value, attr, data, **kwargs)
-        operator, rest = split(text, list(SETS), "INCLUDE:one or EXCLUDE_IF_ANY_OF:one,two")
-        return *SETS[operator], self.read(rest.split(","))
+        operator, rest = split(text, list(SET_OPERATORS), "INCLUDE:one or EXCLUDE_IF_ANY_OF:one,two")
+        return *SET_OPERATORS[operator], self.read(rest.split(","))
 
     def read(self, values: list[str]) -> list[str]:
         """Return the values in the form in which they are compared."""
         return values
 
 
-class Tags(Members):
-    """Members whose values are tags, each type:value. The value can contain colons."""
+class TagFilter(SetFilter):
+    """A set filter with tags in the form type:value. The value of a tag can contain colons."""
 
     def read(self, values: list[str]) -> list[str]:
         if not all(0 < word.find(":") < len(word) - 1 for word in values):
@@ -92,19 +94,19 @@ class Tags(Members):
         return values
 
 
-class Bound(Text):
-    """IS_BEFORE:yyyy-MM-dd or IS_ON_OR_AFTER:yyyy-MM-dd as (operator, day)."""
+class DateFilter(Text):
+    """Read IS_BEFORE:yyyy-MM-dd or IS_ON_OR_AFTER:yyyy-MM-dd as (operator, day)."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         text = super()._deserialize(value, attr, data, **kwargs)
-        operator, rest = split(text, BOUNDS, "IS_BEFORE:2024-05-31 or IS_ON_OR_AFTER:2024-05-31")
+        operator, rest = split(text, DATE_OPERATORS, "IS_BEFORE:2024-05-31 or IS_ON_OR_AFTER:2024-05-31")
         if not DAY.fullmatch(rest):
             raise ValidationError("must look like IS_BEFORE:2024-05-31 or IS_ON_OR_AFTER:2024-05-31")
         return operator, Day().deserialize(rest)
 
 
-class Status(Text):
-    """environment:enabled or environment:disabled as (environment, whether it is enabled)."""
+class EnvironmentState(Text):
+    """Read production:enabled or production:disabled as (environment, is_enabled)."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         environment, colon, word = super()._deserialize(value, attr, data, **kwargs).rpartition(":")
@@ -116,26 +118,32 @@ class Status(Text):
 class FeatureSearch(Query):
     """The query parameters of GET /api/admin/search/features.
 
-    Loads filters for sql/flags/search.py, with order, limit and offset.
+    as_filters() turns them into the arguments of sql/flags/search.py.
     """
 
     unsaid: ClassVar[str] = "a valid date|user ids|active, stale|must be tags|must have at most|NUL|surrogates"
 
     query = Text(
         max=QUERY_MAX,
-        metadata={"description": f"At most {MOST_TEXTS} texts, separated by commas. Name or description contains one."},
+        metadata={"description": f"At most {MOST_TEXTS} texts, separated by commas. Searches names and descriptions."},
     )
-    project = Words(metadata={"description": "Ids of projects, such as IS:default or IS_NONE_OF:default,shop."})
-    type = Words(metadata={"description": "Types of flags, such as IS_ANY_OF:release,experiment."})
-    state = States(metadata={"description": "IS:active or IS:stale."})
-    createdBy = Ids(metadata={"description": "Ids of the users who made the flags, such as IS:1 or IS_ANY_OF:1,2."})
-    tag = Tags(metadata={"description": "Tags, such as INCLUDE:simple:beta or EXCLUDE_IF_ANY_OF:simple:a,simple:b."})
-    segment = Members(metadata={"description": "Names of segments that strategies use, such as INCLUDE:Beta testers."})
+    project = ValueFilter(metadata={"description": "Ids of projects, such as IS:default or IS_NONE_OF:default,shop."})
+    type = ValueFilter(metadata={"description": "Types of flags, such as IS_ANY_OF:release,experiment."})
+    state = StateFilter(metadata={"description": "IS:active or IS:stale."})
+    createdBy = UserIdFilter(
+        metadata={"description": "Ids of the users who created the flags, such as IS:1 or IS_ANY_OF:1,2."}
+    )
+    tag = TagFilter(
+        metadata={"description": "Tags, such as INCLUDE:simple:beta or EXCLUDE_IF_ANY_OF:simple:a,simple:b."}
+    )
+    segment = SetFilter(
+        metadata={"description": "Names of segments that strategies use, such as INCLUDE:Beta testers."}
+    )
     status = Repeated(
-        Status(),
+        EnvironmentState(),
         metadata={"description": "State in an environment, such as production:enabled. Several combine with OR."},
     )
-    createdAt = Bound(metadata={"description": "Day of creation in UTC, such as IS_ON_OR_AFTER:2026-01-01."})
+    createdAt = DateFilter(metadata={"description": "Day of creation in UTC, such as IS_ON_OR_AFTER:2026-01-01."})
     sortBy = Text(
         load_default="createdAt",
         metadata={"description": "Sort key: createdAt, name, type, project, stale, lastSeenAt or environment:<name>."},
@@ -154,7 +162,7 @@ class FeatureSearch(Query):
 
     @pre_load
     def join_spellings(self, parameters: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Read the values of status[] as further values of status."""
+        """Treat status[] as another spelling of status."""
         values = [*parameters.get("status", ()), *parameters.get("status[]", ())]
         return parameters | {"status": values} if values else parameters
 
@@ -183,7 +191,7 @@ class FeatureSearch(Query):
         if "createdAt" in data:
             operator, values["day"] = data["createdAt"]
             names.append("before" if operator == "IS_BEFORE" else "on_or_after")
-        # Our choice: an unknown sort key is not refused. The default order applies.
+        # Our choice: an unknown sort key is no error. The default order applies.
         sort = data["sortBy"] if data["sortBy"] in SORT_KEYS else "createdAt"
         if data["sortBy"].startswith(ENVIRONMENT_PREFIX):
             sort, values["sort_environment"] = "environment", data["sortBy"].removeprefix(ENVIRONMENT_PREFIX)

@@ -14,7 +14,7 @@ SORT_ORDER_MAX = 2**31 - 1
 
 
 class ParameterValue(Text):
-    """A text. A number or boolean becomes its JSON text, because scripts send numbers and SDKs accept only texts."""
+    """A string. Numbers and booleans become strings, because scripts send them and SDKs accept only strings."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
         if isinstance(value, bool):
@@ -22,7 +22,7 @@ class ParameterValue(Text):
         if isinstance(value, (int, float)):
             # Python reads 1e400 as Infinity, which is refused here too.
             if abs(value) > BIGINT_MAX:
-                raise ValidationError("must not be a number that is too large")
+                raise ValidationError(f"must be a number from -{BIGINT_MAX} to {BIGINT_MAX}")
             return str(int(value)) if value == int(value) else repr(value)
         if not isinstance(value, str):
             raise ValidationError("must be a string, a number or a boolean")
@@ -70,7 +70,7 @@ class StrategyInput(Body):
 
     @post_load
     def clean(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Read disabled null as false, and keep each segment once."""
+        """Treat null for disabled as false, and remove repeated segments."""
         return data | {"disabled": bool(data["disabled"]), "segments": sorted(set(data["segments"]))}
 
 
@@ -100,8 +100,8 @@ class StrategyChange(Body):
     )
     parameters = ObjectOf(ParameterValue(), metadata={"description": "Parameters by name."})
     segments = ListOf(Integer(min=1), metadata={"description": "Ids of the segments."})
-    id = Anything(metadata={"description": "Ignored. The path names it."})
-    featureName = Anything(metadata={"description": "Ignored. The path names it."})
+    id = Anything(metadata={"description": "Ignored. The id in the path applies."})
+    featureName = Anything(metadata={"description": "Ignored. The flag in the path applies."})
     sortOrder = Anything(metadata={"description": "Ignored. Use the operation that sorts strategies."})
 
     @post_load
@@ -113,7 +113,7 @@ class StrategyChange(Body):
         return data | ({"segments": sorted(set(data["segments"]))} if "segments" in data else {})
 
 
-# Our choice: each missing one of the three gets its default, even if the others are given.
+# Our choice: each missing parameter gets its default, even if the other two are given.
 def with_defaults(name: str, parameters: Mapping[str, str], *, flag: str, stickiness: str) -> dict[str, str]:
     """Return the parameters of a strategy of this type, with the defaults of a gradual rollout.
 

@@ -10,7 +10,7 @@ from validators import Body
 from validators.fields import Integer, ListOf, Nested, OneOf, Text
 from validators.vocabulary.constraints import NUMBER
 
-WHOLE = 1000
+TOTAL_WEIGHT = 1000
 WEIGHT_TYPES = frozenset({"variable", "fix"})
 PAYLOAD_TYPES = frozenset({"json", "csv", "string", "number"})
 
@@ -28,7 +28,7 @@ class Payload(Body):
 
     @validates_schema
     def check_value(self, data: dict[str, Any], **_: Any) -> None:
-        """Check that the value has the type, because SDKs give it to applications as that type."""
+        """Check that the value is valid JSON, or a number, if that is its type. Applications parse it as this type."""
         if data["type"] == "number" and not NUMBER.fullmatch(data["value"]):
             raise ValidationError("must be a number", "value")
         if data["type"] == "json":
@@ -53,7 +53,7 @@ class StrategyVariant(Body):
     )
     weight = Integer(
         min=0,
-        max=WHOLE,
+        max=TOTAL_WEIGHT,
         required=True,
         metadata={"description": "Weight out of 1000. The weights of variable variants are computed."},
     )
@@ -106,18 +106,19 @@ class Variant(StrategyVariant):
 def balanced(variants: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the variants sorted by name, with weights that add up to 1000.
 
-    Fixed weights stay. The other variants share the rest evenly. A remainder goes to the first ones, one each. Raise
-    ValidationError if names repeat, if all weights are fixed, or if the fixed weights are too high.
+    Fixed weights stay. The variable variants share the rest evenly. If it cannot be divided evenly, the first of them
+    get 1 more each. Raise ValidationError if a name occurs twice, all weights are fixed, or the fixed weights are too
+    high.
     """
-    named = sorted(variants, key=lambda variant: variant["name"])
-    shared = [variant for variant in named if variant["weightType"] == "variable"]
-    rest = WHOLE - sum(variant["weight"] for variant in named if variant["weightType"] == "fix")
-    if len({variant["name"] for variant in named}) < len(named):
+    by_name = sorted(variants, key=lambda variant: variant["name"])
+    shared = [variant for variant in by_name if variant["weightType"] == "variable"]
+    rest = TOTAL_WEIGHT - sum(variant["weight"] for variant in by_name if variant["weightType"] == "fix")
+    if len({variant["name"] for variant in by_name}) < len(by_name):
         raise ValidationError("must not contain a name twice")
-    if named and not shared:
+    if by_name and not shared:
         raise ValidationError("must have at least one variant with the weightType variable")
     if rest < 0:
-        raise ValidationError(f"must not have fixed weights of more than {WHOLE} in total")
+        raise ValidationError(f"must not have fixed weights of more than {TOTAL_WEIGHT} in total")
     portion, left = divmod(rest, len(shared)) if shared else (0, 0)
     weights = {variant["name"]: portion + (place < left) for place, variant in enumerate(shared)}
-    return [variant | {"weight": weights.get(variant["name"], variant["weight"])} for variant in named]
+    return [variant | {"weight": weights.get(variant["name"], variant["weight"])} for variant in by_name]

@@ -24,7 +24,7 @@ class RolePermission(Body):
     name = Text(metadata={"description": "Name of the permission. The id or the name is required."})
     environment = Text(
         allow_none=True,
-        metadata={"description": "Environment of a permission for environments. By default, all of them."},
+        metadata={"description": "Environment in which the permission applies. By default, all environments."},
     )
 
     @validates_schema
@@ -35,7 +35,7 @@ class RolePermission(Body):
 
 
 class UpdateRole(Body):
-    """Body of an update of a role. Omitted properties except the name keep their values."""
+    """Body of an update of a role. The name is required. Other omitted properties keep their values."""
 
     example: ClassVar = {
         "name": "Release manager",
@@ -47,7 +47,7 @@ class UpdateRole(Body):
     }
 
     name = Trimmed(
-        min=1, max=255, required=True, metadata={"description": "Name of the role. It must be unique, in any case."}
+        min=1, max=255, required=True, metadata={"description": "Name of the role. It must be unique, ignoring case."}
     )
     description = Text(max=DESCRIPTION_MAX, metadata={"description": "Description of the role."})
     type = OneOf(TYPES, TYPE_WORDS, metadata=TYPE_MEANING)

@@ -47,7 +47,7 @@ OWN_NAME = "must not be the user's own name, user name or email"
 
 
 def is_own_name(password: str, person: Mapping[str, Any]) -> bool:
-    """Return whether the password is the name, user name or e-mail address of its user, in any case."""
+    """Return whether the password is the name, user name or e-mail address of its user, ignoring case."""
     return password.casefold() in {
         person[field].casefold() for field in ("username", "email", "name") if person.get(field)
     }

@@ -13,7 +13,7 @@ KINDS = ("admin", "client", "backend", "frontend")
 
 
 class Kind(OneOf):
-    """The type of a token, in any case of letters."""
+    """The type of a token, ignoring case."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
         return super()._deserialize(value.lower() if isinstance(value, str) else value, attr, data, **kwargs)
@@ -35,7 +35,7 @@ class CreateApiToken(Body):
         frozenset(KINDS),
         "admin, client, backend or frontend",
         required=True,
-        metadata={"description": "Type of the token, in any case. backend is another word for client."},
+        metadata={"description": "Type of the token. Case is ignored. backend is another word for client."},
     )
     tokenName = Text(min=1, max=255, metadata={"description": "Name of the token. It need not be unique."})
     username = Text(

@@ -8,7 +8,7 @@ from functools import partial
 import psycopg
 import pytest
 
-from sql.database import connect, run, value, whole
+from sql.database import connect, run, transaction_block, value
 from sql.database.pool import Database, DatabaseUnavailable
 from tests.support.pool import MARGIN, ask, opened, seconds_until_refused
 from tests.support.service import wait_until
@@ -32,14 +32,14 @@ def in_a_statement(database: Database, proxy: Proxy) -> None:
 
 
 def in_a_rollback(database: Database, proxy: Proxy) -> None:
-    with suppress(KeyError), database.connection() as conn, whole(conn):
+    with suppress(KeyError), database.connection() as conn, transaction_block(conn):
         proxy.hush()
         raise KeyError
     raise DatabaseUnavailable
 
 
 def in_a_commit(database: Database, proxy: Proxy) -> None:
-    with database.connection() as conn, whole(conn):
+    with database.connection() as conn, transaction_block(conn):
         proxy.hush()
 
 
