@@ -80,7 +80,7 @@ REFUSALS: dict[int, tuple[str, str]] = {
     401: ("Authorization is missing or invalid.", "A valid API token in the header Authorization, or a session, is required."),
     403: ("The caller lacks the permission.", "You lack the permission ADMIN."),
     404: ("Not found, or hidden from the caller.", "No project has that id."),
-    409: ("The present state does not allow this.", "The project has flags that are not archived."),
+    409: ("The present state does not allow this.", "The project has flags that are not archived. Archive them first."),
     413: ("The body is too large.", "The body is larger than this service accepts."),
     415: (
         "The Content-Type is not application/json, or the body is compressed.",
@@ -129,7 +129,7 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ("constraints.validate_constraint", 400): (DOES_NOT_FIT, "value: must be a version such as 1.2.3, without a v"),
     ("segment_strategies.set_strategy_segments", 404): (
         "This project and environment has no such strategy of a live flag, or the project is hidden from the caller.",
-        "This project and environment have no such strategy, or its flag is archived.",
+        "No strategy in this project and environment has that id, or its flag is archived.",
     ),
     ("signup.validate_signup_token", 403): ("The token is disabled or has expired.", "This signup token is disabled or has expired."),
     ("signup.validate_signup_token", 404): ("No token has that secret.", "No signup token has that secret."),

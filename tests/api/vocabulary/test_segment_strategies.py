@@ -141,7 +141,7 @@ def test_the_strategy_must_be_where_the_body_says(world, alice, apollo, conn, st
         asked("no-such-strategy", 999),
     ]
     said = {refused(alice.post(GIVE, json=body), 404, "NotFoundError") for body in bodies}
-    assert said == {"This project and environment have no such strategy, or its flag is archived.", "No project has that id."}
+    assert said == {"No strategy in this project and environment has that id, or its flag is archived.", "No project has that id."}
     assert (world.events(since), fingerprint(conn)) == ([], before)
 
 
@@ -188,7 +188,7 @@ def test_it_takes_the_permission_in_that_project_and_environment(world, olga, vi
     # Of another project's strategy, the permission in one's own is none.
     for body in (asked(theirs, segment), asked("no-such-strategy", segment)):
         message = refused(dora.post(GIVE, json=body), 404, "NotFoundError")
-        assert message == "This project and environment have no such strategy, or its flag is archived."
+        assert message == "No strategy in this project and environment has that id, or its flag is archived."
     assert (world.events(since), fingerprint(conn)) == ([], before)
     assert dora.post(GIVE, json=asked(strategy, segment)).status_code == 201
     assert olga.post(GIVE, json=asked(theirs, segment, projectId=apollo)).status_code == 201
