@@ -35,7 +35,7 @@ def test_a_sound_instance_has_a_line_for_each_check(line: CommandLine) -> None:
 
 
 def test_it_says_when_the_event_log_begins_and_whether_it_is_pruned(line: CommandLine, make_app: Maker) -> None:
-    begins = f"The first event is of {datetime.now(UTC):%F}."
+    begins = f"The first event is from {datetime.now(UTC):%F}."
     assert about(line, "event log") == (0, "ok", f"{begins} Events are kept for ever.")
     keeps_90 = with_settings(line, make_app, EVENT_RETENTION_DAYS=90)
     assert about(keeps_90, "event log") == (0, "ok", f"{begins} EVENT_RETENTION_DAYS is 90.")
