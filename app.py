@@ -4,23 +4,19 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import psycopg
-from flask import Flask, Response, current_app, request
-from psycopg_pool import PoolTimeout
-from werkzeug.exceptions import BadRequest, Conflict, HTTPException, RequestEntityTooLarge
+from flask import Flask, current_app, request
+from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
 
 import blueprints
 import commands
 from commands.database import load_settings
 from rules import passwords
 from serving import browser_headers as browser_rules
-from serving import caller_limit, event_stream, request_log, slow_requests
+from serving import caller_limit, errors, event_stream, request_log, slow_requests
 from serving import metrics_endpoint as metrics
 from serving.mount import Mount
 from serving.path_converters import CONVERTERS
 from sql import database
-from sql.event_stream import OpenTransaction
-from validators.errors import RateLimited, Unavailable, error_body, error_name
 
 
 def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
@@ -52,8 +48,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
         app.register_blueprint(blueprint)
     for group in commands.ALL:
         app.cli.add_command(group)
-    app.register_error_handler(HTTPException, error_response)
-    app.register_error_handler(Exception, exception_response)
+    errors.init_app(app)
     roots = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
     app.wsgi_app = Mount(app.wsgi_app, app.config["BASE_PATH"], roots)
     return app
@@ -82,58 +77,3 @@ def replace_nul(_endpoint: str | None, values: dict[str, Any] | None) -> None:
     """Replace NUL in path parameters by U+FFFD. PostgreSQL refuses NUL. No name contains U+FFFD, so views return 404."""
     if values:
         values.update({name: word.replace("\0", "\ufffd") for name, word in values.items() if isinstance(word, str)})
-
-
-def error_response(error: HTTPException, cause: Exception | None = None) -> Response:
-    """Return the response for an HTTP error. cause: the exception to log instead of the error."""
-    status = error.code or 500
-    message = error.description or "The request cannot be answered."
-    if status in PLAIN_MESSAGES and message == type(error).description:
-        message = PLAIN_MESSAGES[status]
-    body, error_id = error_body(error_name(status, error), message)
-    request_log.note(error_id=error_id, error=cause or error)
-    response = Response(body, status, mimetype="application/json")
-    allowed = getattr(error, "valid_methods", None)
-    if allowed:
-        response.headers["Allow"] = ", ".join(sorted(allowed))
-    if isinstance(error, RateLimited):
-        response.headers["Retry-After"] = str(error.retry_after)
-    if status == 503:
-        response.headers["Retry-After"] = "1"
-    return response
-
-
-# These replace the messages of Werkzeug, which address people at a browser.
-PLAIN_MESSAGES = {
-    400: "The request is malformed. Check its path, headers and body.",
-    404: "Not found.",
-    405: "Method not allowed.",
-    413: "The body is larger than this service accepts.",
-}
-
-
-def exception_response(error: Exception) -> Response:
-    """Return the response for an exception that no view handles: 400, 409, 503 or 500. Its traceback is only logged."""
-    # Our choice: clients see these two database errors, because the person behind the request may be able to fix them.
-    if isinstance(error, psycopg.errors.DiskFull):
-        return error_response(Unavailable("The disk of the database is full."), error)
-    if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
-        return error_response(Unavailable("The database is read-only at the moment."), error)
-    # SQLSTATE class 54, such as a text above 1 GB: the same request will fail again.
-    if isinstance(error, psycopg.errors.ProgramLimitExceeded | psycopg.errors.StatementTooComplex):
-        message = "The request or its response is too large for the database. Send or request less."
-        return error_response(BadRequest(message), error)
-    if isinstance(error, PoolTimeout):
-        return error_response(Unavailable("Too many requests. Try again later."), error)
-    if isinstance(error, psycopg.OperationalError):
-        return error_response(Unavailable(), error)
-    # Our choice: a record that a change refers to can be deleted between the check and the change.
-    if isinstance(error, psycopg.errors.ForeignKeyViolation):
-        message = "Another request has just deleted or used something that this change refers to. Try again."
-        return error_response(Conflict(message), error)
-    if isinstance(error, passwords.Busy | OpenTransaction):
-        return error_response(Unavailable(str(error)), error)
-    message = "Internal error. The log of the service has details under the id of this error."
-    body, error_id = error_body("InternalError", message)
-    request_log.note(error_id=error_id, error=error)
-    return Response(body, 500, mimetype="application/json")

@@ -4,7 +4,7 @@ from flask import Blueprint, Response, abort, current_app
 from psycopg.rows import DictRow
 
 from rules.access import Actor
-from rules.limits import unique
+from rules.instance_limits import unique
 from rules.passwords import passwords
 from serving.client_address import client_address
 from serving.contract import operation

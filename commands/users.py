@@ -11,7 +11,7 @@ from flask import current_app
 from commands.database import DatabaseCommand
 from commands.output import json_option, show
 from rules.bootstrap import System
-from rules.limits import unique
+from rules.instance_limits import unique
 from rules.login import name_digest
 from rules.passwords import passwords
 from sql import events, login_throttle, sessions

@@ -4,11 +4,11 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
-from urllib.parse import urlsplit
 
-from flask import Request, current_app, g, request
+from flask import Request, g, request
 from werkzeug.exceptions import BadRequest, Forbidden, NotFound, Unauthorized
 
+from rules.cross_site import refuse_cross_site
 from sql import access
 from sql.access import digest
 from sql.database import Connection
@@ -19,7 +19,6 @@ SESSION_COOKIE = "session"
 SAFE_METHODS = {"GET", "HEAD"}
 # The largest integer of PostgreSQL.
 ID_MAX = 2**31 - 1
-DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 @dataclass(frozen=True)
@@ -142,27 +141,6 @@ def credentials(request: Request) -> tuple[bytes | None, bytes | None]:
         return digest(secret.encode("latin-1", "replace")), None
     cookie = request.cookies.get(SESSION_COOKIE)
     return None, None if cookie is None else digest(cookie)
-
-
-def refuse_cross_site(request: Request) -> None:
-    """Refuse with 403 a change that a page of another site sent with the session cookie."""
-    origin = request.headers.get("Origin")
-    # Our choice: the origin of BASE_URL is allowed. If it is http, so is the origin of the request's own address. With
-    # https it is not: an http page could have been written by anybody on the network. (Behind a proxy, requests to
-    # this process are http too.)
-    own = origin_of(current_app.config["BASE_URL"])
-    ours = {own} if own.startswith("https:") else {own, origin_of(request.host_url)}
-    if (origin is not None and origin not in ours) or request.headers.get("Sec-Fetch-Site", "none") not in (
-        "same-origin",
-        "none",
-    ):
-        raise Forbidden("A change with a session must come from this service's own pages.")
-
-
-def origin_of(url: str) -> str:
-    """Return scheme://host[:port] of a URL as browsers write it: in lower case, without the default port."""
-    parts = urlsplit(url.lower())
-    return f"{parts.scheme}://{parts.netloc.removesuffix(DEFAULT_PORTS.get(parts.scheme, '/'))}"
 
 
 def where(project: str | None, environment: str | None) -> str:

@@ -7,7 +7,7 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest, NotFound
 
 from rules.access import Actor, require
-from rules.limits import refuse_excess
+from rules.instance_limits import refuse_excess
 from rules.projects import refuse_full_project
 from rules.refusals import Refuse, at_once
 from sql import events

@@ -12,7 +12,7 @@ from rules import strategies as strategy_rules
 from rules.access import Actor
 from rules.constraints import check_strategies
 from rules.import_documents import Document, Findings, Json
-from rules.limits import unique
+from rules.instance_limits import unique
 from sql.database import Connection
 from sql.flags import environments, strategies, transfer, variants
 from sql.vocabulary.strategy_types import share_types

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 from wsgiref.simple_server import WSGIServer, make_server
 
+from serving.errors import error_body, error_name
 from serving.metrics_endpoint import CONTENT_TYPE, are_wanted, knows_token
 from serving.settings import SettingError
-from validators.errors import error_body, error_name
 
 PREFIX = "flags-metrics"
 CLIENT_TIMEOUT = 5  # seconds

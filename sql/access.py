@@ -1,4 +1,4 @@
-"""The caller of a request and their permissions, in one statement, and which projects a user sees."""
+"""The caller of a request and their permissions, in one statement."""
 
 import hashlib
 from collections.abc import Sequence
@@ -9,27 +9,12 @@ from psycopg.rows import DictRow
 from sql import locks
 from sql.database import Connection, one, rows, run
 from sql.people import roles
+from sql.projects.visibility import visible_to
 
 
 def digest(secret: str | bytes) -> bytes:
     """Return the SHA-256 of a secret. Tokens and sessions are stored and looked up by it."""
     return hashlib.sha256(secret.encode() if isinstance(secret, str) else secret).digest()
-
-
-# Our choice: only its members see a private project, and users with the root role Admin, Editor or a custom one.
-def visible_to(viewer: LiteralString) -> LiteralString:
-    """Return the condition that a viewer sees a row of projects.
-
-    viewer: an SQL expression, the id of a user. Null stands for a caller who sees all projects, see Actor.viewer.
-    """
-    return f"""
-        ({viewer} IS NULL
-         OR projects.mode <> 'private'
-         OR EXISTS (SELECT FROM user_roles WHERE user_roles.project_id = projects.id AND user_roles.user_id = {viewer}))
-    """
-
-
-VISIBLE = visible_to("%(viewer)s::integer")
 
 
 def authentication(lists: LiteralString) -> LiteralString:

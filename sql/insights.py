@@ -4,9 +4,9 @@ from datetime import date
 from typing import LiteralString
 
 from sql import event_weeks
-from sql.access import VISIBLE
 from sql.database import Connection
 from sql.flag_trends import FLAGS, PROJECT_FLAGS
+from sql.projects.visibility import VISIBLE
 
 # Our choice: weeks from Monday to Sunday in UTC. All weeks that overlap the requested days and have begun. until: the
 # end of the week, or now for the current week.

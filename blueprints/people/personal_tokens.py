@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint, Response, abort, current_app
 
 from rules.access import Actor, id_in_path, require_user
-from rules.limits import unique
+from rules.instance_limits import unique
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response

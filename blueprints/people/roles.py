@@ -7,7 +7,7 @@ from flask import Blueprint, Response, abort
 from psycopg.rows import DictRow
 
 from rules.access import id_in_path, require
-from rules.limits import unique
+from rules.instance_limits import unique
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import empty_response, json_response

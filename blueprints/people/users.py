@@ -3,16 +3,16 @@
 from typing import Any
 
 from flask import Blueprint, Response, abort, current_app
-from psycopg.rows import DictRow
 
 from rules.access import id_in_path, require
-from rules.limits import unique
+from rules.instance_limits import unique
 from rules.passwords import passwords
+from rules.users import refuse_last_administrator, share_role
 from serving.contract import operation
 from serving.request_data import load, load_query
 from serving.responses import created, empty_response, json_response
 from sql import events, sessions
-from sql.database import Connection, connection, transaction
+from sql.database import connection, transaction
 from sql.events import Event
 from sql.people import past_passwords, past_users, root_roles, user_records, users
 from validators.people.users import CreateUser, SetPassword, UpdateUser, UserSearch, refuse_own_name
@@ -146,17 +146,3 @@ def set_user_password(user_id: str) -> Response:
         data = users.event_data(user)
         events.record(conn, Event("user-updated", actor, data=data, pre_data=data))
     return empty_response()
-
-
-def share_role(conn: Connection, payload: int | str) -> DictRow:
-    """Share-lock a root role by its id or name and return id and is_admin; raise 400 if it does not exist."""
-    role = root_roles.share(conn, payload)
-    if role is None:
-        abort(400, "rootRole: must be the id or the name of a root role")
-    return role
-
-
-def refuse_last_administrator(administrators: set[int], user: dict[str, Any]) -> None:
-    """Raise 409 if this user is the only administrator."""
-    if administrators == {user["id"]}:
-        abort(409, "This user is the last administrator. Make another user an administrator first.")

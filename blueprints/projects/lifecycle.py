@@ -4,7 +4,7 @@ from flask import Blueprint, Response, abort
 from psycopg.rows import DictRow
 
 from rules.access import require
-from rules.limits import refuse_excess
+from rules.instance_limits import refuse_excess
 from serving.contract import operation
 from serving.responses import empty_response
 from sql import events

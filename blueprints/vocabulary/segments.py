@@ -8,7 +8,7 @@ from werkzeug.exceptions import NotFound
 
 from rules.access import Actor, id_in_path, require
 from rules.constraints import check_constraints
-from rules.limits import refuse_excess, unique
+from rules.instance_limits import refuse_excess, unique
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response

@@ -5,7 +5,7 @@ from werkzeug.exceptions import Forbidden
 
 from rules.access import Actor, require
 from rules.flags import flag_event
-from rules.limits import unique
+from rules.instance_limits import unique
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response

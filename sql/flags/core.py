@@ -5,10 +5,10 @@ from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
-from sql.access import VISIBLE
 from sql.database import Connection, as_json, one, rows, run, value
 from sql.flags import records as flag_records
 from sql.limits import PAGE_BYTES
+from sql.projects.visibility import VISIBLE
 
 CHANGEABLE = ("id", "type", "description", "impressionData", "stale")
 

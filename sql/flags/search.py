@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
-from sql.access import VISIBLE
 from sql.database import Connection, value
 from sql.flags import records as flag_records
 from sql.limits import PAGE_BYTES
+from sql.projects.visibility import VISIBLE
 
 # A flag's tags as type:value, and the names of the segments of its strategies.
 TAGS: LiteralString = "(SELECT coalesce(array_agg(type || ':' || value), '{}') FROM flag_tags WHERE flag_id = flags.id)"

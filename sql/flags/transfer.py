@@ -6,11 +6,11 @@ from typing import Any, LiteralString
 from psycopg.rows import DictRow
 
 from sql import locks
-from sql.access import VISIBLE
 from sql.database import Connection, one, rows, run
 from sql.flags import records as flag_records
 from sql.flags import strategies
 from sql.limits import PAGE_BYTES
+from sql.projects.visibility import VISIBLE
 from sql.vocabulary import tag_types
 
 SELECTORS: dict[str, LiteralString] = {

@@ -2,10 +2,10 @@
 
 from typing import LiteralString
 
-from sql.access import VISIBLE
 from sql.database import Connection, value
 from sql.people import roles
 from sql.projects.core import ACTIVE, HEALTH
+from sql.projects.visibility import VISIBLE
 
 # The newest event and the newest usage of a project are one index probe each, whatever the size of the log.
 # Our choice: usage of a project is usage of flags that was reported while they were in the project.

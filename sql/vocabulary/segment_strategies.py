@@ -2,8 +2,8 @@
 
 from typing import LiteralString
 
-from sql.access import VISIBLE
 from sql.database import Connection, value
+from sql.projects.visibility import VISIBLE
 from sql.vocabulary import segments, strategy_uses
 
 HAS_SEGMENT: LiteralString = """

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, LiteralString
 
-from sql.access import VISIBLE
 from sql.database import Connection, as_json, one, rows, run, value
+from sql.projects.visibility import VISIBLE
 
 # The message of a unique violation.
 TAKEN = {"segments_name_key": "name: a segment with this name already exists"}

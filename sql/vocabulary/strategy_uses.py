@@ -2,7 +2,7 @@
 
 from typing import LiteralString
 
-from sql.access import VISIBLE
+from sql.projects.visibility import VISIBLE
 
 
 def records(condition: LiteralString) -> LiteralString:

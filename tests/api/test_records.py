@@ -10,9 +10,10 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from serving.contract import CONTRACTS
+from serving.errors import NAMES
 from tests import records
 from tests.support.world import Caller, World
-from validators.errors import NAMES, NameExists
+from validators.errors import NameExists
 from validators.events import TYPES
 
 

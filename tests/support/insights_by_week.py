@@ -6,9 +6,9 @@ sql/insights.py must say the same; see tests/api/insights/test_by_week.py.
 from datetime import date
 from typing import LiteralString
 
-from sql.access import VISIBLE
 from sql.database import Connection, value
 from sql.projects import core as projects
+from sql.projects.visibility import VISIBLE
 
 # weeks from Monday to Sunday in UTC, and none that has not begun.
 # Every week that overlaps the days asked for and has begun. until: its last instant, for the running week now.

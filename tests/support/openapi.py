@@ -17,6 +17,7 @@ from werkzeug.routing import Rule
 import blueprints
 from app import create_app
 from serving.contract import ALWAYS, CONTRACTS, Operation
+from serving.errors import NAMES
 from serving.event_stream import LINES
 from tests import records
 from tests.support.openapi_fields import component, name_of, reference, shape
@@ -30,7 +31,6 @@ from tests.support.openapi_words import (
     SPECIAL_REFUSALS,
 )
 from validators import MOST_ITEMS, Body, fields
-from validators.errors import NAMES
 
 SERVER = "http://127.0.0.1:4242"
 

@@ -1,0 +1,107 @@
+"""Turn every exception into a response with the error body of api.md."""
+
+import json
+from uuid import uuid4
+
+import psycopg
+from flask import Flask, Response
+from psycopg_pool import PoolTimeout
+from werkzeug.exceptions import BadRequest, Conflict, HTTPException
+
+from rules import passwords
+from serving import request_log
+from sql.event_stream import OpenTransaction
+from validators.errors import RateLimited, Unavailable
+
+# Our choice: names that api.md does not show. The name of every other status is ValidationError.
+NAMES = {
+    400: "ValidationError",
+    401: "AuthenticationRequired",
+    403: "NoAccessError",
+    404: "NotFoundError",
+    405: "MethodNotAllowedError",
+    409: "ConflictError",
+    413: "PayloadTooLargeError",
+    415: "ContentTypeError",
+    429: "RateLimitError",
+    500: "InternalError",
+    503: "UnavailableError",
+}
+
+
+def init_app(app: Flask) -> None:
+    """Answer every exception of a request."""
+    app.register_error_handler(HTTPException, error_response)
+    app.register_error_handler(Exception, exception_response)
+
+
+def error_response(error: HTTPException, cause: Exception | None = None) -> Response:
+    """Return the response for an HTTP error. cause: the exception to log instead of the error."""
+    status = error.code or 500
+    message = error.description or "The request cannot be answered."
+    if status in PLAIN_MESSAGES and message == type(error).description:
+        message = PLAIN_MESSAGES[status]
+    body, error_id = error_body(error_name(status, error), message)
+    request_log.note(error_id=error_id, error=cause or error)
+    response = Response(body, status, mimetype="application/json")
+    allowed = getattr(error, "valid_methods", None)
+    if allowed:
+        response.headers["Allow"] = ", ".join(sorted(allowed))
+    if isinstance(error, RateLimited):
+        response.headers["Retry-After"] = str(error.retry_after)
+    if status == 503:
+        response.headers["Retry-After"] = "1"
+    return response
+
+
+# These replace the messages of Werkzeug, which address people at a browser.
+PLAIN_MESSAGES = {
+    400: "The request is malformed. Check its path, headers and body.",
+    404: "Not found.",
+    405: "Method not allowed.",
+    413: "The body is larger than this service accepts.",
+}
+
+
+def exception_response(error: Exception) -> Response:
+    """Return the response for an exception that no view handles: 400, 409, 503 or 500. Its traceback is only logged."""
+    # Our choice: clients see these two database errors, because the person behind the request may be able to fix them.
+    if isinstance(error, psycopg.errors.DiskFull):
+        return error_response(Unavailable("The disk of the database is full."), error)
+    if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+        return error_response(Unavailable("The database is read-only at the moment."), error)
+    # SQLSTATE class 54, such as a text above 1 GB: the same request will fail again.
+    if isinstance(error, psycopg.errors.ProgramLimitExceeded | psycopg.errors.StatementTooComplex):
+        message = "The request or its response is too large for the database. Send or request less."
+        return error_response(BadRequest(message), error)
+    if isinstance(error, PoolTimeout):
+        return error_response(Unavailable("Too many requests. Try again later."), error)
+    if isinstance(error, psycopg.OperationalError):
+        return error_response(Unavailable(), error)
+    # Our choice: a record that a change refers to can be deleted between the check and the change.
+    if isinstance(error, psycopg.errors.ForeignKeyViolation):
+        message = "Another request has just deleted or used something that this change refers to. Try again."
+        return error_response(Conflict(message), error)
+    if isinstance(error, passwords.Busy | OpenTransaction):
+        return error_response(Unavailable(str(error)), error)
+    message = "Internal error. The log of the service has details under the id of this error."
+    body, error_id = error_body("InternalError", message)
+    request_log.note(error_id=error_id, error=error)
+    return Response(body, 500, mimetype="application/json")
+
+
+def error_name(status: int, error: Exception | None = None) -> str:
+    """Return the name of an error: its own, or that of its status (decisions.md)."""
+    return getattr(error, "error_name", None) or NAMES.get(status, NAMES[400] if status < 500 else NAMES[500])
+
+
+def error_body(name: str, message: str) -> tuple[str, str]:
+    """Return the error body as JSON text, and its id, a new UUID for the log line.
+
+    Lone surrogates in the message become question marks.
+    """
+    error_id = str(uuid4())
+    message = message.encode("utf-8", "replace").decode("utf-8")
+    body = {"id": error_id, "name": name, "message": message}
+    # The same spaces as in the JSON that PostgreSQL writes.
+    return json.dumps(body, ensure_ascii=False, separators=(", ", " : ")), error_id
