@@ -144,6 +144,6 @@ def test_a_validation_of_9000_names_takes_less_than_2_seconds(alice, conn) -> No
 def test_matching_many_names_with_the_worst_patterns_is_given_up(alice, conn, pattern: str) -> None:
     errors, took = findings(alice, conn, pattern)
     reason = "takes too long to match so many names; use a simpler pattern or fewer names"
-    assert errors == [f"The naming pattern of the project, {pattern}, {reason}."]
+    assert errors == [f"name: the naming pattern of the project, {pattern}, {reason}"]
     assert took < 2
     assert mismatches(pattern, ["ab" * 45]) == ["ab" * 45]
