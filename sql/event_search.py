@@ -58,7 +58,9 @@ HAS_VISIBLE_EVENTS: LiteralString = f"""
 """
 
 
-def search(conn: Connection, filters: Mapping[str, Any], visible: Visible | None, *, limit: int, offset: int) -> str | None:
+def search(
+    conn: Connection, filters: Mapping[str, Any], visible: Visible | None, *, limit: int, offset: int
+) -> str | None:
     """Return {"events": [...], "total": n} as JSON text, newest first, or None if the payloads exceed PAGE_BYTES.
 
     filters: keys of FILTERS, and pattern for payload and text. visible: None for callers who see all.

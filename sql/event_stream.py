@@ -52,7 +52,8 @@ class OpenTransaction(Exception):
 
     def __init__(self) -> None:
         super().__init__(
-            "An open transaction in PostgreSQL can still write events with lower ids than the newest event. Try again after it has ended."
+            "An open transaction in PostgreSQL can still write events with lower ids than the newest event. "
+            "Try again after it has ended."
         )
 
 

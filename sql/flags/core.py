@@ -95,7 +95,8 @@ LOCK_MANY = """
 def lock_many(conn: Connection, names: Sequence[str], viewer: int | None, project: str | None = None) -> list[DictRow]:
     """Lock flags, live or archived, and return their STATE in the order of the names.
 
-    Unknown and hidden flags are omitted. project: also omit flags of other projects. Locking by name prevents deadlocks.
+    Unknown and hidden flags are omitted. project: also omit flags of other projects. Locking by name prevents
+    deadlocks.
     """
     ids = [row["id"] for row in rows(conn, LOCK_MANY, {"names": list(names), "project": project})]
     by_name = {row["name"]: row for row in rows(conn, READ_SEEN, {"ids": ids, "viewer": viewer})}
@@ -146,7 +147,9 @@ LIST: LiteralString = f"""
 """
 
 
-def get_list(conn: Connection, project: str, user_id: int | None, *, prefix: str, tags: Sequence[tuple[str, str]] | None) -> str | None:
+def get_list(
+    conn: Connection, project: str, user_id: int | None, *, prefix: str, tags: Sequence[tuple[str, str]] | None
+) -> str | None:
     """Return the FlagList record as JSON text, or None if the texts of the flags exceed PAGE_BYTES.
 
     It has the live flags by name, with the favorites of the user (None: an API token). prefix: the beginning of the

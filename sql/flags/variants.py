@@ -75,5 +75,7 @@ def insert(conn: Connection, environment: str, owners: Sequence[Mapping[str, Any
 def replace(conn: Connection, environment: str, owners: Sequence[Mapping[str, Any]]) -> None:
     """Replace variants, given as in insert()."""
     # A separate statement: an insert in the same statement would conflict with the old names.
-    run(conn, DELETE, {"environment": environment, "owners": as_json([{**owner, "variants": None} for owner in owners])})
+    run(
+        conn, DELETE, {"environment": environment, "owners": as_json([{**owner, "variants": None} for owner in owners])}
+    )
     insert(conn, environment, owners)

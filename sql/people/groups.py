@@ -44,7 +44,9 @@ RECORD: LiteralString = f"""
 # The message of a unique violation.
 TAKEN = {"groups_name_key": "name: a group with this name already exists"}
 
-LIST: LiteralString = f"SELECT json_build_object('groups', coalesce(json_agg({RECORD} ORDER BY groups.name), '[]'))::text FROM groups"
+LIST: LiteralString = (
+    f"SELECT json_build_object('groups', coalesce(json_agg({RECORD} ORDER BY groups.name), '[]'))::text FROM groups"
+)
 
 
 def list_all(conn: Connection) -> str:

@@ -61,7 +61,9 @@ RESOLVE = """
 """
 
 
-def resolve(conn: Connection, ids: Sequence[int | None], names: Sequence[str | None], environments: Sequence[str | None]) -> list[DictRow]:
+def resolve(
+    conn: Connection, ids: Sequence[int | None], names: Sequence[str | None], environments: Sequence[str | None]
+) -> list[DictRow]:
     """Return name, type, environment and has_environment for each permission, given by id, name or both.
 
     name and type are None if there is no such permission, has_environment is False if there is no such environment.

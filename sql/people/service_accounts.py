@@ -24,7 +24,9 @@ def list_all(conn: Connection) -> str:
     return value(conn, LIST)
 
 
-FROM_ACCOUNT: LiteralString = " FROM users WHERE id = %(id)s AND deleted_at IS NULL AND account_type = 'Service Account'"
+FROM_ACCOUNT: LiteralString = (
+    " FROM users WHERE id = %(id)s AND deleted_at IS NULL AND account_type = 'Service Account'"
+)
 
 GET: LiteralString = f"SELECT ({RECORD})::text{FROM_ACCOUNT}"
 

@@ -50,7 +50,9 @@ def list_all(conn: Connection) -> str:
     return value(conn, LIST)
 
 
-GET: LiteralString = f"SELECT ({RECORD})::text FROM users WHERE id = %(id)s AND deleted_at IS NULL AND account_type = 'User'"
+GET: LiteralString = (
+    f"SELECT ({RECORD})::text FROM users WHERE id = %(id)s AND deleted_at IS NULL AND account_type = 'User'"
+)
 
 
 def get(conn: Connection, user_id: int) -> str | None:
