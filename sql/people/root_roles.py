@@ -8,7 +8,9 @@ from sql.database import Connection, one, rows
 from sql.people import roles
 
 # The Role records of all root roles, as a JSON array.
-RECORDS: LiteralString = f"(SELECT coalesce(json_agg({roles.RECORD} ORDER BY roles.id), '[]') FROM roles WHERE scope = 'root')"
+RECORDS: LiteralString = (
+    f"(SELECT coalesce(json_agg({roles.RECORD} ORDER BY roles.id), '[]') FROM roles WHERE scope = 'root')"
+)
 
 # FOR KEY SHARE: the role is not deleted before a user has it.
 SHARE = """

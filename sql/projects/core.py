@@ -13,7 +13,9 @@ from sql.people import roles
 HEALTH: LiteralString = "CASE WHEN total = 0 THEN 100 ELSE round(100.0 * active / total)::integer END"
 
 # Whether a flag is active (decisions.md, 2): a condition on flags joined with flag_types.
-ACTIVE: LiteralString = "stale_since IS NULL AND coalesce(now() - flags.created_at <= make_interval(days => lifetime_days), true)"
+ACTIVE: LiteralString = (
+    "stale_since IS NULL AND coalesce(now() - flags.created_at <= make_interval(days => lifetime_days), true)"
+)
 
 # Our choice: 0 days mean that there is no mean, in the insights too. A mean has one decimal and is at least 0.1.
 MEAN_DAYS: LiteralString = "CASE WHEN days IS NULL THEN 0 ELSE trim_scale(greatest(0.1, round(days, 1))) END"

@@ -91,7 +91,9 @@ FIELDS: LiteralString = """
 # What the log shows of a token.
 LOGGED: LiteralString = f"json_build_object({FIELDS})"
 
-LIST_ROWS: LiteralString = f"SELECT json_build_object('id', id, {FIELDS}) AS record FROM api_keys ORDER BY created_at, id"
+LIST_ROWS: LiteralString = (
+    f"SELECT json_build_object('id', id, {FIELDS}) AS record FROM api_keys ORDER BY created_at, id"
+)
 
 
 def list_rows(conn: Connection) -> list[dict[str, Any]]:

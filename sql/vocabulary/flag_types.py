@@ -5,7 +5,9 @@ from typing import Any, LiteralString
 
 from sql.database import Connection, value
 
-RECORD: LiteralString = "json_build_object('id', id, 'name', name, 'description', description, 'lifetimeDays', lifetime_days)"
+RECORD: LiteralString = (
+    "json_build_object('id', id, 'name', name, 'description', description, 'lifetimeDays', lifetime_days)"
+)
 
 LIST: LiteralString = f"""
     SELECT json_build_object('version', 1, 'types',

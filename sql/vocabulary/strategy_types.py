@@ -96,7 +96,9 @@ def delete(conn: Connection, name: str) -> None:
 
 
 # KEY SHARE: until the transaction ends, none of these types is deleted.
-SHARE_TYPES = "SELECT name, editable FROM strategy_types WHERE name = ANY(%(names)s::text[]) ORDER BY name FOR KEY SHARE"
+SHARE_TYPES = (
+    "SELECT name, editable FROM strategy_types WHERE name = ANY(%(names)s::text[]) ORDER BY name FOR KEY SHARE"
+)
 
 
 def share_types(conn: Connection, names: Collection[str]) -> dict[str, bool]:

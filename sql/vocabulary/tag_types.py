@@ -23,7 +23,9 @@ def list_all(conn: Connection) -> str:
     return value(conn, LIST)
 
 
-GET: LiteralString = f"SELECT json_build_object('version', 1, 'tagType', {RECORD})::text FROM tag_types WHERE name = %(name)s"
+GET: LiteralString = (
+    f"SELECT json_build_object('version', 1, 'tagType', {RECORD})::text FROM tag_types WHERE name = %(name)s"
+)
 
 
 def get(conn: Connection, name: str) -> str | None:
