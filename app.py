@@ -74,6 +74,6 @@ def read_body() -> None:
 
 
 def replace_nul(_endpoint: str | None, values: dict[str, Any] | None) -> None:
-    """Replace NUL in path parameters by U+FFFD. PostgreSQL refuses NUL. No name contains U+FFFD, so views return 404."""
+    """Replace NUL in path parameters with U+FFFD. PostgreSQL refuses NUL. No name has U+FFFD, so views return 404."""
     if values:
         values.update({name: word.replace("\0", "\ufffd") for name, word in values.items() if isinstance(word, str)})

@@ -22,9 +22,9 @@ FIND = """
 
 
 def find(conn: Connection, user_id: int) -> DictRow | None:
-    """Return id, name, username, email, password_hash and last_hashes of a user, or None. last_hashes:
+    """Return id, name, username, email, password_hash and last_hashes of a user, or None.
 
-    all refused ones.
+    last_hashes: the passwords that the user cannot choose again.
     """
     return one(conn, FIND, {"user_id": user_id, "past": REMEMBERED - 1})
 

@@ -28,7 +28,9 @@ def share(conn: Connection, key: int | str) -> DictRow | None:
 
     Names match in upper or lower case.
     """
-    return one(conn, SHARE, {"id": key if isinstance(key, int) else None, "name": key if isinstance(key, str) else None})
+    return one(
+        conn, SHARE, {"id": key if isinstance(key, int) else None, "name": key if isinstance(key, str) else None}
+    )
 
 
 # Our choice: an administrator is a user whose own root role has ADMIN, with or without a password. Groups do not count,

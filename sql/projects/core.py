@@ -118,10 +118,7 @@ FREE_ID = """
 
 
 def free_id(conn: Connection, slug: str, reserved: Collection[str]) -> str:
-    """Return the slug, with the lowest number that makes it free:
-
-    not used, not reserved, not of a past private project.
-    """
+    """Return the slug with the lowest free number: not used, not reserved, and not of a past private project."""
     return value(conn, FREE_ID, {"slug": slug, "reserved": list(reserved)})
 
 

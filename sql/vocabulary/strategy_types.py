@@ -55,12 +55,16 @@ INSERT: LiteralString = f"""
 """
 
 
-def insert(conn: Connection, name: str, *, title: str | None, description: str | None, parameters: list[Any]) -> dict[str, Any]:
+def insert(
+    conn: Connection, name: str, *, title: str | None, description: str | None, parameters: list[Any]
+) -> dict[str, Any]:
     """Insert a strategy type and return its record.
 
     Raises UniqueViolation of strategy_types_pkey if the name is taken.
     """
-    return value(conn, INSERT, {"name": name, "title": title, "description": description, "parameters": as_json(parameters)})
+    return value(
+        conn, INSERT, {"name": name, "title": title, "description": description, "parameters": as_json(parameters)}
+    )
 
 
 UPDATE: LiteralString = f"""

@@ -6,10 +6,7 @@ from sql.projects.visibility import VISIBLE
 
 
 def records(condition: LiteralString) -> LiteralString:
-    """Return an SQL expression:
-
-    a JSON array of the strategies with this condition, on live flags of visible projects.
-    """
+    """Return an SQL expression: a JSON array of the strategies of visible live flags with this condition."""
     return f"""
     (SELECT coalesce(json_agg(json_build_object(
                 'id', strategies.id,

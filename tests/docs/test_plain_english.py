@@ -1,7 +1,7 @@
 """No text contains the words that plain English avoids: documentation, error messages, help, API texts, docstrings and comments.
 
-`make check` runs this file. If a match is right English, make its pattern
-narrower; if it is a name that somebody else has chosen, add it to NAMES.
+`make check` runs this file. If a match is right English, make its pattern narrower. If it is a name that somebody else has chosen, add it
+to NAMES.
 """
 
 import re
@@ -11,9 +11,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-
-# Folders and files that still contain banned words, as paths from the root of the project.
-TO_CLEAN: set[str] = set()
 
 # Where a sentence begins: at the beginning of a line, a comment, a docstring, a list item or a table cell, or after another sentence.
 BEGINNING = r"(?:^\W*|[.:;!|]\x20+)"
