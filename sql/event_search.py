@@ -175,7 +175,7 @@ def conditions(filters: Mapping[str, Any], without: str | None = None) -> Litera
     text: LiteralString = "true"
     for key, fragment in (FILTERS | unindexed).items():
         if key in filters and key != without:
-            text += " AND " + fragment
+            text = f"{text} AND {fragment}"
     return text
 
 

@@ -29,20 +29,6 @@ NEWEST = """
 """
 HAVE_ENDED = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= %(next_transaction)s"
 
-# Limited to a range of ids, so that no filter makes one statement read the whole log. Line breaks in JSON are white
-# space.
-BATCH: LiteralString = """
-    SELECT id, translate(({record})::text, E'\\n\\r', '  ') AS line
-      FROM (SELECT *
-              FROM events
-             WHERE id > %(after)s
-               AND id <= %(until)s
-               AND {conditions}
-             ORDER BY id
-             LIMIT %(most)s) AS batch
-     ORDER BY id
-"""
-
 # psycopg returns a generator, although it does not declare one. Closing it early cancels the statement.
 Rows = Generator[DictRow]
 
@@ -122,9 +108,21 @@ class Stream:
 
 
 def statement(filters: Mapping[str, Any], sees_all: bool) -> LiteralString:
-    """Return BATCH with the conditions of these filters: constant fragments, chosen by key."""
-    conditions: LiteralString = "true" if sees_all else VISIBLE + " AND " + READABLE
+    """Return the statement of a batch with the conditions of these filters: constant fragments, chosen by key."""
+    conditions: LiteralString = "true" if sees_all else f"{VISIBLE} AND {READABLE}"
     for key, fragment in FILTERS.items():
         if key in filters:
-            conditions += " AND " + fragment
-    return BATCH.format(conditions=conditions, record=RECORD)
+            conditions = f"{conditions} AND {fragment}"
+    # Limited to a range of ids, so that no filter makes one statement read the whole log. Line breaks in JSON are white
+    # space.
+    return f"""
+        SELECT id, translate(({RECORD})::text, E'\\n\\r', '  ') AS line
+          FROM (SELECT *
+                  FROM events
+                 WHERE id > %(after)s
+                   AND id <= %(until)s
+                   AND {conditions}
+                 ORDER BY id
+                 LIMIT %(most)s) AS batch
+         ORDER BY id
+    """

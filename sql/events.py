@@ -49,8 +49,8 @@ FILTERS: dict[str, LiteralString] = {
     "creators": "created_by_user_id = ANY(%(creators)s)",
     "first_day": "created_at >= %(first_day)s::date::timestamp AT TIME ZONE 'UTC'",
     "last_day": "created_at < (%(last_day)s::date + 1)::timestamp AT TIME ZONE 'UTC'",
-    "payload": "(" + PAYLOAD_MATCHES + ")",
-    "text": "(" + PAYLOAD_MATCHES + " OR type = ANY(%(types_named)s) OR created_by ~* %(pattern)s)",
+    "payload": f"({PAYLOAD_MATCHES})",
+    "text": f"({PAYLOAD_MATCHES} OR type = ANY(%(types_named)s) OR created_by ~* %(pattern)s)",
 }
 
 RECORD: LiteralString = """

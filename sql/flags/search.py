@@ -59,14 +59,14 @@ FILTERS: dict[str, LiteralString] = {
     "not_state": "(flags.stale_since IS NOT NULL) <> ALL(%(state)s)",
     "createdBy": "flags.created_by_user_id = ANY(%(createdBy)s::bigint[])",
     "not_createdBy": "(flags.created_by_user_id IS NULL OR flags.created_by_user_id <> ALL(%(createdBy)s::bigint[]))",
-    "tag_any": TAGS + " && %(tag)s::text[]",
-    "tag_all": TAGS + " @> %(tag)s::text[]",
-    "not_tag_any": "NOT " + TAGS + " && %(tag)s::text[]",
-    "not_tag_all": "NOT " + TAGS + " @> %(tag)s::text[]",
-    "segment_any": SEGMENTS + " && %(segment)s::text[]",
-    "segment_all": SEGMENTS + " @> %(segment)s::text[]",
-    "not_segment_any": "NOT " + SEGMENTS + " && %(segment)s::text[]",
-    "not_segment_all": "NOT " + SEGMENTS + " @> %(segment)s::text[]",
+    "tag_any": f"{TAGS} && %(tag)s::text[]",
+    "tag_all": f"{TAGS} @> %(tag)s::text[]",
+    "not_tag_any": f"NOT {TAGS} && %(tag)s::text[]",
+    "not_tag_all": f"NOT {TAGS} @> %(tag)s::text[]",
+    "segment_any": f"{SEGMENTS} && %(segment)s::text[]",
+    "segment_all": f"{SEGMENTS} @> %(segment)s::text[]",
+    "not_segment_any": f"NOT {SEGMENTS} && %(segment)s::text[]",
+    "not_segment_all": f"NOT {SEGMENTS} @> %(segment)s::text[]",
     "status": """EXISTS (
         SELECT FROM flag_environments
           JOIN unnest(%(status_environments)s::text[], %(status_states)s::boolean[]) AS asked (environment, enabled)
@@ -88,7 +88,10 @@ SORTS: dict[str, LiteralString] = {
         SELECT enabled FROM flag_environments WHERE flag_id = flags.id AND environment = %(sort_environment)s)""",
 }
 
-SEARCH: LiteralString = """
+
+def statement(order: LiteralString, conditions: LiteralString) -> LiteralString:
+    """Return the statement of a search with this order and these conditions."""
+    return f"""
     WITH matching AS (
         SELECT flags.id,
                row_number() OVER (ORDER BY {order}) AS place
@@ -107,13 +110,13 @@ SEARCH: LiteralString = """
     listed AS (
         SELECT flags.*, place FROM page JOIN flags USING (id)
     ),
-    {is_small}
+    {flag_records.IS_SMALL}
     SELECT json_build_object(
-               'features', coalesce(json_agg({hit} ORDER BY place), '[]'),
+               'features', coalesce(json_agg({HIT} ORDER BY place), '[]'),
                'total', (SELECT count(*) FROM matching))::text
       FROM listed AS flags
     HAVING (SELECT is_small FROM size)
-"""
+    """
 
 
 def search(
@@ -136,11 +139,10 @@ def search(
     conditions: LiteralString = VISIBLE
     for key, fragment in FILTERS.items():
         if key in filters:
-            conditions += " AND " + fragment
-    direction: LiteralString = " DESC NULLS LAST" if descending else " ASC NULLS LAST"
-    order: LiteralString = SORTS[sort] + direction + ", flags.created_at, flags.name"
+            conditions = f"{conditions} AND {fragment}"
+    direction: LiteralString = "DESC" if descending else "ASC"
+    order: LiteralString = f"{SORTS[sort]} {direction} NULLS LAST, flags.created_at, flags.name"
     if favorites_first:
-        order = flag_records.FAVORITE + " DESC, " + order
-    statement = SEARCH.format(order=order, conditions=conditions, hit=HIT, is_small=flag_records.IS_SMALL)
+        order = f"{flag_records.FAVORITE} DESC, {order}"
     params = {"viewer": viewer, "user_id": user_id, "limit": limit, "offset": offset, "most_bytes": PAGE_BYTES}
-    return value(conn, statement, {**values, **params})
+    return value(conn, statement(order, conditions), {**values, **params})

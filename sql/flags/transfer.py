@@ -170,7 +170,7 @@ def export(conn: Connection, environment: str, selector: str, chosen: Any, viewe
     SELECTORS; chosen: its value.
     """
     params = {"environment": environment, "viewer": viewer, selector: chosen, "most_bytes": PAGE_BYTES}
-    return one(conn, CHOSEN + SELECTORS[selector] + DOCUMENT, params)
+    return one(conn, f"{CHOSEN}{SELECTORS[selector]}{DOCUMENT}", params)
 
 
 LOCK_EXPORTS: LiteralString = f"SELECT pg_advisory_xact_lock({locks.EXPORT}, {locks.of_text('%(author)s::text')})"
