@@ -61,7 +61,8 @@ def validate(conn: Connection, actor: Actor, project_id: str, environment: str, 
         for start in range(0, max(len(passed), 1), PART):
             part = replace(document, flags=passed[start : start + PART])
             with conn.transaction(force_rollback=True):
-                project = share_project(conn, project_id)
+                # The names were checked above, all at once.
+                project = share_project(conn, project_id) | {"naming_pattern": None}
                 transfer.lock_imports(conn, project_id)
                 write(
                     conn,

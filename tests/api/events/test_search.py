@@ -116,7 +116,7 @@ def test_a_body_is_ignored(alice: Caller, log: Log, body: bytes, content_type: s
 
 def test_the_record_says_all_that_is_known_of_an_event(alice: Caller, log: Log) -> None:
     at = datetime(2024, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
-    tags = [{"type": "simple", "value": "größe"}, {"value": "b2", "type": "team"}]
+    tags = [{"type": "simple", "value": "größe"}, {"type": "team", "value": "b2"}]
     event = log.add(
         "feature-strategy-remove",
         by=Author("ada@example.org", 7),
