@@ -171,9 +171,7 @@ def test_a_standby_is_shown_on_both_servers(tmp_path: Path) -> None:
             conn.execute("SELECT pg_create_physical_replication_slot('away', true)")
             away, _ = of(flask("doctor", **environ).stdout, "standby")
             assert away[0] == "warn"
-            assert re.fullmatch(
-                r"away is disconnected, and the server keeps \d+ MB for it\. Start the standby, or drop its slot\.", away[1]
-            )
+            assert re.fullmatch(r"away is disconnected\. \d+ MB of WAL are kept for it\. Start it, or drop its replication slot\.", away[1])
     finally:
         second.release()
         first.release()

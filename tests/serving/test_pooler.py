@@ -189,7 +189,7 @@ def test_streams_of_the_log_are_whole_while_others_are_served(pooled: Pooled) ->
     assert {len(answer.body.splitlines()) for path, answer in zip(paths, answers, strict=True) if path != OVERVIEW} == {40}
     done = command(pooled.pooler, "events", "transaction", "export")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count('"createdBy":"large"') == 40
+    assert done.stdout.count('"createdBy" : "large"') == 40
 
 
 def test_a_statement_that_takes_too_long_is_ended(pooled: Pooled) -> None:

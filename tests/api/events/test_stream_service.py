@@ -65,7 +65,7 @@ def id_of(line: bytes) -> int:
     """The id of a line, which stands first in it."""
     assert line.startswith(b'{"id" : '), line
     assert line.endswith(b"}"), line
-    return int(line[6 : line.index(b",")])
+    return int(line[8 : line.index(b",")])
 
 
 def follow(read: Callable[[int], bytes], last: int, until: int | None = None) -> int:

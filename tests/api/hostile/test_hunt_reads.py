@@ -6,6 +6,7 @@ import pytest
 from flask import Response
 from schemathesis.core.failures import FailureGroup
 
+from serving.contract import CONTRACTS
 from tests.access import ROUTES, Family, Stage
 from tests.support import hunt
 
@@ -47,7 +48,9 @@ WRONG = {
 def test_what_is_wrong_with_an_answer_is_found(stage: Stage, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
     stage.furnish(ROUTES["GET /health"])
     assert hunt.hunt(stage, "GET /health").keys() == {(name, 200) for name in hunt.ASKING}
-    monkeypatch.setitem(stage.world.app.view_functions, "health.get_health", WRONG[wrong])
+    views = stage.world.app.view_functions
+    monkeypatch.setitem(CONTRACTS, WRONG[wrong], CONTRACTS[views["health.get_health"]])
+    monkeypatch.setitem(views, "health.get_health", WRONG[wrong])
     with pytest.raises(FailureGroup):
         hunt.hunt(stage, "GET /health")
 
