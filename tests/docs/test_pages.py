@@ -163,7 +163,10 @@ def test_the_page_of_operations_has_a_command_for_each_with_its_example():
 def test_every_choice_in_the_code_can_be_looked_up():
     decisions = (ROOT / "docs" / "development" / "decisions.md").read_text(encoding="utf-8")
     marked = [
-        path for room in ("blueprints", "sql", "validators") for path in (ROOT / room).glob("*.py") if "Our choice:" in path.read_text()
+        path
+        for room in ("blueprints", "rules", "serving", "sql", "validators")
+        for path in (ROOT / room).rglob("*.py")
+        if "Our choice:" in path.read_text()
     ]
     assert len(marked) >= 10
     assert "`# Our choice:`" in decisions
