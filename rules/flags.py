@@ -76,19 +76,25 @@ def flag_event(type: str, actor: Actor, flag: DictRow, **payload: Any) -> Event:
     return Event(type, actor, **(of_flag | payload))
 
 
-def add_flags(
-    conn: Connection, actor: Actor, project: DictRow, new: Sequence[Mapping[str, Any]], refuse: Refuse = at_once
-) -> list[DictRow]:
-    """Create flags, off in every environment, and return those that were not refused as flags.lock() does.
+def add_flags(conn: Connection, actor: Actor, project: DictRow, new: Sequence[Mapping[str, Any]]) -> list[DictRow]:
+    """Create flags, off in every environment, and return them as flags.lock() does.
 
     new: name, type, description and impressionData of each. Refused are names that do not match the project's naming
     pattern or that are taken, and flags beyond the limits of the instance and of the project.
     """
+    names = [flag["name"] for flag in new]
+    refuse_bad_names(project, names)
+    refuse_no_room(conn, project, names)
+    return insert_flags(conn, actor, project, new)
+
+
+def insert_flags(
+    conn: Connection, actor: Actor, project: DictRow, new: Sequence[Mapping[str, Any]], refuse: Refuse = at_once
+) -> list[DictRow]:
+    """Create flags as add_flags() does after its checks. Refuse names that are taken, and return the other flags."""
     if not new:
         return []
     names = [flag["name"] for flag in new]
-    refuse_bad_names(project, names, refuse)
-    refuse_no_room(conn, project, names, refuse)
     ids = flags.insert(conn, project["id"], new, actor.user_id)
     refuse(NameExists(NAME_TAKEN), [name for name in names if name not in ids])
     added = flags.read(conn, list(ids.values()))

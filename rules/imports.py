@@ -11,7 +11,7 @@ from werkzeug.exceptions import Forbidden
 
 from rules.access import Actor, require
 from rules.dependencies import add_dependencies, refuse_impossible
-from rules.flags import add_flags, change_flags, refuse_bad_names, refuse_no_room
+from rules.flags import change_flags, insert_flags, refuse_bad_names, refuse_no_room
 from rules.import_documents import Document, Findings, Json, as_record, as_sentence, read_document
 from rules.import_strategies import NOT_LINKED, write_environment
 from rules.projects import share_project
@@ -61,8 +61,7 @@ def validate(conn: Connection, actor: Actor, project_id: str, environment: str, 
         for start in range(0, max(len(passed), 1), PART):
             part = replace(document, flags=passed[start : start + PART])
             with conn.transaction(force_rollback=True):
-                # The names were checked above, all at once.
-                project = share_project(conn, project_id) | {"naming_pattern": None}
+                project = share_project(conn, project_id)
                 transfer.lock_imports(conn, project_id)
                 write(
                     conn,
@@ -93,15 +92,13 @@ def refuse_unlinked(conn: Connection, project: str, environment: str) -> None:
 
 def missing_permissions(conn: Connection, findings: Findings, project: str, environment: str) -> dict[str, list[str]]:
     """Return the permissions that the import needs and the caller lacks, by their message."""
-    missing = []
-    for permission in sorted(findings.permissions):
-        try:
-            require(conn, permission, project=project, environment=environment)
-        except Forbidden:
-            missing.append(permission)
-    return (
-        {f"You lack these permissions in project {project} and environment {environment}.": missing} if missing else {}
-    )
+    try:
+        held = require(conn, *sorted(findings.permissions), project=project, environment=environment).held
+    except Forbidden:
+        held = frozenset()
+    missing = sorted(findings.permissions - held)
+    message = f"You lack these permissions in project {project} and environment {environment}."
+    return {message: missing} if missing else {}
 
 
 def check_together(
@@ -150,7 +147,7 @@ def write(
     document = document.without(archived)
     new = [{"name": flag.name, **NEW, **flag.fields} for flag in document.flags if flag.name not in here]
     findings.need("CREATE_FEATURE", new)
-    here |= {flag["name"]: flag for flag in add_flags(conn, actor, project, new, findings.refuse)}
+    here |= {flag["name"]: flag for flag in insert_flags(conn, actor, project, new, findings.refuse)}
     document = document.without(findings.refused)
     change_flags(conn, actor, [(here[flag.name], flag.fields) for flag in document.flags])
     document = write_tags(conn, actor, document, here, findings)
