@@ -150,25 +150,20 @@ RECORDED_LATELY = """
 """
 
 
-def recorded_lately(
-    conn: Connection,
-    type: str,
-    author: Author,
-    *,
-    project: str | None = None,
-    feature: str | None = None,
-    environment: str | None = None,
-) -> bool:
-    """Return whether such an event was recorded in the last minute. environment: the one in the payload.
+# Our choice: repeated changes of a favourite, and repeated exports, do not fill the event log.
+def record_unless_lately(conn: Connection, event: Event) -> None:
+    """Write an event into the log, unless the author has written the same in the last minute.
 
-    The caller must have a lock, so that no other request records such an event meanwhile.
+    The same: with its type, project and feature, and the environment in its data. The caller must have a lock, so that
+    no other request records such an event meanwhile.
     """
     params: dict[str, Any] = {
-        "type": type,
-        "created_by": author.name,
-        "user_id": author.user_id,
-        "project": project,
-        "feature": feature,
-        "environment": environment,
+        "type": event.type,
+        "created_by": event.author.name,
+        "user_id": event.author.user_id,
+        "project": event.project,
+        "feature": event.feature,
+        "environment": event.data.get("environment"),
     }
-    return value(conn, RECORDED_LATELY, params)
+    if not value(conn, RECORDED_LATELY, params):
+        record(conn, event)

@@ -33,11 +33,9 @@ def export_flags() -> Response:
         if exported is None:
             abort(404, "No environment has that name.")
         document = bounded(exported["body"], "Export fewer flags at a time.")
-        # Our choice: repeated exports do not fill the log.
         transfer.lock_exports(conn, actor.name)
-        if not events.recorded_lately(conn, "features-exported", actor, environment=body["environment"]):
-            data = {"environment": body["environment"], "features": exported["names"]}
-            events.record(conn, Event("features-exported", actor, data=data))
+        data = {"environment": body["environment"], "features": exported["names"]}
+        events.record_unless_lately(conn, Event("features-exported", actor, data=data))
     response = json_response(document)
     if body["downloadFile"]:
         response.headers["Content-Disposition"] = f'attachment; filename="features-{body["environment"]}.json"'

@@ -2,11 +2,11 @@
 
 from flask import Blueprint, Response
 
-from rules.access import Actor, require_user
+from rules.access import require_user
 from serving.contract import operation
 from serving.responses import empty_response
 from sql import events
-from sql.database import Connection, transaction
+from sql.database import transaction
 from sql.events import Event
 from sql.projects import favorites as project_favorites
 
@@ -25,7 +25,8 @@ def add_favorite_project(project_id: str) -> Response:
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)
         if project_favorites.add(conn, user_id, project_id):
-            record_unless_lately(conn, "project-favorited", actor, project_id)
+            event = Event("project-favorited", actor, project=project_id, data={"project": project_id})
+            events.record_unless_lately(conn, event)
     return empty_response()
 
 
@@ -39,12 +40,6 @@ def remove_favorite_project(project_id: str) -> Response:
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)
         if project_favorites.remove(conn, user_id, project_id):
-            record_unless_lately(conn, "project-unfavorited", actor, project_id)
+            event = Event("project-unfavorited", actor, project=project_id, data={"project": project_id})
+            events.record_unless_lately(conn, event)
     return empty_response()
-
-
-# Our choice: repeated changes of a favourite do not fill the event log.
-def record_unless_lately(conn: Connection, type: str, actor: Actor, project_id: str) -> None:
-    """Record the event, unless the log has the same event from the last minute."""
-    if not events.recorded_lately(conn, type, actor, project=project_id):
-        events.record(conn, Event(type, actor, project=project_id, data={"project": project_id}))
