@@ -90,6 +90,18 @@ def test_a_change_leaves_the_title_and_description_that_it_does_not_name(world: 
     assert len(world.events(since)) == 1
 
 
+def test_null_clears_the_title_and_description(world: World, eve: Caller) -> None:
+    make(eve)
+    body = {"title": "By host", "description": "Some hosts", "parameters": []}
+    assert eve.put(f"{PATH}/byHost", json=body).status_code == 200
+    since = world.last_event_id()
+    after = MADE | {"title": None, "description": None, "parameters": []}
+    cleared = {"title": None, "description": None, "parameters": []}
+    assert eve.put(f"{PATH}/byHost", json=cleared).status_code == 200
+    assert eve.get(f"{PATH}/byHost").json == after
+    assert events(world, since) == [event("strategy-updated", eve, data=after, pre_data=MADE | body)]
+
+
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_a_built_in_type_stays_as_it_is(world: World, alice: Caller, name: str) -> None:
     since, before = world.last_event_id(), alice.get(f"{PATH}/{name}").json
