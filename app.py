@@ -11,9 +11,7 @@ import blueprints
 import commands
 from commands.database import load_settings
 from rules import passwords
-from serving import browser_headers as browser_rules
-from serving import caller_limit, errors, event_stream, request_log, slow_requests
-from serving import metrics_endpoint as metrics
+from serving import browser_headers, caller_limit, errors, event_stream, metrics_endpoint, request_log, slow_requests
 from serving.mount import Mount
 from serving.path_converters import CONVERTERS
 from sql import database
@@ -36,9 +34,9 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     caller_limit.init_app(app)
     passwords.init_app(app)
     # First, so that the measured time includes the other hooks.
-    metrics.init_app(app)
+    metrics_endpoint.init_app(app)
     request_log.init_app(app)
-    browser_rules.init_app(app)
+    browser_headers.init_app(app)
     slow_requests.init_app(app)
     event_stream.init_app(app)
     app.before_request(require_host)

@@ -11,7 +11,7 @@ from sql.database import Connection, rows, value
 from sql.flags import favorites as flag_favorites
 from sql.people import groups
 from sql.projects import favorites as project_favorites
-from sql.tokens import api_tokens as api_keys
+from sql.tokens import api_tokens
 from tests.support import fixtures
 from tests.support.races import Call, at_once, at_the_gate, statuses, wait_for
 from tests.support.world import Caller, World
@@ -107,7 +107,7 @@ def test_a_project_ends_once(conn: Connection, gate: Connection, world: World, a
 
 def test_a_token_of_two_deleted_projects_is_not_for_all(conn: Connection, gate: Connection, world: World, admin: Caller, name: str) -> None:
     projects = [world.project(f"{name}-{letter}") for letter in "ab"]
-    key = api_keys.insert(conn, api_keys.generate("[]"), name=name, kind="client", environment="production", projects=projects)
+    key = api_tokens.insert(conn, api_tokens.generate("[]"), name=name, kind="client", environment="production", projects=projects)
     calls = [lambda project=project: admin.delete(f"{PATH}/{project}") for project in projects]
     # Both have looked who else has the key, or one waits for the other.
     answers = at_the_gate(conn, gate, f"SELECT FROM api_key_projects WHERE api_key_id = {key} FOR UPDATE", *calls)
@@ -197,7 +197,7 @@ def test_the_id_of_a_project_made_private_meanwhile_stays_taken(conn: Connection
 
 def while_a_project_is_deleted(conn: Connection, gate: Connection, admin: Caller, project: str, call: Call) -> list[TestResponse]:
     """The answers to the deletion of a project, and to a call that begins when the deletion holds the project."""
-    key = api_keys.insert(conn, api_keys.generate(project), name=project, kind="client", environment="development", projects=[project])
+    key = api_tokens.insert(conn, api_tokens.generate(project), name=project, kind="client", environment="development", projects=[project])
     with ThreadPoolExecutor(2) as threads:
         with gate.transaction():
             gate.execute("SELECT FROM api_keys WHERE id = %s FOR UPDATE", [key])
