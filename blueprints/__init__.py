@@ -58,7 +58,7 @@ ALL = (
     dependencies.bp,  # /api/admin/projects/…/features/…/dependencies, …/parents, …/parent-variants
     projects.bp,  # /api/admin/projects
     project_environments.bp,  # /api/admin/projects/…/environments, /api/admin/environments/project
-    project_access.bp,  # /api/admin/projects/…/access
+    project_access.bp,  # /api/admin/projects/…/access, …/users/…/roles, …/groups/…/roles
     environments.bp,  # /api/admin/environments
     project_lifecycle.bp,  # /api/admin/projects/archive, /api/admin/projects/revive
     project_favorites.bp,  # /api/admin/projects/…/favorites

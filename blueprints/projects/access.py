@@ -42,7 +42,7 @@ def set_project_access(project_id: str) -> Response:
     return empty_response()
 
 
-@bp.put("/api/admin/projects/<project_id>/access/users/<user_id>/roles")
+@bp.put("/api/admin/projects/<project_id>/users/<user_id>/roles")
 @operation(body=HeldRoles, refuses=(401, 403, 404, 409, 415))
 def set_project_user_roles(project_id: str, user_id: str) -> Response:
     """Set the roles of a user in a project.
@@ -55,7 +55,7 @@ def set_project_user_roles(project_id: str, user_id: str) -> Response:
     return empty_response()
 
 
-@bp.delete("/api/admin/projects/<project_id>/access/users/<user_id>/roles")
+@bp.delete("/api/admin/projects/<project_id>/users/<user_id>/roles")
 @operation(refuses=(401, 403, 404, 409))
 def remove_project_user_roles(project_id: str, user_id: str) -> Response:
     """Remove all roles of a user in a project.
@@ -68,7 +68,7 @@ def remove_project_user_roles(project_id: str, user_id: str) -> Response:
     return empty_response()
 
 
-@bp.put("/api/admin/projects/<project_id>/access/groups/<group_id>/roles")
+@bp.put("/api/admin/projects/<project_id>/groups/<group_id>/roles")
 @operation(body=HeldRoles, refuses=(401, 403, 404, 409, 415))
 def set_project_group_roles(project_id: str, group_id: str) -> Response:
     """Set the roles of a group in a project.
@@ -81,7 +81,7 @@ def set_project_group_roles(project_id: str, group_id: str) -> Response:
     return empty_response()
 
 
-@bp.delete("/api/admin/projects/<project_id>/access/groups/<group_id>/roles")
+@bp.delete("/api/admin/projects/<project_id>/groups/<group_id>/roles")
 @operation(refuses=(401, 403, 404, 409))
 def remove_project_group_roles(project_id: str, group_id: str) -> Response:
     """Remove all roles of a group in a project.

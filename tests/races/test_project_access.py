@@ -8,6 +8,7 @@ from sql.database import Connection, rows, value
 from sql.people import groups
 from sql.vocabulary import environments
 from tests.support import fixtures
+from tests.support.project_access import roles_url
 from tests.support.races import at_the_gate, statuses
 from tests.support.world import Caller, World
 
@@ -52,13 +53,12 @@ def test_two_last_owners_cannot_both_be_removed(world, conn, gate, admin, projec
     else:
         second = groups.insert(conn, uuid4().hex)
         fixtures.add_project_group(conn, project, second, 4)
-    place = f"/api/admin/projects/{project}/access"
     answers = at_the_gate(
         conn,
         gate,
         hold(project),
-        lambda: admin.delete(f"{place}/users/{first.id}/roles"),
-        lambda: admin.put(f"{place}/{kind}s/{second}/roles", json={"roles": []}),
+        lambda: admin.delete(roles_url("user", first.id or 0, project)),
+        lambda: admin.put(roles_url(kind, second, project), json={"roles": []}),
     )
     assert statuses(answers) == {200: 1, 409: 1}
     assert owners(conn, project) == 1
@@ -87,7 +87,7 @@ def test_a_user_being_deleted_gets_no_role(world, conn, gate, admin, project):
         gate,
         delete,
         lambda: admin.post(place, json=asked),
-        lambda: admin.put(f"{place}/users/{user.id}/roles", json={"roles": [5]}),
+        lambda: admin.put(roles_url("user", user.id or 0, project), json={"roles": [5]}),
     )
     assert statuses(answers) == {400: 1, 404: 1}
     assert value(conn, "SELECT count(*) FROM project_user_roles WHERE project_id = %(id)s", {"id": project}) == 0

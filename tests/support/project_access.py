@@ -15,6 +15,11 @@ def url(project: str = "gemini") -> str:
     return f"/api/admin/projects/{project}/access"
 
 
+def roles_url(holder: str, holder_id: int | str, project: str = "gemini") -> str:
+    """Where the roles of a "user" or "group" in a project are set."""
+    return f"/api/admin/projects/{project}/{holder}s/{holder_id}/roles"
+
+
 def held(conn: Connection, project: str = "gemini") -> set[tuple[str, int, int]]:
     """The roles in a project: ("user" or "group", id, role)."""
     statement = """

@@ -15,22 +15,22 @@ TABLE = """
     PUT /api/admin/projects/<project_id>/access                             hermes   200    403  403     403   403  200    403     403       401       -
     PUT /api/admin/projects/<project_id>/access                             apollo   200    403  403     200   403  200    403     403       401       -
     PUT /api/admin/projects/<project_id>/access                             nowhere  404    403  403     403   403  404    403     403       401       -
-    PUT /api/admin/projects/<project_id>/access/users/<user_id>/roles       default  200    200  403     403   403  200    403     403       401       11
-    PUT /api/admin/projects/<project_id>/access/users/<user_id>/roles       hermes   200    403  403     403   403  200    403     403       401       -
-    PUT /api/admin/projects/<project_id>/access/users/<user_id>/roles       apollo   200    403  403     200   403  200    403     403       401       -
-    PUT /api/admin/projects/<project_id>/access/users/<user_id>/roles       nowhere  404    403  403     403   403  404    403     403       401       -
-    DELETE /api/admin/projects/<project_id>/access/users/<user_id>/roles    default  200    200  403     403   403  200    403     403       401       6
-    DELETE /api/admin/projects/<project_id>/access/users/<user_id>/roles    hermes   200    403  403     403   403  200    403     403       401       -
-    DELETE /api/admin/projects/<project_id>/access/users/<user_id>/roles    apollo   200    403  403     200   403  200    403     403       401       -
-    DELETE /api/admin/projects/<project_id>/access/users/<user_id>/roles    nowhere  404    403  403     403   403  404    403     403       401       -
-    PUT /api/admin/projects/<project_id>/access/groups/<group_id>/roles     default  200    200  403     403   403  200    403     403       401       11
-    PUT /api/admin/projects/<project_id>/access/groups/<group_id>/roles     hermes   200    403  403     403   403  200    403     403       401       -
-    PUT /api/admin/projects/<project_id>/access/groups/<group_id>/roles     apollo   200    403  403     200   403  200    403     403       401       -
-    PUT /api/admin/projects/<project_id>/access/groups/<group_id>/roles     nowhere  404    403  403     403   403  404    403     403       401       -
-    DELETE /api/admin/projects/<project_id>/access/groups/<group_id>/roles  default  200    200  403     403   403  200    403     403       401       6
-    DELETE /api/admin/projects/<project_id>/access/groups/<group_id>/roles  hermes   200    403  403     403   403  200    403     403       401       -
-    DELETE /api/admin/projects/<project_id>/access/groups/<group_id>/roles  apollo   200    403  403     200   403  200    403     403       401       -
-    DELETE /api/admin/projects/<project_id>/access/groups/<group_id>/roles  nowhere  404    403  403     403   403  404    403     403       401       -
+    PUT /api/admin/projects/<project_id>/users/<user_id>/roles              default  200    200  403     403   403  200    403     403       401       11
+    PUT /api/admin/projects/<project_id>/users/<user_id>/roles              hermes   200    403  403     403   403  200    403     403       401       -
+    PUT /api/admin/projects/<project_id>/users/<user_id>/roles              apollo   200    403  403     200   403  200    403     403       401       -
+    PUT /api/admin/projects/<project_id>/users/<user_id>/roles              nowhere  404    403  403     403   403  404    403     403       401       -
+    DELETE /api/admin/projects/<project_id>/users/<user_id>/roles           default  200    200  403     403   403  200    403     403       401       6
+    DELETE /api/admin/projects/<project_id>/users/<user_id>/roles           hermes   200    403  403     403   403  200    403     403       401       -
+    DELETE /api/admin/projects/<project_id>/users/<user_id>/roles           apollo   200    403  403     200   403  200    403     403       401       -
+    DELETE /api/admin/projects/<project_id>/users/<user_id>/roles           nowhere  404    403  403     403   403  404    403     403       401       -
+    PUT /api/admin/projects/<project_id>/groups/<group_id>/roles            default  200    200  403     403   403  200    403     403       401       11
+    PUT /api/admin/projects/<project_id>/groups/<group_id>/roles            hermes   200    403  403     403   403  200    403     403       401       -
+    PUT /api/admin/projects/<project_id>/groups/<group_id>/roles            apollo   200    403  403     200   403  200    403     403       401       -
+    PUT /api/admin/projects/<project_id>/groups/<group_id>/roles            nowhere  404    403  403     403   403  404    403     403       401       -
+    DELETE /api/admin/projects/<project_id>/groups/<group_id>/roles         default  200    200  403     403   403  200    403     403       401       6
+    DELETE /api/admin/projects/<project_id>/groups/<group_id>/roles         hermes   200    403  403     403   403  200    403     403       401       -
+    DELETE /api/admin/projects/<project_id>/groups/<group_id>/roles         apollo   200    403  403     200   403  200    403     403       401       -
+    DELETE /api/admin/projects/<project_id>/groups/<group_id>/roles         nowhere  404    403  403     403   403  404    403     403       401       -
 """
 
 

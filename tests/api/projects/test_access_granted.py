@@ -5,7 +5,7 @@ import pytest
 from sql.database import Connection
 from sql.people import groups, roles
 from tests.support import fixtures
-from tests.support.project_access import held, put, url
+from tests.support.project_access import held, put, roles_url, url
 from tests.support.world import Caller, World, refused
 
 WRITE = "PROJECT_USER_ACCESS_WRITE"
@@ -45,8 +45,8 @@ def ways(conn: Connection, caller: Caller, role: int, user: int, group: int) -> 
         caller.post(url(), json=asked | {"users": [], "groups": [group]}).status_code,
         put(caller, *current, (role, [user], [])).status_code,
         put(caller, *current, (role, [], [group])).status_code,
-        caller.put(f"{url()}/users/{user}/roles", json={"roles": [role]}).status_code,
-        caller.put(f"{url()}/groups/{group}/roles", json={"roles": [role]}).status_code,
+        caller.put(roles_url("user", user), json={"roles": [role]}).status_code,
+        caller.put(roles_url("group", group), json={"roles": [role]}).status_code,
     ]
 
 
@@ -75,7 +75,7 @@ def test_roles_beyond_own_permissions_cannot_be_given(world, conn, keeper, ada, 
     message = refused(keeper.post(url(), json={"roles": [given], "users": [ada], "groups": []}), 403, "NoAccessError")
     assert "permissions" in message
     # Nor to the caller.
-    refused(keeper.put(f"{url()}/users/{keeper.id}/roles", json={"roles": [4]}), 403, "NoAccessError")
+    refused(keeper.put(roles_url("user", keeper.id or 0), json={"roles": [4]}), 403, "NoAccessError")
     assert (held(conn), world.events(since)) == (before, [])
 
 
@@ -99,8 +99,8 @@ def test_roles_that_cannot_be_given_can_be_removed(world, conn, keeper, ada):
         fixtures.add_project_user(conn, "gemini", ada, role)
         fixtures.add_project_group(conn, "gemini", crew, role)
     fixtures.add_project_user(conn, "gemini", world.user("Olaf").id or 0, 4)
-    for holder in (f"users/{ada}", f"groups/{crew}", f"users/{keeper.id}"):
-        assert keeper.delete(f"{url()}/{holder}/roles").status_code == 200
+    for place in (roles_url("user", ada), roles_url("group", crew), roles_url("user", keeper.id or 0)):
+        assert keeper.delete(place).status_code == 200
     assert {role for _, _, role in held(conn)} == {4}
     refused(keeper.post(url(), json={"roles": [4], "users": [ada], "groups": []}), 403, "NoAccessError")
 

@@ -9,7 +9,7 @@ import pytest
 from sql.database import Connection
 from sql.people import groups, roles
 from tests.support import fixtures
-from tests.support.project_access import DAY, held, logged, past, url
+from tests.support.project_access import DAY, held, logged, past, roles_url, url
 from tests.support.world import Caller, World, refused
 
 
@@ -23,7 +23,7 @@ class Holder:
 
     def url(self, holder_id: int | str | None = None) -> str:
         """The address of the roles in project gemini, of this holder or another one of the kind."""
-        return f"{url()}/{self.kind}s/{self.id if holder_id is None else holder_id}/roles"
+        return roles_url(self.kind, self.id if holder_id is None else holder_id)
 
     def event(self, done: str) -> str:
         """The type of event."""
@@ -121,7 +121,7 @@ def test_a_deleted_user_has_no_roles(world, alice, conn):
     world.member("gemini", gone)
     conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [gone.id])
     since = world.last_event_id()
-    place = f"{url()}/users/{gone.id}/roles"
+    place = roles_url("user", gone.id)
     refused(alice.put(place, json={"roles": [4]}), 404, "NotFoundError")
     refused(alice.delete(place), 404, "NotFoundError")
     assert (held(conn), world.events(since)) == ({("user", gone.id, 5)}, [])

@@ -86,10 +86,10 @@ def make_hermes(story: Story) -> None:
 
 def let_people_into_apollo(story: Story) -> None:
     """Eve lets in Max and the crew, makes Olga an Owner, and thinks better of Nora and the visitors."""
-    eve, id, path = story.people["eve"], story.ids, f"{PROJECTS}/apollo/access"
+    eve, id, path = story.people["eve"], story.ids, f"{PROJECTS}/apollo"
     given = {"roles": [{"roleId": 5, "userIds": [id["max"]], "groupIds": [id["crew"]]}]}
     recorded = event("project-access-added", project="apollo", data=given)
-    story.step(eve, "POST", path, 200, {"roles": [5], "users": [id["max"]], "groups": [id["crew"]]}, [recorded])
+    story.step(eve, "POST", f"{path}/access", 200, {"roles": [5], "users": [id["max"]], "groups": [id["crew"]]}, [recorded])
 
     def change(kind: str, name: str, before: list[int], after: list[int]) -> None:
         place, whom = f"{path}/{kind}s/{id[name]}/roles", {f"{kind}Id": id[name]}
