@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, LiteralString, Protocol
 
-from sql.database import Connection, as_json, note_events, timing, value
+from sql.database import Connection, as_json, note_events, run, value
 
 
 @dataclass(frozen=True)
@@ -95,23 +95,28 @@ class Event:
 
 # clock_timestamp(), because the transaction can have waited for the lock of an earlier change. So the newest event of a
 # flag is always that of its last change. Truncated, not rounded, so that no event is in the future. WHERE is evaluated
-# first: the transaction gets its id before the event gets one. sql/event_stream.py relies on that.
+# first: the transaction gets its id before the first event gets one. sql/event_stream.py relies on that.
+# One statement for many events, because bulk changes and imports record thousands. The ids follow the order of the
+# list. json keeps payloads as they were written.
 INSERT = """
     INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name,
                         data, pre_data, tags)
-    SELECT date_trunc('milliseconds', clock_timestamp()), %(type)s, %(created_by)s, %(created_by_user_id)s,
-           %(environment)s, %(project)s, %(feature)s, %(data)s, %(pre_data)s, %(tags)s
+    SELECT date_trunc('milliseconds', clock_timestamp()), type, created_by, created_by_user_id, environment, project,
+           feature_name, data, pre_data, tags
+      FROM ROWS FROM (
+               json_to_recordset(%(events)s::json)
+            AS (type text, created_by text, created_by_user_id integer, environment text, project text,
+                feature_name text, data json, pre_data json, tags json)) WITH ORDINALITY
      WHERE pg_current_xact_id() IS NOT NULL
+     ORDER BY ordinality
 """
 
 
 def record(conn: Connection, *events: Event) -> None:
     """Write events into the log, in the caller's transaction."""
-    if not events:
-        return
-    with conn.cursor() as cursor, timing.of(INSERT):
-        cursor.executemany(INSERT, [as_params(event) for event in events])
-    note_events(conn, (event.type for event in events))
+    if events:
+        run(conn, INSERT, {"events": as_json([as_row(event) for event in events])})
+        note_events(conn, (event.type for event in events))
 
 
 def record_change(conn: Connection, event: Event) -> None:
@@ -121,18 +126,18 @@ def record_change(conn: Connection, event: Event) -> None:
         record(conn, event)
 
 
-def as_params(event: Event) -> dict[str, Any]:
-    """Return the parameters of INSERT for one event."""
+def as_row(event: Event) -> dict[str, Any]:
+    """Return the columns of an event, without its id and its time."""
     return {
         "type": event.type,
         "created_by": event.author.name,
         "created_by_user_id": event.author.user_id,
         "environment": event.environment,
         "project": event.project,
-        "feature": event.feature,
-        "data": None if event.data is None else as_json(event.data),
-        "pre_data": None if event.pre_data is None else as_json(event.pre_data),
-        "tags": as_json(list(event.tags)),
+        "feature_name": event.feature,
+        "data": event.data,
+        "pre_data": event.pre_data,
+        "tags": list(event.tags),
     }
 
 

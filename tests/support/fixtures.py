@@ -35,8 +35,9 @@ def record(conn: Connection, type: str, author: events.Author, *, created_at: An
     if created_at is None:
         events.record(conn, Event(type, author, **about))
         return
-    row = events.as_params(Event(type, author, **about))
-    insert(conn, "events", created_at=created_at, feature_name=row.pop("feature"), **row)
+    row = events.as_row(Event(type, author, **about))
+    documents = {key: None if row[key] is None else as_json(row[key]) for key in ("data", "pre_data", "tags")}
+    insert(conn, "events", created_at=created_at, **row | documents)
 
 
 def mark_stale(conn: Connection, flag_id: int, at: Any = "now") -> None:
