@@ -17,7 +17,7 @@ from rules.import_strategies import NOT_LINKED, write_environment
 from rules.projects import share_project
 from rules.tags import add_tags, check_tag_types, remove_tags
 from sql import events
-from sql.database import Connection
+from sql.database import Connection, rolled_back_transaction
 from sql.events import Event
 from sql.flags import core as flags
 from sql.flags import dependencies, environments, transfer
@@ -53,14 +53,14 @@ def validate(conn: Connection, actor: Actor, project_id: str, environment: str, 
     findings = Findings()
     document = read_document(data, findings)
     try:
-        with conn.transaction(force_rollback=True):
+        with rolled_back_transaction(conn):
             project = share_project(conn, project_id)
             check_together(conn, project, document, flags.list_by_name(conn, project_id, document.names), findings)
         # The rest in parts, so that no user waits long for the locks of a large document.
         passed = document.without(findings.refused).flags
         for start in range(0, max(len(passed), 1), PART):
             part = replace(document, flags=passed[start : start + PART])
-            with conn.transaction(force_rollback=True):
+            with rolled_back_transaction(conn):
                 project = share_project(conn, project_id)
                 transfer.lock_imports(conn, project_id)
                 write(

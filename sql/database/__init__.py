@@ -93,6 +93,14 @@ def transaction_or_savepoint(conn: Connection) -> AbstractContextManager[Any]:
 
 
 @contextmanager
+def rolled_back_transaction(conn: Connection) -> Iterator[None]:
+    """Run a transaction that is always rolled back. Inside the caller's transaction, it is a savepoint."""
+    with suppress(psycopg.Rollback), transaction_or_savepoint(conn):
+        yield
+        raise psycopg.Rollback
+
+
+@contextmanager
 def transaction_block(conn: Connection) -> Iterator[None]:
     """Run a transaction that keeps its prepared statements if it is rolled back.
 

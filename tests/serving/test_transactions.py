@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from flask import Flask
 
-from sql.database import connect, connection, migrate, run, transaction, value
+from sql.database import connect, connection, migrate, rolled_back_transaction, run, transaction, value
 from sql.database.pool import discard_if_closed
 from tests.support.instance import ADMIN_KEY
 from tests.support.world import Caller
@@ -112,6 +112,26 @@ def test_a_refused_change_leaves_prepared_what_is_prepared(app: Flask) -> None:
     assert Caller(app).delete("/api/admin/projects/default/features/none").status_code == 401
     with app.app_context(), connection() as conn:
         assert value(conn, PREPARED) >= before
+
+
+@pytest.mark.usefixtures("context")
+def test_a_transaction_that_is_always_rolled_back_leaves_what_is_prepared_and_no_row() -> None:
+    pid, before = state()
+    with connection() as conn:
+        for number in range(12):
+            with rolled_back_transaction(conn):
+                run(conn, INSERT, {"name": f"whole-back-{number}"})
+        assert value(conn, f"{PREPARED} WHERE statement LIKE 'INSERT INTO tag_types%%'") == 1
+    assert state() == (pid, before)
+    with transaction() as conn:
+        run(conn, INSERT, {"name": "whole-7"})
+        with rolled_back_transaction(conn):
+            run(conn, INSERT, {"name": "whole-8"})
+        run(conn, INSERT, {"name": "whole-9"})
+    assert state() == (pid, before + 2)
+    with pytest.raises(KeyError), connection() as conn, rolled_back_transaction(conn):
+        raise KeyError
+    assert state() == (pid, before + 2)
 
 
 def test_a_process_with_many_files_reuses_connections(make_database: Callable[..., str]) -> None:
