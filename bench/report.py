@@ -7,16 +7,27 @@ from xml.sax.saxutils import escape
 
 PAGE = """# Performance
 
-Times of requests with an event log of three years, measured by `make bench` (20 minutes; it fills its own databases).
-Compare figures of one run only: the client, two workers and PostgreSQL share one machine.
+`make bench` measures how long requests take with an event log of three years. It takes 20 minutes, and fills its own
+databases. Compare only figures of the same run: the client, two workers and PostgreSQL share one machine.
 
-- **ms** is the median at one client. **/s** is requests a second over 8 connections.
-- The data has 100 projects, all private, up to 5,000 flags and 200 users. By Zipf's law, the first project has 15 % of
-  all events.
-- **pgbench** is the lower limit: the page and the count of one project, or one event, in PostgreSQL without the server.
-- `make bench BASE=../other-checkout` measures another version in turn with this one. A ratio is this version's value
-  divided by the base's.
-- In the plots, each group of bars has a scale of its own.
+- **ms** is the median time of a request, in milliseconds, if one client sends one request after the other.
+- **/s** is the number of requests a second over 8 connections. It is empty for requests that take more than a second.
+- The data has 100 private projects, up to 5,000 flags and 200 users. The first project has 15 % of all events.
+- **pgbench** runs the statements alone in PostgreSQL, without this server: the page and the count of one project, or
+  the insert of one event. No request can be faster.
+- `make bench BASE=../other-checkout` also measures another version, the base. **ratio** is this version's value divided
+  by the base's.
+- In the plots, each group of bars has its own scale.
+
+## Why some searches are slower
+
+- **A combination of filters**, such as two projects and two types. A search returns the exact number of its matches.
+  For all events, for a project and for a type, the numbers of finished weeks are stored in `event_weeks`. For a
+  combination, PostgreSQL counts the matches in an index, so the time grows with their number. Version 0.1.0 stored the
+  totals of combinations too, and needed more tables and triggers for that.
+- **Several projects**, also the projects of a member. PostgreSQL reads the newest events of each project from the
+  index, and then sorts them together.
+- **A word.** Without `pg_trgm`, PostgreSQL reads the payloads of all events. The embedded PostgreSQL has no `pg_trgm`.
 
 ## Results
 
