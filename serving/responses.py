@@ -41,5 +41,7 @@ def created(text: str | None, location: str, *values: str | int) -> Response:
 
 
 def empty_response(status: int = 200) -> Response:
-    """Return a response without a body. Its Content-Type is JSON, because some clients check it first."""
-    return Response(status=status, mimetype="application/json")
+    """Return a response without a body and without a Content-Type."""
+    response = Response(status=status)
+    del response.headers["Content-Type"]
+    return response

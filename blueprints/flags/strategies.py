@@ -103,7 +103,8 @@ def delete_strategy(project_id: str, feature_name: str, environment: str, strate
         strategy = find_strategy(conn, flag, strategy_id)
         leave_without(conn, actor, flag, strategy_id)
         remove_strategies(conn, actor, [(flag, strategy["record"])])
-    return empty_response()
+    # Our choice: this is the only empty response with a Content-Type, because MCP servers check it.
+    return json_response("")
 
 
 @bp.post(f"{BASE}/set-sort-order")

@@ -174,6 +174,18 @@ def test_a_body_where_none_is_documented_fails(app: Flask, world: World, alice: 
         records.check(app, answer)
 
 
+def test_a_content_type_without_a_body_fails(app: Flask, world: World, alice: Caller) -> None:
+    strategy = world.strategy(world.flag("a-flag"))
+    path = "/api/admin/projects/default/features/a-flag"
+    empty, json = alice.post(f"{path}/favorites"), alice.delete(f"{path}/environments/development/strategies/{strategy}")
+    assert ("Content-Type" in empty.headers, json.content_type) == (False, "application/json")
+    empty.mimetype = "application/json"
+    del json.headers["Content-Type"]
+    for answer in (empty, json):
+        with pytest.raises(AssertionError, match="has no body, and its Content-Type is not"):
+            records.check(app, answer)
+
+
 def test_a_body_that_is_not_declared_as_json_fails(app: Flask, stranger: Caller) -> None:
     answer = stranger.get("/health")
     answer.mimetype = "text/plain"

@@ -82,6 +82,9 @@ def check(app: Flask, response: TestResponse) -> None:
         expect(response.mimetype == operation.content, what, f"is of type {response.mimetype}, not {operation.content}")
     else:
         expect(response.get_data() == b"", what, "has a body, and none is documented")
+        # Clients of the deletion of a strategy look at the type first.
+        kind = ["application/json"] if endpoint == "strategies.delete_strategy" else []
+        expect(response.headers.getlist("Content-Type") == kind, what, f"has no body, and its Content-Type is not {kind}")
 
 
 def check_json(record: str, response: TestResponse, what: str) -> None:
