@@ -25,12 +25,23 @@ LAST_SEEN: LiteralString = """
       ) AS newest)
 """
 
+# Whether a flag is on in an environment of its project.
+ENABLED: LiteralString = """
+    EXISTS (
+        SELECT FROM flag_environments
+          JOIN project_environments USING (environment)
+         WHERE flag_environments.flag_id = flags.id
+           AND project_environments.project_id = flags.project_id
+           AND flag_environments.enabled)
+"""
+
 # The fields that FlagCore and FlagItem share, as arguments of json_build_object.
-CORE_FIELDS: LiteralString = """
+CORE_FIELDS: LiteralString = f"""
         'name', flags.name,
         'type', flags.type,
         'description', flags.description,
         'project', flags.project_id,
+        'enabled', {ENABLED},
         'stale', flags.stale_since IS NOT NULL,
         'impressionData', flags.impression_data,
         'archived', flags.archived_at IS NOT NULL,

@@ -23,7 +23,7 @@ def test_a_new_flag_is_off_everywhere_and_recorded(world, alice, conn):
     record = response.json
     assert record == core(conn)
     assert record.pop("createdAt").endswith("Z")
-    unset = {"project": "default", "stale": False, "archived": False, "archivedAt": None, "lastSeenAt": None}
+    unset = {"project": "default", "enabled": False, "stale": False, "archived": False, "archivedAt": None, "lastSeenAt": None}
     assert record == body | unset
     assert recorded(world, since, alice) == [event("feature-created", data=response.json)]
     places = alice.get(f"{FLAGS}/f").json["environments"]
@@ -189,6 +189,7 @@ def test_an_item_has_no_strategies_no_usage_and_no_archived_at(world, alice, con
         "type": "release",
         "description": "d",
         "project": "default",
+        "enabled": True,
         "stale": False,
         "impressionData": False,
         "archived": False,

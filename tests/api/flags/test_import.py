@@ -19,7 +19,7 @@ def test_a_new_flag_is_what_the_document_says(world, eve):
     created, imported = world.events(before)
     assert created["type"] == "feature-created"
     assert created["data"] == {key: made[key] for key in created["data"]}
-    assert set(created["data"]) == {*feature, "project", "archived", "createdAt", "archivedAt", "lastSeenAt"}
+    assert set(created["data"]) == {*feature, "project", "enabled", "archived", "createdAt", "archivedAt", "lastSeenAt"}
     for event in (created, imported):
         assert (event["created_by"], event["created_by_user_id"], event["project"]) == (eve.email, eve.id, "default")
         assert (event["pre_data"], event["tags"]) == (None, [])

@@ -35,6 +35,7 @@ def test_a_bare_flag_has_every_required_field_and_nothing_that_is_unset(world, c
         "type": "release",
         "description": None,
         "project": "default",
+        "enabled": False,
         "stale": False,
         "impressionData": False,
         "archived": False,
@@ -53,6 +54,19 @@ def test_a_bare_flag_has_every_required_field_and_nothing_that_is_unset(world, c
         "lifecycle": {"stage": "initial", "enteredStageAt": "2024-03-01T10:20:30.456Z"},
         "collaborators": {"users": []},
     }
+
+
+def test_a_flag_is_enabled_if_it_is_on_in_an_environment_of_its_project(world, alice, conn):
+    conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('unlinked', 'test', 9)")
+    flags_in = {"off": (), "one": ("production",), "both": ("development", "production"), "elsewhere": ()}
+    made = {name: world.flag(name, enabled_in=places) for name, places in flags_in.items()}
+    fixtures.add_flag_environment(conn, made["elsewhere"], "unlinked", enabled=True)
+    path = "/api/admin/projects/default/features"
+    for name in made:
+        answers = [alice.get(f"{path}/{name}"), alice.put(f"{path}/{name}", json={"stale": True})]
+        answers += [alice.get(f"{path}?namePrefix={name}"), alice.get(f"/api/admin/search/features?query={name}")]
+        records = [answer.json["features"][0] if "features" in answer.json else answer.json for answer in answers]
+        assert [record["enabled"] for record in records] == [name in ("one", "both")] * 4, name
 
 
 def test_only_a_live_flag_of_that_project_is_read(world, conn):
