@@ -22,14 +22,15 @@ def export_flags() -> Response:
     """Export flags as a document.
 
     Returns live flags with their strategies, variants and state in one environment, their tags and dependencies, and
-    what these refer to. Unknown, archived and hidden names are left out.
+    what these refer to. Unknown, archived and hidden names are left out. With an empty list of names, returns all flags
+    of the project, or of all projects with the environment.
     """
     with transaction() as conn:
         require(conn)
         body = load(ExportFlags())
         # Our choice: a project that is unknown or hidden is 404, as an environment that is unknown.
         actor = require(conn, project=body.get("project"))
-        exported = transfer.export(conn, body["environment"], body["selector"], body[body["selector"]], actor.viewer)
+        exported = transfer.export(conn, body["environment"], body["selectors"], actor.viewer)
         if exported is None:
             abort(404, "No environment has that name.")
         document = bounded(exported["body"], "Export fewer flags at a time.")

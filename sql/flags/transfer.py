@@ -1,6 +1,6 @@
 """The export document: live flags in one environment, with everything that an import needs."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
@@ -17,6 +17,8 @@ SELECTORS: dict[str, LiteralString] = {
     "features": "flags.name = ANY(%(features)s::text[])",
     "tag": "EXISTS (SELECT FROM flag_tags WHERE flag_id = flags.id AND value = %(tag)s)",
     "project": "flags.project_id = %(project)s",
+    "environment": """EXISTS (
+        SELECT FROM project_environments WHERE project_id = flags.project_id AND environment = %(environment)s)""",
 }
 
 # Sorted with collation "C", so that an export, imported in another database and exported again, is the same text.
@@ -163,14 +165,15 @@ DOCUMENT: LiteralString = f"""
 """
 
 
-def export(conn: Connection, environment: str, selector: str, chosen: Any, viewer: int | None) -> DictRow | None:
+def export(conn: Connection, environment: str, selectors: Mapping[str, Any], viewer: int | None) -> DictRow | None:
     """Return body (ExportDocument as JSON text) and names of the selected live flags that the viewer can see.
 
-    None if the environment does not exist. body is None if the texts of the flags exceed PAGE_BYTES. selector: a key of
-    SELECTORS; chosen: its value.
+    None if the environment does not exist. body is None if the texts of the flags exceed PAGE_BYTES. selectors: keys of
+    SELECTORS with their values. A flag must match all of them.
     """
-    params = {"environment": environment, "viewer": viewer, selector: chosen, "most_bytes": PAGE_BYTES}
-    return one(conn, f"{CHOSEN}{SELECTORS[selector]}{DOCUMENT}", params)
+    condition: LiteralString = " AND ".join(SELECTORS[name] for name in selectors)
+    params = {**selectors, "environment": environment, "viewer": viewer, "most_bytes": PAGE_BYTES}
+    return one(conn, f"{CHOSEN}{condition}{DOCUMENT}", params)
 
 
 LOCK_EXPORTS: LiteralString = f"SELECT pg_advisory_xact_lock({locks.EXPORT}, {locks.of_text('%(author)s::text')})"

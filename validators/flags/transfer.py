@@ -32,14 +32,14 @@ FLAG_NAME = {"description": "Name of the flag."}
 
 
 class ExportFlags(Body):
-    """An environment, and one way to choose flags."""
+    """An environment, and a choice of flags."""
 
     example: ClassVar[dict[str, Any]] = {
         "environment": "development",
         "features": ["new-checkout", "old-checkout"],
         "downloadFile": False,
     }
-    unsaid: ClassVar[str] = "exactly one of"
+    unsaid: ClassVar[str] = "must have tag alone"
 
     environment = Text(
         min=1,
@@ -50,25 +50,31 @@ class ExportFlags(Body):
         Text(),
         what="names",
         metadata={
-            "description": "Names of the flags; unknown names are ignored. Give exactly one of this, tag and project."
+            "description": "Names of the flags; unknown names are ignored. An empty list means all flags of the "
+            "project, or of the environment if there is no project."
         },
     )
-    tag = Text(metadata={"description": "Value of a tag of any type. Exports the flags with this tag."})
-    project = Text(metadata={"description": "Id of a project. Exports its flags."})
+    tag = Text(
+        metadata={"description": "Value of a tag of any type. Exports the flags with this tag. Excludes other choices."}
+    )
+    project = Text(metadata={"description": "Id of a project. Exports its flags, or those that features names."})
     downloadFile = Boolean(
         load_default=False, metadata={"description": "Whether browsers save the document as a file."}
     )
 
     @validates_schema
-    def has_one_selector(self, body: dict[str, Any], **_: Any) -> None:
-        """Raise ValidationError unless exactly one selector is given."""
-        if sum(selector in body for selector in SELECTORS) != 1:
-            raise ValidationError("must have exactly one of features, tag and project")
+    def require_selector(self, body: dict[str, Any], **_: Any) -> None:
+        """Raise ValidationError unless the body has tag alone, or features or project."""
+        given = [selector for selector in SELECTORS if selector in body]
+        if not given or (len(given) > 1 and "tag" in given):
+            raise ValidationError("must have tag alone, or features, project or both")
 
+    # Our choice: features and project together mean the flags of the project with these names.
     @post_load
-    def name_selector(self, body: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Add selector, the name of the one that was given."""
-        return body | {"selector": next(selector for selector in SELECTORS if selector in body)}
+    def add_selectors(self, body: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Add selectors: conditions that a flag must meet, with their values."""
+        selectors = {name: body[name] for name in SELECTORS if body.get(name, []) != []}
+        return body | {"selectors": selectors or {"environment": body["environment"]}}
 
 
 class Open(Body):

@@ -32,7 +32,7 @@ def depend(world: World, child: int, parent: int, enabled=True, variants=()):
 
 
 def test_the_document_of_nothing_has_every_array(victor):
-    document = export(victor, features=[])
+    document = export(victor, features=["unknown"])
     assert list(document) == KEYS
     assert all(value == [] for value in document.values())
 
@@ -185,6 +185,18 @@ def test_a_project_chooses_its_flags(world, victor):
     assert names(export(victor, project="hermes")) == ["one", "three"]
 
 
+def test_an_empty_list_is_the_whole_project_or_the_whole_environment(world, victor, max, apollo):
+    world.project("hermes", environments=("development",))
+    for name, project in (("one", "hermes"), ("two", "default"), ("three", "hermes"), ("secret", apollo)):
+        world.flag(name, project)
+    world.flag("gone", archived_at="2026-01-01T00:00:00Z")
+    assert names(export(victor, project="hermes", features=[])) == ["one", "three"]
+    assert names(export(victor, project="hermes", features=["two", "three"])) == ["three"]
+    assert names(export(victor, features=[])) == ["one", "three", "two"]
+    assert names(export(max, features=[])) == ["one", "secret", "three", "two"]
+    assert names(export(victor, "production", features=[])) == ["two"]
+
+
 def test_flags_of_hidden_projects_are_left_out(world, conn, victor, max, apollo):
     fixtures.tag(conn, world.flag("secret", apollo), "simple", "web")
     for selector in ({"features": ["secret"]}, {"tag": "web"}):
@@ -220,9 +232,9 @@ def test_an_unknown_environment_is_not_found_and_leaves_no_event(world, alice):
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ({"environment": "development"}, "body: must have exactly one of features, tag and project"),
-        ({"environment": "development", "features": [], "tag": "a"}, "body: must have exactly one of features, tag and project"),
-        ({"environment": "development", "project": "default", "tag": "a"}, "body: must have exactly one of features, tag and project"),
+        ({"environment": "development"}, "body: must have tag alone, or features, project or both"),
+        ({"environment": "development", "features": [], "tag": "a"}, "body: must have tag alone, or features, project or both"),
+        ({"environment": "development", "project": "default", "tag": "a"}, "body: must have tag alone, or features, project or both"),
         ({"features": []}, "environment: is required"),
         ({"environment": "development", "features": "f"}, "features: must be a list"),
         ({"environment": "development", "features": [1]}, "features.0: must be a string"),
