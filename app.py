@@ -13,7 +13,7 @@ from commands.database import load_settings
 from rules import passwords
 from serving import browser_headers, caller_limit, errors, event_stream, metrics_endpoint, request_log, slow_requests
 from serving.mount import Mount
-from serving.path_converters import CONVERTERS
+from serving.path_converters import CONVERTERS, decode_path_parameters
 from sql import database
 
 
@@ -41,7 +41,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     event_stream.init_app(app)
     app.before_request(require_host)
     app.before_request(read_body)
-    app.url_value_preprocessor(replace_nul)
+    app.url_value_preprocessor(decode_path_parameters)
     for blueprint in blueprints.ALL:
         app.register_blueprint(blueprint)
     for group in commands.ALL:
@@ -69,9 +69,3 @@ def read_body() -> None:
         raise BadRequest("The body cannot be read.") from error
     if len(body) > current_app.config["MAX_BODY_BYTES"]:
         raise RequestEntityTooLarge
-
-
-def replace_nul(_endpoint: str | None, values: dict[str, Any] | None) -> None:
-    """Replace NUL in path parameters with U+FFFD. PostgreSQL refuses NUL. No name has U+FFFD, so views return 404."""
-    if values:
-        values.update({name: word.replace("\0", "\ufffd") for name, word in values.items() if isinstance(word, str)})

@@ -1,13 +1,15 @@
-"""Serve under the path of BASE_URL, whether or not a proxy strips that path."""
+"""Serve under the path of BASE_URL, whether or not a proxy strips that path, with the path as the client sent it."""
 
 from collections.abc import Callable, Container, Iterable
 from typing import Any
+
+from serving.path_converters import keep_encoded_slashes
 
 WSGI = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 
 class Mount:
-    """WSGI middleware: PATH/x is served like /x, and //x is 404."""
+    """WSGI middleware: PATH/x is served like /x, //x is 404, and %2F separates no segments."""
 
     def __init__(self, app: WSGI, path: str, roots: Container[str]) -> None:
         """Wrap an application. path: the path of BASE_URL. roots: the first segments of our own paths, such as api."""
@@ -16,6 +18,7 @@ class Mount:
         self.roots = roots
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        environ = keep_encoded_slashes(environ)
         path = environ.get("PATH_INFO", "")
         inner = path.removeprefix(self.path)
         # If BASE_URL has the path /api, a path such as /api/admin can be one of ours already.

@@ -19,6 +19,7 @@ from werkzeug.test import TestResponse
 from serving import browser_headers as browser_rules
 from serving.contract import ALWAYS, CONTRACTS, Operation
 from serving.event_stream import LINES
+from serving.path_converters import keep_encoded_slashes
 
 SCHEMAS: dict[str, dict[str, Any]] = {
     path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(__file__).parent.glob("*.json"))
@@ -123,7 +124,7 @@ def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def asked(app: Flask, response: TestResponse) -> tuple[str | None, Operation | None]:
     """The endpoint that an answer came from, and its contract; None: there is none at that address."""
-    environ = response.request.environ
+    environ = keep_encoded_slashes(response.request.environ)
     path, base = environ["PATH_INFO"], app.config["BASE_PATH"]
     if base and path.startswith(f"{base}/"):
         path = path.removeprefix(base)

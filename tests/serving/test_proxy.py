@@ -112,10 +112,16 @@ def test_names_arrive_as_they_were_written(site: Site):
     made = site.ask("POST", "/api/admin/projects/default/features", {"name": "flag"}, KEY)
     assert made.status in (201, 409)
     tags = "/api/admin/features/flag/tags"
-    for value in ("a b", "a/b", "ü?#&=", "100%25", "..x", "a+b", "a;b", "%2F"):
+    for value in ("a b", "a/b", "/a//b/", "ü?#&=", "100%25", "..x", "a+b", "a;b", "%2F"):
         assert site.ask("POST", tags, {"type": "simple", "value": value}, KEY).status == 201
         assert site.ask("DELETE", f"{tags}/simple/{quote(value, safe='')}", headers=KEY).status == 200, value
     assert site.ask("GET", tags, headers=KEY).json["tags"] == []
+
+
+def test_an_encoded_slash_separates_no_segments(site: Site):
+    assert site.ask("GET", "/api/admin/user", headers=KEY).status == 200
+    for path in ("/api%2fadmin%2fuser", "/api%2Fadmin/user", "/api/admin%2Fuser", "/api/admin/user%2F", "/api%252Fadmin/user"):
+        assert site.ask("GET", path, headers=KEY).status == 404, path
 
 
 def test_refusals_and_streams_are_those_of_the_service(site: Site):

@@ -99,6 +99,15 @@ def test_a_path_that_is_no_path_is_not_there(service, path):
     refused(service.raw(request.encode("latin-1")), 404, "NotFoundError")
 
 
+@pytest.mark.parametrize("start", ["", "http://x"])
+def test_an_encoded_slash_separates_no_segments(service, start):
+    head = f" HTTP/1.1\r\nHost: x\r\nAuthorization: {ADMIN_KEY}\r\n\r\n"
+    for path in ("/api%2fadmin%2fuser", "/api/admin%2Fuser", "/api/admin/user%2F"):
+        refused(service.raw(f"GET {start}{path}{head}".encode()), 404, "NotFoundError")
+    answer = service.raw(f"GET {start}/api/admin/events/a%2Fb%25{head}".encode())
+    assert (answer.status, answer.json["toggleName"]) == (200, "a/b%")
+
+
 @pytest.mark.parametrize("target", ["http://x/health", "//health", "*", "x"])
 def test_other_forms_of_a_target_are_answered_in_our_shape(service, target):
     answer = service.raw(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())

@@ -1,0 +1,63 @@
+"""%2F never separates the segments of a path. In the last segment of some paths it is part of the value."""
+
+from urllib.parse import quote
+
+import pytest
+
+from tests.support.world import Caller, World, refused
+
+# Slashes, percent signs, and what could be taken for either.
+VALUES = ["24/7", "/first", "last/", "a//b", "%2F", "%252F", "100%", "100%25", "ü/%?#&=+;"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api%2fadmin%2fuser",
+        "/api%2Fadmin%2Fuser",
+        "/api/admin%2Fuser",
+        "/api%2Fadmin/user",
+        "/%2Fapi/admin/user",
+        "/api/admin/user%2F",
+        "/api%252Fadmin%252Fuser",
+        "/api/admin/projects%2Fdefault/overview",
+        "/api/admin/search%2Fevents",
+        "http://localhost/api%2Fadmin%2Fuser",
+    ],
+)
+def test_an_encoded_slash_separates_no_segments(alice: Caller, path: str) -> None:
+    refused(alice.get(path), 404, "NotFoundError")
+
+
+def test_a_name_with_an_encoded_slash_is_one_segment(alice: Caller) -> None:
+    assert "project" in refused(alice.get("/api/admin/projects/a%2Fb/overview"), 404, "NotFoundError")
+    assert alice.get("/api/admin/events/a%2Fb").json["toggleName"] == "a/b"
+
+
+def test_a_name_with_an_encoded_percent_sign_is_decoded_once(alice: Caller) -> None:
+    assert alice.get("/api/admin/events/a%25b%252F").json["toggleName"] == "a%b%2F"
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_the_value_of_a_tag_can_contain_slashes(world: World, alice: Caller, value: str) -> None:
+    world.flag("f")
+    response = alice.post("/api/admin/features/f/tags", json={"type": "simple", "value": value})
+    assert response.status_code == 201
+    path = f"/api/admin/tags/simple/{quote(value, safe='')}"
+    assert alice.get(path).json["tag"] == {"type": "simple", "value": value}
+    assert alice.delete(f"/api/admin/features/f/tags/simple/{quote(value, safe='')}").status_code == 200
+    assert alice.get("/api/admin/features/f/tags").json["tags"] == []
+    assert alice.delete(path).status_code == 200
+    refused(alice.get(path), 404, "NotFoundError")
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_the_name_of_an_api_token_can_contain_slashes(alice: Caller, name: str) -> None:
+    token = alice.post("/api/admin/api-tokens", json={"type": "client", "tokenName": name}).json
+    assert alice.get(f"/api/admin/api-tokens/{quote(name, safe='')}").json["tokens"] == [token]
+
+
+@pytest.mark.parametrize("value", ["24/7", "/first", "a//b"])
+def test_a_value_can_contain_slashes_that_are_not_encoded(alice: Caller, value: str) -> None:
+    alice.post("/api/admin/tags", json={"type": "simple", "value": value})
+    assert alice.get(f"/api/admin/tags/simple/{value}").json["tag"]["value"] == value
