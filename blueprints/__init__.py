@@ -1,6 +1,6 @@
 """List the blueprints of the API: ALL, one line for each family."""
 
-from blueprints import account, documentation, events, health, insights, login, signup
+from blueprints import account, documentation, events, health, insights, login, signup, ui_config
 from blueprints.flags import core as flags
 from blueprints.flags import dependencies, strategies, variants
 from blueprints.flags import environments as flag_environments
@@ -36,6 +36,7 @@ ALL = (
     roles.bp,  # /api/admin/roles
     groups.bp,  # /api/admin/groups
     insights.bp,  # /api/admin/insights
+    ui_config.bp,  # /api/admin/ui-config
     events.bp,  # /api/admin/search/events, /api/admin/events, /api/admin/event-creators
     flag_search.bp,  # /api/admin/search/features
     flag_types.bp,  # /api/admin/feature-types

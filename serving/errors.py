@@ -1,10 +1,11 @@
 """Turn every exception into a response with the error body of api.md."""
 
 import json
+from typing import Any
 from uuid import uuid4
 
 import psycopg
-from flask import Flask, Response
+from flask import Flask, Response, current_app, request
 from psycopg_pool import PoolTimeout
 from werkzeug.exceptions import BadRequest, Conflict, HTTPException
 
@@ -41,7 +42,7 @@ def error_response(error: HTTPException, cause: Exception | None = None) -> Resp
     message = error.description or "The request cannot be answered."
     if status in PLAIN_MESSAGES and message == type(error).description:
         message = PLAIN_MESSAGES[status]
-    body, error_id = error_body(error_name(status, error), message)
+    body, error_id = error_body(error_name(status, error), message, **login_form(status))
     request_log.note(error_id=error_id, error=cause or error)
     response = Response(body, status, mimetype="application/json")
     allowed = getattr(error, "valid_methods", None)
@@ -95,13 +96,22 @@ def error_name(status: int, error: Exception | None = None) -> str:
     return getattr(error, "error_name", None) or NAMES.get(status, NAMES[400] if status < 500 else NAMES[500])
 
 
-def error_body(name: str, message: str) -> tuple[str, str]:
-    """Return the error body as JSON text, and its id, a new UUID for the log line.
+# The web UI of Unleash asks for the account first, and draws its login form only if the 401 describes one.
+def login_form(status: int) -> dict[str, Any]:
+    """Return the description of the login form, which only the 401 of GET /api/admin/user has beside the three keys."""
+    if status != 401 or request.endpoint != "account.get_account":
+        return {}
+    path = f"{current_app.config['BASE_PATH']}/auth/simple/login"
+    return {"type": "password", "path": path, "defaultHidden": False, "options": []}
+
+
+def error_body(name: str, message: str, **more: Any) -> tuple[str, str]:
+    """Return the error body as JSON text, and its id, a new UUID for the log line. more: further members of the body.
 
     Lone surrogates in the message become question marks.
     """
     error_id = str(uuid4())
     message = message.encode("utf-8", "replace").decode("utf-8")
-    body = {"id": error_id, "name": name, "message": message}
+    body = {"id": error_id, "name": name, "message": message, **more}
     # The same spaces as in the JSON that PostgreSQL writes.
     return json.dumps(body, ensure_ascii=False, separators=(", ", " : ")), error_id

@@ -6,6 +6,7 @@ from sql.database import value
 from sql.people import groups, roles, users
 from sql.tokens import api_tokens
 from tests.support import fixtures
+from tests.support.login import log_in
 from tests.support.world import Caller, World, refused
 
 PATH = "/api/admin/user"
@@ -128,6 +129,27 @@ def test_a_stranger_is_401(stranger, world, alice, conn):
         refused(world.api_key(kind).get(PATH), 403, "NoAccessError")
     conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [alice.id])
     refused(alice.get(PATH), 401, "AuthenticationRequired")
+
+
+def test_the_401_describes_the_login_form_and_no_other_answer_does(stranger, make_app, shared_url, world):
+    form = {"type": "password", "path": "/auth/simple/login", "defaultHidden": False, "options": []}
+    for headers in ({}, {"Authorization": "forged"}, {"Cookie": "session=forged"}):
+        body = stranger.get(PATH, headers=headers).json
+        assert list(body) == ["id", "name", "message", *form]
+        assert {name: body[name] for name in form} == form
+    below = Caller(make_app(shared_url, BASE_URL="https://example.org/flags", BASE_PATH="/flags"))
+    assert below.get(f"/flags{PATH}").json["path"] == "/flags/auth/simple/login"
+    for response in (
+        stranger.get(f"{PATH}/tokens"),
+        stranger.get("/api/admin/projects"),
+        stranger.get(f"{PATH}/"),
+        stranger.post(PATH),
+        stranger.post(f"{PATH}/change-password"),
+        log_in(stranger, "nobody"),
+        world.api_key("client").get(PATH),
+    ):
+        assert response.status_code >= 400
+        assert response.json.keys() == {"id", "name", "message"}
 
 
 @pytest.mark.parametrize("role", [1, 2, 3])

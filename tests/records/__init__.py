@@ -74,7 +74,7 @@ def check(app: Flask, response: TestResponse) -> None:
     if response.request.method == "HEAD":
         return
     if status >= 400:
-        check_json("error", response, what)
+        check_json(error_record(endpoint, status), response, what)
     elif operation and operation.lines and response.mimetype == LINES:
         check_lines(operation.lines, response, what)
     elif operation and operation.record:
@@ -135,6 +135,11 @@ def asked(app: Flask, response: TestResponse) -> tuple[str | None, Operation | N
     except HTTPException:
         return None, None
     return endpoint, CONTRACTS.get(app.view_functions[endpoint])
+
+
+def error_record(endpoint: str | None, status: int) -> str:
+    """The record of a refusal: the three keys, and the login form in one of them."""
+    return "loginRequired" if (endpoint, status) == ("account.get_account", 401) else "error"
 
 
 def statuses(operation: Operation | None) -> set[int]:

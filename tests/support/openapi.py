@@ -1,12 +1,10 @@
 """Generate the OpenAPI document from the contracts of the views and the records: `make generate`."""
 
-import configparser
 import inspect
 import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from apispec import APISpec
@@ -19,6 +17,7 @@ from app import create_app
 from serving.contract import ALWAYS, CONTRACTS, Operation
 from serving.errors import NAMES
 from serving.event_stream import LINES
+from serving.version import VERSION
 from tests import records
 from tests.support.openapi_fields import component, name_of, reference, shape
 from tests.support.openapi_words import (
@@ -33,6 +32,8 @@ from tests.support.openapi_words import (
 from validators import MOST_ITEMS, Body, fields
 
 SERVER = "http://127.0.0.1:4242"
+# What the 401 of GET /api/admin/user has beside the three keys.
+LOGIN_FORM: dict[str, Any] = {"type": "password", "path": "/auth/simple/login", "defaultHidden": False, "options": []}
 
 
 def document() -> dict[str, Any]:
@@ -53,7 +54,7 @@ def empty_spec(its_tags: list[dict[str, str]]) -> APISpec:
     plugin = MarshmallowPlugin()
     spec = APISpec(
         title="Feature-flag administration",
-        version=version(),
+        version=VERSION,
         openapi_version="3.1.0",
         plugins=[plugin],
         info={"description": ABOUT, "license": {"name": "MIT", "identifier": "MIT"}},
@@ -63,13 +64,6 @@ def empty_spec(its_tags: list[dict[str, str]]) -> APISpec:
     assert plugin.converter is not None
     plugin.converter.add_attribute_function(shape)
     return spec
-
-
-def version() -> str:
-    """Return the version in setup.cfg."""
-    config = configparser.ConfigParser()
-    config.read(Path(__file__).parents[2] / "setup.cfg", encoding="utf-8")
-    return config["metadata"]["version"]
 
 
 def tags(app: Flask) -> Iterator[dict[str, str]]:
@@ -196,14 +190,18 @@ def responses(endpoint: str, contract: Operation) -> dict[str, Any]:
     refusals = {}
     for status in sorted({*contract.refuses, *ALWAYS}):
         special = SPECIAL_REFUSALS.get((endpoint, status))
-        refusals[str(status)] = refusal(status, *special) if special else NAMES[status]
+        record = records.error_record(endpoint, status)
+        ordinary = not special and record == "error"
+        refusals[str(status)] = NAMES[status] if ordinary else refusal(status, *special or REFUSALS[status], record=record)
     return {str(contract.status): good} | refusals
 
 
-def refusal(status: int, description: str, message: str, name: str | None = None) -> dict[str, Any]:
+def refusal(status: int, description: str, message: str, name: str | None = None, *, record: str = "error") -> dict[str, Any]:
     """Return the response of a status from 400 on. Its example has this message."""
     example = {"id": "0f9c1f0e-7f5d-4d6a-9b1e-3c2f5a8e1b47", "name": name or NAMES[status], "message": message}
-    content = {"application/json": {"schema": {"$ref": component("error.json")}, "examples": {"usual": {"value": example}}}}
+    if record == "loginRequired":
+        example |= LOGIN_FORM
+    content = {"application/json": {"schema": {"$ref": component(f"{record}.json")}, "examples": {"usual": {"value": example}}}}
     return {"description": description, "headers": promised(None, None, status), "content": content}
 
 

@@ -21,7 +21,8 @@ invalid header is 401 even if the cookie is valid.
 
 ## Errors
 
-Every response with status 400 or higher has the same JSON body: `id`, `name` and `message`. For an invalid request, the message
+Every response with status 400 or higher has the same JSON body: `id`, `name` and `message`. Only the 401 of `GET /api/admin/user`
+has more: it describes the login form. For an invalid request, the message
 names each invalid field. Checks run in this order: 413 (size), 401 (authentication), 403 (permission), 404 for a project that is
 unknown or hidden from the caller, 415 (content type), 400 (validation). The checks of the operation itself come last.
 

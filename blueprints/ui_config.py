@@ -1,0 +1,69 @@
+"""What a web UI needs to know about this service: its version, addresses and limits."""
+
+from flask import Blueprint, Response, current_app
+
+from rules.access import require
+from serving.contract import operation
+from serving.responses import json_response, json_text
+from serving.version import VERSION
+from sql.database import connection
+
+bp = Blueprint("ui_config", __name__)
+
+# The names of the limits in the response, and their settings.
+LIMITS = {
+    "segmentValues": "MAX_SEGMENT_VALUES",
+    "strategySegments": "MAX_STRATEGY_SEGMENTS",
+    "featureEnvironmentStrategies": "MAX_STRATEGIES",
+    "constraints": "MAX_CONSTRAINTS",
+    "constraintValues": "MAX_CONSTRAINT_VALUES",
+    "environments": "MAX_ENVIRONMENTS",
+    "projects": "MAX_PROJECTS",
+    "apiTokens": "MAX_API_TOKENS",
+    "segments": "MAX_SEGMENTS",
+    "featureFlags": "MAX_FLAGS",
+}
+# Our choice: what does not exist here is off. Typed clients require these limits of signals and actions.
+ABSENT = (
+    "actionSetActions",
+    "actionSetsPerProject",
+    "actionSetFilters",
+    "actionSetFilterValues",
+    "signalEndpoints",
+    "signalTokensPerEndpoint",
+)
+
+
+@bp.get("/api/admin/ui-config")
+@operation(record="uiConfig", refuses=(401, 403))
+def get_ui_config() -> Response:
+    """Get the configuration of a web UI.
+
+    Returns the version, the addresses and the limits of this service. Parts of Unleash that do not exist here are
+    switched off.
+    """
+    with connection() as conn:
+        require(conn)
+    config = current_app.config
+    limits = {name: config[setting] for name, setting in LIMITS.items()} | dict.fromkeys(ABSENT, 0)
+    document = {
+        "name": "Flag administration",
+        "version": VERSION,
+        # Unleash's word for instances without paid features.
+        "environment": "Open source",
+        "unleashUrl": config["BASE_URL"],
+        "baseUriPath": config["BASE_PATH"],
+        "authenticationType": "open-source",
+        "disablePasswordAuth": False,
+        "emailEnabled": False,
+        "maintenanceMode": False,
+        "networkViewEnabled": False,
+        "prometheusAPIAvailable": False,
+        "frontendApiOrigins": [],
+        "flags": {},
+        "segmentValuesLimit": limits["segmentValues"],
+        "strategySegmentsLimit": limits["strategySegments"],
+        "resourceLimits": limits,
+        "versionInfo": {"current": {"oss": VERSION}, "latest": {}, "isLatest": True},
+    }
+    return json_response(json_text(document))

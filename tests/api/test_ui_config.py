@@ -1,0 +1,57 @@
+"""What a web UI needs to know about this service."""
+
+import pytest
+
+from blueprints.ui_config import ABSENT, LIMITS
+from serving.settings import SETTINGS
+from serving.version import VERSION
+from tests.support.world import Caller, refused
+
+PATH = "/api/admin/ui-config"
+
+
+def test_version_and_addresses_are_true(make_app, shared_url, alice):
+    below = Caller(make_app(shared_url, BASE_URL="https://example.org/flags", BASE_PATH="/flags"), alice.key)
+    found = alice.get(PATH).json
+    assert (found["version"], found["versionInfo"]["current"]) == (VERSION, {"oss": VERSION})
+    assert (found["unleashUrl"], found["baseUriPath"]) == ("http://localhost", "")
+    assert below.get(f"/flags{PATH}").status_code == 401
+    assert [setting for setting in LIMITS.values() if setting not in {it.name for it in SETTINGS}] == []
+
+
+def test_base_url_and_path_are_the_settings(app, alice, monkeypatch):
+    monkeypatch.setitem(app.config, "BASE_URL", "https://example.org/flags")
+    monkeypatch.setitem(app.config, "BASE_PATH", "/flags")
+    found = alice.get(PATH).json
+    assert (found["unleashUrl"], found["baseUriPath"]) == ("https://example.org/flags", "/flags")
+
+
+@pytest.mark.parametrize(("name", "setting"), LIMITS.items())
+def test_each_limit_is_its_setting(app, alice, monkeypatch, name, setting):
+    monkeypatch.setitem(app.config, setting, 77)
+    found = alice.get(PATH).json
+    assert {limit for limit, number in found["resourceLimits"].items() if number == 77} == {name}
+    old = {"segmentValues": "segmentValuesLimit", "strategySegments": "strategySegmentsLimit"}
+    assert all(found[key] == found["resourceLimits"][limit] for limit, key in old.items())
+
+
+def test_every_limit_of_the_instance_is_there(alice):
+    # Users count their own tokens.
+    limits = {it.name for it in SETTINGS if it.name.startswith("MAX_")} - {"MAX_BODY_BYTES", "MAX_PERSONAL_TOKENS"}
+    assert set(LIMITS.values()) == limits
+    assert alice.get(PATH).json["resourceLimits"].keys() == {*LIMITS, *ABSENT}
+
+
+def test_what_does_not_exist_is_off(alice):
+    found = alice.get(PATH).json
+    for name in ("emailEnabled", "maintenanceMode", "networkViewEnabled", "prometheusAPIAvailable", "disablePasswordAuth"):
+        assert found[name] is False
+    assert (found["flags"], found["frontendApiOrigins"]) == ({}, [])
+    assert {found["resourceLimits"][name] for name in ABSENT} == {0}
+
+
+def test_everybody_who_has_logged_in_may_read_it(victor, world, stranger):
+    for caller in (victor, world.api_key(), world.user("Robot", email=None, account_type="Service Account")):
+        assert caller.get(PATH).status_code == 200
+    refused(world.api_key("client").get(PATH), 403, "NoAccessError")
+    refused(stranger.get(PATH), 401, "AuthenticationRequired")
