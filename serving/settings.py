@@ -158,19 +158,19 @@ SETTINGS = (
         "STATEMENT_TIMEOUT_SECONDS",
         number(1, 3600),
         "30",
-        "seconds that a statement may run before 503; with a pooler, set it there",
+        "seconds that a statement may run before 503; with a pooler, set this in the pooler",
     ),
     Setting(
         "LOCK_TIMEOUT_SECONDS",
         number(1, 3600),
         "10",
-        "seconds that a statement waits for a lock before 503; with a pooler, set it there",
+        "seconds that a statement waits for a lock before 503; with a pooler, set this in the pooler",
     ),
     Setting(
         "DATABASE_POOLER",
         pooler,
         "none",
-        "`transaction` behind PgBouncer in transaction mode; `prepared` if PgBouncer keeps prepared statements",
+        "`transaction` behind PgBouncer in transaction mode; `prepared` if it also keeps prepared statements",
     ),
     Setting("SESSION_TTL_HOURS", number(1, 8760), "48", "hours that a session lasts"),
     Setting("BCRYPT_ROUNDS", number(10, 20), "12", "cost of a password hash; each step doubles the time of a login"),
@@ -183,7 +183,7 @@ SETTINGS = (
         "LOGIN_MAX_WAIT_SECONDS",
         number(1, 86400),
         "900",
-        "maximum wait of a user name, in seconds; the wait doubles with each failure up to it",
+        "maximum seconds that a user name has to wait; the wait doubles with each failure",
     ),
     Setting("LOGIN_ATTEMPTS_PER_MINUTE", number(1, 100000), "30", "maximum logins per minute from one client address"),
     Setting(
@@ -221,13 +221,13 @@ SETTINGS = (
         "MAX_SEGMENT_VALUES",
         number(1, 100000),
         "1000",
-        "maximum values of each segment, all constraints together",
+        "maximum values of all constraints of a segment together",
     ),
     Setting(
         "EVENT_RETENTION_DAYS",
         number(0, 36500),
         "0",
-        "days of events that `flask events prune` keeps; 0: it deletes nothing",
+        "days for which `flask events prune` keeps events; 0: for ever",
     ),
     Setting(
         "METRICS_TOKEN", bearer_token, None, "bearer token for `/metrics`; default: `/metrics` is 404", secret=True
@@ -235,18 +235,18 @@ SETTINGS = (
     Setting(
         "METRICS_PORT", number(1, 65535), None, "separate port for metrics; requests need METRICS_TOKEN if it is set"
     ),
-    Setting("METRICS_HOST", host, "127.0.0.1", "address of METRICS_PORT"),
+    Setting("METRICS_HOST", host, "127.0.0.1", "address to listen on with METRICS_PORT"),
     Setting(
         "SLOW_REQUEST_MS",
         number(0, 3600000),
         "1000",
-        "log requests that take at least this many milliseconds as slow; 0: log none",
+        "log the SQL statements of requests that take more than this many milliseconds; 0: never",
     ),
     Setting(
         "TRUSTED_PROXIES",
         number(0, 10),
         "0",
-        "number of proxies in front of the service, whose X-Forwarded-For is trusted",
+        "number of proxies in front of the service that add an address to X-Forwarded-For",
     ),
 )
 
