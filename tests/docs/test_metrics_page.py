@@ -51,7 +51,7 @@ def test_the_page_lists_every_outcome_of_a_login(text):
 
 def queries() -> list[str]:
     """The expressions of the page and of the alerts."""
-    told = "".join(blocks("promql")) + "".join(re.findall(r"To find the routes: (.*)\.\"$", ALERTS.read_text(encoding="utf-8"), re.MULTILINE))
+    told = "".join(blocks("promql")) + "".join(re.findall(r"routes: (.*)\.\"$", ALERTS.read_text(encoding="utf-8"), re.MULTILINE))
     return [*(line for line in told.splitlines() if line and not line.startswith("#")), ALERTS.read_text(encoding="utf-8")]
 
 
