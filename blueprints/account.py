@@ -5,8 +5,8 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest, Unauthorized
 
 from rules.access import SESSION_COOKIE, credentials, require, require_user
-from rules.login import count_failure, name_digest, refuse_for
-from rules.passwords import passwords
+from rules.login import count_failure, name_digest, raise_if_throttled
+from rules.passwords import password_hasher
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import empty_response, json_response
@@ -46,7 +46,7 @@ def update_own_password() -> Response:
         user = past_passwords.find(conn, user_id) or abort(404, "This user has been deleted.")
     verify(user, payload["oldPassword"])
     refuse_known(user, payload["password"])
-    password_hash = passwords().hash(payload["password"])
+    password_hash = password_hasher().hash(payload["password"])
     with transaction() as conn:
         # Lock the row first. A concurrent change of the password then ends this session before require_user() checks
         # it.
@@ -92,12 +92,12 @@ def verify(user: DictRow, old_password: str) -> None:
     name = name_digest(user["email"] or user["username"])
     with transaction() as conn:
         wait = login_throttle.name_wait(conn, name)
-    refuse_for(wait)
-    right = passwords().matches(old_password, user["password_hash"])
+    raise_if_throttled(wait)
+    right = password_hasher().matches(old_password, user["password_hash"])
     with transaction() as conn:
         # Other requests may have failed with this name while the password was compared.
         wait = login_throttle.name_wait(conn, name) if right else count_failure(conn, user, name)
-    refuse_for(wait)
+    raise_if_throttled(wait)
     if not right:
         raise Unauthorized("oldPassword: must be your current password")
 
@@ -105,7 +105,7 @@ def verify(user: DictRow, old_password: str) -> None:
 def refuse_known(user: DictRow, password: str) -> None:
     """Raise 400 if the password is a name of the user or one of their last passwords."""
     refuse_own_name(password, user)
-    if any(passwords().matches(password, old_hash) for old_hash in user["last_hashes"]):
+    if any(password_hasher().matches(password, old_hash) for old_hash in user["last_hashes"]):
         raise BadRequest(f"password: must not be one of your last {past_passwords.REMEMBERED} passwords")
 
 

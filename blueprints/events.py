@@ -9,7 +9,7 @@ from serving.request_data import load, load_query
 from serving.responses import bounded, json_response
 from sql import event_search
 from sql.database import connection
-from validators.events import DeprecatedEventSearch, EventLines, EventSearch
+from validators.events import DeprecatedEventSearch, EventSearch, EventStreamSearch
 
 bp = Blueprint("events", __name__)
 
@@ -37,7 +37,7 @@ def find_events() -> Response:
     """Return one page of the search, with the total."""
     with connection() as conn:
         # Our choice: all users and admin tokens can search. They find only events that they can see.
-        actor = require(conn, listing=True)
+        actor = require(conn, list_projects=True)
         payload = load_query(EventSearch)
         limit, offset = payload.pop("limit"), payload.pop("offset")
         body = event_search.search(conn, payload, actor.visible, limit=limit, offset=offset)
@@ -47,8 +47,8 @@ def find_events() -> Response:
 def stream_events() -> Response:
     """Return all events of the search, one per line."""
     with connection() as conn:
-        require(conn, listing=True)
-        payload = load_query(EventLines)
+        require(conn, list_projects=True)
+        payload = load_query(EventStreamSearch)
     return lines_response(payload, payload.pop("after"), payload.pop("limit"))
 
 
@@ -60,7 +60,7 @@ def search_events_deprecated() -> Response:
     Use GET /api/admin/search/events. Here offset is the id of the event to start from.
     """
     with connection() as conn:
-        actor = require(conn, listing=True)
+        actor = require(conn, list_projects=True)
         payload = load(DeprecatedEventSearch())
         limit, first_id = payload.pop("limit"), payload.pop("offset")
         body = event_search.search_from_id(conn, payload, actor.visible, limit=limit, first_id=first_id)
@@ -76,7 +76,7 @@ def list_flag_events(feature_name: str) -> Response:
     such a flag.
     """
     with connection() as conn:
-        actor = require(conn, listing=True)
+        actor = require(conn, list_projects=True)
         body = event_search.of_flag(conn, feature_name, actor.visible)
     return json_response(bounded(body, "Ask for fewer: use GET /api/admin/search/events with feature and limit."))
 
@@ -90,7 +90,7 @@ def list_event_creators() -> Response:
     createdBy.
     """
     with connection() as conn:
-        actor = require(conn, listing=True)
+        actor = require(conn, list_projects=True)
         body = event_search.creators(conn, actor.visible)
     return json_response(body)
 

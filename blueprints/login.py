@@ -7,8 +7,8 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import Unauthorized
 
 from rules.access import SESSION_COOKIE, digest
-from rules.login import count_failure, name_digest, refuse_for
-from rules.passwords import passwords
+from rules.login import count_failure, name_digest, raise_if_throttled
+from rules.passwords import password_hasher
 from serving.client_address import client_address
 from serving.contract import operation
 from serving.request_data import load
@@ -32,14 +32,14 @@ def log_in() -> Response:
     payload = load(Login())
     with transaction() as conn:
         wait = login_throttle.admit_address(conn, client_address(), current_app.config["LOGIN_ATTEMPTS_PER_MINUTE"])
-    refuse_for(wait)
+    raise_if_throttled(wait)
     name = name_digest(payload["username"])
     with connection() as conn:
         wait = login_throttle.name_wait(conn, name)
-    refuse_for(wait)
+    raise_if_throttled(wait)
     session = secrets.token_urlsafe(32)
     body, wait = try_password(payload["username"], name, payload["password"], session)
-    refuse_for(wait)
+    raise_if_throttled(wait)
     # Our choice: a wrong password and an unknown, deleted or password-less user get the same response.
     if body is None:
         raise Unauthorized("Wrong user name or password.")
@@ -67,9 +67,9 @@ def try_password(username: str, name: bytes, password: str, session: str) -> tup
         with connection() as conn:
             user = users.find_for_login(conn, username)
         password_hash = user["password_hash"] if user else None
-        if not passwords().matches(password, password_hash) or user is None:
+        if not password_hasher().matches(password, password_hash) or user is None:
             break
-        new_hash = passwords().hash(password) if passwords().is_dated(user["password_hash"]) else None
+        new_hash = password_hasher().hash(password) if password_hasher().needs_rehash(user["password_hash"]) else None
         names = [
             name,
             *(name_digest(other) for other in (user["username"], user["email"]) if other not in (None, username)),

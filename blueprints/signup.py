@@ -4,8 +4,8 @@ from flask import Blueprint, Response, abort, current_app
 from psycopg.rows import DictRow
 
 from rules.access import Actor
-from rules.instance_limits import unique
-from rules.passwords import passwords
+from rules.instance_limits import unique_or_409
+from rules.passwords import password_hasher
 from serving.client_address import client_address
 from serving.contract import operation
 from serving.request_data import load
@@ -48,8 +48,8 @@ def sign_up(token: str) -> Response:
     with connection() as conn:
         usable(signup_tokens.get_row(conn, token))
     person = {"name": payload["name"], "username": payload.get("username"), "email": payload["email"]}
-    password_hash = passwords().hash(payload["password"])
-    with transaction() as conn, unique(users.TAKEN):
+    password_hash = password_hasher().hash(payload["password"])
+    with transaction() as conn, unique_or_409(users.TAKEN):
         invite = usable(signup_tokens.share(conn, token))
         user = users.insert(conn, **person, password_hash=password_hash, root_role=invite["root_role_id"])
         signup_tokens.add_user(conn, invite["id"], user["id"])

@@ -9,7 +9,7 @@ from sql import events
 from sql.database import Connection, connection, transaction
 from sql.events import Event
 from sql.tokens import api_tokens
-from validators import checked
+from validators import load_or_400
 from validators.commands import NewApiToken
 
 KINDS = ("admin", "client", "frontend")
@@ -42,7 +42,7 @@ def create(name: str, kind: str, environment: str | None, projects: tuple[str, .
         "projects": list(projects) or None,
         "expires": expires,
     }
-    token = checked(NewApiToken(), {option: value for option, value in options.items() if value is not None})
+    token = load_or_400(NewApiToken(), {option: value for option, value in options.items() if value is not None})
     with transaction() as conn:
         columns = scope(conn, token)
         secret = api_tokens.generate(api_tokens.project_part(columns["projects"]), columns["environment"] or "*")

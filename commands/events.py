@@ -16,7 +16,7 @@ from commands.output import say
 from sql import event_retention
 from sql.database import connection, migrate, transaction
 from sql.event_stream import OpenTransaction, Stream, newest
-from validators import checked
+from validators import load_or_400
 from validators.commands import EventExport
 from validators.events import filters
 
@@ -63,7 +63,7 @@ def export(after: int, output: Path | None, **options: Any) -> None:
     --after value for the next export. Only the owner can read a FILE.
     """
     given = {name.rstrip("_"): value for name, value in options.items() if value not in (None, ())}
-    search = checked(EventExport(), given)
+    search = load_or_400(EventExport(), given)
     try:
         until = newest(connection, after, current_app.config["WAIT_SECONDS"])
     except OpenTransaction as error:

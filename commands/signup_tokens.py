@@ -12,7 +12,7 @@ from sql import events
 from sql.database import connection, transaction
 from sql.events import Event
 from sql.tokens import signup_tokens
-from validators import checked
+from validators import load_or_400
 from validators.commands import NewSignupToken
 
 
@@ -30,7 +30,7 @@ def create(name: str, expires: str | None) -> None:
     The token is the part of the link after invite=. Anybody with the token can create an account with the role Viewer.
     This service has no page at the link: create accounts with POST /invite/TOKEN/signup.
     """
-    options = checked(NewSignupToken(), {"name": name} if expires is None else {"name": name, "expires": expires})
+    options = load_or_400(NewSignupToken(), {"name": name} if expires is None else {"name": name, "expires": expires})
     with transaction() as conn:
         secret = signup_tokens.generate()
         token = signup_tokens.insert(conn, secret, options, created_by=System().name)

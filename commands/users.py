@@ -11,14 +11,14 @@ from flask import current_app
 from commands.database import DatabaseCommand
 from commands.output import json_option, show
 from rules.bootstrap import System
-from rules.instance_limits import unique
+from rules.instance_limits import unique_or_409
 from rules.login import name_digest
-from rules.passwords import passwords
+from rules.passwords import password_hasher
 from sql import events, login_throttle, sessions
 from sql.database import Connection, connection, transaction
 from sql.events import Event
 from sql.people import past_passwords, root_roles, users
-from validators import checked
+from validators import load_or_400
 from validators.commands import NewPassword, NewUser, UserName
 from validators.people.users import PASSWORD_MAX_BYTES
 
@@ -58,13 +58,13 @@ def create(role: str, password_file: TextIO | None, generate: bool, **names: str
     asks for a password.
     """
     refuse_both(password_file, generate)
-    options = checked(NewUser(), without_none(role=role, **names))
+    options = load_or_400(NewUser(), without_none(role=role, **names))
     with connection() as conn:
         role_id = root_role(conn, options["role"])
     person: dict[str, Any] = {field: options.get(field) for field in ("name", "username", "email")}
     password = new_password(password_file, generate)
     password_hash = hashed(password, person)
-    with transaction() as conn, unique(users.TAKEN):
+    with transaction() as conn, unique_or_409(users.TAKEN):
         created = users.insert(conn, **person, password_hash=password_hash, root_role=role_id)
         events.record(conn, Event("user-created", System(), data=users.event_data(created)))
     click.echo(f"Created user {created['id']}.", err=True)
@@ -151,7 +151,7 @@ def root_role(conn: Connection, name: str) -> int:
 
 def lock_user(conn: Connection, name: str) -> dict[str, Any]:
     """Lock the user with this user name or email. Return the same as users.lock_by_login()."""
-    person = users.lock_by_login(conn, checked(UserName(), {"user": name})["user"])
+    person = users.lock_by_login(conn, load_or_400(UserName(), {"user": name})["user"])
     if person is None:
         raise click.ClickException(f"No user has the user name or email {name}.")
     return person
@@ -191,5 +191,5 @@ def hashed(password: str, person: dict[str, Any]) -> str:
     """Check the password for this person, and return its hash."""
     names = without_none(**{field: person[field] for field in ("name", "username", "email")})
     schema = NewPassword(current_app.config["PASSWORD_MIN_LENGTH"], partial=("name", "email"))
-    checked(schema, {**names, "password": password})
-    return passwords().hash(password)
+    load_or_400(schema, {**names, "password": password})
+    return password_hasher().hash(password)

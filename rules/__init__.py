@@ -1,1 +1,1 @@
-"""Check changes, call sql/ and record events, for views, import and commands. No routes here."""
+"""Check changes, call sql/ and record events, for views, imports and commands. Rules know no routes."""

@@ -1,4 +1,4 @@
-"""Identify the caller of the request and check permissions. Every view that is not public begins with require()."""
+"""Identify the caller of the request and check permissions. Every view that is not public calls require() first."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from sql.events import Visible
 # Our choice: a session is a cookie with a random value. The database keeps its SHA-256.
 SESSION_COOKIE = "session"
 SAFE_METHODS = {"GET", "HEAD"}
-# The largest integer of PostgreSQL.
+# The maximum of the PostgreSQL type integer.
 ID_MAX = 2**31 - 1
 
 
@@ -29,16 +29,16 @@ class Actor:
     user_id: int | None = None
     is_admin: bool = False
     sees_all: bool = False
-    # Those of the permissions passed to require() that the caller holds.
+    # The permissions that were passed to require() and that the caller holds.
     held: frozenset[str] = frozenset()
-    # The events that the caller may see, if require() had listing=True. None: all, for administrators.
+    # Set by require(list_projects=True): the events that the caller may see. None for administrators, who see all.
     visible: Visible | None = None
-    # None: the request has no personal token.
+    # The expiry of the personal token of the request. None without a personal token.
     token_expires_at: datetime | None = None
 
     @property
     def viewer(self) -> int | None:
-        """Return the id of the user whose private projects are visible, or None if all projects are."""
+        """Return the viewer for sql/: the id of the user, or None if the caller sees all private projects."""
         return None if self.sees_all else self.user_id
 
 
@@ -48,16 +48,16 @@ def require(
     project: str | None = None,
     environment: str | None = None,
     credential: Literal["any", "user", "session"] = "any",
-    listing: bool = False,
+    list_projects: bool = False,
 ) -> Actor:
-    """Return the caller, who holds at least one of the permissions, if any are named, and may see the project.
+    """Return the caller. Raise unless they hold at least one of the permissions (if any) and may see the project.
 
-    credential: "user" refuses API tokens, "session" also personal tokens. listing: also list the projects that the
-    caller may see. Refuses in this order: 401 missing or invalid credential, 403 wrong kind of credential or
-    cross-site request, 403 missing permission, 404 unknown or hidden project.
+    credential: "user" refuses API tokens; "session" refuses personal tokens too. list_projects: set Actor.visible.
+    Raises, in this order: 401 missing or invalid credential, 403 wrong kind of credential or cross-site request,
+    403 missing permission, 404 unknown or hidden project.
     """
-    # Our choice: the order of refusals. Strangers learn nothing about the body or about what exists. Callers without
-    # the permission do not learn whether the project exists.
+    # Our choice: this order. Callers without a credential learn nothing about the body or about what exists. Callers
+    # without the permission do not learn whether the project exists.
     token, session = credentials(request)
     caller = None
     if token is not None or session is not None:
@@ -68,7 +68,7 @@ def require(
             permissions=permissions,
             project=project,
             environment=environment,
-            listing=listing,
+            list_projects=list_projects,
         )
     if caller is None:
         g.caller = None
@@ -79,20 +79,22 @@ def require(
         raise Forbidden(f"A {caller['key_kind']} token cannot use the admin API.")
     if credential != "any" and caller["user_id"] is None:
         raise Forbidden("API tokens cannot do this. Use a session or a personal access token.")
-    # /logout is a GET that changes something: views that need a session are protected for every method.
+    # /logout is a GET that changes something, so views that need a session refuse cross-site requests of all methods.
     if session is not None and (credential == "session" or request.method not in SAFE_METHODS):
         refuse_cross_site(request)
     elif credential == "session":
         raise Forbidden("Personal access tokens cannot do this. Use a session.")
     if permissions and not caller["is_permitted"]:
-        raise Forbidden(f"You lack the permission {' or '.join(permissions)}{where(project, environment)}.")
+        raise Forbidden(f"You lack the permission {' or '.join(permissions)}{scope_text(project, environment)}.")
     if project is not None and not caller["sees_project"]:
         raise NotFound("No project has that id.")
     if not caller["is_marked_seen"]:
         access.mark_seen(conn, caller)
     held = frozenset(permissions if caller["is_admin"] else caller["held"])
     visible = (
-        None if caller["is_admin"] or not listing else Visible(tuple(caller["visible"]), tuple(caller["readable"]))
+        None
+        if caller["is_admin"] or not list_projects
+        else Visible(tuple(caller["visible"]), tuple(caller["readable"]))
     )
     return Actor(
         caller["name"],
@@ -108,9 +110,9 @@ def require(
 def require_user(
     conn: Connection, *, project: str | None = None, credential: Literal["user", "session"] = "user"
 ) -> tuple[Actor, int]:
-    """Return the caller and their user id, for favorites, personal tokens and passwords.
+    """Return the caller and their user id, for what API tokens do not have: favorites, personal tokens and passwords.
 
-    API tokens have none of these.
+    Raises as require() does.
     """
     actor = require(conn, project=project, credential=credential)
     assert actor.user_id is not None
@@ -135,16 +137,17 @@ def credentials(request: Request) -> tuple[bytes | None, bytes | None]:
     header = request.headers.get("Authorization")
     if header is not None:
         scheme, _, rest = header.partition(" ")
-        # Only these two: the header is read as Latin-1, where other bytes of a token can look like spaces.
+        # Strip only spaces and tabs. The header is decoded as Latin-1, where bytes of a token can look like other
+        # white space.
         secret = (rest if scheme.lower() == "bearer" else header).strip(" \t")
-        # This gives back the bytes of the header. Tokens are hashed as UTF-8.
+        # Encoding as Latin-1 restores the bytes of the header, which are UTF-8 like the stored digests.
         return digest(secret.encode("latin-1", "replace")), None
     cookie = request.cookies.get(SESSION_COOKIE)
     return None, None if cookie is None else digest(cookie)
 
 
-def where(project: str | None, environment: str | None) -> str:
-    """Return the end of a message about a permission. It names nothing that the caller did not send."""
+def scope_text(project: str | None, environment: str | None) -> str:
+    """Return the end of a message about a missing permission: the scope in which it is missing."""
     if environment is not None:
         return " in this project and environment"
     return "" if project is None else " in this project"

@@ -1,4 +1,4 @@
-"""Prepare the database at each start. Create the first administrator and API token in an empty one."""
+"""Prepare the database at each start. In an empty database, create the first administrator and API token."""
 
 import secrets
 import sys
@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from rules.passwords import Passwords
+from rules.passwords import PasswordHasher
 from sql import events
 from sql.database import Connection, is_read_only, migrate
 from sql.events import Event
@@ -26,7 +26,7 @@ class System:
 
 @dataclass(frozen=True)
 class FirstStart:
-    """What the first start generated, to be shown once. None: given by a setting."""
+    """The credentials of the first start, to be shown once. A secret is None if a setting provides it."""
 
     username: str
     password: str | None
@@ -34,10 +34,10 @@ class FirstStart:
 
 
 def prepare_database(url: str, config: Mapping[str, Any]) -> FirstStart | None:
-    """Create or upgrade the schema, and fill an empty database. Return what was generated then, else None.
+    """Create or upgrade the schema in one transaction. In an empty database, create the first administrator.
 
-    One transaction. If several processes start at once, one does the work and the others wait. Prints a note if the
-    database is read-only. Raises DatabaseProblem.
+    Return what was generated for an empty database, or None. If several processes start at once, one does the work and
+    the others wait. Prints a note if the database is read-only. Raises DatabaseProblem if PostgreSQL reports an error.
     """
     try:
         with migrate.open_database(url, config["DATABASE_POOLER"]) as conn, conn.transaction():
@@ -59,7 +59,7 @@ def create_administrator(conn: Connection, config: Mapping[str, Any]) -> FirstSt
     """Create the first administrator and admin tokens from the settings INIT_ADMIN_…, and record the events."""
     password = config["INIT_ADMIN_PASSWORD"] or secrets.token_urlsafe(54)[: max(20, config["PASSWORD_MIN_LENGTH"])]
     fields = {"name": "Administrator", "username": config["INIT_ADMIN_USERNAME"], "email": None}
-    password_hash = Passwords(config["BCRYPT_ROUNDS"], queue=1).hash(password)
+    password_hash = PasswordHasher(config["BCRYPT_ROUNDS"], queue=1).hash(password)
     user = users.insert(conn, **fields, password_hash=password_hash, root_role=roles.ADMIN)
     events.record(conn, Event("user-created", System(), data=users.event_data(user)))
     tokens = config["INIT_ADMIN_API_TOKENS"] or (api_tokens.generate(),)
@@ -74,7 +74,7 @@ def create_administrator(conn: Connection, config: Mapping[str, Any]) -> FirstSt
 
 
 def announcement(first_start: FirstStart, base_url: str) -> str:
-    """Return what the operator reads once, after the first start."""
+    """Return the message for the operator after the first start, with the generated secrets."""
     token = first_start.api_token or "<API_TOKEN>"
     generated = []
     if first_start.password:

@@ -6,41 +6,44 @@ from typing import Any
 from flask import current_app
 from werkzeug.exceptions import BadRequest
 
-from rules.refusals import Refuse, at_once
+from rules.refusals import Refuse, raise_error
 from sql.database import Connection
-from sql.vocabulary.context_fields import legal_values
-from sql.vocabulary.segments import usable_segments
+from sql.vocabulary.context_fields import list_legal_values
+from sql.vocabulary.segments import share_usable_segments
 from sql.vocabulary.strategy_types import share_types
 
 Constraints = Sequence[Mapping[str, Any]]
 
 
 def check_constraints(conn: Connection, constraints: Constraints, before: Constraints = ()) -> None:
-    """Refuse with 400 constraints on unknown context fields, illegal values, and more than the settings allow.
+    """Raise 400 for unknown context fields, illegal values, and more constraints or values than the settings allow.
 
-    before: the constraints that these replace. As many as before are always allowed.
+    before: the constraints that these replace. They may exceed a limit that was lowered; as many as before are allowed.
     """
-    legal = legal_values(conn, [constraint["contextName"] for constraint in constraints])
-    problems = [*too_many(constraints, before), *illegal(constraints, legal)]
+    legal = list_legal_values(conn, [constraint["contextName"] for constraint in constraints])
+    problems = [*count_problems(constraints, before), *value_problems(constraints, legal)]
     if problems:
         raise BadRequest("; ".join(problems))
 
 
-def too_many(constraints: Constraints, before: Constraints) -> Iterator[str]:
-    """Yield a message for each exceeded limit."""
-    most = max(current_app.config["MAX_CONSTRAINTS"], len(before))
-    if len(constraints) > most:
-        yield f"constraints: must be at most {most}"
-    most = max(
+def count_problems(constraints: Constraints, before: Constraints) -> Iterator[str]:
+    """Yield a message for each exceeded limit of constraints and of values."""
+    limit = max(current_app.config["MAX_CONSTRAINTS"], len(before))
+    if len(constraints) > limit:
+        yield f"constraints: must be at most {limit}"
+    limit = max(
         current_app.config["MAX_CONSTRAINT_VALUES"], *(len(constraint.get("values", ())) for constraint in before), 0
     )
     for position, constraint in enumerate(constraints):
-        if len(constraint["values"]) > most:
-            yield f"constraints.{position}.values: must be at most {most}"
+        if len(constraint["values"]) > limit:
+            yield f"constraints.{position}.values: must be at most {limit}"
 
 
-def illegal(constraints: Constraints, legal: Mapping[str, set[str]]) -> Iterator[str]:
-    """Yield a message for each constraint on an unknown context field, or with a value that is not legal."""
+def value_problems(constraints: Constraints, legal: Mapping[str, set[str]]) -> Iterator[str]:
+    """Yield a message for each constraint on an unknown context field, or with an illegal value.
+
+    legal: the legal values by context field, as list_legal_values() returns them.
+    """
     for position, constraint in enumerate(constraints):
         name = constraint["contextName"]
         if name not in legal:
@@ -54,22 +57,22 @@ def illegal(constraints: Constraints, legal: Mapping[str, set[str]]) -> Iterator
 def check_segments(
     conn: Connection, segments: Sequence[int], project: str, before: Sequence[int] = (), *, field: str = "segments"
 ) -> None:
-    """Refuse with 400 unknown segments, segments of other projects, and more than the setting allows.
+    """Raise 400 for unknown segments, segments of other projects, and more segments than the setting allows.
 
-    before: the segments that these replace. As many as before are always allowed. field: their name in the body.
+    before: the segments that these replace; as many as before are allowed. field: the name of the list in the body.
     """
-    problems = list(bad_segments(segments, usable_segments(conn, segments, project), before, field=field))
+    problems = list(segment_problems(segments, share_usable_segments(conn, segments, project), before, field=field))
     if problems:
         raise BadRequest("; ".join(problems))
 
 
-def bad_segments(
+def segment_problems(
     segments: Sequence[int], usable: Collection[int], before: Sequence[int], *, field: str = "segments"
 ) -> Iterator[str]:
     """Yield a message for each mistake in the segments of a strategy."""
-    most = max(current_app.config["MAX_STRATEGY_SEGMENTS"], len(before))
-    if len(segments) > most:
-        yield f"{field}: must be at most {most}"
+    limit = max(current_app.config["MAX_STRATEGY_SEGMENTS"], len(before))
+    if len(segments) > limit:
+        yield f"{field}: must be at most {limit}"
     if not set(segments) <= set(usable):
         yield f"{field}: must be ids of existing segments of this project or of all projects"
 
@@ -77,7 +80,7 @@ def bad_segments(
 def check_strategy(
     conn: Connection, strategy: Mapping[str, Any], project: str, before: Mapping[str, Any] | None = None
 ) -> None:
-    """Refuse with 400 a strategy of an unknown type, or with invalid constraints or segments.
+    """Raise 400 if the strategy has an unknown type, invalid constraints or invalid segments.
 
     before: the strategy that it replaces.
     """
@@ -89,19 +92,19 @@ def check_strategies(
     strategies: Sequence[tuple[str, Mapping[str, Any]]],
     project: str,
     before: Mapping[str, Any] | None = None,
-    refuse: Refuse = at_once,
+    refuse: Refuse = raise_error,
 ) -> None:
     """Refuse flags with a strategy whose type is unknown, or whose constraints or segments are invalid.
 
-    strategies: each with the name of its flag. before: the strategy that they replace; they can have as many of each as
-    it has.
+    strategies: pairs of a flag name and a strategy. before: the strategy that they replace; as many constraints, values
+    and segments as it has are allowed.
     """
-    known = before or {"constraints": (), "segments": ()}
+    replaced = before or {"constraints": (), "segments": ()}
     types = share_types(conn, {strategy["name"] for _, strategy in strategies})
-    legal = legal_values(
+    legal = list_legal_values(
         conn, [constraint["contextName"] for _, strategy in strategies for constraint in strategy["constraints"]]
     )
-    usable = usable_segments(
+    usable = share_usable_segments(
         conn, list({segment for _, strategy in strategies for segment in strategy["segments"]}), project
     )
     for flag, strategy in strategies:
@@ -111,9 +114,9 @@ def check_strategies(
                 if strategy["name"] in types
                 else [f"name: must be an existing strategy type, not {strategy['name']}"]
             ),
-            *too_many(strategy["constraints"], known["constraints"]),
-            *illegal(strategy["constraints"], legal),
-            *bad_segments(strategy["segments"], usable, known["segments"]),
+            *count_problems(strategy["constraints"], replaced["constraints"]),
+            *value_problems(strategy["constraints"], legal),
+            *segment_problems(strategy["segments"], usable, replaced["segments"]),
         ]
         if problems:
             refuse(BadRequest("; ".join(problems)), [flag])

@@ -9,14 +9,14 @@ DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 def refuse_cross_site(request: Request) -> None:
-    """Refuse with 403 a change that a page of another site sent with the session cookie."""
+    """Raise 403 if a page of another site sent this request, a change with the session cookie."""
     origin = request.headers.get("Origin")
-    # Our choice: the origin of BASE_URL is allowed. If it is http, so is the origin of the request's own address. With
-    # https it is not: an http page could have been written by anybody on the network. (Behind a proxy, requests to
-    # this process are http too.)
-    own = origin_of(current_app.config["BASE_URL"])
-    ours = {own} if own.startswith("https:") else {own, origin_of(request.host_url)}
-    if (origin is not None and origin not in ours) or request.headers.get("Sec-Fetch-Site", "none") not in (
+    # Our choice: the origin of BASE_URL is allowed. If BASE_URL is http, the address of the request is allowed too. If
+    # BASE_URL is https, it is not: behind a proxy that address is http, and anybody on the network can forge an http
+    # page.
+    base = origin_of(current_app.config["BASE_URL"])
+    allowed = {base} if base.startswith("https:") else {base, origin_of(request.host_url)}
+    if (origin is not None and origin not in allowed) or request.headers.get("Sec-Fetch-Site", "none") not in (
         "same-origin",
         "none",
     ):

@@ -1,4 +1,4 @@
-"""Make flags depend on others. A flag with parents has no children: dependencies have one level."""
+"""Dependencies between flags. A child depends on its parents. A flag with parents has no children."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -7,21 +7,21 @@ from werkzeug.exceptions import Conflict
 
 from rules.access import Actor
 from rules.flags import flag_event
-from rules.refusals import Refuse, at_once
+from rules.refusals import Refuse, raise_error
 from sql import events
 from sql.database import Connection
 from sql.flags import core as flags
 from sql.flags import dependencies
 
-# child: the name of a flag; feature: that of its parent; enabled and variants: the state of the parent in which the
-# child can be on.
+# A dependency. child: name of a flag. feature: name of its parent. enabled and variants: the state of the parent that
+# the child requires.
 Link = Mapping[str, Any]
 
 
 def add_dependencies(conn: Connection, actor: Actor, ids: Mapping[str, int], links: Sequence[Link]) -> None:
-    """Save dependencies between locked flags, given by their ids.
+    """Save dependencies between locked flags, and record the events. Existing dependencies are skipped.
 
-    Those that exist already are left out, as are their events.
+    ids: the ids of the flags by name.
     """
     if not links:
         return
@@ -42,12 +42,12 @@ def add_dependencies(conn: Connection, actor: Actor, ids: Mapping[str, int], lin
     events.record(conn, *log)
 
 
-def refuse_impossible(
-    links: Sequence[Link], live: Collection[str], pairs: Collection[tuple[str, str]], refuse: Refuse = at_once
+def refuse_invalid_dependencies(
+    links: Sequence[Link], live: Collection[str], pairs: Collection[tuple[str, str]], refuse: Refuse = raise_error
 ) -> None:
     """Refuse flags that cannot depend on their parents.
 
-    live: the project's flags; pairs: child and parent of known dependencies.
+    live: names of the project's live flags. pairs: names of child and parent of the existing dependencies.
     """
     children = {link["child"] for link in links} | {child for child, _ in pairs}
     parents = {link["feature"] for link in links} | {parent for _, parent in pairs}

@@ -1,4 +1,4 @@
-"""Flags: lock them, create and change them, and describe their events."""
+"""Lock, create and change flags, and build their events."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from werkzeug.exceptions import BadRequest, NotFound
 from rules.access import Actor, require
 from rules.instance_limits import refuse_excess
 from rules.projects import refuse_full_project
-from rules.refusals import Refuse, at_once
+from rules.refusals import Refuse, raise_error
 from sql import events
 from sql.database import Connection
 from sql.events import Event
@@ -31,10 +31,10 @@ def lock_flag(conn: Connection, project_id: str, name: str) -> DictRow:
 
 
 def lock_flag_anywhere(conn: Connection, name: str, permission: str) -> tuple[Actor, DictRow]:
-    """Return the caller, who holds the permission in the flag's project, and the locked flag, live or archived.
+    """Return the caller and the locked flag, live or archived. The caller holds the permission in its project.
 
-    For addresses that name the flag only: its project decides. Refusals, in this order: 401, 403 wrong kind of token,
-    404 flag unknown or in a hidden project, 403 no permission.
+    For paths that name the flag but not its project. Raises, in this order: 401, 403 wrong kind of token, 404 unknown
+    flag or hidden project, 403 missing permission.
     """
     # Our choice: callers who can see the project can know its flags, so a 403 tells them nothing. For others, the flag
     # does not exist.
@@ -52,44 +52,48 @@ def lock_flags(conn: Connection, actor: Actor, project_id: str, names: Sequence[
     return found
 
 
-def refuse_unknown(names: Sequence[str], found: Collection[str], what: str) -> None:
-    """Raise 404 with the names that were not found. what: the beginning of the message."""
+def refuse_unknown(names: Sequence[str], found: Collection[str], prefix: str) -> None:
+    """Raise 404 if names were not found. The message is the prefix and these names."""
     known = set(found)
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise NotFound(f"{what} {listed(unknown)}")
+        raise NotFound(f"{prefix} {first_five(unknown)}")
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return the first five names for a message."""
+def first_five(names: Sequence[str]) -> str:
+    """Return the first five names and the number of the others, for a message."""
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
-def flag_event(type: str, actor: Actor, flag: DictRow, **payload: Any) -> Event:
-    """Return an event with the project, environment, name and tags of a flag. The payload can replace them."""
-    of_flag = {
+def flag_event(type: str, actor: Actor, flag: DictRow, **fields: Any) -> Event:
+    """Return an event with the project, environment, name and tags of a flag.
+
+    fields: other fields of the event, such as data and pre_data. They take precedence.
+    """
+    from_flag = {
         "project": flag["project_id"],
         "environment": flag.get("environment"),
         "feature": flag["name"],
         "tags": flag["tags"],
     }
-    return Event(type, actor, **(of_flag | payload))
+    return Event(type, actor, **(from_flag | fields))
 
 
 def add_flags(conn: Connection, actor: Actor, project: DictRow, new: Sequence[Mapping[str, Any]]) -> list[DictRow]:
     """Create flags, off in every environment, and return them as flags.lock() does.
 
-    new: name, type, description and impressionData of each. Refused are names that do not match the project's naming
-    pattern or that are taken, and flags beyond the limits of the instance and of the project.
+    new: name, type, description and impressionData of each flag. Raises 400 for a name that does not match the naming
+    pattern of the project and for too many flags in the instance, and 409 for a name that is taken and for too many
+    flags in the project.
     """
     names = [flag["name"] for flag in new]
     refuse_bad_names(project, names)
-    refuse_no_room(conn, project, names)
+    refuse_above_limits(conn, project, names)
     return insert_flags(conn, actor, project, new)
 
 
 def insert_flags(
-    conn: Connection, actor: Actor, project: DictRow, new: Sequence[Mapping[str, Any]], refuse: Refuse = at_once
+    conn: Connection, actor: Actor, project: DictRow, new: Sequence[Mapping[str, Any]], refuse: Refuse = raise_error
 ) -> list[DictRow]:
     """Create flags as add_flags() does after its checks. Refuse names that are taken, and return the other flags."""
     if not new:
@@ -102,7 +106,7 @@ def insert_flags(
     return added
 
 
-def refuse_bad_names(project: DictRow, names: Sequence[str], refuse: Refuse = at_once) -> None:
+def refuse_bad_names(project: DictRow, names: Sequence[str], refuse: Refuse = raise_error) -> None:
     """Refuse names that do not match the naming pattern of the project."""
     pattern = project["naming_pattern"]
     if pattern is not None:
@@ -115,24 +119,27 @@ def refuse_bad_names(project: DictRow, names: Sequence[str], refuse: Refuse = at
             refuse(BadRequest(f"name: the naming pattern of the project, {pattern}, {error}"), names)
 
 
-def refuse_no_room(conn: Connection, project: DictRow, names: Sequence[str], refuse: Refuse = at_once) -> None:
-    """Refuse new flags beyond the limits of the instance and of the project."""
+def refuse_above_limits(conn: Connection, project: DictRow, names: Sequence[str], refuse: Refuse = raise_error) -> None:
+    """Refuse new flags that would exceed the limits of the instance or of the project."""
     refuse_excess(conn, "MAX_FLAGS", "flags", names, refuse)
     refuse_full_project(conn, project, names, refuse)
 
 
 def change_flags(conn: Connection, actor: Actor, changes: Sequence[tuple[DictRow, Mapping[str, Any]]]) -> None:
-    """Change type, description, impressionData and stale of locked flags. What a change omits stays as it is."""
+    """Change type, description, impressionData and stale of locked flags, and record the events.
+
+    changes: pairs of a flag and its changed properties. Omitted properties keep their values.
+    """
     changes = [(flag, change) for flag, change in changes if flag["record"] != flag["record"] | change]
     if not changes:
         return
     flags.update(conn, [flag["record"] | change | {"id": flag["id"]} for flag, change in changes])
     log = []
     for (flag, _), after in zip(changes, flags.read(conn, [flag["id"] for flag, _ in changes]), strict=True):
-        before, now = flag["record"], after["record"]
-        # Our choice: the stale mark has an event of its own, which comes last.
-        if any(now[key] != before[key] for key in ("type", "description", "impressionData")):
-            log.append(flag_event("feature-metadata-updated", actor, flag, data=now, pre_data=before))
-        if now["stale"] != before["stale"]:
-            log.append(flag_event("feature-stale-on" if now["stale"] else "feature-stale-off", actor, flag))
+        before, changed = flag["record"], after["record"]
+        # Our choice: a change of `stale` has an event of its own, which comes last.
+        if any(changed[key] != before[key] for key in ("type", "description", "impressionData")):
+            log.append(flag_event("feature-metadata-updated", actor, flag, data=changed, pre_data=before))
+        if changed["stale"] != before["stale"]:
+            log.append(flag_event("feature-stale-on" if changed["stale"] else "feature-stale-off", actor, flag))
     events.record(conn, *log)

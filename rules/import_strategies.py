@@ -12,7 +12,7 @@ from rules import strategies as strategy_rules
 from rules.access import Actor
 from rules.constraints import check_strategies
 from rules.import_documents import Document, Findings, Json
-from rules.instance_limits import unique
+from rules.instance_limits import unique_or_409
 from sql.database import Connection
 from sql.flags import environments, strategies, transfer, variants
 from sql.vocabulary.strategy_types import share_types
@@ -25,17 +25,20 @@ ID_TAKEN = {"strategies_pkey": "A strategy with one of these ids was created dur
 def write_environment(
     conn: Connection, actor: Actor, project: DictRow, environment: str, document: Document, findings: Findings
 ) -> Document:
-    """Replace variants and strategies of flags, switch them, and return the document without flags that are refused."""
+    """Replace variants and strategies of the flags, and switch the flags on or off.
+
+    Return the document without refused flags. Raise 404 if the environment is not linked to the project.
+    """
     imported = {flag.name: flag for flag in document.flags}
-    here = environments.lock(conn, project["id"], list(imported), environment)
-    if len(here) < len(imported):
+    locked = environments.lock(conn, project["id"], list(imported), environment)
+    if len(locked) < len(imported):
         abort(404, NOT_LINKED)
-    ids = [flag["id"] for flag in here]
-    write_variants(conn, actor, [(flag, imported[flag["name"]].state) for flag in here], findings)
-    there = strategies.list_by_flag(conn, ids, environment)
+    ids = [flag["id"] for flag in locked]
+    write_variants(conn, actor, [(flag, imported[flag["name"]].state) for flag in locked], findings)
+    existing = strategies.list_by_flag(conn, ids, environment)
     plans = [
-        (flag, *compare(wanted, there[flag["id"]]))
-        for flag, wanted in wanted_strategies(conn, project, document, here, findings)
+        (flag, *compare(wanted, existing[flag["id"]]))
+        for flag, wanted in wanted_strategies(conn, project, document, locked, findings)
     ]
     findings.need("CREATE_FEATURE_STRATEGY", any(added for _, _, added, _ in plans))
     findings.need("DELETE_FEATURE_STRATEGY", any(removed for *_, removed in plans))
@@ -46,111 +49,116 @@ def write_environment(
     plans = [plan for plan in plans if plan[0]["name"] not in findings.refused]
     on, off = [], []
     for flag, kept, added, _ in plans:
-        # Our choice: a flag that loses its last enabled strategy is switched off, unless the document says it is on.
+        # Our choice: a flag that loses its last enabled strategy is switched off, unless the document has it on.
         stays_on = flag["enabled"] and strategy_rules.is_any_enabled([*kept, *added])
         (on if imported[flag["name"]].state.get("enabled", stays_on) else off).append(flag)
-    # Our choice: off comes first and on last, so that a flag is never on without strategies.
+    # Our choice: flags are switched off first and on last, so that no flag is on without strategies in between.
     strategy_rules.switch_off(conn, actor, off)
     strategy_rules.remove_strategies(
         conn, actor, [(flag, strategy) for flag, _, _, removed in plans for strategy in removed]
     )
     new = with_free_ids(conn, [(flag, strategy) for flag, _, added, _ in plans for strategy in added])
-    with unique(ID_TAKEN):
+    with unique_or_409(ID_TAKEN):
         strategy_rules.add_strategies(conn, actor, new, findings.refuse)
     strategy_rules.switch_on(conn, actor, on)
     return document.without(findings.refused)
 
 
 def write_variants(conn: Connection, actor: Actor, states: Sequence[tuple[DictRow, Json]], findings: Findings) -> None:
-    """Replace the variants of the flags whose states have variants."""
+    """Replace the variants of flags. Flags whose state has no property variants keep theirs."""
     new = [(flag, state["variants"]) for flag, state in states if "variants" in state]
-    # Our choice: variants need the permission even if they stay as they are.
-    there = (
+    # Our choice: variants need the permission even if they do not change.
+    existing = (
         variants.list_by_flag(conn, [flag["id"] for flag, _ in states], states[0][0]["environment"]) if states else {}
     )
-    findings.need("UPDATE_FEATURE_ENVIRONMENT_VARIANTS", any(there.values()) or any(wanted for _, wanted in new))
+    findings.need("UPDATE_FEATURE_ENVIRONMENT_VARIANTS", any(existing.values()) or any(wanted for _, wanted in new))
     strategy_rules.replace_variants(conn, actor, new)
 
 
 def wanted_strategies(
-    conn: Connection, project: DictRow, document: Document, here: Sequence[DictRow], findings: Findings
+    conn: Connection, project: DictRow, document: Document, flags: Sequence[DictRow], findings: Findings
 ) -> list[tuple[DictRow, list[Json]]]:
-    """Return each flag with the strategies that it is to have. A flag that is to be on gets an enabled one."""
+    """Return each flag with the strategies that the import gives it. A flag that will be on gets an enabled one."""
     imported = {flag.name: flag for flag in document.flags}
     segments = transfer.share_segments(conn, set(document.segments.values()), project["id"])
     ids = {number: segments.get(name) for number, name in document.segments.items()}
     types = share_types(conn, {strategy["name"] for flag in document.flags for strategy in flag.strategies})
     custom = {name for name, is_custom in types.items() if is_custom}
-    found = []
-    for flag in here:
-        of_flag = imported[flag["name"]].strategies
+    plans = []
+    for flag in flags:
+        given = imported[flag["name"]].strategies
         findings.warn(
-            "Strategies have this custom type. It must mean the same here.", {one["name"] for one in of_flag} & custom
+            "Strategies have this custom type. It must mean the same here.",
+            {strategy["name"] for strategy in given} & custom,
         )
-        found.append((flag, [as_wanted(flag, strategy, position, ids) for position, strategy in enumerate(of_flag)]))
-    # Our choice: as when it is switched on by hand. On without a strategy, it would be on for everyone.
+        plans.append(
+            (flag, [as_wanted_strategy(flag, strategy, position, ids) for position, strategy in enumerate(given)])
+        )
+    # Our choice: such a flag gets the default strategy, as when a user enables it. On without an enabled strategy, it
+    # would be on for everyone.
     lacking = [
         flag
-        for flag, wanted in found
+        for flag, wanted in plans
         if imported[flag["name"]].state.get("enabled") and not strategy_rules.is_any_enabled(wanted)
     ]
     defaults = {
         flag["id"]: default for flag, default in strategy_rules.default_strategies(conn, lacking, findings.refuse)
     }
-    for flag, wanted in found:
+    for flag, wanted in plans:
         if flag["id"] in defaults:
             default = defaults[flag["id"]]
             own_ids = {segment: segment for segment in default["segments"]}
-            wanted.append(as_wanted(flag, default, len(wanted), own_ids) | {"isDefault": True})
-    return [(flag, wanted) for flag, wanted in found if flag["name"] not in findings.refused]
+            wanted.append(as_wanted_strategy(flag, default, len(wanted), own_ids) | {"isDefault": True})
+    return [(flag, wanted) for flag, wanted in plans if flag["name"] not in findings.refused]
 
 
-def as_wanted(flag: DictRow, strategy: Json, position: int, segments: Mapping[int, int | None]) -> Json:
-    """Return a strategy as the flag is to have it, with the ids that its segments have here."""
+def as_wanted_strategy(flag: DictRow, strategy: Json, position: int, segments: Mapping[int, int | None]) -> Json:
+    """Return a strategy in the form that the flag will have.
+
+    position: the sortOrder of a strategy without one. segments: ids in this instance by the ids in the document.
+    """
     return {
         **{key: strategy[key] for key in ("name", "title", "disabled", "constraints", "variants")},
         "id": strategy.get("id"),
         "sortOrder": strategy.get("sortOrder", position),
         "parameters": strategy_rules.filled_parameters(flag, strategy),
-        "segments": sorted({here for segment in strategy["segments"] if (here := segments[segment]) is not None}),
+        "segments": sorted({own for segment in strategy["segments"] if (own := segments[segment]) is not None}),
     }
 
 
-def compare(wanted: Sequence[Json], there: Sequence[Json]) -> tuple[list[Json], list[Json], list[Json]]:
-    """Return the strategies of a flag that stay, those to be added, and those to be removed.
-
-    Our choice: a strategy that is as wanted stays, so that a second import of the same document changes nothing.
-    """
-    left: dict[str, list[Json]] = defaultdict(list)
-    for strategy in there:
-        left[content(strategy)].append(strategy)
+# Our choice: existing strategies equal to wanted ones stay, so that a second import of a document changes nothing.
+def compare(wanted: Sequence[Json], existing: Sequence[Json]) -> tuple[list[Json], list[Json], list[Json]]:
+    """Return the strategies of a flag that stay, the strategies to add, and the strategies to remove."""
+    unmatched: dict[str, list[Json]] = defaultdict(list)
+    for strategy in existing:
+        unmatched[content(strategy)].append(strategy)
     kept, missing = [], []
     for strategy in wanted:
-        same = next((one for one in left[content(strategy)] if one["id"] == strategy["id"]), None)
+        same = next((other for other in unmatched[content(strategy)] if other["id"] == strategy["id"]), None)
         (kept if same else missing).append(same or strategy)
         if same:
-            left[content(strategy)].remove(same)
+            unmatched[content(strategy)].remove(same)
     added = []
     for strategy in missing:
-        alike = left[content(strategy)]
-        (kept if alike else added).append(alike.pop(0) if alike else strategy)
-    stay = {strategy["id"] for strategy in kept}
-    return kept, added, [strategy for strategy in there if strategy["id"] not in stay]
+        equal = unmatched[content(strategy)]
+        (kept if equal else added).append(equal.pop(0) if equal else strategy)
+    kept_ids = {strategy["id"] for strategy in kept}
+    return kept, added, [strategy for strategy in existing if strategy["id"] not in kept_ids]
 
 
 def content(strategy: Json) -> str:
-    """Return all of a strategy but its id, to compare it."""
+    """Return a strategy without its id as text, to compare it."""
     keys = ("name", "title", "disabled", "sortOrder", "constraints", "variants", "parameters", "segments")
     return json.dumps([strategy[key] for key in keys], sort_keys=True)
 
 
 def with_free_ids(conn: Connection, new: Sequence[tuple[DictRow, Json]]) -> list[tuple[DictRow, Json]]:
-    """Return new strategies with their ids if these are UUIDs that no other strategy has, and without ids otherwise."""
+    """Return new strategies. Each keeps its id only if the id is a UUID and no other strategy has it."""
     used = strategies.used_ids(conn, [strategy["id"] for _, strategy in new if strategy["id"] is not None])
-    found = []
+    result = []
     for flag, strategy in new:
-        wanted = strategy["id"]
-        is_free = wanted is not None and UUID.fullmatch(wanted) is not None and wanted not in used
-        used |= {wanted} if is_free else set()
-        found.append((flag, strategy if is_free else {key: value for key, value in strategy.items() if key != "id"}))
-    return found
+        id = strategy["id"]
+        is_free = id is not None and UUID.fullmatch(id) is not None and id not in used
+        used |= {id} if is_free else set()
+        result.append((flag, strategy if is_free else {key: value for key, value in strategy.items() if key != "id"}))
+    return result

@@ -10,8 +10,8 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import Forbidden
 
 from rules.access import Actor, require
-from rules.dependencies import add_dependencies, refuse_impossible
-from rules.flags import change_flags, insert_flags, refuse_bad_names, refuse_no_room
+from rules.dependencies import add_dependencies, refuse_invalid_dependencies
+from rules.flags import change_flags, insert_flags, refuse_above_limits, refuse_bad_names
 from rules.import_documents import Document, Findings, Json, as_record, as_sentence, read_document
 from rules.import_strategies import NOT_LINKED, write_environment
 from rules.projects import share_project
@@ -22,23 +22,23 @@ from sql.events import Event
 from sql.flags import core as flags
 from sql.flags import dependencies, environments, transfer
 from sql.vocabulary import context_fields, tag_types
-from validators.flags.core import MOST_TAGS
+from validators.flags.core import MAX_TAGS
 
 NEW: Json = {"type": "release", "description": None, "impressionData": False}
-# Validation locks so many flags at a time. Larger parts let others wait longer for the same flags, smaller ones take
-# longer in total.
+# The number of flags that validation locks at a time. With larger parts, other requests wait longer for these flags.
+# With smaller parts, validation takes longer.
 PART = 100
 
 
 def import_flags(conn: Connection, actor: Actor, project_id: str, environment: str, data: Mapping[str, Any]) -> None:
-    """Import a document, all or nothing. 403: missing permissions, 400: errors, 404: unknown environment."""
+    """Import a document, all or nothing. Raises 404 unlinked environment, 403 missing permissions, 400 errors."""
     refuse_unlinked(conn, project_id, environment)
     project = share_project(conn, project_id)
     findings = Findings()
     document = read_document(data, findings)
     transfer.lock_imports(conn, project_id)
     known = flags.lock_many(conn, document.names, None, project_id)
-    check_together(conn, project, document, known, findings)
+    check_document(conn, project, document, known, findings)
     write(conn, actor, project, environment, document, known, findings)
     for message, missing in missing_permissions(conn, findings, project_id, environment).items():
         abort(403, f"{message.rstrip('.')}: {', '.join(missing)}")
@@ -48,15 +48,18 @@ def import_flags(conn: Connection, actor: Actor, project_id: str, environment: s
 
 
 def validate(conn: Connection, actor: Actor, project_id: str, environment: str, data: Mapping[str, Any]) -> Json:
-    """Return the record importFindings. The import runs in transactions that are rolled back."""
+    """Return the findings of an import as the record importFindings. Raises 404 if the environment is not linked.
+
+    The import runs in transactions that are rolled back.
+    """
     refuse_unlinked(conn, project_id, environment)
     findings = Findings()
     document = read_document(data, findings)
     try:
         with rolled_back_transaction(conn):
             project = share_project(conn, project_id)
-            check_together(conn, project, document, flags.list_by_name(conn, project_id, document.names), findings)
-        # The rest in parts, so that no user waits long for the locks of a large document.
+            check_document(conn, project, document, flags.list_by_name(conn, project_id, document.names), findings)
+        # The other checks run in parts, so that no user waits long for the locks of a large document.
         passed = document.without(findings.refused).flags
         for start in range(0, max(len(passed), 1), PART):
             part = replace(document, flags=passed[start : start + PART])
@@ -85,13 +88,13 @@ def validate(conn: Connection, actor: Actor, project_id: str, environment: str, 
 
 
 def refuse_unlinked(conn: Connection, project: str, environment: str) -> None:
-    """404 unless the environment is linked to the project."""
+    """Raise 404 unless the environment is linked to the project."""
     if not environments.is_linked(conn, project, environment):
         abort(404, NOT_LINKED)
 
 
 def missing_permissions(conn: Connection, findings: Findings, project: str, environment: str) -> dict[str, list[str]]:
-    """Return the permissions that the import needs and the caller lacks, by their message."""
+    """Return {message: permissions} for the permissions that the import needs and the caller lacks, or {}."""
     try:
         held = require(conn, *sorted(findings.permissions), project=project, environment=environment).held
     except Forbidden:
@@ -101,26 +104,26 @@ def missing_permissions(conn: Connection, findings: Findings, project: str, envi
     return {message: missing} if missing else {}
 
 
-def check_together(
+def check_document(
     conn: Connection, project: DictRow, document: Document, known: Sequence[DictRow], findings: Findings
 ) -> None:
-    """Check new names, limits and dependencies of all flags of a document.
+    """Add errors for names, limits, dependencies and segments that concern the document as a whole.
 
-    known: its flags in the project.
+    known: the flags of the document that exist in the project.
     """
     live = {flag["name"] for flag in known if flag["archived_at"] is None}
     new = sorted({flag.name for flag in document.flags} - {flag["name"] for flag in known})
     refuse_bad_names(project, new, findings.refuse)
-    refuse_no_room(conn, project, new, findings.refuse)
+    refuse_above_limits(conn, project, new, findings.refuse)
     pairs = dependencies.pairs(conn, [flag["id"] for flag in known])
-    refuse_impossible(document.links, live | set(new), pairs, findings.refuse)
+    refuse_invalid_dependencies(document.links, live | set(new), pairs, findings.refuse)
     findings.need("UPDATE_FEATURE_DEPENDENCY", document.links)
     segments = transfer.share_segments(conn, set(document.segments.values()), project["id"])
-    users = {number: set[str]() for number, name in document.segments.items() if name not in segments}
+    missing = {number: set[str]() for number, name in document.segments.items() if name not in segments}
     for flag in document.flags:
-        for number in users.keys() & {segment for strategy in flag.strategies for segment in strategy["segments"]}:
-            users[number].add(flag.name)
-    for number, names in users.items():
+        for number in missing.keys() & {segment for strategy in flag.strategies for segment in strategy["segments"]}:
+            missing[number].add(flag.name)
+    for number, names in missing.items():
         name = document.segments[number]
         findings.add_error(
             f"segments: no segment named {name} exists for all projects or for this one", names or [name]
@@ -136,34 +139,40 @@ def write(
     known: Sequence[DictRow],
     findings: Findings,
 ) -> None:
-    """Write the flags of a document, but not those that are refused. known: its locked flags in the project."""
+    """Write the flags of a document that are not refused.
+
+    known: the flags of the document that exist in the project, locked.
+    """
     add_vocabulary(conn, actor, document, findings)
-    here = {flag["name"]: flag for flag in known}
-    archived = {name for name, flag in here.items() if flag["archived_at"] is not None}
+    by_name = {flag["name"]: flag for flag in known}
+    archived = {name for name, flag in by_name.items() if flag["archived_at"] is not None}
     document = document.without(findings.refused)
-    coming = {flag.name for flag in document.flags}
-    findings.warn("This flag is archived here. It is left out.", coming & archived)
-    findings.warn("This flag exists. It is overwritten.", (coming & here.keys()) - archived)
+    names = {flag.name for flag in document.flags}
+    findings.warn("This flag is archived here. It is left out.", names & archived)
+    findings.warn("This flag exists. It is overwritten.", (names & by_name.keys()) - archived)
     document = document.without(archived)
-    new = [{"name": flag.name, **NEW, **flag.fields} for flag in document.flags if flag.name not in here]
+    new = [{"name": flag.name, **NEW, **flag.fields} for flag in document.flags if flag.name not in by_name]
     findings.need("CREATE_FEATURE", new)
-    here |= {flag["name"]: flag for flag in insert_flags(conn, actor, project, new, findings.refuse)}
+    by_name |= {flag["name"]: flag for flag in insert_flags(conn, actor, project, new, findings.refuse)}
     document = document.without(findings.refused)
-    change_flags(conn, actor, [(here[flag.name], flag.fields) for flag in document.flags])
-    document = write_tags(conn, actor, document, here, findings)
+    change_flags(conn, actor, [(by_name[flag.name], flag.fields) for flag in document.flags])
+    document = write_tags(conn, actor, document, by_name, findings)
     document = write_environment(conn, actor, project, environment, document, findings)
-    ids = {name: flag["id"] for name, flag in here.items()}
-    # In one part of a validation, new flags of other parts have no id.
+    ids = {name: flag["id"] for name, flag in by_name.items()}
+    # When a validation runs in parts, new flags of the other parts have no id.
     add_dependencies(conn, actor, ids, [link for link in document.links if link["feature"] in ids])
 
 
 def add_vocabulary(conn: Connection, actor: Actor, document: Document, findings: Findings) -> None:
-    """Create the context fields and tag types that do not exist. Legal values must exist here."""
-    legal = context_fields.legal_values(conn, [one["name"] for one in document.context_fields])
+    """Create the context fields and tag types that do not exist.
+
+    Add an error for context fields that exist here without the legal values of the document.
+    """
+    legal = context_fields.list_legal_values(conn, [field["name"] for field in document.context_fields])
     unknown = {
-        one["name"]
-        for one in document.context_fields
-        if legal.get(one["name"]) and not {value["value"] for value in one["legalValues"]} <= legal[one["name"]]
+        field["name"]
+        for field in document.context_fields
+        if legal.get(field["name"]) and not {value["value"] for value in field["legalValues"]} <= legal[field["name"]]
     }
     findings.add_error("The document has legal values of this context field that do not exist here.", unknown)
     fields = context_fields.insert_missing(conn, document.context_fields)
@@ -175,19 +184,19 @@ def add_vocabulary(conn: Connection, actor: Actor, document: Document, findings:
 
 
 def write_tags(
-    conn: Connection, actor: Actor, document: Document, here: Mapping[str, DictRow], findings: Findings
+    conn: Connection, actor: Actor, document: Document, by_name: Mapping[str, DictRow], findings: Findings
 ) -> Document:
-    """Replace the tags of flags, and return the document without flags that are refused."""
+    """Replace the tags of flags, and return the document without refused flags. by_name: the locked flags."""
     wanted = {flag.name: flag.tags for flag in document.flags if flag.tags is not None}
-    new = [(here[name], tag) for name, tags in wanted.items() for tag in tags if tag not in here[name]["tags"]]
+    new = [(by_name[name], tag) for name, tags in wanted.items() for tag in tags if tag not in by_name[name]["tags"]]
     check_tag_types(conn, [(flag["name"], tag) for flag, tag in new], "featureTags", findings.refuse)
-    too_many = {flag["name"] for flag, _ in new if len(wanted[flag["name"]]) > MOST_TAGS}
-    findings.add_error(f"featureTags: must have at most {MOST_TAGS} tags of a flag", too_many)
+    too_many = {flag["name"] for flag, _ in new if len(wanted[flag["name"]]) > MAX_TAGS}
+    findings.add_error(f"featureTags: must have at most {MAX_TAGS} tags of a flag", too_many)
     passed = document.without(findings.refused)
     remove_tags(
         conn,
         actor,
-        [(here[name], tag) for name, tags in wanted.items() for tag in here[name]["tags"] if tag not in tags],
+        [(by_name[name], tag) for name, tags in wanted.items() for tag in by_name[name]["tags"] if tag not in tags],
     )
     add_tags(conn, actor, [(flag, tag) for flag, tag in new if flag["name"] not in findings.refused])
     return passed

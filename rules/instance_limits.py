@@ -1,4 +1,4 @@
-"""Refuse a name that is taken, and what would exceed a limit of the instance."""
+"""Refuse names that are taken, and records that would exceed a limit of the instance."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -7,31 +7,35 @@ from flask import current_app
 from psycopg.errors import UniqueViolation
 from werkzeug.exceptions import BadRequest
 
-from rules.refusals import Refuse, at_once
+from rules.refusals import Refuse, raise_error
 from sql import limits
 from sql.database import Connection
 from validators.errors import NameExists
 
 
 @contextmanager
-def unique(taken: Mapping[str, str]) -> Iterator[None]:
-    """Turn a violation of one of these unique constraints into 409 NameExistsError with its message."""
+def unique_or_409(messages: Mapping[str, str]) -> Iterator[None]:
+    """Raise 409 NameExistsError if a statement in the block violates a unique constraint.
+
+    messages: the message by name of the constraint. Violations of other constraints are raised unchanged.
+    """
     try:
         yield
     except UniqueViolation as error:
-        message = taken.get(error.diag.constraint_name or "")
+        message = messages.get(error.diag.constraint_name or "")
         if message is None:
             raise
         raise NameExists(message) from None
 
 
 def refuse_excess(
-    conn: Connection, setting: str, what: str, names: Collection[str] = ("",), refuse: Refuse = at_once
+    conn: Connection, setting: str, what: str, names: Collection[str] = ("",), refuse: Refuse = raise_error
 ) -> None:
-    """Refuse these new records, or one without a name, if the instance would exceed the setting.
+    """Refuse new records if the instance would have more than the setting allows.
 
-    The count is locked until the transaction ends.
+    setting: such as MAX_FLAGS. what: the plural noun of the message. names: names of the new records; the default is
+    one record without a name. The count is locked until the transaction ends.
     """
-    most = current_app.config[setting]
-    if names and limits.count(conn, setting) + len(names) > most:
-        refuse(BadRequest(f"There can be at most {most} {what} in this instance."), names)
+    limit = current_app.config[setting]
+    if names and limits.count(conn, setting) + len(names) > limit:
+        refuse(BadRequest(f"There can be at most {limit} {what} in this instance."), names)

@@ -1,4 +1,4 @@
-"""Throttle logins: count failures of a name, and refuse it while it has to wait."""
+"""Throttle logins: count the failed logins of a name, and refuse the name while it has to wait."""
 
 import bcrypt
 from flask import current_app
@@ -12,19 +12,19 @@ from validators.errors import RateLimited
 
 
 def count_failure(conn: Connection, user: DictRow | None, name: bytes) -> int:
-    """Count a failed login of the name, and of its user if there is one, and return 0.
+    """Count a failed login of the name and, if it exists, of its user. Return 0.
 
-    Or return the seconds to wait.
+    If the name has to wait, count nothing and return the seconds to wait. name: as name_digest() returns it.
     """
     wait = login_throttle.fail(conn, name, limits())
     if not wait:
-        # No user has the id 0. Unknown names cost the same round trips as known ones.
+        # No user has the id 0. Unknown names take as many round trips as known ones.
         users.count_failed_login(conn, user["id"] if user else 0)
     return wait
 
 
-def refuse_for(seconds: int) -> None:
-    """Raise 429 if there are seconds to wait. Call it outside the transaction, so that its clean-up is committed."""
+def raise_if_throttled(seconds: int) -> None:
+    """Raise 429 if seconds is not 0. Call it outside the transaction, so that the counts are committed."""
     if seconds:
         raise RateLimited("Too many login attempts. Try again later.", seconds)
 
@@ -37,6 +37,7 @@ def limits() -> login_throttle.Limits:
 
 def name_digest(name: str) -> bytes:
     """Return the digest of a user name, which is case-sensitive, or of an e-mail address, which is not."""
-    # Our choice: people type passwords into the field for the name. At 4 ms a guess, a thief of the table cannot try
-    # many words. The salt is constant because all processes have to find the name.
+    # Our choice: a slow digest, because people type passwords into the field for the name. At 4 ms for each guess,
+    # somebody who steals the table cannot guess many of them. The salt is constant because all processes must compute
+    # the same digest.
     return bcrypt.kdf(digest(name.lower() if "@" in name else name), b"login throttle", 32, 1, ignore_few_rounds=True)

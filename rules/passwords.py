@@ -1,4 +1,7 @@
-"""Hash and compare passwords with bcrypt, two at a time in a process, in the same time for known and unknown names."""
+"""Hash and compare passwords with bcrypt, at most two at a time in each process.
+
+Comparisons take the same time for known and unknown names.
+"""
 
 import os
 import sys
@@ -13,27 +16,28 @@ from flask import Flask, current_app
 
 # bcrypt raises above 72 bytes.
 MAX_BYTES = 72
-# Our choice: known and unknown names take the same time. A comparison with this hash takes as long as with a real one.
+# Our choice: known and unknown names take the same time. A comparison with this salt and hash takes as long as with a
+# real one.
 DUMMY = b"abcdefghijklmnopqrstuu5Lh1wXxXqXxXqXxXqXxXqXxXqXxXqXx"
-# The nice value of hashing threads. At 19, the lowest priority, logins would hardly finish on a busy machine.
+# The nice value of hashing threads. At 19, the lowest priority, logins would hardly ever finish on a busy machine.
 NICENESS = 10
 
 Result = TypeVar("Result")
 
 
 class Busy(Exception):
-    """Too many passwords are being hashed. One more would take the thread of another request."""
+    """The queue of passwords is full. Another one would block a thread that other requests need."""
 
 
-class Passwords:
+class PasswordHasher:
     """Hashes and compares passwords.
 
-    rounds: the cost of bcrypt. queue: the most passwords that are hashed or wait at a time.
+    rounds: the cost of bcrypt. queue: the maximum number of passwords that are being hashed or waiting, at least 2.
     """
 
     def __init__(self, rounds: int, queue: int) -> None:
         self.rounds = rounds
-        # The highest cost of a hash that was compared. Above rounds if the setting was lowered.
+        # The highest cost of the hashes compared so far. It is above rounds if the setting was lowered.
         self._highest_cost = rounds
         self._queue = threading.BoundedSemaphore(max(2, queue))
         self._hashing = threading.BoundedSemaphore(2)
@@ -41,7 +45,7 @@ class Passwords:
         self._threads = ThreadPoolExecutor(2, "passwords", initializer=yield_to_others)
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
+    def _slot(self) -> Iterator[None]:
         if not self._queue.acquire(blocking=False):
             raise Busy("Too many passwords are being checked at this moment.")
         try:
@@ -50,54 +54,58 @@ class Passwords:
         finally:
             self._queue.release()
 
-    def _in_turn(self, work: Callable[[], Result]) -> Result:
-        with self._turn():
+    def _run(self, work: Callable[[], Result]) -> Result:
+        with self._slot():
             return self._threads.submit(work).result()
 
     def hash(self, password: str) -> str:
         """Return the bcrypt hash of a password of at most MAX_BYTES bytes. Raises Busy if the queue is full."""
-        return self._in_turn(lambda: bcrypt.hashpw(password.encode(), bcrypt.gensalt(self.rounds))).decode()
+        return self._run(lambda: bcrypt.hashpw(password.encode(), bcrypt.gensalt(self.rounds))).decode()
 
-    def matches(self, password: str, kept: str | None) -> bool:
-        """Return whether the password matches the hash. None and too long passwords never match, in the same time."""
+    def matches(self, password: str, stored: str | None) -> bool:
+        """Return whether the password matches the stored hash. Raises Busy if the queue is full.
+
+        stored None (an unknown name) and passwords of more than MAX_BYTES bytes never match, after the same time.
+        """
         given = password.encode()
-        if kept is not None:
-            self._highest_cost = max(self._highest_cost, cost_of(kept))
-        # A comparison of cost n takes 2^n. With dummies of n to m-1 it takes 2^m, as an unknown name does.
-        dummies = [self._highest_cost] if kept is None else range(cost_of(kept), self._highest_cost)
+        if stored is not None:
+            self._highest_cost = max(self._highest_cost, cost_of(stored))
+        # A comparison of cost n takes 2^n units of time. Dummies of the costs n to m-1 raise the total to 2^m units,
+        # the time of an unknown name, where m is the highest cost.
+        dummies = [self._highest_cost] if stored is None else range(cost_of(stored), self._highest_cost)
 
         def compare() -> bool:
-            same = kept is not None and bcrypt.checkpw(given[:MAX_BYTES], kept.encode())
+            same = stored is not None and bcrypt.checkpw(given[:MAX_BYTES], stored.encode())
             for cost in () if same else dummies:
                 bcrypt.checkpw(given[:MAX_BYTES], b"$2b$%02d$" % cost + DUMMY)
             return same
 
-        return self._in_turn(compare) and len(given) <= MAX_BYTES
+        return self._run(compare) and len(given) <= MAX_BYTES
 
-    def is_dated(self, kept: str) -> bool:
+    def needs_rehash(self, stored: str) -> bool:
         """Return whether the hash has another cost than the setting."""
-        return cost_of(kept) != self.rounds
+        return cost_of(stored) != self.rounds
 
 
 def yield_to_others() -> None:
     """Lower the priority of this thread: a hash takes as long as hundreds of other requests."""
-    # On other systems, the priority is that of the whole process.
+    # Only Linux has priorities of single threads.
     if sys.platform == "linux":
-        # A sandbox may forbid it, such as systemd with SystemCallFilter=~@resources. Logins work all the same.
+        # A sandbox may forbid this, such as systemd with SystemCallFilter=~@resources. Logins work without it.
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
-def cost_of(kept: str) -> int:
-    """Return the cost in a hash."""
-    return int(kept.split("$")[2])
+def cost_of(stored: str) -> int:
+    """Return the cost of a bcrypt hash."""
+    return int(stored.split("$")[2])
 
 
 def init_app(app: Flask) -> None:
     """Attach the hasher. Passwords take at most half of the threads, so that logins cannot starve other requests."""
-    app.extensions["passwords"] = Passwords(app.config["BCRYPT_ROUNDS"], app.config["THREADS"] // 2)
+    app.extensions["passwords"] = PasswordHasher(app.config["BCRYPT_ROUNDS"], app.config["THREADS"] // 2)
 
 
-def passwords() -> Passwords:
+def password_hasher() -> PasswordHasher:
     """Return the hasher of the current app."""
     return current_app.extensions["passwords"]

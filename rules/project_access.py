@@ -25,9 +25,9 @@ Grants = Collection[RoleGrant]
 
 
 def add_roles(conn: Connection, actor: Actor, project_id: str, change: Mapping[str, Sequence[int]]) -> None:
-    """Give each of the `users` and `groups` each of the `roles`, and record the event. The roles that they have stay.
+    """Give each of the `users` and `groups` each of the `roles`, and record the event. They keep their other roles.
 
-    400 if one of them does not exist, 403 as for replace_grants().
+    Raises 400 if an id does not exist, and 403 as replace_grants() does.
     """
     # Sets: two lists that repeat one id a thousand times would make a million pairs.
     roles, users, groups = set(change["roles"]), set(change["users"]), set(change["groups"])
@@ -43,7 +43,7 @@ def add_roles(conn: Connection, actor: Actor, project_id: str, change: Mapping[s
 def replace_roles(conn: Connection, actor: Actor, project_id: str, roles: Sequence[Mapping[str, Any]]) -> None:
     """Replace all roles in the project by these, each with `id`, `users` and `groups`, and record the event.
 
-    400 and 403 as for add_roles(). The project may end up without an owner.
+    Raises 400 and 403 as add_roles() does. The project may end up without an owner.
     """
     before = lock_grants(conn, project_id)
     after = {RoleGrant(role["id"], "user", user) for role in roles for user in role["users"]}
@@ -60,7 +60,7 @@ def set_roles(
 ) -> None:
     """Replace the roles of one user or group in the project, and record the event.
 
-    404: unknown user or group, 400: unknown role, 403: as for replace_grants(), 409: the last owner.
+    Raises 404 for an unknown user or group, 400 for an unknown role, and 403 and 409 as replace_grants() does.
     """
     before = lock_grants(conn, project_id)
     check_holder_exists(conn, holder, holder_id)
@@ -73,7 +73,10 @@ def set_roles(
 
 
 def remove_roles(conn: Connection, actor: Actor, project_id: str, holder: Holder, holder_id: int) -> None:
-    """Take all roles in the project from one user or group, and record the event. 404 and 409 as for set_roles()."""
+    """Take all roles in the project from one user or group, and record the event.
+
+    Raises 404 for an unknown user or group, and 409 for the last owner.
+    """
     before = lock_grants(conn, project_id)
     check_holder_exists(conn, holder, holder_id)
     old = grants_of(before, holder, holder_id)
@@ -83,7 +86,7 @@ def remove_roles(conn: Connection, actor: Actor, project_id: str, holder: Holder
 
 
 def lock_grants(conn: Connection, project_id: str) -> set[RoleGrant]:
-    """Lock and return the roles in the project. 404 if it was deleted after the caller's permission was checked."""
+    """Lock and return the roles in the project. Raise 404 if it was deleted after require() checked the permission."""
     grants = project_access.lock_grants(conn, project_id)
     if grants is None:
         raise NotFound("No project has that id.")
@@ -93,7 +96,7 @@ def lock_grants(conn: Connection, project_id: str) -> set[RoleGrant]:
 def check_exist(
     conn: Connection, *, roles: Collection[int], users: Collection[int] = (), groups: Collection[int] = ()
 ) -> None:
-    """Refuse with 400 ids of users or groups that do not exist, and of roles that cannot be given in a project."""
+    """Raise 400 for ids of unknown users or groups, and of roles that cannot be assigned in a project."""
     problems = []
     if set(roles) - project_access.share_roles(conn, set(roles)):
         problems.append("roles: must be ids of roles that can be assigned in a project")
@@ -106,7 +109,7 @@ def check_exist(
 
 
 def check_holder_exists(conn: Connection, holder: Holder, holder_id: int) -> None:
-    """Refuse with 404 a user or group that does not exist."""
+    """Raise 404 if the user or group does not exist."""
     share = share_users if holder == "user" else project_access.share_groups
     if not share(conn, [holder_id]):
         raise NotFound(f"No {holder} has that id.")
@@ -117,8 +120,8 @@ def replace_grants(
 ) -> bool:
     """Replace the roles in the project, and return whether they changed.
 
-    403 if the caller lacks a permission of an added role, unless the caller is an administrator or owns the project.
-    keep_owner: 409 if the project would lose its last owner.
+    Raises 403 if the caller lacks a permission of an added role and is neither an administrator nor an owner of the
+    project. keep_owner: raise 409 if the project would lose its last owner.
     """
     added = {grant.role for grant in set(after) - set(before)}
     if not actor.is_admin and project_access.list_excess_roles(conn, project_id, actor.user_id, added):
@@ -145,7 +148,10 @@ def roles_of(grants: Iterable[RoleGrant]) -> list[int]:
 
 
 def by_role(grants: Grants, role: str, users: str, groups: str) -> dict[str, Any]:
-    """Return the grants as events show them: {"roles": [{role, users, groups}]}, with these names and sorted ids."""
+    """Return the grants in the form of events, {"roles": [{role: 5, users: [7, 8], groups: []}]}, with sorted ids.
+
+    role, users, groups: the names of the keys.
+    """
     return {
         "roles": [
             {role: role_id, users: holders_of(grants, role_id, "user"), groups: holders_of(grants, role_id, "group")}

@@ -1,8 +1,8 @@
-"""How a rule that takes several flags refuses some of them.
+"""Callbacks for rules that check several flags and refuse some of them.
 
-A rule calls refuse(error, names) for the flags that it refuses. A view leaves that to at_once(), which raises the
-error: all or nothing. An import collects the errors with the names of the flags, and leaves these flags out of what
-follows.
+Such a rule calls refuse(error, names) with the names of the refused flags. For a view, raise_error() raises the error,
+so that the request changes nothing. For an import, Findings.refuse() collects the errors, and the import continues
+without these flags.
 """
 
 from collections.abc import Callable, Collection
@@ -12,7 +12,7 @@ from werkzeug.exceptions import HTTPException
 Refuse = Callable[[HTTPException, Collection[str]], None]
 
 
-def at_once(error: HTTPException, names: Collection[str]) -> None:
-    """Raise the error if it is about any flag."""
+def raise_error(error: HTTPException, names: Collection[str]) -> None:
+    """Raise the error, unless names is empty."""
     if names:
         raise error

@@ -1,7 +1,7 @@
 """Flags in an environment: lock them, switch them on and off, and change their strategies and variants.
 
-A flag is a row of sql/flags/environments.py here: a flag together with one environment. All flags of a list are in the
-same environment.
+In this module, a flag is a row of sql/flags/environments.py: the flag and its state in one environment. All flags of a
+list are in the same environment.
 """
 
 from collections import Counter
@@ -16,11 +16,11 @@ from werkzeug.exceptions import BadRequest, Conflict
 from rules.access import Actor, require
 from rules.constraints import check_strategy
 from rules.flags import flag_event, lock_flag, refuse_unknown
-from rules.refusals import Refuse, at_once
+from rules.refusals import Refuse, raise_error
 from sql import events
 from sql.database import Connection
 from sql.flags import environments, strategies, strategy_order, variants
-from sql.vocabulary.segments import usable_segments
+from sql.vocabulary.segments import share_usable_segments
 from sql.vocabulary.strategy_types import share_types
 from validators.flags.strategies import with_defaults
 
@@ -31,13 +31,16 @@ NO_STRATEGY = "The flag has no such strategy in this project and environment."
 
 
 def lock_in_environment(conn: Connection, project: str, name: str, environment: str) -> DictRow:
-    """Lock a live flag, and return it with its environment. 404 if the project lacks the flag or environment."""
+    """Lock a live flag, and return it with its environment. Raise 404 if the project lacks the flag or environment."""
     found = environments.lock(conn, project, [name], environment)
     return found[0] if found else abort(404, NO_FLAG_THERE)
 
 
 def lock_all_in_environment(conn: Connection, project: str, names: Sequence[str], environment: str) -> list[DictRow]:
-    """Lock live flags, and return each once with the environment, in the order of the names; 404 if one is unknown."""
+    """Lock live flags, and return each once with its environment, in the order of the names.
+
+    Raise 404 if the environment is not linked to the project, or if it lacks one of the flags.
+    """
     if not environments.is_linked(conn, project, environment):
         abort(404, "The environment is not linked to the project.")
     found = environments.lock(conn, project, names, environment)
@@ -45,10 +48,13 @@ def lock_all_in_environment(conn: Connection, project: str, names: Sequence[str]
     return found
 
 
-def lock_in_environments(conn: Connection, project: str, name: str, of: Sequence[str]) -> list[DictRow]:
-    """Lock a live flag, and return it with each of these environments. 404: unknown flag, 400: unlinked environment."""
+def lock_in_environments(conn: Connection, project: str, name: str, environment_names: Sequence[str]) -> list[DictRow]:
+    """Lock a live flag, and return it once with each of these environments.
+
+    Raise 404 for an unknown flag, and 400 for an environment that is not linked to the project.
+    """
     lock_flag(conn, project, name)
-    wanted = dict.fromkeys(of)
+    wanted = dict.fromkeys(environment_names)
     found = [flag for environment in wanted for flag in environments.lock(conn, project, [name], environment)]
     if len(found) < len(wanted):
         abort(400, "environments: must be environments that are linked to the project")
@@ -56,7 +62,7 @@ def lock_in_environments(conn: Connection, project: str, name: str, of: Sequence
 
 
 def find_strategy(conn: Connection, flag: DictRow, strategy_id: str) -> DictRow:
-    """Return record and body of a strategy of the flag in its environment; 404 if it belongs elsewhere."""
+    """Return a strategy as strategies.read() does. Raise 404 if the flag lacks it in the flag's environment."""
     owner = flag["id"], flag["environment"]
     found = [
         strategy
@@ -67,9 +73,10 @@ def find_strategy(conn: Connection, flag: DictRow, strategy_id: str) -> DictRow:
 
 
 def switch_on(conn: Connection, actor: Actor, flags: Sequence[DictRow], *, activate: bool = False) -> None:
-    """Switch on the flags that are off, and give each an enabled strategy.
+    """Switch on the flags that are off. Give the default strategy to flags without an enabled one.
 
-    activate: enable all their strategies.
+    activate: enable all their strategies first. Raises 403 if a flag needs a default strategy and the caller lacks the
+    permission CREATE_FEATURE_STRATEGY.
     """
     off = [flag for flag in flags if not flag["enabled"]]
     if not off:
@@ -77,7 +84,7 @@ def switch_on(conn: Connection, actor: Actor, flags: Sequence[DictRow], *, activ
     ids, environment = [flag["id"] for flag in off], off[0]["environment"]
     found = strategies.list_by_flag(conn, ids, environment)
     log = []
-    # Our choice: activate enables all disabled strategies, even if another one is enabled already.
+    # Our choice: activate enables all disabled strategies, even if one is enabled already.
     if activate:
         strategies.enable_all(conn, ids, environment)
         for flag in off:
@@ -96,9 +103,9 @@ def switch_on(conn: Connection, actor: Actor, flags: Sequence[DictRow], *, activ
     events.record(conn, *log, *[flag_event("feature-environment-enabled", actor, flag) for flag in off])
 
 
-def is_any_enabled(of: Sequence[Strategy]) -> bool:
-    """Return whether one of the strategies is evaluated. A flag that is on without one would be on for everyone."""
-    return any(not strategy["disabled"] for strategy in of)
+def is_any_enabled(strategies: Sequence[Strategy]) -> bool:
+    """Return whether one of the strategies is enabled. A flag that is on without one would be on for everyone."""
+    return any(not strategy["disabled"] for strategy in strategies)
 
 
 def switch_off(conn: Connection, actor: Actor, flags: Sequence[DictRow]) -> None:
@@ -110,9 +117,12 @@ def switch_off(conn: Connection, actor: Actor, flags: Sequence[DictRow]) -> None
 
 
 def default_strategies(
-    conn: Connection, flags: Sequence[DictRow], refuse: Refuse = at_once
+    conn: Connection, flags: Sequence[DictRow], refuse: Refuse = raise_error
 ) -> list[tuple[DictRow, dict[str, Any]]]:
-    """Return each flag with the default strategy of the project's environment, or a rollout to all users."""
+    """Return each flag with the default strategy of its environment. Without one, that is a rollout to all users.
+
+    Refuse the flags (409) if the default strategy uses a strategy type or segment that no longer exists.
+    """
     if not flags:
         return []
     default: dict[str, Any] = {
@@ -126,11 +136,11 @@ def default_strategies(
     default |= flags[0]["default_strategy"] or {}
     default |= {"disabled": False}
     default.pop("sortOrder", None)
-    usable = usable_segments(conn, default["segments"], flags[0]["project_id"])
+    usable = share_usable_segments(conn, default["segments"], flags[0]["project_id"])
     if not share_types(conn, [default["name"]]) or set(default["segments"]) - usable:
         message = "The default strategy of this environment uses a strategy type or a segment that no longer exists."
         refuse(Conflict(message), [flag["name"] for flag in flags])
-    # Our choice: flags that share a default strategy do not share a group.
+    # Our choice: each flag gets its own groupId, so that different users see the flags first.
     has_group = default["name"] == "flexibleRollout" or "groupId" in default["parameters"]
     return [
         (flag, default | {"parameters": default["parameters"] | ({"groupId": flag["name"]} if has_group else {})})
@@ -139,25 +149,27 @@ def default_strategies(
 
 
 def add_strategies(
-    conn: Connection, actor: Actor, new: Sequence[tuple[DictRow, Strategy]], refuse: Refuse = at_once
+    conn: Connection, actor: Actor, new: Sequence[tuple[DictRow, Strategy]], refuse: Refuse = raise_error
 ) -> list[DictRow]:
-    """Add strategies, each given with its flag and loaded by StrategyInput, and return record and body of each.
+    """Add strategies to flags, record the events, and return the strategies as strategies.read() does.
 
-    Several strategies of one flag need a sortOrder. Refuse flags that would have more strategies than the setting
-    allows.
+    new: pairs of a flag and a strategy as StrategyInput loads it. If a flag gets several, each needs a sortOrder.
+    Refuse flags that would have more strategies than the setting allows.
     """
     if not new:
         return []
     environment, counts = new[0][0]["environment"], Counter(flag["id"] for flag, _ in new)
     ends = strategy_order.ends(conn, counts, environment)
-    most, nothing = current_app.config["MAX_STRATEGIES"], {"count": 0, "next": 0}
-    full = {flag["name"] for flag, _ in new if ends.get(flag["id"], nothing)["count"] + counts[flag["id"]] > most}
-    refuse(BadRequest(f"A flag can have at most {most} strategies in an environment."), full)
+    limit, no_strategies = current_app.config["MAX_STRATEGIES"], {"count": 0, "next": 0}
+    full = {
+        flag["name"] for flag, _ in new if ends.get(flag["id"], no_strategies)["count"] + counts[flag["id"]] > limit
+    }
+    refuse(BadRequest(f"A flag can have at most {limit} strategies in an environment."), full)
     rows = [
         {
             "id": str(uuid4()),
             "flagId": flag["id"],
-            "sortOrder": ends.get(flag["id"], nothing)["next"],
+            "sortOrder": ends.get(flag["id"], no_strategies)["next"],
             **strategy,
             "parameters": filled_parameters(flag, strategy),
         }
@@ -179,14 +191,17 @@ def add_strategies(
 
 
 def filled_parameters(flag: DictRow, strategy: Strategy) -> dict[str, str]:
-    """Return the parameters of a strategy, with those that a gradual rollout needs."""
+    """Return the parameters of a strategy. A gradual rollout gets defaults for the omitted ones."""
     return with_defaults(
         strategy["name"], strategy["parameters"], flag=flag["name"], stickiness=flag["default_stickiness"]
     )
 
 
 def change_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy: DictRow, change: Strategy) -> DictRow:
-    """Change a strategy as StrategyChange loaded it, and return its record and body."""
+    """Change a strategy, record the events, and return it as strategies.read() does.
+
+    change: the changed properties as StrategyChange loads them. Raises 400 as check_strategy() does.
+    """
     before = strategy["record"]
     after = before | dict(change)
     if "name" in change or "parameters" in change:
@@ -195,7 +210,7 @@ def change_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy: Dic
     if after == before:
         return strategy
     if after["disabled"]:
-        leave_without(conn, actor, flag, before["id"])
+        switch_off_without_strategy(conn, actor, flag, before["id"])
     strategies.update(conn, after)
     owner = {"flagId": flag["id"], "strategyId": after["id"], "variants": after["variants"]}
     variants.replace(conn, flag["environment"], [owner])
@@ -206,9 +221,9 @@ def change_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy: Dic
 
 
 def remove_strategies(conn: Connection, actor: Actor, old: Sequence[tuple[DictRow, Strategy]]) -> None:
-    """Remove strategies, each given as its record with its flag.
+    """Remove strategies, and record the events. old: pairs of a flag and the record of a strategy.
 
-    The caller has switched off flags without another enabled strategy.
+    Switch off flags without another enabled strategy before you call this.
     """
     if old:
         strategies.delete(conn, [strategy["id"] for _, strategy in old])
@@ -217,9 +232,9 @@ def remove_strategies(conn: Connection, actor: Actor, old: Sequence[tuple[DictRo
         )
 
 
-def leave_without(conn: Connection, actor: Actor, flag: DictRow, strategy_id: str) -> None:
+def switch_off_without_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy_id: str) -> None:
     """Switch the flag off if this is its last enabled strategy. Without one, it would be on for all users."""
-    # Our choice: off comes first, in the log as in the transaction.
+    # Our choice: the flag is switched off before the strategy changes, in the log too.
     if flag["enabled"] and strategies.disable_environment_without(conn, strategy_id):
         events.record(conn, flag_event("feature-environment-disabled", actor, flag))
 
@@ -227,7 +242,7 @@ def leave_without(conn: Connection, actor: Actor, flag: DictRow, strategy_id: st
 def replace_variants(
     conn: Connection, actor: Actor, new: Sequence[tuple[DictRow, Sequence[Mapping[str, Any]]]]
 ) -> None:
-    """Replace the variants of flags, each given with its new, balanced variants."""
+    """Replace the variants of flags, and record the events. new: pairs of a flag and its variants from balanced()."""
     if not new:
         return
     ids, environment = [flag["id"] for flag, _ in new], new[0][0]["environment"]

@@ -6,8 +6,8 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest
 
 from rules.access import Actor
-from rules.flags import flag_event, listed
-from rules.refusals import Refuse, at_once
+from rules.flags import first_five, flag_event
+from rules.refusals import Refuse, raise_error
 from sql import events
 from sql.database import Connection
 from sql.events import Event
@@ -17,23 +17,23 @@ Tag = Mapping[str, str]
 
 
 def check_tag_types(
-    conn: Connection, tags: Sequence[tuple[str, Tag]], field: str = "type", refuse: Refuse = at_once
+    conn: Connection, tags: Sequence[tuple[str, Tag]], field: str = "type", refuse: Refuse = raise_error
 ) -> None:
     """Refuse flags with a tag whose type does not exist.
 
-    tags: each with the name of its flag; field: what a message is about.
+    tags: pairs of a flag name and a tag. field: the field of the body that the message names.
     """
     types = {tag["type"] for _, tag in tags}
     unknown = sorted(types - flag_tags.share_types(conn, types)) if types else []
     if unknown:
         flags = {flag for flag, tag in tags if tag["type"] in unknown}
-        refuse(BadRequest(f"{field}: unknown tag types: {listed(unknown)}"), flags)
+        refuse(BadRequest(f"{field}: unknown tag types: {first_five(unknown)}"), flags)
 
 
 def add_tags(conn: Connection, actor: Actor, tags: Sequence[tuple[DictRow, Tag]]) -> None:
-    """Put tags on locked flags, each given with its flag.
+    """Put tags on locked flags, and record the events. tags: pairs of a flag and a tag.
 
-    Tags that a flag has already are left out, as are their events.
+    Tags that a flag already has are skipped.
     """
     if not tags:
         return
@@ -43,14 +43,14 @@ def add_tags(conn: Connection, actor: Actor, tags: Sequence[tuple[DictRow, Tag]]
         flag, tag = flags[added["flag_id"]], {"type": added["type"], "value": added["value"]}
         if added["is_new"]:
             log.append(Event("tag-created", actor, data=tag))
-        # The tags of that time: this one, and those that came before it.
-        flag["tags"] = sorted([*flag["tags"], tag], key=lambda one: (one["type"], one["value"]))
+        # Each event contains the tags that the flag has after this addition.
+        flag["tags"] = sorted([*flag["tags"], tag], key=lambda tag: (tag["type"], tag["value"]))
         log.append(flag_event("feature-tagged", actor, flag, data=tag))
     events.record(conn, *log)
 
 
 def remove_tags(conn: Connection, actor: Actor, tags: Sequence[tuple[DictRow, Tag]]) -> None:
-    """Take tags off locked flags, each given with its flag."""
+    """Take tags off locked flags, and record the events. tags: pairs of a flag and a tag."""
     if not tags:
         return
     flags = {flag["id"]: flag for flag, _ in tags}

@@ -64,7 +64,7 @@ def read(stream: Stream) -> bytes:
     """Return the next batch."""
     with connection() as conn:
         # Our choice: access is checked for each batch. A caller who loses access gets no further batch.
-        actor = require(conn, listing=True)
+        actor = require(conn, list_projects=True)
         return stream.read(conn, actor.visible)
 
 

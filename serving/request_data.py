@@ -8,7 +8,7 @@ from flask import request
 from marshmallow import ValidationError
 from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 
-from validators import MOST_ITEMS, Body, Query, checked, or_400, parse, read, read_each
+from validators import MAX_ITEMS, Body, Query, load_or_400, or_400, parse, read, read_each
 from validators.query_fields import Repeated
 
 # Bytes. gunicorn has a lower limit, but other WSGI servers do not.
@@ -17,7 +17,7 @@ QUERY_STRING_MAX = 8192
 
 def load(schema: Body) -> dict[str, Any]:
     """Return the JSON body of the current request, read by the schema. Raise 415 or 400 if it is invalid."""
-    return checked(schema, parse(required_body()))
+    return load_or_400(schema, parse(required_body()))
 
 
 def load_many(schema: Body) -> list[dict[str, Any]]:
@@ -26,8 +26,8 @@ def load_many(schema: Body) -> list[dict[str, Any]]:
     def read_array(items: Any) -> list[dict[str, Any]]:
         if not isinstance(items, list):
             raise ValidationError("must be a JSON array")
-        if len(items) > MOST_ITEMS:
-            raise ValidationError(f"must have at most {MOST_ITEMS} items")
+        if len(items) > MAX_ITEMS:
+            raise ValidationError(f"must have at most {MAX_ITEMS} items")
         return list(read_each(lambda item: read(schema, item), enumerate(items)).values())
 
     return or_400(read_array, parse(required_body()))
@@ -62,7 +62,7 @@ def load_query(kind: type[Query]) -> dict[str, Any]:
     parameters |= {name: texts[0] for name, texts in parameters.items() if name in single}
     names = [name for name, _ in pairs]
     repeated = {name: ["must not be given more than once"] for name in single if names.count(name) > 1}
-    return checked(schema, parameters, repeated)
+    return load_or_400(schema, parameters, repeated)
 
 
 @cache

@@ -141,12 +141,12 @@ def authenticate(
     permissions: Sequence[str],
     project: str | None,
     environment: str | None,
-    listing: bool = False,
+    list_projects: bool = False,
 ) -> DictRow | None:
     """Return the caller whose token or session has this SHA-256. None: unknown, expired, or of a deleted user.
 
     is_permitted: whether the caller has one of the permissions, or ADMIN, in the project and environment. held: which
-    of them. sees_project: false also if the project does not exist. With listing, visible and readable are the
+    of them. sees_project: false also if the project does not exist. With list_projects, visible and readable are the
     projects that a caller who is not an administrator sees, and those whose access list they can read.
     """
     # Never NULL, and no switch in the statement: the planner would simplify the statement for these values, estimate
@@ -159,7 +159,7 @@ def authenticate(
         "environment": environment or "",
         "editor": roles.EDITOR,
     }
-    return one(conn, AUTHENTICATE_AND_LIST if listing else AUTHENTICATE, params)
+    return one(conn, AUTHENTICATE_AND_LIST if list_projects else AUTHENTICATE, params)
 
 
 # The same permissions as in authentication(), for one user and one permission, in every project.

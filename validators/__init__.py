@@ -1,4 +1,4 @@
-"""One marshmallow schema per request. This module reads a body or a query string with a schema."""
+"""Read a JSON body or a query string with a marshmallow schema. Each request has one schema, in a module of its own."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -8,13 +8,14 @@ from typing import Any, ClassVar, TypeVar
 from marshmallow import RAISE, Schema, ValidationError
 from werkzeug.exceptions import BadRequest
 
-# A message quotes at most this many characters of a property, and names at most this many unknown properties.
-QUOTED = 100
-MOST_UNKNOWN = 20
-# A message names at most this many mistakes.
-MOST_SENTENCES = 50
-# Our choice: the limit of a list without a limit of its own, and of a body that is an array.
-MOST_ITEMS = 10_000
+# An error message quotes at most this many characters of a property name.
+MAX_QUOTED = 100
+# An error message names at most this many unknown properties.
+MAX_UNKNOWN = 20
+# An error message contains at most this many mistakes.
+MAX_MESSAGES = 50
+# Our choice: the maximum length of a body that is an array, and the default maximum of other lists.
+MAX_ITEMS = 10_000
 Key = TypeVar("Key")
 Item = TypeVar("Item")
 
@@ -28,10 +29,11 @@ class Body(Schema):
 
     # A valid body, for the OpenAPI document and its tests.
     example: ClassVar[dict[str, Any]]
-    # JSON Schema of the checks in validates_schema, such as {"minProperties": 1}.
+    # The checks of validates_schema as JSON Schema, such as {"minProperties": 1}, for the OpenAPI document.
     schema: ClassVar[dict[str, Any]] = {}
-    # A regular expression for the messages of checks that JSON Schema cannot express.
-    unsaid: ClassVar[str] = ""
+    # A regular expression for the error messages of checks that JSON Schema cannot express. Tests compare the service
+    # with the OpenAPI document, and accept these refusals of documented values.
+    beyond_json_schema: ClassVar[str] = ""
 
     error_messages = {"unknown": "unknown property", "type": "must be a JSON object"}  # noqa: RUF012 (marshmallow declares it so)
 
@@ -43,11 +45,11 @@ class Query(Schema):
         unknown = "exclude"
 
     # As in Body.
-    unsaid: ClassVar[str] = ""
+    beyond_json_schema: ClassVar[str] = ""
 
 
 def parse(raw: bytes) -> Any:
-    """Parse a JSON text (RFC 8259); raise 400 for anything else, including NaN, duplicate keys and endless nesting."""
+    """Parse a JSON text (RFC 8259). Raise 400 for anything else, including NaN, duplicate keys and deep nesting."""
     try:
         return json.loads(raw.decode("utf-8"), parse_constant=refuse_constant, object_pairs_hook=refuse_duplicates)
     except (ValueError, RecursionError) as error:
@@ -65,23 +67,23 @@ def refuse_constant(word: str) -> None:
 
 
 def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs as an object; raise NotJSON if a key occurs twice."""
-    object = dict(pairs)
-    if len(object) < len(pairs):
+    """Return the pairs as a dict. Raise NotJSON if a key occurs twice."""
+    parsed = dict(pairs)
+    if len(parsed) < len(pairs):
         raise NotJSON("an object has a key twice")
-    return object
+    return parsed
 
 
 def names_of(schema: Schema) -> list[str]:
-    """Return the names of the fields of a schema in requests."""
+    """Return the names that the fields of a schema have in requests."""
     return [field.data_key or name for name, field in schema.fields.items()]
 
 
 def read(schema: Schema, data: Any) -> dict[str, Any]:
-    """Load data with a schema, or raise ValidationError. Many unknown properties are counted instead of named."""
+    """Load data with a schema, or raise ValidationError. Its message counts unknown properties if they are many."""
     if schema.unknown == RAISE and isinstance(data, dict):
         unknown = data.keys() - set(names_of(schema))
-        if len(unknown) > MOST_UNKNOWN:
+        if len(unknown) > MAX_UNKNOWN:
             raise ValidationError(f"{len(unknown)} unknown properties")
     loaded = schema.load(data)
     assert isinstance(loaded, dict)
@@ -105,13 +107,16 @@ def read_each(read_one: Callable[[Any], Item], items: Iterable[tuple[Key, Any]])
     return loaded
 
 
-def checked(schema: Schema, data: Any, problems: Mapping[str, list[str]] | None = None) -> dict[str, Any]:
-    """Load data with a schema; raise 400 that names every invalid field, including the given problems."""
+def load_or_400(schema: Schema, data: Any, problems: Mapping[str, list[str]] | None = None) -> dict[str, Any]:
+    """Load data with a schema. Raise 400 that names every invalid field.
+
+    problems: messages by field that were found before; with any, the result is always 400.
+    """
     return or_400(lambda payload: read(schema, payload), data, problems)
 
 
 def or_400(reader: Callable[[Any], Item], data: Any, problems: Mapping[str, list[str]] | None = None) -> Item:
-    """Apply a reader to data; raise 400 instead of its ValidationError, including the given problems."""
+    """Return the result of reader(data). Raise 400 instead of its ValidationError, and for problems as above."""
     wrong: dict[str, Any] = dict(problems or {})
     try:
         loaded = reader(data)
@@ -120,28 +125,28 @@ def or_400(reader: Callable[[Any], Item], data: Any, problems: Mapping[str, list
     else:
         if not wrong:
             return loaded
-    raise BadRequest(sentence(wrong))
+    raise BadRequest(format_messages(wrong))
 
 
-def sentence(messages: Any) -> str:
-    """Return marshmallow's nested messages in one line, at most MOST_SENTENCES of them."""
-    return first_of(sentences(messages))
+def format_messages(messages: Any) -> str:
+    """Return marshmallow's nested messages in one line, at most MAX_MESSAGES of them."""
+    return join_first(each_message(messages))
 
 
-def first_of(texts: Iterable[str]) -> str:
-    """Return texts in one line: at most MOST_SENTENCES of them, and how many more there are."""
-    left = iter(texts)
-    named = list(islice(left, MOST_SENTENCES))
-    more = sum(1 for _ in left)
-    return "; ".join([*named, f"and {more} more"] if more else named)
+def join_first(texts: Iterable[str]) -> str:
+    """Return the first MAX_MESSAGES texts in one line, and the number of the others."""
+    remaining = iter(texts)
+    first = list(islice(remaining, MAX_MESSAGES))
+    more = sum(1 for _ in remaining)
+    return "; ".join([*first, f"and {more} more"] if more else first)
 
 
-def sentences(messages: Any, path: str = "") -> Iterator[str]:
+def each_message(messages: Any, path: str = "") -> Iterator[str]:
     """Yield marshmallow's nested messages as 'field: what is wrong'."""
     if isinstance(messages, dict):
         for key, inner in messages.items():
-            name = "" if key == "_schema" else str(key)[:QUOTED]
-            yield from sentences(inner, ".".join(part for part in (path, name) if part))
+            name = "" if key == "_schema" else str(key)[:MAX_QUOTED]
+            yield from each_message(inner, ".".join(part for part in (path, name) if part))
     else:
         for message in messages:
             text = str(message).rstrip(".")

@@ -1,4 +1,4 @@
-"""Schemas for the options of commands, with the rules of the HTTP API."""
+"""Schemas of the options of commands. They have the same fields as the requests of the HTTP API."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,8 +21,8 @@ class NewUser(Body):
     role = Text(required=True)
 
     @validates_schema
-    def can_be_named(self, options: dict[str, Any], **_: Any) -> None:
-        """Require one of the two names for the login."""
+    def require_login_name(self, options: dict[str, Any], **_: Any) -> None:
+        """Require the user name or the e-mail address, so that the user can log in."""
         if "username" not in options and "email" not in options:
             raise ValidationError("is required, unless email is given", "username")
 
@@ -34,7 +34,7 @@ class UserName(Body):
 
 
 class NewPassword(InvitedUser):
-    """A new password and the names of its user. The names are only compared with the password."""
+    """A new password, and the names of its user, which must differ from the password."""
 
     username = Text()
     email = Text()
@@ -51,8 +51,8 @@ class NewApiToken(Body):
     expires = DateTime()
 
     @validates_schema
-    def admin_tokens_are_unlimited(self, options: dict[str, Any], **_: Any) -> None:
-        """Allow only client and frontend tokens to be limited."""
+    def refuse_limited_admin_token(self, options: dict[str, Any], **_: Any) -> None:
+        """Refuse an admin token for one environment or for some projects."""
         if options["type"] == "admin":
             if options.get("environment", "*") != "*":
                 raise ValidationError("must be omitted: admin tokens are for all environments", "environment")

@@ -1,4 +1,4 @@
-"""The HTTP errors that Werkzeug does not have. serving/errors.py turns every error into a response."""
+"""HTTP errors that Werkzeug does not have. serving/errors.py turns every error into a response."""
 
 from werkzeug.exceptions import Conflict, HTTPException
 

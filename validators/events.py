@@ -55,15 +55,15 @@ TYPES = frozenset(
 )
 
 
-# Our choice: longer texts are refused. PostgreSQL needs minutes for a pattern of half a megabyte and cannot be
-# cancelled meanwhile.
+# Our choice: the maximum length of a search text. PostgreSQL needs minutes for a pattern of half a megabyte, and the
+# statement cannot be cancelled during this time.
 QUERY_MAX = 1000
 
 
 class EventFilters(Query):
-    """Load the filters that both forms of GET /api/admin/search/events have (api.md 3), for sql/event_search.py."""
+    """The filters of GET /api/admin/search/events (api.md 3), for a page and for a stream of events."""
 
-    unsaid: ClassVar[str] = "user ids|Accept: application/x-ndjson"
+    beyond_json_schema: ClassVar[str] = "user ids|Accept: application/x-ndjson"
 
     query = Text(
         max=QUERY_MAX,
@@ -86,12 +86,12 @@ class EventFilters(Query):
 
     @post_load
     def as_filters(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Return the filters with limit, and with offset or after."""
+        """Return the filters for sql/event_search.py, and limit, offset and after as they are."""
         return filters(data)
 
 
 class EventSearch(EventFilters):
-    """The query parameters of a page: the filters, limit and offset."""
+    """The query parameters of a page of events: the filters, limit and offset."""
 
     offset = WholeNumber(
         min=0, load_default=0, metadata={"description": "Number of events to skip. Invalid for application/x-ndjson."}
@@ -114,8 +114,8 @@ class EventSearch(EventFilters):
             raise ValidationError("can only be used with Accept: application/x-ndjson", "after")
 
 
-class EventLines(EventFilters):
-    """The query parameters of a stream: the filters, limit (None for no limit) and after."""
+class EventStreamSearch(EventFilters):
+    """The query parameters of a stream of events: the filters, limit (None for no limit) and after."""
 
     limit = WholeNumber(min=1, load_default=None)
     after = WholeNumber(min=0, load_default=0)
@@ -123,7 +123,7 @@ class EventLines(EventFilters):
 
     @validates_schema
     def refuse_offset(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse `offset`. A client that skips lines by their number would lose events."""
+        """Refuse `offset`. A client that skips events by their number would miss some."""
         if "offset" in data:
             raise ValidationError("cannot be used with Accept: application/x-ndjson; use after", "offset")
 
@@ -131,10 +131,11 @@ class EventLines(EventFilters):
 def filters(data: dict[str, Any]) -> dict[str, Any]:
     """Return the filters for sql/event_search.py.
 
-    Each value occurs once, and single values are in the singular. The rest is unchanged.
+    Duplicate values are removed. A filter with one value has its singular name, such as feature; one with several has
+    its plural name, such as features. limit, offset and after are unchanged.
     """
     result = dict(data)
-    for name, one, many in (
+    for name, singular, plural in (
         ("feature", "feature", "features"),
         ("project", "project", "projects"),
         ("type", "type", "types"),
@@ -142,20 +143,17 @@ def filters(data: dict[str, Any]) -> dict[str, Any]:
     ):
         if name in result:
             values = list(dict.fromkeys(result.pop(name)))
-            result |= {one: values[0]} if len(values) == 1 else {many: values}
+            result |= {singular: values[0]} if len(values) == 1 else {plural: values}
     for name, filter in (("from_", "first_day"), ("to", "last_day")):
         if name in result:
             result[filter] = result.pop(name)
     if query := result.pop("query", ""):
-        result |= {"payload": True, "like": within(query), "pattern": literal(query)}
+        result |= {"payload": True, "like": like_pattern(query), "pattern": literal_pattern(query)}
     return result
 
 
 class DeprecatedEventSearch(Body):
-    """The body of POST /api/admin/events/search (api.md 9), as filters with limit and offset.
-
-    Unknown properties are allowed.
-    """
+    """The body of POST /api/admin/events/search (api.md 9). Unknown properties are ignored."""
 
     class Meta(Body.Meta):
         unknown = "exclude"
@@ -180,24 +178,25 @@ class DeprecatedEventSearch(Body):
 
     @post_load
     def as_filters(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Return the filters. Offset 0 means no offset: from the newest event."""
+        """Return the filters for sql/event_search.py, with limit and offset. offset 0 becomes None."""
         query = data.pop("query", "")
         filters = {**data, "offset": data["offset"] or None}
-        # Match types by their names here. With an index on words of types, PostgreSQL would use it for a search for one
-        # type too, and be slower.
-        named = [type for type in sorted(TYPES) if query.lower() in type]
+        # Compare the text with the names of types here. For this, PostgreSQL would need an index on the words of types,
+        # and it would use that index for searches for one type too, which are slower with it.
+        types = [type for type in sorted(TYPES) if query.lower() in type]
         return (
-            filters | {"text": True, "like": within(query), "pattern": literal(query), "types_named": named}
+            filters
+            | {"text": True, "like": like_pattern(query), "pattern": literal_pattern(query), "types_named": types}
             if query
             else filters
         )
 
 
-def literal(text: str) -> str:
-    """Return a PostgreSQL regular expression that matches exactly this text."""
+def literal_pattern(text: str) -> str:
+    """Return a PostgreSQL regular expression that takes this text literally."""
     return "***=" + text
 
 
-def within(text: str) -> str:
-    """Return a LIKE pattern that matches texts which contain this text."""
+def like_pattern(text: str) -> str:
+    """Return a LIKE pattern that matches texts with this text in them."""
     return "%" + re.sub(r"([\\%_])", r"\\\1", text) + "%"

@@ -1,4 +1,4 @@
-"""Our own marshmallow fields. They are strict, and refuse what PostgreSQL cannot store."""
+"""marshmallow fields of request bodies. They convert no types, and refuse values that PostgreSQL cannot store."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,14 +8,14 @@ from typing import Any
 
 from marshmallow import ValidationError, fields
 
-from validators import MOST_ITEMS, Body, read, read_each
+from validators import MAX_ITEMS, Body, read, read_each
 
 BIGINT_MAX = 2**63 - 1
-# Our choice: the limits of keys of an object, and of the nesting of a free value. Python and PostgreSQL fail far
-# beyond.
-MOST_KEYS = 1000
-MOST_LEVELS = 100
-# Our choice: in characters. Stored texts that are longer stay readable, but a request that sends one back is refused.
+# Our choice: the maximum number of keys of an object, and of levels of a nested value. Python and PostgreSQL could
+# store far more.
+MAX_KEYS = 1000
+MAX_LEVELS = 100
+# Our choice: maximum lengths in characters. A longer text that is stored already can be read, but not be sent back.
 DESCRIPTION_MAX = 5000
 TITLE_MAX = 255
 
@@ -23,13 +23,13 @@ RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-](
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 WHOLE_NUMBER = re.compile(r"\d+", re.ASCII)
 INTEGER = re.compile(r"-?\d+", re.ASCII)
-# Any script is allowed, but no spaces and no control characters.
 NAME = re.compile(r"[A-Za-z0-9_.~-]+")
+# Letters of any script are allowed, but no spaces and no control characters.
 EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+")
 
 
 class Text(fields.Field[str]):
-    """A string of min to max characters, without NUL and lone surrogates, which PostgreSQL cannot store."""
+    """A string of min to max characters. NUL and lone surrogates, which PostgreSQL cannot store, are refused."""
 
     def __init__(self, *, min: int = 0, max: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -62,7 +62,7 @@ def unstorable(text: str) -> str | None:
 
 
 class Trimmed(Text):
-    """A text without leading and trailing white space, which does not count."""
+    """A text whose leading and trailing white space is removed, before its length is checked."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
         return super()._deserialize(value.strip() if isinstance(value, str) else value, attr, data, **kwargs)
@@ -84,7 +84,7 @@ class Name(Text):
 
 
 class OneOf(Text):
-    """A string from a list. Messages use the name of the list."""
+    """A string that is one of the choices. what: the choices as the error message names them."""
 
     def __init__(self, choices: frozenset[str], what: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -105,7 +105,7 @@ class Email(Text):
     """
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
-        # Check the length after this, because lower-casing can make a text longer.
+        # The length is checked below, because lower-casing can make a text longer.
         value = super()._deserialize(value, attr, data, **kwargs).lower()
         if len(value) > 254:
             raise ValidationError("must be at most 254 characters long")
@@ -115,9 +115,9 @@ class Email(Text):
 
 
 class Username(Text):
-    """A user name of 1 to 255 characters.
+    """A user name of 1 to 255 characters, without leading and trailing spaces.
 
-    It has no @, which marks an e-mail address, and no leading and trailing spaces.
+    It has no @, because a login name with @ is an e-mail address.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -142,7 +142,7 @@ class Boolean(fields.Field[bool]):
 
 
 class Integer(fields.Field[int]):
-    """A JSON integer from min to max. 5.0 and true are refused."""
+    """A JSON integer from min to max. Other JSON values such as 5.0 and true are refused."""
 
     def __init__(self, *, min: int, max: int = BIGINT_MAX, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -172,7 +172,7 @@ def in_range(number: int, low: int, high: int) -> int:
 
 
 class DateTime(fields.Field[datetime]):
-    """An RFC 3339 date-time with an offset, as an instant in UTC.
+    """An RFC 3339 date-time with an offset, loaded as a datetime in UTC.
 
     Digits after the millisecond are dropped, because responses have none.
     """
@@ -188,7 +188,7 @@ class DateTime(fields.Field[datetime]):
 
 
 class Day(fields.Field[date | None]):
-    """A day as yyyy-MM-dd after a fixed prefix. Empty text is None if that is allowed."""
+    """A day as yyyy-MM-dd after a fixed prefix. empty_is_absent: load an empty text as None."""
 
     def __init__(self, *, prefix: str = "", empty_is_absent: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -207,7 +207,10 @@ class Day(fields.Field[date | None]):
 
 
 class ListOf(fields.Field[list[Any]]):
-    """A JSON array of values of the inner field, at most max (default 10000). Messages call them `what`."""
+    """A JSON array of at most max items (default MAX_ITEMS). The inner field loads each item.
+
+    what: the plural noun for the items in the error message.
+    """
 
     def __init__(self, inner: fields.Field, *, max: int | None = None, what: str = "items", **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -218,14 +221,14 @@ class ListOf(fields.Field[list[Any]]):
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
         if not isinstance(value, list):
             raise ValidationError("must be a list")
-        most = MOST_ITEMS if self.max is None else self.max
-        if len(value) > most:
-            raise ValidationError(f"must have at most {most} {self.what}")
+        limit = MAX_ITEMS if self.max is None else self.max
+        if len(value) > limit:
+            raise ValidationError(f"must have at most {limit} {self.what}")
         return list(read_each(self.inner.deserialize, enumerate(value)).values())
 
 
 class Nested(fields.Field[dict[str, Any]]):
-    """A JSON object with a schema of its own."""
+    """A JSON object that is loaded with a schema of its own."""
 
     def __init__(self, schema_class: type[Body], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -239,7 +242,7 @@ class Nested(fields.Field[dict[str, Any]]):
 
 
 class ObjectOf(fields.Field[dict[str, Any]]):
-    """A JSON object with at most 1000 free keys. The value field reads its values."""
+    """A JSON object with any keys, at most MAX_KEYS of them. The value field loads each value."""
 
     def __init__(self, value_field: fields.Field, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -250,24 +253,24 @@ class ObjectOf(fields.Field[dict[str, Any]]):
     ) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise ValidationError("must be a JSON object")
-        if len(value) > MOST_KEYS:
-            raise ValidationError(f"must have at most {MOST_KEYS} properties")
+        if len(value) > MAX_KEYS:
+            raise ValidationError(f"must have at most {MAX_KEYS} properties")
         for problem in filter(None, map(unstorable, value)):
             raise ValidationError(f"the name of a property {problem}")
         return read_each(self.value_field.deserialize, value.items())
 
 
 class Anything(fields.Field[Any]):
-    """Any JSON value that PostgreSQL can store, with at most 100 levels.
+    """Any JSON value that PostgreSQL can store, with at most MAX_LEVELS levels.
 
-    Refuses 1e400, and null with allow_none=False.
+    Numbers that Python reads as Infinity, such as 1e400, are refused. So is null with allow_none=False.
     """
 
     def __init__(self, *, allow_none: bool = True, **kwargs: Any) -> None:
         super().__init__(allow_none=allow_none, **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
-        for part in parts(value):
+        for part in json_parts(value):
             if isinstance(part, str) and (problem := unstorable(part)):
                 raise ValidationError(problem)
             if isinstance(part, float) and not isfinite(part):
@@ -275,13 +278,10 @@ class Anything(fields.Field[Any]):
         return value
 
 
-def parts(value: Any) -> Iterator[Any]:
-    """Yield every key and value in a JSON value, including lists and objects.
-
-    Raise ValidationError if it is nested too deep.
-    """
+def json_parts(value: Any) -> Iterator[Any]:
+    """Yield a JSON value and every key and value in it. Raise ValidationError if it has more than MAX_LEVELS levels."""
     level = [value]
-    for _ in range(MOST_LEVELS + 1):
+    for _ in range(MAX_LEVELS + 1):
         yield from level
         inner: list[Any] = []
         for part in level:
@@ -292,4 +292,4 @@ def parts(value: Any) -> Iterator[Any]:
         level = inner
         if not level:
             return
-    raise ValidationError(f"must not be nested more than {MOST_LEVELS} levels deep")
+    raise ValidationError(f"must not be nested more than {MAX_LEVELS} levels deep")

@@ -8,17 +8,17 @@ from marshmallow import ValidationError, post_load
 from validators import Query
 from validators.fields import Day
 
-# Our choice: longer ranges are a mistake or an attack.
-MOST_YEARS = 5
+# Our choice: a longer range is refused, because it is a mistake or an attack.
+MAX_YEARS = 5
 
 
 class InsightsRange(Query):
     """from and to: days in UTC, both included.
 
-    By default, to is today and from is 13 weeks before to. An empty string is no value.
+    By default, to is today and from is 13 weeks before to. An empty string counts as omitted.
     """
 
-    unsaid: ClassVar[str] = "years before"
+    beyond_json_schema: ClassVar[str] = "years before"
 
     from_ = Day(
         data_key="from",
@@ -35,11 +35,12 @@ class InsightsRange(Query):
         """Return the first and the last day."""
         last_day = data.get("to") or datetime.now(UTC).date()
         first_day = data.get("from_") or last_day - min(timedelta(weeks=13), last_day - date.min)
-        # If five years later there is no 29th of February, the range ends on the 28th.
-        if (last_day.year - MOST_YEARS, last_day.month, last_day.day) > (
+        # A range that begins on a 29th of February ends on the 28th at the latest, because the 29th does not exist
+        # five years later.
+        if (last_day.year - MAX_YEARS, last_day.month, last_day.day) > (
             first_day.year,
             first_day.month,
             first_day.day,
         ):
-            raise ValidationError(f"must not be more than {MOST_YEARS} years before to", "from")
+            raise ValidationError(f"must not be more than {MAX_YEARS} years before to", "from")
         return {"first_day": first_day, "last_day": last_day}

@@ -8,15 +8,14 @@ from marshmallow import ValidationError, fields
 
 from validators.fields import BIGINT_MAX, INTEGER
 
-# api.md 3: ^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$ matches the same strings, because a dot matches no line
-# terminators.
+# The same strings match ^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$ of api.md 3, where a dot matches no line terminators.
 FILTER = re.compile(r"(IS|IS_ANY_OF):([^\n\r\u2028\u2029]*)")
 
 
 class Filter(fields.Field[list[str]]):
-    """IS:a or IS_ANY_OF:a,b as the list of its values.
+    """A filter IS:a or IS_ANY_OF:a,b, loaded as the list of its values.
 
-    The text after the colon is exact. IS: alone is [''], which matches nothing.
+    Spaces are part of a value. IS: alone is loaded as [''], which matches nothing.
     """
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
@@ -29,7 +28,7 @@ class Filter(fields.Field[list[str]]):
 
 
 class IdFilter(Filter):
-    """A filter of ids, as a list of integers. IS: alone is the empty list, which matches nothing."""
+    """A filter of ids, loaded as a list of integers. IS: alone is loaded as [], which matches nothing."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
         words = super()._deserialize(value, attr, data, **kwargs)
@@ -41,7 +40,7 @@ class IdFilter(Filter):
 
 
 class Repeated(fields.Field[list[Any]]):
-    """A query parameter that can be sent several times. The inner field reads each value."""
+    """A query parameter that can be sent several times. The inner field loads each value."""
 
     def __init__(self, inner: fields.Field[Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -3,7 +3,7 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import require
-from rules.dependencies import add_dependencies, refuse_impossible
+from rules.dependencies import add_dependencies, refuse_invalid_dependencies
 from rules.flags import NO_FLAG, flag_event, lock_flag
 from serving.contract import operation
 from serving.request_data import load
@@ -33,7 +33,7 @@ def add_dependency(project_id: str, feature_name: str) -> Response:
         ids = dependencies.lock(conn, project_id, [feature_name, link["feature"]])
         if feature_name not in ids:
             abort(404, NO_FLAG)
-        refuse_impossible([link], ids, dependencies.pairs(conn, list(ids.values())))
+        refuse_invalid_dependencies([link], ids, dependencies.pairs(conn, list(ids.values())))
         add_dependencies(conn, actor, ids, [link])
     return empty_response()
 

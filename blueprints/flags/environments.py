@@ -10,7 +10,7 @@ from serving.responses import empty_response, json_response
 from sql.database import connection, transaction
 from sql.flags import environments as flag_environments
 from sql.flags import records as flag_records
-from validators.flags.environments import FlagsToSwitch, SwitchingOn
+from validators.flags.environments import FlagsToSwitch, SwitchOnOptions
 
 bp = Blueprint("flag_environments", __name__)
 
@@ -34,7 +34,7 @@ def get_flag_environment(project_id: str, feature_name: str, environment: str) -
 
 
 @bp.post(f"{BASE}/on")
-@operation(record="flag", query=SwitchingOn, refuses=(400, 401, 403, 404, 409))
+@operation(record="flag", query=SwitchOnOptions, refuses=(400, 401, 403, 404, 409))
 def enable_flag(project_id: str, feature_name: str, environment: str) -> Response:
     """Enable a flag in an environment.
 
@@ -44,7 +44,7 @@ def enable_flag(project_id: str, feature_name: str, environment: str) -> Respons
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
-        query = load_query(SwitchingOn)
+        query = load_query(SwitchOnOptions)
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         switch_on(conn, actor, [flag], activate=query["shouldActivateDisabledStrategies"] == "true")
         # Our choice: the response contains the whole flag, because clients read it.
@@ -68,7 +68,7 @@ def disable_flag(project_id: str, feature_name: str, environment: str) -> Respon
 
 
 @bp.post(f"{BULK}/on")
-@operation(record=None, body=FlagsToSwitch, query=SwitchingOn, refuses=(400, 401, 403, 404, 409, 415))
+@operation(record=None, body=FlagsToSwitch, query=SwitchOnOptions, refuses=(400, 401, 403, 404, 409, 415))
 def enable_flags(project_id: str, environment: str) -> Response:
     """Enable several flags in an environment.
 
@@ -76,7 +76,7 @@ def enable_flags(project_id: str, environment: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
-        query, body = load_query(SwitchingOn), load(FlagsToSwitch())
+        query, body = load_query(SwitchOnOptions), load(FlagsToSwitch())
         flags = lock_all_in_environment(conn, project_id, body["features"], environment)
         switch_on(conn, actor, flags, activate=query["shouldActivateDisabledStrategies"] == "true")
     return empty_response()

@@ -10,8 +10,8 @@ from rules.access import Actor, require
 from rules.flags import (
     NO_FLAG_ANYWHERE,
     change_flags,
+    first_five,
     flag_event,
-    listed,
     lock_flag,
     lock_flag_anywhere,
     lock_flags,
@@ -63,7 +63,7 @@ def archive(conn: Connection, actor: Actor, live: Sequence[DictRow]) -> None:
     ids = [flag["id"] for flag in live]
     needed = flag_lifecycle.needed_by_others(conn, ids)
     if needed:
-        raise Conflict(f"Flags that are not archived depend on {listed(needed)}.")
+        raise Conflict(f"Flags that are not archived depend on {first_five(needed)}.")
     freed = flag_lifecycle.archive(conn, ids)
     log = [
         flag_event(type, actor, flag)
@@ -156,5 +156,5 @@ def mark(conn: Connection, actor: Actor, project_id: str, *, features: Sequence[
     refuse_unknown(features, [flag["name"] for flag in live], "features: unknown or archived flags:")
     strays = [flag["name"] for flag in live if flag["project_id"] != project_id]
     if strays:
-        raise Conflict(f"These flags are in another project: {listed(strays)}.")
+        raise Conflict(f"These flags are in another project: {first_five(strays)}.")
     change_flags(conn, actor, [(flag, {"stale": stale}) for flag in live])

@@ -5,7 +5,7 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict
 
 from rules.access import Actor, require
-from rules.flags import add_flags, flag_event, listed, lock_flag
+from rules.flags import add_flags, first_five, flag_event, lock_flag
 from rules.projects import refuse_full_project, share_project
 from serving.contract import operation
 from serving.request_data import load
@@ -83,11 +83,11 @@ def move(conn: Connection, actor: Actor, flag: DictRow, project: DictRow) -> Non
     # Our choice: naming patterns apply to new names only, so a flag keeps its name.
     obstacles = flag_moves.obstacles(conn, flag["id"], project["id"])
     if obstacles["environments"]:
-        raise Conflict(f"The new project lacks environments of the flag: {listed(obstacles['environments'])}.")
+        raise Conflict(f"The new project lacks environments of the flag: {first_five(obstacles['environments'])}.")
     if obstacles["has_dependencies"]:
         raise Conflict("The flag has dependencies. Remove them first.")
     if obstacles["segments"]:
-        raise Conflict(f"The flag uses segments of its current project: {listed(obstacles['segments'])}.")
+        raise Conflict(f"The flag uses segments of its current project: {first_five(obstacles['segments'])}.")
     refuse_full_project(conn, project, [flag["name"]])
     flag_moves.move(conn, flag["id"], project["id"])
     flags.link_environments(conn, flag["id"])

@@ -11,9 +11,9 @@ from rules.strategies import (
     add_strategies,
     change_strategy,
     find_strategy,
-    leave_without,
     lock_in_environment,
     remove_strategies,
+    switch_off_without_strategy,
 )
 from serving.contract import operation
 from serving.request_data import load, load_many
@@ -22,7 +22,7 @@ from sql import events
 from sql.database import connection, transaction
 from sql.flags import strategies, strategy_order
 from validators import or_400
-from validators.flags.environments import StrategyPlace, each_once
+from validators.flags.environments import StrategyPlace, refuse_duplicate_positions
 from validators.flags.strategies import StrategyChange, StrategyInput
 
 bp = Blueprint("strategies", __name__)
@@ -101,7 +101,7 @@ def delete_strategy(project_id: str, feature_name: str, environment: str, strate
         actor = require(conn, "DELETE_FEATURE_STRATEGY", project=project_id, environment=environment)
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         strategy = find_strategy(conn, flag, strategy_id)
-        leave_without(conn, actor, flag, strategy_id)
+        switch_off_without_strategy(conn, actor, flag, strategy_id)
         remove_strategies(conn, actor, [(flag, strategy["record"])])
     # Our choice: this is the only empty response with a Content-Type, because MCP servers check it.
     return json_response("")
@@ -116,7 +116,7 @@ def sort_strategies(project_id: str, feature_name: str, environment: str) -> Res
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment)
-        order = or_400(each_once, load_many(StrategyPlace()))
+        order = or_400(refuse_duplicate_positions, load_many(StrategyPlace()))
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         before = strategy_order.ids(conn, flag["id"], environment)
         if not {strategy["id"] for strategy in order} <= set(before):

@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint, Response, abort
 
 from rules.access import id_in_path, require
-from rules.instance_limits import unique
+from rules.instance_limits import unique_or_409
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
@@ -51,7 +51,7 @@ def create_group() -> Response:
 
     Members hold the root role and the project roles of the group, in addition to their own roles.
     """
-    with transaction() as conn, unique(groups.TAKEN):
+    with transaction() as conn, unique_or_409(groups.TAKEN):
         actor = require(conn, "ADMIN")
         group = load(CreateGroup())
         check(conn, group)
@@ -77,7 +77,7 @@ def update_group(group_id: str) -> Response:
     The body replaces the group. Omitted properties are unset. Members who are not in the body leave the group. Members
     who stay keep the date on which they joined.
     """
-    with transaction() as conn, unique(groups.TAKEN):
+    with transaction() as conn, unique_or_409(groups.TAKEN):
         actor = require(conn, "ADMIN")
         number, change = id_in_path(group_id), load(CreateGroup())
         before = groups.lock(conn, number) or abort(404, "No group has that id.")

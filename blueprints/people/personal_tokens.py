@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint, Response, abort, current_app
 
 from rules.access import Actor, id_in_path, require_user
-from rules.instance_limits import unique
+from rules.instance_limits import unique_or_409
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
@@ -71,7 +71,7 @@ def issue(conn: Connection, actor: Actor, owner_id: int, payload: dict[str, Any]
         abort(401, "This user has been deleted.")
     if held >= most:
         abort(409, f"A user can have at most {most} personal access tokens.")
-    with unique(personal_tokens.TAKEN):
+    with unique_or_409(personal_tokens.TAKEN):
         secret = personal_tokens.insert(conn, owner_id, payload["description"], payload["expiresAt"])
     token, body = personal_tokens.get(conn, secret)
     events.record(conn, Event("pat-created", actor, data=token))

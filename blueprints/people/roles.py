@@ -7,7 +7,7 @@ from flask import Blueprint, Response, abort
 from psycopg.rows import DictRow
 
 from rules.access import id_in_path, require
-from rules.instance_limits import unique
+from rules.instance_limits import unique_or_409
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import empty_response, json_response
@@ -54,7 +54,7 @@ def create_role() -> Response:
     A root-custom role holds in the whole instance. A custom role holds in the projects in which it is given, and cannot
     contain root permissions.
     """
-    with transaction() as conn, unique(roles.TAKEN):
+    with transaction() as conn, unique_or_409(roles.TAKEN):
         actor = require(conn, "ADMIN")
         payload = load(CreateRole())
         allowed = allowable(conn, payload["permissions"], payload["type"])
@@ -74,7 +74,7 @@ def update_role(role_id: str) -> Response:
     If permissions or the description are omitted, they keep their values. The type of a role cannot change. Predefined
     roles cannot be updated.
     """
-    with transaction() as conn, unique(roles.TAKEN):
+    with transaction() as conn, unique_or_409(roles.TAKEN):
         actor = require(conn, "ADMIN")
         number, change = id_in_path(role_id), load(UpdateRole())
         before = lock_custom(conn, number, change)

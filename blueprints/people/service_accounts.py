@@ -7,7 +7,7 @@ from flask import Blueprint, Response, abort
 from blueprints.people import personal_tokens
 from blueprints.people.users import share_role
 from rules.access import id_in_path, require
-from rules.instance_limits import unique
+from rules.instance_limits import unique_or_409
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
@@ -41,7 +41,7 @@ def create_service_account() -> Response:
 
     A service account cannot log in. It authenticates with its tokens.
     """
-    with transaction() as conn, unique(users.TAKEN):
+    with transaction() as conn, unique_or_409(users.TAKEN):
         actor = require(conn, "ADMIN")
         payload = load(CreateServiceAccount())
         role = share_role(conn, payload.pop("rootRole"))

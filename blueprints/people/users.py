@@ -5,8 +5,8 @@ from typing import Any
 from flask import Blueprint, Response, abort, current_app
 
 from rules.access import id_in_path, require
-from rules.instance_limits import unique
-from rules.passwords import passwords
+from rules.instance_limits import unique_or_409
+from rules.passwords import password_hasher
 from rules.users import refuse_last_administrator, share_role
 from serving.contract import operation
 from serving.request_data import load, load_query
@@ -46,9 +46,9 @@ def create_user() -> Response:
     with connection() as conn:
         require(conn, "ADMIN")
     payload = load(CreateUser(current_app.config["PASSWORD_MIN_LENGTH"]))
-    password_hash = passwords().hash(payload["password"]) if "password" in payload else None
+    password_hash = password_hasher().hash(payload["password"]) if "password" in payload else None
     person: dict[str, Any] = {field: payload.get(field) for field in ("name", "username", "email")}
-    with transaction() as conn, unique(users.TAKEN):
+    with transaction() as conn, unique_or_409(users.TAKEN):
         actor = require(conn, "ADMIN")
         role = share_role(conn, payload["rootRole"])
         user = users.insert(conn, **person, password_hash=password_hash, root_role=role["id"])
@@ -92,7 +92,7 @@ def update_user(user_id: str) -> Response:
 
     Changes the name, e-mail address, root role, or several of them. The last administrator must keep the role Admin.
     """
-    with transaction() as conn, unique(users.TAKEN):
+    with transaction() as conn, unique_or_409(users.TAKEN):
         actor = require(conn, "ADMIN")
         change = load(UpdateUser())
         administrators = root_roles.lock_administrators(conn, id_in_path(user_id))
@@ -136,7 +136,7 @@ def set_user_password(user_id: str) -> Response:
     with connection() as conn:
         require(conn, "ADMIN")
     payload = load(SetPassword(current_app.config["PASSWORD_MIN_LENGTH"]))
-    password_hash = passwords().hash(payload["password"])
+    password_hash = password_hasher().hash(payload["password"])
     with transaction() as conn:
         actor = require(conn, "ADMIN")
         user = users.lock(conn, id_in_path(user_id)) or abort(404, UNKNOWN)

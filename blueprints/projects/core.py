@@ -3,7 +3,7 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import require
-from rules.instance_limits import refuse_excess, unique
+from rules.instance_limits import refuse_excess, unique_or_409
 from serving.contract import operation
 from serving.request_data import load, load_query
 from serving.responses import created, empty_response, json_response
@@ -57,7 +57,7 @@ def create_project() -> Response:
         payload = load(NewProject())
         refuse_excess(conn, "MAX_PROJECTS", "projects that are not archived")
         project_id = payload["id"] or projects.free_id(conn, slug(payload["name"]), RESERVED)
-        with unique({"projects_pkey": TAKEN}):
+        with unique_or_409({"projects_pkey": TAKEN}):
             projects.create(conn, {**payload, "id": project_id})
         # Our choice: the events of a deleted private project stay hidden. This check follows the insert, which waits
         # for a running deletion.

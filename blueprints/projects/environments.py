@@ -4,7 +4,7 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.constraints import check_strategy
-from rules.instance_limits import unique
+from rules.instance_limits import unique_or_409
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import empty_response, json_response, json_text
@@ -38,7 +38,7 @@ def add_project_environment(project_id: str) -> Response:
 
     All flags of the project get it. They are disabled in it.
     """
-    with transaction() as conn, unique(project_environments.TAKEN):
+    with transaction() as conn, unique_or_409(project_environments.TAKEN):
         actor = require(conn, "UPDATE_PROJECT", project=project_id)
         environment = load(LinkEnvironment())["environment"]
         project = project_environments.lock(conn, project_id)

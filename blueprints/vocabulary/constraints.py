@@ -6,12 +6,12 @@ from typing import Any
 from flask import Blueprint, Response, abort
 
 from rules.access import require
-from rules.constraints import illegal, too_many
+from rules.constraints import count_problems, value_problems
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import empty_response
 from sql.database import Connection, connection
-from sql.vocabulary.context_fields import legal_values
+from sql.vocabulary.context_fields import list_legal_values
 from validators.vocabulary.constraints import Constraint
 
 bp = Blueprint("constraints", __name__)
@@ -35,8 +35,8 @@ def validate_constraint() -> Response:
 
 def check(conn: Connection, constraint: Mapping[str, Any]) -> None:
     """Raise 400 unless the context field exists, the values are legal, and there are not too many of them."""
-    legal = legal_values(conn, [constraint["contextName"]])
-    problems = [*too_many([constraint], ()), *illegal([constraint], legal)]
+    legal = list_legal_values(conn, [constraint["contextName"]])
+    problems = [*count_problems([constraint], ()), *value_problems([constraint], legal)]
     if problems:
         abort(400, "; ".join(map(about_body, problems)))
 

@@ -3,7 +3,7 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import require
-from rules.instance_limits import unique
+from rules.instance_limits import unique_or_409
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response, json_text
@@ -38,7 +38,7 @@ def create_context_field() -> Response:
 
     Constraints can then use it. If it has legal values, constraints can use only those.
     """
-    with transaction() as conn, unique(context_fields.TAKEN):
+    with transaction() as conn, unique_or_409(context_fields.TAKEN):
         actor = require(conn, "CREATE_CONTEXT_FIELD")
         payload = load(CreateContextField())
         field = context_fields.insert(

@@ -3,7 +3,7 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import Actor, require
-from rules.instance_limits import refuse_excess, unique
+from rules.instance_limits import refuse_excess, unique_or_409
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
@@ -52,7 +52,7 @@ def create_environment() -> Response:
     No project has it yet. The types development, test, preproduction and production have a meaning. Other types are
     allowed.
     """
-    with transaction() as conn, unique(environments.TAKEN):
+    with transaction() as conn, unique_or_409(environments.TAKEN):
         actor = require(conn, "ADMIN")
         payload = load(CreateEnvironment())
         refuse_excess(conn, "MAX_ENVIRONMENTS", "environments")

@@ -8,7 +8,7 @@ from werkzeug.exceptions import NotFound
 
 from rules.access import Actor, id_in_path, require
 from rules.constraints import check_constraints
-from rules.instance_limits import refuse_excess, unique
+from rules.instance_limits import refuse_excess, unique_or_409
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
@@ -48,7 +48,7 @@ def create_segment() -> Response:
 
     It is for all projects, or for one. For one project, the permission UPDATE_PROJECT_SEGMENT there is enough.
     """
-    with transaction() as conn, unique(segments.TAKEN):
+    with transaction() as conn, unique_or_409(segments.TAKEN):
         actor = require_somewhere(conn, "CREATE_SEGMENT")
         payload = load(SegmentInput())
         require_there(conn, "CREATE_SEGMENT", payload["project"])
@@ -97,7 +97,7 @@ def update_segment(segment_id: str) -> Response:
 
     The body replaces it. 409 if it becomes a segment of one project while strategies of other projects use it.
     """
-    with transaction() as conn, unique(segments.TAKEN):
+    with transaction() as conn, unique_or_409(segments.TAKEN):
         actor, segment = changeable(conn, "UPDATE_SEGMENT", segment_id)
         payload = load(SegmentInput())
         before = segment or abort(404, UNKNOWN)

@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint, Response, abort
 
 from rules.access import require
-from rules.instance_limits import unique
+from rules.instance_limits import unique_or_409
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response, json_text
@@ -38,7 +38,7 @@ def create_strategy_type() -> Response:
 
     Your SDKs must be able to evaluate it.
     """
-    with transaction() as conn, unique(strategy_types.TAKEN):
+    with transaction() as conn, unique_or_409(strategy_types.TAKEN):
         actor = require(conn, "CREATE_STRATEGY")
         payload = load(CreateStrategyType())
         details = {

@@ -3,7 +3,7 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import require
-from rules.instance_limits import unique
+from rules.instance_limits import unique_or_409
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response, json_text
@@ -37,7 +37,7 @@ def create_tag_type() -> Response:
 
     Flags can then have tags of this type.
     """
-    with transaction() as conn, unique(tag_types.TAKEN):
+    with transaction() as conn, unique_or_409(tag_types.TAKEN):
         actor = require(conn, "CREATE_TAG_TYPE")
         payload = load(CreateTagType())
         tag_type = tag_types.insert(conn, payload["name"], payload.get("description", ""), payload.get("icon"))

@@ -5,7 +5,7 @@ from werkzeug.exceptions import Forbidden
 
 from rules.access import Actor, require
 from rules.flags import flag_event
-from rules.instance_limits import unique
+from rules.instance_limits import unique_or_409
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
@@ -51,7 +51,7 @@ def create_tag() -> Response:
 
     Needs the permission UPDATE_FEATURE in at least one project. You can also create a tag by adding it to a flag.
     """
-    with transaction() as conn, unique(tags.TAKEN):
+    with transaction() as conn, unique_or_409(tags.TAKEN):
         actor = require(conn)
         projects_with_permission(conn, actor)
         payload = load(Tag())

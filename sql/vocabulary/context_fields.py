@@ -158,6 +158,6 @@ LEGAL_VALUES = """
 """
 
 
-def legal_values(conn: Connection, names: Sequence[str]) -> dict[str, set[str]]:
+def list_legal_values(conn: Connection, names: Sequence[str]) -> dict[str, set[str]]:
     """Return the legal values of each of these context fields that exists. An empty set: all values are legal."""
     return {row["name"]: set(row["legal_values"]) for row in rows(conn, LEGAL_VALUES, {"names": list(names)})}

@@ -153,6 +153,6 @@ SHARE_USABLE = """
 """
 
 
-def usable_segments(conn: Connection, ids: Sequence[int], project: str) -> set[int]:
+def share_usable_segments(conn: Connection, ids: Sequence[int], project: str) -> set[int]:
     """Return which of these segments strategies of the project can have, and keep them from changing."""
     return {row["id"] for row in rows(conn, SHARE_USABLE, {"ids": list(ids), "project": project})}

@@ -179,7 +179,7 @@ def test_a_failure_takes_the_same_time_for_every_name(make_app, shared_url, worl
 
 
 def test_a_failure_costs_the_same_also_where_passwords_once_cost_more():
-    hasher = passwords.Passwords(rounds=4, queue=2)
+    hasher = passwords.PasswordHasher(rounds=4, queue=2)
     kept = {cost: bcrypt.hashpw(b"of another day", bcrypt.gensalt(cost)).decode() for cost in (4, 9)}
     # Before that, one who has such a hash is the first of whom this process hears.
     assert not hasher.matches("wrong", kept[9])
@@ -192,10 +192,10 @@ def test_a_failure_costs_the_same_also_where_passwords_once_cost_more():
 
 
 def test_two_passwords_at_most_are_hashed_at_a_time():
-    hasher = passwords.Passwords(rounds=4, queue=8)
+    hasher = passwords.PasswordHasher(rounds=4, queue=8)
     third = threading.Thread(target=hasher.hash, args=["the third"])
-    with hasher._turn():
-        with hasher._turn():
+    with hasher._slot():
+        with hasher._slot():
             third.start()
             third.join(0.2)
             assert third.is_alive()
@@ -204,14 +204,14 @@ def test_two_passwords_at_most_are_hashed_at_a_time():
 
 
 def test_a_process_with_a_single_thread_hashes_passwords_too():
-    hasher = passwords.Passwords(rounds=4, queue=1 // 2)
+    hasher = passwords.PasswordHasher(rounds=4, queue=1 // 2)
     assert hasher.matches("a password", hasher.hash("a password"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no priority of its own")
 def test_a_thread_that_hashes_yields_to_all_others():
-    hasher = passwords.Passwords(rounds=4, queue=2)
-    niceness = [hasher._in_turn(lambda: os.getpriority(os.PRIO_PROCESS, threading.get_native_id())) for _ in range(2)]
+    hasher = passwords.PasswordHasher(rounds=4, queue=2)
+    niceness = [hasher._run(lambda: os.getpriority(os.PRIO_PROCESS, threading.get_native_id())) for _ in range(2)]
     assert niceness == [passwords.NICENESS] * 2
     assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == os.getpriority(os.PRIO_PROCESS, os.getpid()) < passwords.NICENESS
 
@@ -222,7 +222,7 @@ def test_where_no_thread_may_yield_passwords_are_hashed_all_the_same(monkeypatch
         raise PermissionError
 
     monkeypatch.setattr(os, "setpriority", forbidden)
-    hasher = passwords.Passwords(rounds=4, queue=2)
+    hasher = passwords.PasswordHasher(rounds=4, queue=2)
     assert hasher.matches("a password", hasher.hash("a password"))
 
 
@@ -249,7 +249,7 @@ def test_a_crowd_before_the_hasher_is_sent_away_and_nothing_is_counted(app, worl
 
 @pytest.mark.parametrize("rounds", [4, 5])
 def test_every_comparison_ends_well_whatever_is_given(rounds):
-    hasher = passwords.Passwords(rounds, queue=2)
+    hasher = passwords.PasswordHasher(rounds, queue=2)
     kept = hasher.hash("é" * 36)
     assert kept.startswith(f"$2b$0{rounds}$")
     assert hasher.matches("é" * 36, kept)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rules.login import name_digest
-from rules.passwords import Passwords
+from rules.passwords import PasswordHasher
 from sql.database import connect
 from sql.people import roles
 from tests.support.command_line import CommandLine, event, flask, flask_at_terminal, only_line
@@ -48,7 +48,7 @@ def test_create_makes_a_row_an_event_and_a_login(line: CommandLine, password_fil
     events = line.events_of(lambda: line.does("user", "create", *args))
     [row] = line.rows("SELECT * FROM users WHERE username = 'ada'")
     assert (row["name"], row["email"], row["root_role_id"], row["account_type"]) == ("Ada L.", "ada@example.org", 2, "User")
-    assert Passwords(4, queue=1).matches(PASSWORD, row["password_hash"])
+    assert PasswordHasher(4, queue=1).matches(PASSWORD, row["password_hash"])
     data = {"id": row["id"], "name": "Ada L.", "username": "ada", "email": "ada@example.org", "rootRole": 2}
     assert events == [event("user-created", data=data)]
     assert line.log_in("ada@example.org", PASSWORD).status_code == 200

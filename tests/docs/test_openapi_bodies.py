@@ -32,14 +32,14 @@ TEXTS = [
 ]
 
 
-# The service may refuse a documented value if JSON Schema cannot express the reason: this one, and those in `unsaid` of
-# a schema.
+# The service may refuse a documented value if JSON Schema cannot express the reason: this one, and those in
+# `beyond_json_schema` of a schema.
 UNSAID = "date-time"
 
 
-def unsaid(*schemas: type[Body] | type[Query]) -> re.Pattern[str]:
+def beyond_json_schema(*schemas: type[Body] | type[Query]) -> re.Pattern[str]:
     """Return a pattern of the reasons for which one of these schemas may refuse a documented value."""
-    return re.compile("|".join([UNSAID, *(schema.unsaid for schema in schemas if schema.unsaid)]))
+    return re.compile("|".join([UNSAID, *(schema.beyond_json_schema for schema in schemas if schema.beyond_json_schema)]))
 
 
 def values_for(field: Field) -> list[Any]:
@@ -69,7 +69,7 @@ class Comparison:
         self.validator = records.Validator(component(openapi_fields.name_of(body)), registry=registry)
         self.example = body.example
         self.schema = body()
-        self.unsaid = unsaid(*openapi.with_nested(body))
+        self.beyond_json_schema = beyond_json_schema(*openapi.with_nested(body))
 
     def verdict(self, asked: Any) -> bool:
         """Return whether a body fits the document; assert that the service agrees."""
@@ -83,7 +83,7 @@ class Comparison:
                 reasons = "; ".join(findings.errors)
         except ValidationError as refusal:
             reasons = str(refusal.messages)
-        assert documented == (not reasons) or (documented and self.unsaid.search(reasons)), (asked, reasons)
+        assert documented == (not reasons) or (documented and self.beyond_json_schema.search(reasons)), (asked, reasons)
         return documented
 
     def of_fields(self) -> None:
@@ -131,7 +131,7 @@ def test_what_the_document_refuses_of_a_query_is_refused(alice: Caller, path: st
         answer = alice.get(path, query_string={name: text})
         assert answer.status_code in (200, 400)
         refused = answer.status_code == 400
-        assert documented != refused or (documented and unsaid(query).search(answer.json["message"])), (text, answer.json)
+        assert documented != refused or (documented and beyond_json_schema(query).search(answer.json["message"])), (text, answer.json)
 
 
 # --- What none of the bodies holds yet ------------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def test_a_segment_that_is_given_meanwhile_stays_where_it_is(world, gate, change
     }
     with ThreadPoolExecutor(1) as thread:
         with gate.transaction():
-            assert segments.usable_segments(gate, [segment], "default") == {segment}
+            assert segments.share_usable_segments(gate, [segment], "default") == {segment}
             waiting = thread.submit(calls[change])
             wait_for(world.conn, [waiting])
             fixtures.add_segment(gate, strategy, segment)

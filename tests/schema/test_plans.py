@@ -31,8 +31,8 @@ ASK: dict[str, Callable[[Connection, str], object]] = {
     "whose key, in an environment": asking(key=b"unknown", environment="development"),
     "whose key, anywhere": asking(key=b"unknown", project=None, permissions=[]),
     "whose session, anywhere": asking(session=b"unknown", project=None, permissions=[]),
-    "whose key, listing": asking(key=b"unknown", project=None, permissions=[], listing=True),
-    "whose session, listing": asking(session=b"unknown", project=None, permissions=[], listing=True),
+    "whose key, listing": asking(key=b"unknown", project=None, permissions=[], list_projects=True),
+    "whose session, listing": asking(session=b"unknown", project=None, permissions=[], list_projects=True),
 }
 
 

@@ -29,7 +29,7 @@ from tests.support.openapi_words import (
     SECURITY,
     SPECIAL_REFUSALS,
 )
-from validators import MOST_ITEMS, Body, fields
+from validators import MAX_ITEMS, Body, fields
 
 SERVER = "http://127.0.0.1:4242"
 # What the 401 of GET /api/admin/user has beside the three keys.
@@ -160,7 +160,7 @@ def request_body(contract: Operation) -> dict[str, Any]:
     assert contract.body
     schema, example = reference(contract.body), contract.body.example
     if contract.many:
-        return {"schema": {"type": "array", "items": schema, "maxItems": MOST_ITEMS}, "examples": {"usual": {"value": [example]}}}
+        return {"schema": {"type": "array", "items": schema, "maxItems": MAX_ITEMS}, "examples": {"usual": {"value": [example]}}}
     return {"schema": schema, "examples": {"usual": {"value": example}}}
 
 

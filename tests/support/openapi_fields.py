@@ -106,7 +106,7 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
         case fields.Nested(schema_class=body):
             return reference(body)
         case fields.ObjectOf(value_field=inner):
-            return {"type": "object", "additionalProperties": json_schema(inner), "maxProperties": fields.MOST_KEYS}
+            return {"type": "object", "additionalProperties": json_schema(inner), "maxProperties": fields.MAX_KEYS}
         case fields.Anything(allow_none=True):
             return {}
         case fields.Anything():

@@ -52,7 +52,7 @@ def while_hashing(app: Flask, conn: Connection, call: Call) -> Iterator[Future[T
     """The future answer to a call that has come as far as its password, which is hashed after the block."""
     hasher = app.extensions["passwords"]
     free = hasher._queue._value
-    with ThreadPoolExecutor(1) as thread, hasher._turn(), hasher._turn():
+    with ThreadPoolExecutor(1) as thread, hasher._slot(), hasher._slot():
         future = thread.submit(call)
         deadline = time.monotonic() + 20
         while hasher._queue._value > free - 3:

@@ -6,11 +6,11 @@ import pytest
 from marshmallow import ValidationError, fields
 
 from tests.support.fields import BROKEN_TEXT, ODD_TEXT, refuses, takes
-from validators import MOST_ITEMS, Body
+from validators import MAX_ITEMS, Body
 from validators.fields import (
     BIGINT_MAX,
-    MOST_KEYS,
-    MOST_LEVELS,
+    MAX_KEYS,
+    MAX_LEVELS,
     Anything,
     Boolean,
     DateTime,
@@ -74,8 +74,8 @@ def test_a_list_is_what_its_field_makes_of_each() -> None:
 
 
 def test_a_list_is_bounded() -> None:
-    takes(ListOf(Boolean()), [True] * MOST_ITEMS, [True] * MOST_ITEMS)
-    assert refuses(ListOf(Boolean()), [5] * (MOST_ITEMS + 1)) == f"must have at most {MOST_ITEMS} items"
+    takes(ListOf(Boolean()), [True] * MAX_ITEMS, [True] * MAX_ITEMS)
+    assert refuses(ListOf(Boolean()), [5] * (MAX_ITEMS + 1)) == f"must have at most {MAX_ITEMS} items"
     assert refuses(ListOf(Boolean(), max=1, what="answers"), [True, True]) == "must have at most 1 answers"
 
 
@@ -110,8 +110,8 @@ def test_an_object_of_free_keys_is_what_its_field_makes_of_each_value() -> None:
     takes(ObjectOf(Email()), {}, {})
     takes(ObjectOf(Email()), {"": "A@b", "ключ": "c@d"}, {"": "a@b", "ключ": "c@d"})
     assert problems(ObjectOf(Text()), {"a": "a", "b": 5}) == {"b": ["must be a string"]}
-    takes(ObjectOf(Boolean()), dict.fromkeys(map(str, range(MOST_KEYS)), True), dict.fromkeys(map(str, range(MOST_KEYS)), True))
-    assert refuses(ObjectOf(Text()), dict.fromkeys(map(str, range(MOST_KEYS + 1)), 5)) == f"must have at most {MOST_KEYS} properties"
+    takes(ObjectOf(Boolean()), dict.fromkeys(map(str, range(MAX_KEYS)), True), dict.fromkeys(map(str, range(MAX_KEYS)), True))
+    assert refuses(ObjectOf(Text()), dict.fromkeys(map(str, range(MAX_KEYS + 1)), 5)) == f"must have at most {MAX_KEYS} properties"
 
 
 @pytest.mark.parametrize("text", BROKEN_TEXT)
@@ -141,6 +141,6 @@ def test_anything_is_nested_no_deeper_than_can_be_handled() -> None:
             value = [value] if level % 2 else {"a": value}
         return value
 
-    takes(Anything(), deep(MOST_LEVELS), deep(MOST_LEVELS))
-    for levels in (MOST_LEVELS + 1, 900, 10**5):
-        assert refuses(Anything(), deep(levels)) == f"must not be nested more than {MOST_LEVELS} levels deep"
+    takes(Anything(), deep(MAX_LEVELS), deep(MAX_LEVELS))
+    for levels in (MAX_LEVELS + 1, 900, 10**5):
+        assert refuses(Anything(), deep(levels)) == f"must not be nested more than {MAX_LEVELS} levels deep"

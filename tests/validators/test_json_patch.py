@@ -6,7 +6,7 @@ import pytest
 from marshmallow import ValidationError
 
 from validators import read
-from validators.flags.json_patch import MOST_COPIED, MOST_STEPS, PatchOperation, patched
+from validators.flags.json_patch import MAX_COPIED, MAX_STEPS, PatchOperation, patched
 
 ABC: Any = ["a", "b", "c"]
 
@@ -154,14 +154,14 @@ def test_the_values_of_a_patch_stay_as_they_are() -> None:
 
 
 def test_a_patch_has_so_many_steps_and_no_more():
-    assert patch(ABC, *[step("test", "/0", value="a")] * MOST_STEPS) == ABC
+    assert patch(ABC, *[step("test", "/0", value="a")] * MAX_STEPS) == ABC
     with pytest.raises(ValidationError, match="at most"):
-        patch(ABC, *[step("test", "/0", value="a")] * (MOST_STEPS + 1))
+        patch(ABC, *[step("test", "/0", value="a")] * (MAX_STEPS + 1))
 
 
 @pytest.mark.parametrize("where", ["/-", "/0/-"])
 def test_copies_of_copies_do_not_grow_without_end(where):
-    with pytest.raises(ValidationError, match=str(MOST_COPIED)):
+    with pytest.raises(ValidationError, match=str(MAX_COPIED)):
         patch([[1]], *[step("copy", where, from_="")] * 40)
 
 

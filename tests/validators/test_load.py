@@ -10,7 +10,7 @@ from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 
 from serving.request_data import load, load_many
 from tests.support.world import Caller
-from validators import MOST_ITEMS, MOST_SENTENCES, Body
+from validators import MAX_ITEMS, MAX_MESSAGES, Body
 from validators.fields import Integer, ListOf, Nested, ObjectOf, Text
 
 
@@ -87,7 +87,7 @@ def test_an_array_is_read_item_by_item() -> None:
     assert sent(load_many, [{"name": "a"}, {"sortOrder": 7}]) == [{"name": "a", "sortOrder": 0}, {"sortOrder": 7}]
     assert refusal(load_many, [{}], schema=Constraint) == "0.operator: is required"
     assert refusal(load_many, [{}, 5, {"x": 1}]) == "1: must be a JSON object; 2.x: unknown property"
-    assert refusal(load_many, [{}] * (MOST_ITEMS + 1)) == f"body: must have at most {MOST_ITEMS} items"
+    assert refusal(load_many, [{}] * (MAX_ITEMS + 1)) == f"body: must have at most {MAX_ITEMS} items"
     assert refusal(load_many, b"") == "A JSON body is required."
     with pytest.raises(UnsupportedMediaType):
         sent(load_many, [], content_type="text/plain")
@@ -99,7 +99,7 @@ def test_what_is_no_array_is_refused(body: Any) -> None:
 
 
 def test_a_message_stays_small_however_much_is_wrong() -> None:
-    message = refusal(load_many, [{"x" * 60: 1}] * MOST_ITEMS)
-    assert message.endswith(f"; and {MOST_ITEMS - MOST_SENTENCES} more")
+    message = refusal(load_many, [{"x" * 60: 1}] * MAX_ITEMS)
+    assert message.endswith(f"; and {MAX_ITEMS - MAX_MESSAGES} more")
     assert len(message) < 5000
-    assert "more" not in refusal(load_many, [{"x": 1}] * MOST_SENTENCES)
+    assert "more" not in refusal(load_many, [{"x": 1}] * MAX_MESSAGES)

@@ -11,9 +11,9 @@ from validators.query_fields import Repeated
 from validators.vocabulary.tags import Tag
 
 TYPES = frozenset({"experiment", "kill-switch", "release", "operational", "permission"})
-WHAT_TYPES = "experiment, kill-switch, release, operational or permission"
-# Our choice: a limit, because each event contains all tags that the flag has at that moment.
-MOST_TAGS = 100
+TYPE_WORDS = "experiment, kill-switch, release, operational or permission"
+# Our choice: a limit, because each event of a flag contains all tags of the flag.
+MAX_TAGS = 100
 
 
 class CreateFlag(Body):
@@ -31,7 +31,7 @@ class CreateFlag(Body):
         required=True,
         metadata={"description": "Name of the flag. It must be unique in the instance, including archived flags."},
     )
-    type = OneOf(TYPES, WHAT_TYPES, load_default="release", metadata={"description": "Type of the flag."})
+    type = OneOf(TYPES, TYPE_WORDS, load_default="release", metadata={"description": "Type of the flag."})
     description = Text(
         max=DESCRIPTION_MAX, allow_none=True, load_default=None, metadata={"description": "Description of the flag."}
     )
@@ -39,7 +39,7 @@ class CreateFlag(Body):
         load_default=False, metadata={"description": "Whether SDKs report each evaluation of the flag."}
     )
     tags = ListOf(
-        Nested(Tag), max=MOST_TAGS, what="tags", load_default=list, metadata={"description": "Tags of the flag."}
+        Nested(Tag), max=MAX_TAGS, what="tags", load_default=list, metadata={"description": "Tags of the flag."}
     )
 
 
@@ -53,7 +53,7 @@ class UpdateFlag(Body):
     }
 
     name = Text(metadata={"description": "Name of the flag. A flag cannot be renamed."})
-    type = OneOf(TYPES, WHAT_TYPES, metadata={"description": "Type of the flag."})
+    type = OneOf(TYPES, TYPE_WORDS, metadata={"description": "Type of the flag."})
     description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Description of the flag."})
     stale = Boolean(metadata={"description": "Whether the flag is marked stale."})
     impressionData = Boolean(metadata={"description": "Whether SDKs report each evaluation of the flag."})
@@ -63,7 +63,7 @@ class UpdateFlag(Body):
 
     @post_load
     def drop_ignored(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Drop properties that clients send back because responses have them."""
+        """Drop the ignored properties, which clients send back because responses have them."""
         return {key: value for key, value in data.items() if key not in ("archived", "createdAt", "project")}
 
 
@@ -107,7 +107,7 @@ class MoveFlag(Body):
 
 
 class TagFilter(Text):
-    """type:value, as a pair."""
+    """A tag as type:value, loaded as a pair."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         type, colon, text = super()._deserialize(value, attr, data, **kwargs).partition(":")
@@ -119,7 +119,7 @@ class TagFilter(Text):
 class FlagFilters(Query):
     """Query parameters of the list of flags of a project."""
 
-    unsaid: ClassVar[str] = "a type and a value"
+    beyond_json_schema: ClassVar[str] = "a type and a value"
 
     tag = Repeated(
         TagFilter(),

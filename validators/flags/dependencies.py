@@ -12,7 +12,7 @@ class Dependency(Body):
     """Body of a new dependency: the parent flag, and its required state."""
 
     example: ClassVar = {"feature": "new-cart", "enabled": True, "variants": ["blue"]}
-    unsaid: ClassVar = "must be empty"
+    beyond_json_schema: ClassVar = "must be empty"
 
     feature = Text(min=1, required=True, metadata={"description": "Name of the parent flag."})
     enabled = Boolean(

@@ -11,12 +11,12 @@ from validators.flags.json_patch import patched
 from validators.flags.strategies import SORT_ORDER_MAX, Variants
 from validators.flags.variants import Variant
 
-# Our choice: the maximum number of flags that one request enables or disables.
-MOST_FLAGS = 1000
+# Our choice: the maximum number of flags of a request that enables or disables them.
+MAX_FLAGS_SWITCHED = 1000
 BOOLEAN_WORDS = frozenset({"true", "false"})
 
 
-class SwitchingOn(Query):
+class SwitchOnOptions(Query):
     """Query parameters of enabling a flag."""
 
     shouldActivateDisabledStrategies = OneOf(
@@ -33,7 +33,7 @@ class FlagsToSwitch(Body):
     example: ClassVar = {"features": ["new-checkout", "dark-mode"]}
 
     features = ListOf(
-        Text(), max=MOST_FLAGS, what="flags", required=True, metadata={"description": "Names of the flags."}
+        Text(), max=MAX_FLAGS_SWITCHED, what="flags", required=True, metadata={"description": "Names of the flags."}
     )
 
 
@@ -51,8 +51,8 @@ class StrategyPlace(Body):
     )
 
 
-def each_once(positions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the positions; raise ValidationError if a strategy occurs twice."""
+def refuse_duplicate_positions(positions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the positions. Raise ValidationError if a strategy occurs twice."""
     if len({position["id"] for position in positions}) < len(positions):
         raise ValidationError("must not contain a strategy twice")
     return positions
@@ -63,7 +63,7 @@ class VariantsOfEnvironments(Body):
     """Body of setting the same variants in several environments."""
 
     example: ClassVar = {"environments": ["development"], "variants": [{"name": "blue", "weight": 1000}]}
-    unsaid: ClassVar = "a name twice|weightType variable|fixed weights|at least one item"
+    beyond_json_schema: ClassVar = "a name twice|weightType variable|fixed weights|at least one item"
 
     variants = Variants(
         Nested(Variant), required=True, metadata={"description": "Variants. An empty list removes them."}
@@ -72,7 +72,7 @@ class VariantsOfEnvironments(Body):
 
     @validates_schema
     def require_environment(self, data: dict[str, Any], **_: Any) -> None:
-        """Require an environment. Without one, no permission would be checked."""
+        """Require at least one environment. Without one, no permission would be checked."""
         if not data["environments"]:
             raise ValidationError("must have at least one item", "environments")
 

@@ -1,4 +1,4 @@
-"""JSON Patch (RFC 6902), applied one operation at a time, with a limit for what copies can create from a small body."""
+"""JSON Patch (RFC 6902). A limit on copies keeps a small body from creating a huge document."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,20 +11,20 @@ from jsonpointer import JsonPointerException, resolve_pointer
 from marshmallow import ValidationError, validates_schema
 
 from validators import Body
-from validators.fields import Anything, OneOf, Text, parts
+from validators.fields import Anything, OneOf, Text, json_parts
 
 OPERATIONS = frozenset({"add", "remove", "replace", "move", "copy", "test"})
-# Our choice: the limit of steps of a patch, and of the values in all its copies.
-MOST_STEPS = 1000
-MOST_COPIED = 10_000
+# Our choice: the maximum number of operations of a patch, and of values that all its copies add.
+MAX_STEPS = 1000
+MAX_COPIED = 10_000
 POINTER = re.compile(r"(/([^~]|~[01])*)?", re.DOTALL)
 
 
 class PatchOperation(Body):
-    """One step of a patch."""
+    """One operation of a patch."""
 
     example: ClassVar = {"op": "replace", "path": "/0/weightType", "value": "fix"}
-    unsaid: ClassVar = "is required with this op|must be a JSON pointer"
+    beyond_json_schema: ClassVar = "is required with this op|must be a JSON pointer"
 
     op = OneOf(
         OPERATIONS,
@@ -55,18 +55,18 @@ def is_pointer(data: Mapping[str, Any], name: str) -> bool:
 
 
 def patched(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
-    """Return a copy of the document with these operations applied. ValidationError: one of them cannot be applied."""
-    if len(operations) > MOST_STEPS:
-        raise ValidationError(f"must have at most {MOST_STEPS} operations")
+    """Return a copy of the document with the operations applied. Raise ValidationError if one cannot be applied."""
+    if len(operations) > MAX_STEPS:
+        raise ValidationError(f"must have at most {MAX_STEPS} operations")
     result = deepcopy(document)
     copied = 0
     for number, operation in enumerate(operations):
         step = {"from" if name == "origin" else name: value for name, value in operation.items()}
         try:
             if step["op"] == "copy":
-                copied += sum(1 for _ in islice(parts(resolve_pointer(result, step["from"])), MOST_COPIED + 1))
-                if copied > MOST_COPIED:
-                    raise ValidationError(f"must copy at most {MOST_COPIED} values in total")
+                copied += sum(1 for _ in islice(json_parts(resolve_pointer(result, step["from"])), MAX_COPIED + 1))
+                if copied > MAX_COPIED:
+                    raise ValidationError(f"must copy at most {MAX_COPIED} values in total")
             result = JsonPatch([step]).apply(result, in_place=True)
         except ValidationError as error:
             raise ValidationError({number: error.normalized_messages()}) from None
@@ -76,7 +76,7 @@ def patched(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def problem(error: Exception) -> str:
-    """Return why an operation cannot be applied, as the end of a sentence about its path."""
+    """Return why an operation cannot be applied, as the end of a sentence that begins with its path."""
     if isinstance(error, RecursionError):
         return "is nested too deep"
     if isinstance(error, JsonPatchTestFailed):

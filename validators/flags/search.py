@@ -11,11 +11,11 @@ from validators.events import QUERY_MAX
 from validators.fields import BIGINT_MAX, DAY, INTEGER, Day, OneOf, Text, WholeNumber
 from validators.query_fields import Repeated
 
-# For each operator, whether it includes the flags that have one of the values. Otherwise it excludes them. IS accepts
-# several values, like IS_ANY_OF.
+# For each operator: True if it includes the flags with one of the values, False if it excludes them. IS accepts several
+# values, like IS_ANY_OF.
 VALUE_OPERATORS = {"IS": True, "IS_ANY_OF": True, "IS_NOT": False, "IS_NONE_OF": False}
-# For each operator, whether a flag matches with any of the values or only with all, and whether matching flags are
-# included.
+# For each operator: whether a flag matches that has any of the values or only one that has all of them, and whether
+# matching flags are included (True) or excluded.
 SET_OPERATORS = {
     "INCLUDE": ("any", True),
     "INCLUDE_ANY_OF": ("any", True),
@@ -28,11 +28,11 @@ DATE_OPERATORS = ("IS_BEFORE", "IS_ON_OR_AFTER")
 SORT_KEYS = frozenset({"createdAt", "name", "type", "project", "stale", "lastSeenAt"})
 ENVIRONMENT_PREFIX = "environment:"
 # Our choice: a limit, because PostgreSQL compares each text with the name and the description of each flag.
-MOST_TEXTS = 20
+MAX_TEXTS = 20
 
 
 def split(text: str, operators: Sequence[str], example: str) -> tuple[str, str]:
-    """Return the operator and the text after the colon; raise ValidationError if the operator is unknown."""
+    """Return the operator and the text after the colon. Raise ValidationError if the operator is unknown."""
     operator, colon, rest = text.partition(":")
     if not colon or operator not in operators or re.search(r"[\n\r]", rest):
         raise ValidationError(f"must look like {example}")
@@ -40,7 +40,7 @@ def split(text: str, operators: Sequence[str], example: str) -> tuple[str, str]:
 
 
 class ValueFilter(Text):
-    """Read IS:a, IS_NOT:a, IS_ANY_OF:a,b or IS_NONE_OF:a,b as (is_wanted, values)."""
+    """A filter such as IS:a, IS_NOT:a, IS_ANY_OF:a,b or IS_NONE_OF:a,b, loaded as (is_included, values)."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         text = super()._deserialize(value, attr, data, **kwargs)
@@ -64,7 +64,7 @@ class UserIdFilter(ValueFilter):
 
 
 class StateFilter(ValueFilter):
-    """A value filter with active and stale. Read as False and True: whether a flag is stale."""
+    """A value filter with active and stale, loaded as False and True: whether a flag is stale."""
 
     def read(self, values: list[str]) -> list[Any]:
         if not set(values) <= {"active", "stale"}:
@@ -73,7 +73,7 @@ class StateFilter(ValueFilter):
 
 
 class SetFilter(Text):
-    """Read INCLUDE:a, EXCLUDE_ALL:a,b and so on as ("any" or "all", is_wanted, values)."""
+    """A filter such as INCLUDE:a or EXCLUDE_ALL:a,b, loaded as ("any" or "all", is_included, values)."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         text = super()._deserialize(value, attr, data, **kwargs)
@@ -95,7 +95,7 @@ class TagFilter(SetFilter):
 
 
 class DateFilter(Text):
-    """Read IS_BEFORE:yyyy-MM-dd or IS_ON_OR_AFTER:yyyy-MM-dd as (operator, day)."""
+    """A filter IS_BEFORE:yyyy-MM-dd or IS_ON_OR_AFTER:yyyy-MM-dd, loaded as (operator, day)."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         text = super()._deserialize(value, attr, data, **kwargs)
@@ -106,7 +106,7 @@ class DateFilter(Text):
 
 
 class EnvironmentState(Text):
-    """Read production:enabled or production:disabled as (environment, is_enabled)."""
+    """A state such as production:enabled or production:disabled, loaded as (environment, is_enabled)."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         environment, colon, word = super()._deserialize(value, attr, data, **kwargs).rpartition(":")
@@ -121,11 +121,13 @@ class FeatureSearch(Query):
     as_filters() turns them into the arguments of sql/flags/search.py.
     """
 
-    unsaid: ClassVar[str] = "a valid date|user ids|active, stale|must be tags|must have at most|NUL|surrogates"
+    beyond_json_schema: ClassVar[str] = (
+        "a valid date|user ids|active, stale|must be tags|must have at most|NUL|surrogates"
+    )
 
     query = Text(
         max=QUERY_MAX,
-        metadata={"description": f"At most {MOST_TEXTS} texts, separated by commas. Searches names and descriptions."},
+        metadata={"description": f"At most {MAX_TEXTS} texts, separated by commas. Searches names and descriptions."},
     )
     project = ValueFilter(metadata={"description": "Ids of projects, such as IS:default or IS_NONE_OF:default,shop."})
     type = ValueFilter(metadata={"description": "Types of flags, such as IS_ANY_OF:release,experiment."})
@@ -168,23 +170,23 @@ class FeatureSearch(Query):
 
     @post_load
     def as_filters(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Return filters and values for sql/flags/search.py, with the order, limit and offset."""
+        """Return the arguments of sql/flags/search.py: filters and their values, the order, limit and offset."""
         values: dict[str, Any] = {}
         names: list[str] = []
         texts = [text.strip() for text in data.get("query", "").split(",") if text.strip()]
-        if len(texts) > MOST_TEXTS:
-            raise ValidationError(f"must have at most {MOST_TEXTS} texts", "query")
+        if len(texts) > MAX_TEXTS:
+            raise ValidationError(f"must have at most {MAX_TEXTS} texts", "query")
         if texts:
             names.append("texts")
             values["texts"] = texts
         for name in ("project", "type", "state", "createdBy"):
             if name in data:
-                is_wanted, values[name] = data[name]
-                names.append(name if is_wanted else f"not_{name}")
+                is_included, values[name] = data[name]
+                names.append(name if is_included else f"not_{name}")
         for name in ("tag", "segment"):
             if name in data:
-                which, is_wanted, values[name] = data[name]
-                names.append(f"{name}_{which}" if is_wanted else f"not_{name}_{which}")
+                any_or_all, is_included, values[name] = data[name]
+                names.append(f"{name}_{any_or_all}" if is_included else f"not_{name}_{any_or_all}")
         if "status" in data:
             names.append("status")
             values["status_environments"], values["status_states"] = zip(*data["status"], strict=True)

@@ -14,7 +14,7 @@ SORT_ORDER_MAX = 2**31 - 1
 
 
 class ParameterValue(Text):
-    """A string. Numbers and booleans become strings, because scripts send them and SDKs accept only strings."""
+    """A string, number or boolean, loaded as a string. Scripts send all three, but SDKs accept only strings."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
         if isinstance(value, bool):
@@ -43,7 +43,7 @@ class StrategyInput(Body):
         "name": "flexibleRollout",
         "parameters": {"rollout": "25", "stickiness": "default", "groupId": "new-checkout"},
     }
-    unsaid: ClassVar = "a name twice|weightType variable|fixed weights"
+    beyond_json_schema: ClassVar = "a name twice|weightType variable|fixed weights"
 
     name = Text(min=1, max=100, required=True, metadata={"description": "Name of the strategy type."})
     title = Text(
@@ -84,7 +84,7 @@ class StrategyChange(Body):
         "parameters": {"rollout": "50"},
         "constraints": [{"contextName": "country", "operator": "IN", "values": ["NO"]}],
     }
-    unsaid: ClassVar = StrategyInput.unsaid
+    beyond_json_schema: ClassVar = StrategyInput.beyond_json_schema
 
     name = Text(min=1, max=100, metadata={"description": "Name of the strategy type."})
     title = Text(max=TITLE_MAX, allow_none=True, metadata={"description": "Title to show to people."})
@@ -113,11 +113,11 @@ class StrategyChange(Body):
         return data | ({"segments": sorted(set(data["segments"]))} if "segments" in data else {})
 
 
-# Our choice: each missing parameter gets its default, even if the other two are given.
+# Our choice: each omitted parameter gets its default, even if others are given.
 def with_defaults(name: str, parameters: Mapping[str, str], *, flag: str, stickiness: str) -> dict[str, str]:
-    """Return the parameters of a strategy of this type, with the defaults of a gradual rollout.
+    """Return the parameters of a strategy, with defaults for the omitted ones if its type is flexibleRollout.
 
-    flag: the name of the flag. stickiness: the default of the project.
+    name: the strategy type. flag: the name of the flag. stickiness: the default of the project.
     """
     filled = dict(parameters)
     if name == "flexibleRollout":

@@ -1,4 +1,4 @@
-"""Exports and imports of flags (neighbours.md 1.7 and 3.17). Documents are open: unknown properties are ignored."""
+"""Exports and imports of flags (neighbours.md 1.7 and 3.17). Unknown properties of a document are ignored."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ from validators.fields import (
     Text,
     Trimmed,
 )
-from validators.flags.core import TYPES, WHAT_TYPES
+from validators.flags.core import TYPE_WORDS, TYPES
 from validators.flags.strategies import StrategyInput, Variants
 from validators.flags.variants import Override, Payload, StrategyVariant, Variant
 from validators.vocabulary.constraints import Constraint
@@ -39,7 +39,7 @@ class ExportFlags(Body):
         "features": ["new-checkout", "old-checkout"],
         "downloadFile": False,
     }
-    unsaid: ClassVar[str] = "must have tag alone"
+    beyond_json_schema: ClassVar[str] = "must have tag alone"
 
     environment = Text(
         min=1,
@@ -72,20 +72,20 @@ class ExportFlags(Body):
     # Our choice: features and project together mean the flags of the project with these names.
     @post_load
     def add_selectors(self, body: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Add selectors: conditions that a flag must meet, with their values."""
+        """Add the key selectors: the conditions that a flag must meet, with their values."""
         selectors = {name: body[name] for name in SELECTORS if body.get(name, []) != []}
         return body | {"selectors": selectors or {"environment": body["environment"]}}
 
 
-class Open(Body):
+class OpenBody(Body):
     """A part of a document, in which unknown properties are ignored."""
 
     class Meta(Body.Meta):
         unknown = "exclude"
 
 
-class ImportedFeature(Open):
-    """The fields of a flag. If the flag exists, what is omitted stays as it is."""
+class ImportedFeature(OpenBody):
+    """The properties of a flag. Omitted properties of an existing flag keep their values."""
 
     example: ClassVar[dict[str, Any]] = {
         "name": "new-checkout",
@@ -94,7 +94,7 @@ class ImportedFeature(Open):
     }
 
     name = Name(required=True, metadata=FLAG_NAME)
-    type = OneOf(TYPES, WHAT_TYPES, metadata={"description": "Type of the flag. Default: release."})
+    type = OneOf(TYPES, TYPE_WORDS, metadata={"description": "Type of the flag. Default: release."})
     description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Purpose of the flag."})
     stale = Boolean(metadata={"description": "Whether the flag is marked stale."})
     impressionData = Boolean(metadata={"description": "Whether SDKs emit impression events."})
@@ -102,33 +102,33 @@ class ImportedFeature(Open):
     archived = Anything(metadata={"description": "Ignored. Imported flags are live."})
 
 
-class ImportedConstraint(Open, Constraint):
+class ImportedConstraint(OpenBody, Constraint):
     """A condition of a strategy."""
 
     @pre_load
-    def at_midnight(self, data: Any, **_: Any) -> Any:
-        """Take a date without a time as midnight UTC."""
+    def read_date_as_midnight(self, data: Any, **_: Any) -> Any:
+        """Read a date without a time as midnight UTC."""
         if isinstance(data, dict) and isinstance(value := data.get("value"), str) and DAY.fullmatch(value):
             is_date = str(data.get("operator")).startswith("DATE_")
             return data | {"value": f"{value}T00:00:00Z"} if is_date else data
         return data
 
 
-class ImportedPayload(Open, Payload):
+class ImportedPayload(OpenBody, Payload):
     """The payload of a variant."""
 
 
-class ImportedStrategyVariant(Open, StrategyVariant):
+class ImportedStrategyVariant(OpenBody, StrategyVariant):
     """A variant of a strategy."""
 
     payload = Nested(ImportedPayload, metadata={"description": "Payload of the variant."})
 
 
-class ImportedOverride(Open, Override):
-    """Gives a variant to users whose context field has one of the values."""
+class ImportedOverride(OpenBody, Override):
+    """An override: users whose context field has one of the values get the variant."""
 
 
-class ImportedVariant(Open, Variant):
+class ImportedVariant(OpenBody, Variant):
     """A variant of a flag."""
 
     payload = Nested(ImportedPayload, metadata={"description": "Payload of the variant."})
@@ -137,12 +137,12 @@ class ImportedVariant(Open, Variant):
     )
 
 
-class ImportedStrategy(Open, StrategyInput):
+class ImportedStrategy(OpenBody, StrategyInput):
     """A strategy of one of the flags."""
 
     example: ClassVar[dict[str, Any]] = {"featureName": "new-checkout", **StrategyInput.example}
 
-    # Our choice: a free id is kept, so that an instance can be built again as it was.
+    # Our choice: the strategy keeps its id if the id is free, so that an import can restore an instance as it was.
     id = Text(
         metadata={
             "description": "Id of the strategy. If it is not a UUID, or is in use, the strategy gets another one."
@@ -160,11 +160,11 @@ class ImportedStrategy(Open, StrategyInput):
     segments = ListOf(Integer(min=1), load_default=list, metadata={"description": "Ids of segments of this document."})
 
 
-class ImportedEnvironment(Open):
-    """The state of a flag and its variants. What is omitted stays as it is."""
+class ImportedEnvironment(OpenBody):
+    """The state of a flag and its variants. Omitted properties keep their values."""
 
     example: ClassVar[dict[str, Any]] = {"featureName": "new-checkout", "enabled": True, "variants": []}
-    unsaid: ClassVar[str] = StrategyInput.unsaid
+    beyond_json_schema: ClassVar[str] = StrategyInput.beyond_json_schema
 
     featureName = Name(required=True, metadata=FLAG_NAME)
     name = Anything(metadata={"description": "Ignored. The name of the flag again."})
@@ -173,12 +173,12 @@ class ImportedEnvironment(Open):
     variants = Variants(Nested(ImportedVariant), metadata={"description": "Variants of the flag."})
 
 
-class ImportedLegalValue(Open, LegalValue):
+class ImportedLegalValue(OpenBody, LegalValue):
     """A legal value of a context field."""
 
 
-class ImportedContextField(Open, CreateContextField):
-    """A context field that the strategies use. If it does not exist, it is created."""
+class ImportedContextField(OpenBody, CreateContextField):
+    """A context field that the strategies use. The import creates it if it does not exist."""
 
     description = Text(max=250, allow_none=True, load_default=None, metadata={"description": "Meaning of the field."})
     legalValues = ListOf(
@@ -188,8 +188,8 @@ class ImportedContextField(Open, CreateContextField):
     )
 
 
-class ImportedSegment(Open):
-    """A segment that the strategies use. A segment with this name must exist."""
+class ImportedSegment(OpenBody):
+    """A segment that the strategies use. The instance must have a segment with this name."""
 
     example: ClassVar[dict[str, Any]] = {"id": 1, "name": "beta testers"}
 
@@ -197,15 +197,15 @@ class ImportedSegment(Open):
     name = Text(min=1, max=255, required=True, metadata={"description": "Name of the segment."})
 
 
-class ImportedTagType(Open, CreateTagType):
-    """A type of tags. If it does not exist, it is created."""
+class ImportedTagType(OpenBody, CreateTagType):
+    """A tag type. The import creates it if it does not exist."""
 
     description = Text(
         max=DESCRIPTION_MAX, allow_none=True, load_default=None, metadata={"description": "Meaning of its tags."}
     )
 
 
-class ImportedTag(Open):
+class ImportedTag(OpenBody):
     """A tag of one of the flags."""
 
     example: ClassVar[dict[str, Any]] = {"featureName": "new-checkout", "tagType": "simple", "tagValue": "beta"}
@@ -215,11 +215,11 @@ class ImportedTag(Open):
     tagValue = Trimmed(min=2, max=50, required=True, metadata={"description": "Value of the tag."})
 
 
-class ImportedParent(Open):
-    """A parent: the flag depends on it."""
+class ImportedParent(OpenBody):
+    """A parent that the flag depends on."""
 
     example: ClassVar[dict[str, Any]] = {"feature": "new-cart", "enabled": True, "variants": []}
-    unsaid: ClassVar[str] = "only be set if enabled"
+    beyond_json_schema: ClassVar[str] = "only be set if enabled"
 
     feature = Name(required=True, metadata={"description": "Name of the parent."})
     enabled = Boolean(
@@ -232,31 +232,31 @@ class ImportedParent(Open):
     )
 
     @validates_schema
-    def has_variants_of_enabled(self, link: dict[str, Any], **_: Any) -> None:
-        """Raise ValidationError for variants of a parent that must be off."""
-        if link["variants"] and not link["enabled"]:
+    def refuse_variants_of_disabled(self, parent: dict[str, Any], **_: Any) -> None:
+        """Refuse variants of a parent that must be off, which returns none."""
+        if parent["variants"] and not parent["enabled"]:
             raise ValidationError("can only be set if enabled is true", "variants")
 
 
-class ImportedDependencies(Open):
+class ImportedDependencies(OpenBody):
     """The parents of one of the flags."""
 
     example: ClassVar[dict[str, Any]] = {"feature": "new-checkout", "dependencies": [ImportedParent.example]}
-    unsaid: ClassVar[str] = ImportedParent.unsaid
+    beyond_json_schema: ClassVar[str] = ImportedParent.beyond_json_schema
 
     feature = Name(required=True, metadata=FLAG_NAME)
     dependencies = ListOf(Nested(ImportedParent), required=True, metadata={"description": "The parents of the flag."})
 
 
 class Entries(ListOf):
-    """A list whose entries are read later, by read_entries()."""
+    """A list whose entries are not checked here. read_entries() loads them, to report errors by flag."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
         return ListOf(Raw(allow_none=True))._deserialize(value, attr, data, **kwargs)
 
 
-class FlagDocument(Open):
-    """An export of this service, or of a compatible one."""
+class FlagDocument(OpenBody):
+    """A document that this service or a compatible one exported."""
 
     example: ClassVar[dict[str, Any]] = {
         "features": [ImportedFeature.example],

@@ -19,7 +19,7 @@ class Payload(Body):
     """The payload of a variant."""
 
     example: ClassVar = {"type": "json", "value": '{"colour": "blue"}'}
-    unsaid: ClassVar = "must be JSON|must be a number"
+    beyond_json_schema: ClassVar = "must be JSON|must be a number"
 
     type = OneOf(
         PAYLOAD_TYPES, "json, csv, string or number", required=True, metadata={"description": "Type of the value."}
@@ -28,7 +28,7 @@ class Payload(Body):
 
     @validates_schema
     def check_value(self, data: dict[str, Any], **_: Any) -> None:
-        """Check that the value is valid JSON, or a number, if that is its type. Applications parse it as this type."""
+        """Check that a value of type json or number is one. Applications parse the value as this type."""
         if data["type"] == "number" and not NUMBER.fullmatch(data["value"]):
             raise ValidationError("must be a number", "value")
         if data["type"] == "json":
@@ -106,9 +106,9 @@ class Variant(StrategyVariant):
 def balanced(variants: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the variants sorted by name, with weights that add up to 1000.
 
-    Fixed weights stay. The variable variants share the rest evenly. If it cannot be divided evenly, the first of them
-    get 1 more each. Raise ValidationError if a name occurs twice, all weights are fixed, or the fixed weights are too
-    high.
+    Fixed weights do not change. The variable variants share the rest evenly; a remainder of n goes to the first n of
+    them, 1 each. Raise ValidationError if a name occurs twice, all weights are fixed, or the fixed weights add up to
+    more than 1000.
     """
     by_name = sorted(variants, key=lambda variant: variant["name"])
     shared = [variant for variant in by_name if variant["weightType"] == "variable"]
@@ -119,6 +119,6 @@ def balanced(variants: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         raise ValidationError("must have at least one variant with the weightType variable")
     if rest < 0:
         raise ValidationError(f"must not have fixed weights of more than {TOTAL_WEIGHT} in total")
-    portion, left = divmod(rest, len(shared)) if shared else (0, 0)
-    weights = {variant["name"]: portion + (place < left) for place, variant in enumerate(shared)}
+    portion, remainder = divmod(rest, len(shared)) if shared else (0, 0)
+    weights = {variant["name"]: portion + (place < remainder) for place, variant in enumerate(shared)}
     return [variant | {"weight": weights.get(variant["name"], variant["weight"])} for variant in by_name]

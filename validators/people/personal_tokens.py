@@ -13,10 +13,10 @@ class CreatePersonalToken(Body):
     """Body of a new token: its description and its expiry."""
 
     example: ClassVar[dict[str, Any]] = {"description": "continuous integration", "expiresAt": "2099-12-31T23:59:59Z"}
-    unsaid: ClassVar[str] = "in the future|must not be later"
+    beyond_json_schema: ClassVar[str] = "in the future|must not be later"
 
     def __init__(self, latest: datetime | None = None) -> None:
-        """Set the last instant at which the token may expire, if there is one."""
+        """Set the latest allowed expiry, or None for any."""
         super().__init__()
         self.latest = latest
 

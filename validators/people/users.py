@@ -9,13 +9,13 @@ from werkzeug.exceptions import BadRequest
 from validators import Body, Query
 from validators.fields import BIGINT_MAX, Boolean, Email, Text, Username, in_range
 
-# bcrypt uses no more bytes than these.
+# bcrypt ignores or refuses further bytes.
 PASSWORD_MAX_BYTES = 72
 
 
-# Our choice: the limit of bcrypt, and no rules of composition.
+# Our choice: no rules about the kinds of characters.
 class Password(Text):
-    """A new password of at most 72 bytes in UTF-8. A setting says how many characters it needs at least."""
+    """A new password of at most 72 bytes in UTF-8. Its minimum length is the setting PASSWORD_MIN_LENGTH."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         value = super()._deserialize(value, attr, data, **kwargs)
@@ -25,14 +25,14 @@ class Password(Text):
 
 
 class EmailOrEmpty(Email):
-    """An e-mail address, or empty text, which changes nothing."""
+    """An e-mail address, or an empty text."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         return value if value == "" else super()._deserialize(value, attr, data, **kwargs)
 
 
 class RootRole(fields.Field[int | str]):
-    """A root role by its id, an integer, or by its name. The view checks that the role exists."""
+    """The id of a root role, an integer, or its name. share_role() checks that the role exists."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int | str:
         if isinstance(value, int) and not isinstance(value, bool):
@@ -42,7 +42,9 @@ class RootRole(fields.Field[int | str]):
         raise ValidationError("must be the id or the name of a root role")
 
 
-RULES = "Password of at most 72 bytes. It needs at least 8 characters, unless the operator has set another minimum."
+REQUIREMENTS = (
+    "Password of at most 72 bytes. It needs at least 8 characters, unless the operator has set another minimum."
+)
 OWN_NAME = "must not be the user's own name, user name or email"
 
 
@@ -60,9 +62,9 @@ def refuse_own_name(password: str, person: Mapping[str, Any]) -> None:
 
 
 class WithPassword(Body):
-    """A body with a new password. A setting says how many characters it needs at least."""
+    """A body with a new password. password_min_length: the setting, in characters."""
 
-    unsaid: ClassVar[str] = "bytes long|own name"
+    beyond_json_schema: ClassVar[str] = "bytes long|own name"
 
     def __init__(self, password_min_length: int = 8, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -72,7 +74,7 @@ class WithPassword(Body):
 
     @validates_schema
     def refuse_own_names(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse a password that is a name of the user in the same body."""
+        """Refuse a password that is a name of the user in this body."""
         if is_own_name(data.get("password") or "", data):
             raise ValidationError(OWN_NAME, "password")
 
@@ -92,7 +94,7 @@ class InvitedUser(WithPassword):
         required=True, metadata={"description": "E-mail address. It must be free. It is stored in lower case."}
     )
     name = Text(min=1, max=255, required=True, metadata={"description": "Name of the user."})
-    password = Password(required=True, metadata={"description": RULES})
+    password = Password(required=True, metadata={"description": REQUIREMENTS})
 
 
 class CreateUser(WithPassword):
@@ -108,7 +110,9 @@ class CreateUser(WithPassword):
     email = Email(metadata={"description": "E-mail address. It must be free. It is stored in lower case."})
     name = Text(max=255, metadata={"description": "Name of the user. An empty text means no name."})
     password = Password(
-        metadata={"description": RULES + " Without a password, the user cannot log in until an administrator sets one."}
+        metadata={
+            "description": REQUIREMENTS + " Without a password, the user cannot log in until an administrator sets one."
+        }
     )
     sendEmail = Boolean(metadata={"description": "Ignored. This service sends no e-mail."})
 
@@ -151,7 +155,7 @@ class SetPassword(WithPassword):
 
     example: ClassVar[dict[str, Any]] = {"password": "correct horse battery staple"}
 
-    password = Password(required=True, metadata={"description": RULES})
+    password = Password(required=True, metadata={"description": REQUIREMENTS})
 
 
 class ChangePassword(WithPassword):
@@ -162,9 +166,9 @@ class ChangePassword(WithPassword):
         "confirmPassword": "correct horse battery staple",
         "oldPassword": "incorrect horse battery staple",
     }
-    unsaid: ClassVar[str] = WithPassword.unsaid + "|the same as password"
+    beyond_json_schema: ClassVar[str] = WithPassword.beyond_json_schema + "|the same as password"
 
-    password = Password(required=True, metadata={"description": RULES + " It must not be one of the last five."})
+    password = Password(required=True, metadata={"description": REQUIREMENTS + " It must not be one of the last five."})
     confirmPassword = Text(required=True, metadata={"description": "The same password again."})
     oldPassword = Text(required=True, metadata={"description": "Your present password."})
 

@@ -15,11 +15,12 @@ FLAG_NAME_MAX = 100
 PATTERN_MAX = 255
 MODES = frozenset({"open", "protected", "private"})
 
-# Our choice: words that other paths have in the place of a project id. Such a project could not be reached everywhere.
+# Our choice: these words are invalid ids, because other paths have them in place of a project id.
 RESERVED = frozenset({"archive", "revive", "validate", "roles"})
 SLUG_MAX = 90
+# The id of a project whose name has no letters and digits.
 NO_SLUG = "project"
-# Letters that are not a base letter with an accent.
+# The ASCII spellings of letters that are not a base letter with an accent.
 SPELLINGS = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "ħ": "h", "ı": "i"}
 )
@@ -60,13 +61,13 @@ class NamedProject(Body):
 
     @validates_schema
     def check_name(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse a blank name. Spaces around a name stay, because tools compare what they sent with the response."""
+        """Refuse a blank name. Spaces around a name are kept, because tools compare the response with their request."""
         if not data["name"].strip():
             raise ValidationError("must not be blank", "name")
 
 
 class NewProject(NamedProject):
-    """Body of a new project. id None: made from the name. environments None: all enabled ones."""
+    """Body of a new project. Loaded id None: make the id from the name. environments None: all enabled ones."""
 
     example: ClassVar = {
         "name": "Mobile app",
@@ -74,7 +75,7 @@ class NewProject(NamedProject):
         "description": "Everything in the app.",
         "environments": ["development"],
     }
-    unsaid: ClassVar = "must not be blank|must contain only|must not be [a-z.]"
+    beyond_json_schema: ClassVar = "must not be blank|must contain only|must not be [a-z.]"
 
     id = Text(
         max=100,
@@ -110,7 +111,7 @@ class ProjectChange(NamedProject):
     """Body of an update: the name and the changed properties."""
 
     example: ClassVar = {"name": "Mobile app", "description": None, "mode": "private"}
-    unsaid: ClassVar = "must not be blank"
+    beyond_json_schema: ClassVar = "must not be blank"
 
     mode = mode_field()
     defaultStickiness = stickiness_field()
@@ -124,14 +125,14 @@ class ProjectChange(NamedProject):
 
 
 class NamingInput(Body):
-    """The naming rule for flags. Without a pattern, every name is allowed."""
+    """The naming rule for flags. Without a pattern, every name is valid."""
 
     example: ClassVar = {
         "pattern": "[a-z]+-[a-z-]+",
         "example": "shop-new-checkout",
         "description": "The team, then what the flag does.",
     }
-    unsaid: ClassVar = "must not|must use|must escape|is not a valid|must match|requires a pattern"
+    beyond_json_schema: ClassVar = "must not|must use|must escape|is not a valid|must match|requires a pattern"
 
     pattern = Text(
         max=PATTERN_MAX,
@@ -153,9 +154,9 @@ class NamingInput(Body):
         """Check that the pattern is valid and that the example matches."""
         pattern = data.get("pattern")
         if not pattern:
-            needing = sorted(field.data_key or key for key, field in self.fields.items() if data.get(key))
-            if needing:
-                raise ValidationError({key: ["requires a pattern"] for key in needing})
+            others = sorted(field.data_key or key for key, field in self.fields.items() if data.get(key))
+            if others:
+                raise ValidationError({key: ["requires a pattern"] for key in others})
             return
         try:
             mismatches = naming.mismatches(pattern, filter(None, [data.get("example_")]))
@@ -165,7 +166,7 @@ class NamingInput(Body):
             raise ValidationError("must match the pattern", "example")
 
     @post_load
-    def drop_ignored(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+    def fill_omitted(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return all three keys. Empty texts become None."""
         return {field.data_key or key: data.get(key) or None for key, field in self.fields.items()}
 
@@ -209,6 +210,6 @@ def slug(name: str) -> str:
 
     A hyphen replaces everything that is neither a letter nor a digit.
     """
-    apart = unicodedata.normalize("NFKD", name.casefold().translate(SPELLINGS))
-    plain = "".join(character for character in apart if not unicodedata.combining(character))
+    decomposed = unicodedata.normalize("NFKD", name.casefold().translate(SPELLINGS))
+    plain = "".join(character for character in decomposed if not unicodedata.combining(character))
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:SLUG_MAX].rstrip("-") or NO_SLUG

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 
 import re2
 
-# Our choice: CPU seconds for the names of one request. An ordinary pattern takes microseconds per name, the worst known
-# one 3 ms.
+# Our choice: the maximum CPU seconds for matching the names of one request. An ordinary pattern takes microseconds per
+# name. The worst known pattern takes 3 ms.
 MATCHING_MAX = 0.75
-# RE2 compiles .{0,1000} in 3 ms, but 28 of these in 1.6 seconds. No version before RE2 accepted more than half of this
-# sum.
+# The maximum sum of the numbers in all {…} of a pattern. RE2 compiles one .{0,1000} in 3 ms, but 28 of these in 1.6
+# seconds.
 REPETITIONS_MAX = 2500
 
 ESCAPE = re.compile(r"\\(.)")
-# An escape, a class in brackets, or a repetition. Outside of these, matches of MISTAKE are refused.
+# An escape, a class in brackets, or a repetition. A pattern is refused if MISTAKE matches outside of these.
 TOKEN = re.compile(r"\\.|\[\^?+(?:\\.|[^\]\[\\])+\]|\{\d{1,4}(?:,\d{0,4})?\}", re.ASCII)
 MISTAKE = re.compile(r"\(\?(?!:)|[][{}]|(?<=[^(|])(?<!\(\?:)\^|\$(?=[^)|])")
 
@@ -26,11 +26,11 @@ OPTIONS.encoding = re2.Options.Encoding.LATIN1
 
 
 class PatternError(ValueError):
-    """An invalid pattern. The message continues a sentence about it."""
+    """The pattern is invalid or too slow. The message is a predicate, such as "must not contain white space"."""
 
 
 def mismatches(pattern: str, names: Iterable[str]) -> list[str]:
-    """Return the names that the whole pattern does not match.
+    """Return the names that do not match the pattern as a whole.
 
     Raise PatternError if the pattern is invalid or takes too long.
     """
@@ -46,7 +46,7 @@ def mismatches(pattern: str, names: Iterable[str]) -> list[str]:
 
 
 def compiled(pattern: str) -> "re2._Regexp":
-    """Return the pattern as an expression of RE2, or raise PatternError."""
+    """Return the pattern as a compiled RE2 expression, or raise PatternError."""
     if not all(character.isprintable() and not character.isspace() for character in pattern):
         raise PatternError("must not contain white space or control characters")
     pattern = ESCAPE.sub(checked_escape, pattern)
@@ -73,15 +73,15 @@ def compiled(pattern: str) -> "re2._Regexp":
 
 
 def encoded(text: str) -> bytes:
-    """Return the text in one byte per character.
+    """Return the text as one byte per character.
 
-    Names of flags are ASCII, so one byte can represent every other character.
+    Names of flags are ASCII, so all other characters become the same byte.
     """
     return re.sub(r"[^\x00-\x7f]", "\xff", text).encode("latin-1")
 
 
 def checked_escape(escape: re.Match[str]) -> str:
-    """Return the escape as RE2 takes it, or raise PatternError."""
+    """Return an escape in the syntax of RE2, or raise PatternError."""
     if escape[1].isalnum() and escape[1] not in "dDwW":
         raise PatternError(
             f"must not use {escape[0]}; of letters and digits, only \\d, \\D, \\w and \\W can be escaped"
@@ -90,5 +90,5 @@ def checked_escape(escape: re.Match[str]) -> str:
 
 
 def without_leading_zeros(token: re.Match[str]) -> str:
-    """Return the token. RE2 would read a{02} as five characters."""
+    """Return a token of a pattern, a repetition without leading zeros. RE2 would match {02} literally."""
     return re.sub(r"\b0+(?=\d)", "", token[0]) if token[0].startswith("{") else token[0]

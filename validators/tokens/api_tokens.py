@@ -20,7 +20,7 @@ class Kind(OneOf):
 
 
 class CreateApiToken(Body):
-    """Body of a new token: name, type, projects (empty for all), and environment and expiresAt if they are given."""
+    """Body of a new token. Loaded as type, name, projects ([] for all), and environment and expiresAt if given."""
 
     example: ClassVar = {
         "type": "client",
@@ -29,7 +29,7 @@ class CreateApiToken(Body):
         "projects": ["checkout"],
     }
     schema: ClassVar = {"anyOf": [{"required": ["tokenName"]}, {"required": ["username"]}]}
-    unsaid: ClassVar = "must be omitted with|for an admin token|only admin tokens|at least one project"
+    beyond_json_schema: ClassVar = "must be omitted with|for an admin token|only admin tokens|at least one project"
 
     type = Kind(
         frozenset(KINDS),
@@ -52,7 +52,7 @@ class CreateApiToken(Body):
 
     @validates_schema
     def refuse_duplicate_properties(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse two properties that mean the same."""
+        """Refuse two properties with the same meaning, and require a name."""
         if "tokenName" in data and "username" in data:
             raise ValidationError("must be omitted with tokenName", "username")
         if "tokenName" not in data and "username" not in data:
@@ -65,7 +65,7 @@ class CreateApiToken(Body):
 
     @validates_schema
     def check_limits(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse limits of an admin token. Any other token has one environment."""
+        """Refuse an admin token for one environment or some projects, and another token for all environments."""
         is_admin = data["type"] == "admin"
         if is_admin and data.get("environment", "*") != "*":
             raise ValidationError("must be * for an admin token", "environment")

@@ -1,1 +1,1 @@
-"""Requests about what flags refer to: context fields, segments, tags, types, environments."""
+"""Requests about context fields, segments, constraints, tags, environments, and types of tags, flags and strategies."""

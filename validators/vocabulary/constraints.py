@@ -25,10 +25,12 @@ SEMVER = re.compile(
 
 
 class Constraint(Body):
-    """A constraint in the form in which it is stored: value only if it is given, the other properties always."""
+    """A constraint. Loaded in the stored form: value if it is given, and always all other properties."""
 
     example: ClassVar = {"contextName": "country", "operator": "IN", "values": ["NO", "SE"]}
-    unsaid: ClassVar = "must be a number|must be a date-time|must be a version|at least one value|is required"
+    beyond_json_schema: ClassVar = (
+        "must be a number|must be a date-time|must be a version|at least one value|is required"
+    )
 
     contextName = Text(min=1, max=100, required=True, metadata={"description": "Name of the context field."})
     operator = OneOf(
@@ -46,14 +48,14 @@ class Constraint(Body):
 
     @validates_schema
     def check_values(self, data: dict[str, Any], **_: Any) -> None:
-        """Require values of the kind that the operator takes."""
+        """Require the values that the operator needs: at least one value, or one of the right type."""
         kind = data["operator"].partition("_")[0]
         if kind == "STR" and not data["values"]:
             raise ValidationError("must have at least one value", "values")
         if kind in ("NUM", "DATE", "SEMVER"):
             if "value" not in data:
                 raise ValidationError("is required with this operator", "value")
-            KINDS[kind](data["value"])
+            VALUE_CHECKS[kind](data["value"])
 
     @post_load
     def sort_keys(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -61,13 +63,13 @@ class Constraint(Body):
         return {key: data[key] for key in self.fields if key in data}
 
 
-def number(text: str) -> None:
+def check_number(text: str) -> None:
     """Raise ValidationError unless this is a number."""
     if not NUMBER.fullmatch(text):
         raise ValidationError("must be a number, such as 3.5", "value")
 
 
-def instant(text: str) -> None:
+def check_date_time(text: str) -> None:
     """Raise ValidationError unless this is a date-time."""
     try:
         DateTime().deserialize(text)
@@ -75,10 +77,10 @@ def instant(text: str) -> None:
         raise ValidationError(error.messages, "value") from None
 
 
-def version(text: str) -> None:
+def check_version(text: str) -> None:
     """Raise ValidationError unless this is a semantic version."""
     if not SEMVER.fullmatch(text):
         raise ValidationError("must be a version such as 1.2.3, without a v", "value")
 
 
-KINDS = {"NUM": number, "DATE": instant, "SEMVER": version}
+VALUE_CHECKS = {"NUM": check_number, "DATE": check_date_time, "SEMVER": check_version}

@@ -26,7 +26,7 @@ class UpdateContextField(Body):
         "description": "Where the user lives.",
         "legalValues": [{"value": "NO", "description": "Norway"}],
     }
-    unsaid: ClassVar[str] = "must not contain a value twice"
+    beyond_json_schema: ClassVar[str] = "must not contain a value twice"
 
     description = Text(max=250, allow_none=True, metadata={"description": "Description of the field."})
     stickiness = Boolean(metadata={"description": "Whether the field can be used for stickiness."})

@@ -8,9 +8,9 @@ from validators import Body
 from validators.fields import Anything, Boolean, Integer, Name, ObjectOf, Text, Trimmed
 from validators.flags.strategies import StrategyInput
 
-# Our choice: every integer of the database is a valid position. Only their order matters.
+# Our choice: every value of the PostgreSQL type integer is a valid position. Only the order of positions matters.
 POSITION = {"min": -(2**31), "max": 2**31 - 1}
-# Words that other paths have in the place of the name of an environment.
+# Words that other paths have in place of the name of an environment.
 ROUTE_WORDS = frozenset({"validate", "update", "sort-order", "project"})
 
 
@@ -18,7 +18,7 @@ class CreateEnvironment(Body):
     """Body of a new environment."""
 
     example: ClassVar = {"name": "staging", "type": "preproduction"}
-    unsaid: ClassVar = "must not be validate"
+    beyond_json_schema: ClassVar = "must not be validate"
 
     name = Name(
         required=True,
@@ -89,7 +89,7 @@ class LinkEnvironment(Body):
 class SetDefaultStrategy(StrategyInput):
     """The default strategy of a project in an environment. A flag without strategies gets it when it is enabled."""
 
-    unsaid: ClassVar = f"{StrategyInput.unsaid}|must be flexibleRollout"
+    beyond_json_schema: ClassVar = f"{StrategyInput.beyond_json_schema}|must be flexibleRollout"
 
     @validates("name")
     def check_type(self, name: str, **_: Any) -> None:

@@ -15,7 +15,7 @@ class SegmentInput(Body):
         "description": "Users who can see unfinished features.",
         "constraints": [{"contextName": "userId", "operator": "IN", "values": ["7", "12"]}],
     }
-    unsaid: ClassVar = Constraint.unsaid
+    beyond_json_schema: ClassVar = Constraint.beyond_json_schema
 
     name = Trimmed(min=1, max=255, required=True, metadata={"description": "Name of the segment. It must be unique."})
     description = Text(

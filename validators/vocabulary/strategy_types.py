@@ -40,7 +40,7 @@ class UpdateStrategyType(Body):
     """Body of an update of a strategy type. An omitted title or description keeps its value."""
 
     example: ClassVar[dict[str, Any]] = {"parameters": [StrategyParameter.example], "description": "On for some hosts."}
-    unsaid: ClassVar[str] = "must not contain a name twice"
+    beyond_json_schema: ClassVar[str] = "must not contain a name twice"
 
     name = Name(metadata={"description": "Name of the type. It must be the name in the path."})
     title = Text(max=TITLE_MAX, allow_none=True, metadata={"description": "Title to show to people."})

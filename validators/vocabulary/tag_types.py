@@ -8,8 +8,8 @@ from validators import Body
 from validators.fields import DESCRIPTION_MAX, Name, Text
 
 
-def long_enough(name: str) -> None:
-    """Raise ValidationError unless the name has two characters at least."""
+def require_two_characters(name: str) -> None:
+    """Raise ValidationError unless the name has at least two characters."""
     if len(name) < 2:
         raise ValidationError("must be at least 2 characters long")
 
@@ -27,11 +27,11 @@ class CreateTagType(UpdateTagType):
     """Body of a new tag type."""
 
     example: ClassVar[dict[str, Any]] = {"name": "team", "description": "The team that answers for the flag."}
-    unsaid: ClassVar[str] = "at least 2"
+    beyond_json_schema: ClassVar[str] = "at least 2"
 
     name = Name(
         max=50,
         required=True,
-        validate=long_enough,
+        validate=require_two_characters,
         metadata={"description": "Name of the tag type. It needs at least 2 characters."},
     )

@@ -26,7 +26,9 @@ ACCESS_TYPES = [
 
 def visible_to(caller: Caller, conn: Connection) -> Visible | None:
     """What a caller sees of the log. A stream waits for open transactions, such as that of this test, so it is read without a request."""
-    found = authenticate(conn, key=digest(caller.key or ""), session=None, permissions=(), project=None, environment=None, listing=True)
+    found = authenticate(
+        conn, key=digest(caller.key or ""), session=None, permissions=(), project=None, environment=None, list_projects=True
+    )
     assert found is not None
     return None if found["is_admin"] else Visible(found["visible"], found["readable"])
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from rules.passwords import passwords
+from rules.passwords import password_hasher
 from sql.database import value
 from tests.support.world import PASSWORD
 
@@ -136,7 +136,7 @@ def test_use_of_a_personal_token_makes_active(alice, victor):
 
 def test_a_login_makes_active(world, app, alice, stranger):
     with app.app_context():
-        kept = passwords().hash(PASSWORD)
+        kept = password_hasher().hash(PASSWORD)
     world.user("Anna", password_hash=kept)
     assert running_week(alice) == (3, 1, 2)
     assert stranger.post("/auth/simple/login", json={"username": "anna", "password": "not the one"}).status_code == 401

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rules.constraints import illegal
+from rules.constraints import value_problems
 from sql.vocabulary import context_fields
 from tests.support.fingerprint import fingerprint
 from tests.support.world import refused
@@ -80,5 +80,5 @@ class LegalValues:
 
 def test_checking_a_constraint_does_not_read_all_legal_values() -> None:
     country = LegalValues("NO", "SE")
-    problems = illegal([{"contextName": "country", "values": [value]} for value in ("NO", "XX")], {"country": country})
+    problems = value_problems([{"contextName": "country", "values": [value]} for value in ("NO", "XX")], {"country": country})
     assert list(problems) == ["constraints.1: must have only legal values of the context field country"]
