@@ -33,7 +33,7 @@ ALL = (
     api_tokens.bp,  # /api/admin/api-tokens
     signup_tokens.bp,  # /api/admin/invite-link/tokens
     permissions.bp,  # /api/admin/permissions
-    roles.bp,  # /api/admin/roles
+    roles.bp,  # /api/admin/roles, /api/admin/projects/roles/…/access
     groups.bp,  # /api/admin/groups
     insights.bp,  # /api/admin/insights
     ui_config.bp,  # /api/admin/ui-config

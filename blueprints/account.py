@@ -8,13 +8,13 @@ from rules.access import SESSION_COOKIE, credentials, require, require_user
 from rules.login import count_failure, name_digest, raise_if_throttled
 from rules.passwords import password_hasher
 from serving.contract import operation
-from serving.request_data import load
+from serving.request_data import load, load_query
 from serving.responses import empty_response, json_response
 from sql import account as accounts
 from sql import login_throttle, sessions
 from sql.database import connection, transaction
 from sql.people import past_passwords, users
-from validators.people.users import ChangePassword, refuse_own_name
+from validators.people.users import ChangePassword, OwnRoles, refuse_own_name
 
 bp = Blueprint("account", __name__)
 
@@ -30,6 +30,32 @@ def get_account() -> Response:
     with connection() as conn:
         actor = require(conn)
         body = accounts.get(conn, actor.user_id, credentials(request)[0])
+    return json_response(body)
+
+
+@bp.get("/api/admin/user/profile")
+@operation(record="profile", refuses=(401, 403))
+def get_own_profile() -> Response:
+    """Get your own root role and projects.
+
+    Lists the projects in which you have a role, directly or by a group. API tokens have no profile.
+    """
+    with connection() as conn:
+        _, user_id = require_user(conn)
+        body = accounts.get_profile(conn, user_id)
+    return json_response(body)
+
+
+@bp.get("/api/admin/user/roles")
+@operation(record="roles", query=OwnRoles, refuses=(401, 403))
+def list_own_roles() -> Response:
+    """List your own roles in a project.
+
+    Includes your root role, and the roles of your groups. API tokens have no roles.
+    """
+    with connection() as conn:
+        _, user_id = require_user(conn)
+        body = accounts.list_roles(conn, user_id, load_query(OwnRoles)["projectId"])
     return json_response(body)
 
 

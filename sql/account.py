@@ -3,7 +3,7 @@
 from typing import LiteralString
 
 from sql.database import Connection, value
-from sql.people import user_records
+from sql.people import roles, user_records
 
 # A permission without a project or an environment counts in all of them.
 GET: LiteralString = f"""
@@ -60,3 +60,43 @@ def get(conn: Connection, user_id: int | None, key: bytes | None) -> str | None:
     if user_id is None:
         return value(conn, GET_KEY, {"key": key})
     return value(conn, GET, {"user_id": user_id})
+
+
+PROFILE: LiteralString = f"""
+    SELECT json_build_object(
+               'rootRole', {roles.RECORD},
+               'projects', (
+                   SELECT coalesce(json_agg(DISTINCT project_id ORDER BY project_id), '[]')
+                     FROM user_roles
+                    WHERE user_id = users.id
+                      AND project_id IS NOT NULL),
+               'features', json_build_array())::text
+      FROM users
+      JOIN roles ON roles.id = users.root_role_id
+     WHERE users.id = %(user_id)s
+"""
+
+
+def get_profile(conn: Connection, user_id: int) -> str | None:
+    """Return the root role of a user, and the ids of the projects in which they have a role, as JSON text."""
+    return value(conn, PROFILE, {"user_id": user_id})
+
+
+# Our choice: an unknown project and a hidden one have no role of the user, so both show the root roles alone.
+ROLES: LiteralString = f"""
+    SELECT json_build_object('version', 1, 'roles', coalesce(json_agg({roles.RECORD} ORDER BY roles.id), '[]'))::text
+      FROM roles
+     WHERE id IN (
+            SELECT role_id
+              FROM user_roles
+             WHERE user_id = %(user_id)s
+               AND (project_id IS NULL OR project_id = %(project)s))
+"""
+
+
+def list_roles(conn: Connection, user_id: int, project_id: str) -> str:
+    """Return {"version": 1, "roles": [...]} as JSON text: the roles of a user in a project, by id.
+
+    Includes root roles, and roles of the user's groups.
+    """
+    return value(conn, ROLES, {"user_id": user_id, "project": project_id})

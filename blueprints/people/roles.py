@@ -15,6 +15,7 @@ from sql import events
 from sql.database import Connection, connection, transaction
 from sql.events import Event
 from sql.people import permissions, roles
+from validators.errors import NameExists
 from validators.people.roles import CreateRole, UpdateRole
 
 bp = Blueprint("roles", __name__)
@@ -63,6 +64,35 @@ def create_role() -> Response:
         events.record(conn, Event("role-created", actor, data=roles.get_logged(conn, role_id)))
         body = roles.answer(conn, role_id)
     # 200, not 201: the Terraform provider accepts nothing else.
+    return json_response(body)
+
+
+@bp.post("/api/admin/roles/validate")
+@operation(body=CreateRole, refuses=(400, 401, 403, 409, 415))
+def validate_role() -> Response:
+    """Check a new role.
+
+    200 if it is valid and its name is free. Creates nothing.
+    """
+    with connection() as conn:
+        require(conn, "ADMIN")
+        payload = load(CreateRole())
+        allowable(conn, payload["permissions"], payload["type"])
+        if roles.is_taken(conn, payload["name"]):
+            raise NameExists(roles.TAKEN["roles_name_key"])
+    return empty_response()
+
+
+@bp.get("/api/admin/projects/roles/<role_id>/access")
+@operation(record="roleProjects", refuses=(400, 401, 403, 404))
+def list_role_projects(role_id: str) -> Response:
+    """List the projects in which a role is assigned.
+
+    Counts the users, groups and service accounts with the role in each project.
+    """
+    with connection() as conn:
+        require(conn, "ADMIN")
+        body = roles.list_projects(conn, id_in_path(role_id)) or abort(404, "No role has that id.")
     return json_response(body)
 
 

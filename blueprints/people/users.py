@@ -72,6 +72,46 @@ def search_users() -> Response:
     return json_response(body)
 
 
+@bp.get("/api/admin/user-admin/access")
+@operation(record="usersAndGroups", refuses=(401, 403))
+def list_users_and_groups() -> Response:
+    """List users and groups that can get a role in a project.
+
+    Includes service accounts.
+    """
+    with connection() as conn:
+        require(conn)
+        body = user_records.list_users_and_groups(conn)
+    return json_response(body)
+
+
+@bp.get("/api/admin/user-admin/admin-count")
+@operation(record="adminCount", refuses=(401, 403))
+def get_admin_count() -> Response:
+    """Get the number of administrators.
+
+    Counts users and service accounts whose own root role is an administrator's, not those who are administrators by a
+    group.
+    """
+    with connection() as conn:
+        require(conn, "ADMIN")
+        body = user_records.count_admins(conn)
+    return json_response(body)
+
+
+@bp.post("/api/admin/user-admin/validate-password")
+@operation(body=SetPassword, refuses=(401, 403, 415))
+def validate_password() -> Response:
+    """Check a new password.
+
+    200 if it is long enough and not too long. Names of a user and former passwords are checked when it is set.
+    """
+    with connection() as conn:
+        require(conn)
+    load(SetPassword(current_app.config["PASSWORD_MIN_LENGTH"]))
+    return empty_response()
+
+
 @bp.get("/api/admin/user-admin/<user_id>")
 @operation(record="managedUser", refuses=(401, 403, 404))
 def get_user(user_id: str) -> Response:

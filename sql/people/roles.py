@@ -55,6 +55,55 @@ def get(conn: Connection, role_id: int) -> str | None:
     return value(conn, GET, {"id": role_id})
 
 
+# A role that no user or group has in a project has no entries.
+PROJECTS = """
+    WITH held AS (
+        SELECT project_id,
+               count(*) FILTER (WHERE account_type = 'User') AS users,
+               0 AS groups,
+               count(*) FILTER (WHERE account_type = 'Service Account') AS service_accounts
+          FROM project_user_roles
+          JOIN users ON users.id = user_id
+         WHERE role_id = %(id)s
+           AND deleted_at IS NULL
+         GROUP BY project_id
+     UNION ALL
+        SELECT project_id, 0, count(*), 0
+          FROM project_group_roles
+         WHERE role_id = %(id)s
+         GROUP BY project_id
+    ),
+    projects AS (
+        SELECT project_id, sum(users) AS users, sum(groups) AS groups, sum(service_accounts) AS service_accounts
+          FROM held
+         GROUP BY project_id
+    )
+    SELECT json_build_object('projects', (
+               SELECT coalesce(json_agg(json_build_object(
+                          'project', project_id,
+                          'role', %(id)s::integer,
+                          'userCount', users,
+                          'groupCount', groups,
+                          'serviceAccountCount', service_accounts) ORDER BY project_id), '[]')
+                 FROM projects))::text
+      FROM roles
+     WHERE id = %(id)s
+"""
+
+
+def list_projects(conn: Connection, role_id: int) -> str | None:
+    """Return {"projects": [...]} as JSON text: where users and groups have the role. None if it does not exist."""
+    return value(conn, PROJECTS, {"id": role_id})
+
+
+IS_TAKEN = "SELECT EXISTS (SELECT FROM roles WHERE lower(name) = lower(%(name)s::text))"
+
+
+def is_taken(conn: Connection, name: str) -> bool:
+    """Return whether a role has this name, in upper or lower case."""
+    return value(conn, IS_TAKEN, {"name": name})
+
+
 ANSWER: LiteralString = f"SELECT json_build_object('version', 1, 'roles', {RECORD})::text FROM roles WHERE id = %(id)s"
 
 

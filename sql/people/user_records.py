@@ -72,12 +72,57 @@ def get_created(conn: Connection, user_id: int) -> str:
     return value(conn, CREATED, {"id": user_id})
 
 
+BASE: LiteralString = f"""
+    json_merge(json_build_object('id', users.id), {NAMES}, json_build_object('accountType', users.account_type))
+"""
+
+# Our choice: service accounts are listed too, because they can get roles in projects.
+USERS_AND_GROUPS: LiteralString = f"""
+    SELECT json_build_object(
+               'users', (
+                   SELECT coalesce(json_agg({BASE} ORDER BY users.id), '[]')
+                     FROM users
+                    WHERE deleted_at IS NULL),
+               'groups', (
+                   SELECT coalesce(json_agg(json_build_object(
+                              'id', groups.id,
+                              'name', groups.name,
+                              'userCount', (
+                                  SELECT count(*)
+                                    FROM group_users
+                                    JOIN users ON users.id = group_users.user_id
+                                   WHERE group_users.group_id = groups.id
+                                     AND users.deleted_at IS NULL),
+                              'rootRole', groups.root_role_id) ORDER BY groups.name), '[]')
+                     FROM groups))::text
+"""
+
+
+def list_users_and_groups(conn: Connection) -> str:
+    """Return {"users": [...], "groups": [...]} as JSON text: everybody who can get a role in a project."""
+    return value(conn, USERS_AND_GROUPS)
+
+
+# Our choice: administrators are those of root_roles.lock_administrators(), by their own root role.
+ADMIN_COUNT = """
+    SELECT json_build_object(
+               'password', count(*) FILTER (WHERE account_type = 'User' AND password_hash IS NOT NULL),
+               'noPassword', count(*) FILTER (WHERE account_type = 'User' AND password_hash IS NULL),
+               'service', count(*) FILTER (WHERE account_type = 'Service Account'))::text
+      FROM users
+     WHERE deleted_at IS NULL
+       AND root_role_id IN (SELECT role_id FROM role_permissions WHERE permission = 'ADMIN')
+"""
+
+
+def count_admins(conn: Connection) -> str:
+    """Return the numbers of administrators with a password, without one, and of service accounts, as JSON text."""
+    return value(conn, ADMIN_COUNT)
+
+
 # strpos, not LIKE: % and _ are ordinary characters.
 SEARCH: LiteralString = f"""
-    SELECT coalesce(json_agg(json_merge(
-               json_build_object('id', id),
-               {NAMES},
-               json_build_object('accountType', account_type)) ORDER BY id), '[]')::text
+    SELECT coalesce(json_agg({BASE} ORDER BY id), '[]')::text
       FROM users
      WHERE deleted_at IS NULL
        AND account_type = 'User'

@@ -9,6 +9,8 @@ TABLE = """
     route                                 project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
     GET /api/admin/user                   -        200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/user/profile           -        200    200  200     200   200  403    403     403       401       2
+    GET /api/admin/user/roles             -        200    200  200     200   200  403    403     403       401       2
     POST /api/admin/user/change-password  -        403    403  403     403   403  403    403     403       401       14
     GET /logout                           -        403    403  403     403   403  403    403     403       401       4
     POST /logout                          -        403    403  403     403   403  403    403     403       401       4
@@ -19,4 +21,5 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """Everybody's password, and another."""
     world.conn.execute("UPDATE users SET password_hash = %s", [bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()])
     change = {"password": f"another {PASSWORD}", "confirmPassword": f"another {PASSWORD}", "oldPassword": PASSWORD}
-    return Props(bodies={"POST /api/admin/user/change-password": change})
+    queries = {"GET /api/admin/user/roles": "?projectId=default"}
+    return Props(bodies={"POST /api/admin/user/change-password": change}, queries=queries)

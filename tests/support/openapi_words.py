@@ -111,6 +111,7 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ("api_tokens.update_api_token", 404): ("No token has that secret.", "No API token has that secret."),
     ("roles.get_role", 404): ("No role has that id.", "No role has that id."),
     ("roles.create_role", 409): ("The name is taken.", "name: a role with this name already exists", "NameExistsError"),
+    ("roles.validate_role", 409): ("The name is taken.", "name: a role with this name already exists", "NameExistsError"),
     ("roles.update_role", 409): ("The role is predefined, or the name is taken.", "A predefined role cannot be changed or deleted."),
     ("roles.delete_role", 409): (
         "The role is predefined, or users, groups or signup tokens have it.",
@@ -202,14 +203,10 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         "There were too many failed logins with this name, or too many logins from this address.",
         "Too many login attempts. Try again later.",
     ),
-    ("account.log_out", 401): (
-        "The request has no valid session.",
-        "A valid API token in the header Authorization, or a session, is required.",
-    ),
-    ("account.log_out_by_link", 401): (
-        "The request has no valid session.",
-        "A valid API token in the header Authorization, or a session, is required.",
-    ),
+    **{
+        (f"account.{operation}", 401): ("The request has no valid session.", REFUSALS[401][1])
+        for operation in ("log_out", "log_out_by_link")
+    },
     ("account.update_own_password", 401): (
         "Authorization is missing or invalid, or the old password is wrong.",
         "oldPassword: must be your current password",

@@ -188,3 +188,9 @@ class UserSearch(Query):
             "description": "Text that the name, user name or e-mail address contains. It needs at least two characters."
         },
     )
+
+
+class OwnRoles(Query):
+    """Query parameters of GET /api/admin/user/roles."""
+
+    projectId = Text(required=True, metadata={"description": "Id of the project."})

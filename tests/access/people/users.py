@@ -9,6 +9,9 @@ TABLE = """
     GET /api/admin/user-admin                             -        200    403  403     403   403  200    403     403       401       2
     POST /api/admin/user-admin                            -        201    403  403     403   403  201    403     403       401       8
     GET /api/admin/user-admin/search                      -        200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/user-admin/access                      -        200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/user-admin/admin-count                 -        200    403  403     403   403  200    403     403       401       2
+    POST /api/admin/user-admin/validate-password          -        200    200  200     200   200  200    403     403       401       1
     GET /api/admin/user-admin/<user_id>                   -        200    403  403     403   403  200    403     403       401       2
     PUT /api/admin/user-admin/<user_id>                   -        200    403  403     403   403  200    403     403       401       9
     DELETE /api/admin/user-admin/<user_id>                -        200    403  403     403   403  200    403     403       401       8
