@@ -1,4 +1,6 @@
-"""A real PostgreSQL for every test: a rolled-back transaction for most, a database of its own for those that need commits or races."""
+"""A real PostgreSQL for every test: a rolled-back transaction for most, a database of its own for those that need
+commits or races.
+"""
 
 import os
 from collections.abc import Callable, Iterator
@@ -19,7 +21,8 @@ from tests.support.instance import SETTINGS, address_of, apps, pinned_to
 from tests.support.secrecy import VAULT
 from tests.support.world import Caller, World
 
-# Files of slow tests that take half a minute and more: begun first, or a process would be left alone with one of them at the end.
+# Files of slow tests that take half a minute and more: begun first, or a process would be left alone with one of them
+# at the end.
 LONG = (
     "api/events/test_page_size",
     "api/hostile/test_everywhere",
@@ -44,8 +47,9 @@ LONG = (
     "serving/test_secrets_kept",
 )
 
-# Files that depend on the version of the PostgreSQL server (make test-postgres): schema and its upgrades, searches and their plans, dumps,
-# roles, locks and transactions. test_story and test_round_trips ask every route once, and so run its SQL.
+# Files that depend on the version of the PostgreSQL server (make test-postgres): schema and its upgrades, searches and
+# their plans, dumps, roles, locks and transactions. test_story and test_round_trips ask every route once, and so run
+# its SQL.
 POSTGRES = (
     "api/events/",
     "api/flags/test_records",
@@ -104,7 +108,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def make_database(server: str) -> Iterator[Callable[..., str]]:
-    """make_database(): the address of a new database, bootstrapped; or empty=True, or like another one; dropped at the end."""
+    """make_database(): the address of a new database, bootstrapped; or empty=True, or like another one; dropped at the
+    end.
+    """
     made: list[str] = []
     with psycopg.connect(server, autocommit=True) as admin:
 
@@ -124,7 +130,9 @@ def make_database(server: str) -> Iterator[Callable[..., str]]:
 
 @pytest.fixture(scope="module")
 def make_app() -> Iterator[Callable[..., Flask]]:
-    """make_app(url, **settings): the service on a database; its connections go with the module, so that the server has enough for all."""
+    """make_app(url, **settings): the service on a database; its connections go with the module, so that the server has
+    enough for all.
+    """
     with apps() as make:
         yield make
 
@@ -162,7 +170,8 @@ def shared_app(shared_url: str) -> Iterator[Flask]:
 def shared_connection(shared_url: str) -> Iterator[Connection]:
     """The one connection of all tests that roll back."""
     with connect(shared_url) as conn:
-        # Refusals are rolled back to savepoints here. psycopg would forget what is prepared each time, and most of a test be planning.
+        # Refusals are rolled back to savepoints here. psycopg would forget what is prepared each time, and most of a
+        # test be planning.
         conn._prepared.clear = lambda: False  # pyright: ignore
         conn.prepared_max = 1000
         # Tables without statistics count as large, and starting parallel workers takes longer than reading them all.
@@ -172,7 +181,9 @@ def shared_connection(shared_url: str) -> Iterator[Connection]:
 
 @pytest.fixture
 def conn(shared_app: Flask, shared_connection: Connection) -> Iterator[Connection]:
-    """A connection inside a transaction that is rolled back; the app uses it too. now() stands still for the whole test."""
+    """A connection inside a transaction that is rolled back; the app uses it too. now() stands still for the whole
+    test.
+    """
     with shared_connection.transaction(force_rollback=True), pinned_to(shared_app, shared_connection):
         yield shared_connection
 
@@ -245,6 +256,8 @@ def stranger(app: Flask) -> Caller:
 
 
 @pytest.fixture
-def stage(world: World, alice: Caller, eve: Caller, victor: Caller, olga: Caller, max: Caller, stranger: Caller) -> Stage:
+def stage(
+    world: World, alice: Caller, eve: Caller, victor: Caller, olga: Caller, max: Caller, stranger: Caller
+) -> Stage:
     """The stage, with everybody on it."""
     return staged(world, alice=alice, eve=eve, victor=victor, olga=olga, max=max, stranger=stranger)

@@ -1,6 +1,8 @@
-"""The registry of routes: which caller gets which status, and how many round trips to PostgreSQL the first success takes.
+"""The registry of routes: which caller gets which status, and how many round trips to PostgreSQL the first success
+takes.
 
-Each module describes a family of routes: TABLE, and furnish(), which creates what the paths name. CONTRIBUTING.md explains how to add a route.
+Each module describes a family of routes: TABLE, and furnish(), which creates what the paths name. CONTRIBUTING.md
+explains how to add a route.
 """
 
 import pkgutil
@@ -32,9 +34,11 @@ NAMES = {401: "AuthenticationRequired", 403: "NoAccessError", 404: "NotFoundErro
 
 @dataclass
 class Props:
-    """What a family's routes need: the words of their paths by project ("*": in every one), and bodies and queries by route.
+    """What a family's routes need: the words of their paths by project ("*": in every one), and bodies and queries by
+    route.
 
-    A body is the JSON itself, or a function that makes it for a project. Without one, the example of the route's schema is sent.
+    A body is the JSON itself, or a function that makes it for a project. Without one, the example of the route's schema
+    is sent.
     """
 
     words: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -49,8 +53,8 @@ Furnish = Callable[[World, dict[str, Caller]], Props]
 class Row:
     """A row of a table: which caller gets which status from a route in a project ("-": in no project).
 
-    round_trips: how often the route waits for PostgreSQL, in the first row of the route. BEGIN, COMMIT and the look at the credential count.
-    A number that grows needs a reason.
+    round_trips: how often the route waits for PostgreSQL, in the first row of the route. BEGIN, COMMIT and the look at
+    the credential count. A number that grows needs a reason.
     """
 
     route: str
@@ -116,7 +120,11 @@ class Stage:
     def words(self, route: str, project: str = "default", environment: str = "development") -> dict[str, Any]:
         """The words of the path of a route in a project, and more; its family's props must be here."""
         props = self.props[ROUTES[route].name]
-        words: dict[str, Any] = {"project_id": project, "feature_name": f"flag-of-{project}", "environment": environment}
+        words: dict[str, Any] = {
+            "project_id": project,
+            "feature_name": f"flag-of-{project}",
+            "environment": environment,
+        }
         words["strategy_id"] = self.strategies.get((project, environment), "no-such-strategy")
         return words | props.words.get("*", {}) | props.words.get(project, {})
 
@@ -127,13 +135,28 @@ class Stage:
             return example(self.world.app, route)
         return bodies[route](project) if callable(bodies[route]) else bodies[route]
 
-    def ask(self, caller: Caller, route: str, project: str = "default", environment: str = "development", **headers: str) -> TestResponse:
+    def ask(
+        self, caller: Caller, route: str, project: str = "default", environment: str = "development", **headers: str
+    ) -> TestResponse:
         """What the caller gets from a route of a family whose props are here. What succeeded is undone."""
         words = self.words(route, project, environment)
-        return self.send(caller, route, words, self.body(route, project), self.props[ROUTES[route].name].queries.get(route, ""), **headers)
+        return self.send(
+            caller,
+            route,
+            words,
+            self.body(route, project),
+            self.props[ROUTES[route].name].queries.get(route, ""),
+            **headers,
+        )
 
-    def send(self, caller: Caller, route: str, words: dict[str, Any], body: Any = None, query: str = "", **headers: str) -> TestResponse:
-        """What the caller gets from a route with these words in its path, this body (bytes: as they are) and this query. What succeeded is undone."""
+    def send(
+        self, caller: Caller, route: str, words: dict[str, Any], body: Any = None, query: str = "", **headers: str
+    ) -> TestResponse:
+        """What the caller gets from a route with these words in its path, this body (bytes: as they are) and this
+        query.
+
+        What succeeded is undone.
+        """
         method, rule = route.split(" ")
         missing = set(parameters(route)) - words.keys()
         assert not missing, f"furnish() has no words for {missing}"
@@ -148,7 +171,10 @@ class Stage:
         return response
 
     def mismatch(self, row: Row, name: str, caller: Caller, expected: int, says: str = "", **headers: str) -> list[str]:
-        """What is wrong with what the caller gets, in a list of one line; an empty list: nothing. A refusal's message must have these words."""
+        """What is wrong with what the caller gets, in a list of one line; an empty list: nothing.
+
+        A refusal's message must have these words.
+        """
         said = f"{row.route} {row.project} {name}: expected {expected}"
         try:
             response = self.ask(caller, row.route, row.project, **headers)
@@ -170,7 +196,9 @@ class Stage:
 def example(app: Flask, route: str) -> Any:
     """Return the example of the body that a route takes, or None if it takes none."""
     method, path = route.split(" ")
-    [endpoint] = {rule.endpoint for rule in app.url_map.iter_rules() if rule.rule == path and method in (rule.methods or ())}
+    [endpoint] = {
+        rule.endpoint for rule in app.url_map.iter_rules() if rule.rule == path and method in (rule.methods or ())
+    }
     contract = CONTRACTS[app.view_functions[endpoint]]
     if contract.body is None:
         return None
@@ -188,7 +216,9 @@ def staged(world: World, **cast: Caller) -> Stage:
     made = {}
     for project in PROJECTS:
         flag = world.flag(f"flag-of-{project}", project)
-        made |= {(project, environment): world.strategy(flag, environment) for environment in ("development", "production")}
+        made |= {
+            (project, environment): world.strategy(flag, environment) for environment in ("development", "production")
+        }
     return Stage(world, cast | {kind: world.api_key(kind) for kind in ("admin", "client", "frontend")}, made)
 
 
@@ -198,7 +228,10 @@ def nothing(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
 
 
 def rows(table: str) -> list[Row]:
-    """Return the rows of a table, whose columns are two or more spaces apart. AssertionError if one does not fit the heading."""
+    """Return the rows of a table, whose columns are two or more spaces apart.
+
+    AssertionError if one does not fit the heading.
+    """
     heading, *lines = [re.split(r"  +", line.strip()) for line in table.splitlines() if line.strip()]
     assert heading == ["route", "project", *CALLERS, "trips"], f"the heading is {heading}"
     read: list[Row] = []

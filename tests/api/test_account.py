@@ -154,8 +154,12 @@ def test_the_401_describes_the_login_form_and_no_other_answer_does(stranger, mak
 
 @pytest.mark.parametrize("role", [1, 2, 3])
 def test_no_hash_and_no_role_is_returned(world: World, role: int) -> None:
-    user_id = users.insert(world.conn, name="Ida", username="ida", email=None, password_hash="$2b$04$secret", root_role=role)["id"]
-    world.conn.execute("UPDATE personal_tokens SET user_id = %s WHERE user_id = %s", [user_id, (ida := world.user("Other")).id])
+    user_id = users.insert(
+        world.conn, name="Ida", username="ida", email=None, password_hash="$2b$04$secret", root_role=role
+    )["id"]
+    world.conn.execute(
+        "UPDATE personal_tokens SET user_id = %s WHERE user_id = %s", [user_id, (ida := world.user("Other")).id]
+    )
     response = ida.get(PATH)
     assert response.json["user"]["id"] == user_id
     assert "rootRole" not in response.json["user"]

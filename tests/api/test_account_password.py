@@ -31,7 +31,9 @@ def user(world: World, conn: Connection) -> Caller:
 
 def state(world: World) -> list[Any]:
     """All that a change of a password touches."""
-    return [rows(world.conn, f"SELECT * FROM {table} ORDER BY 1, 2") for table in ("users", "sessions", "past_passwords")]
+    return [
+        rows(world.conn, f"SELECT * FROM {table} ORDER BY 1, 2") for table in ("users", "sessions", "past_passwords")
+    ]
 
 
 def test_the_new_password_holds_and_all_sessions_have_ended(world, stranger, user, alice, conn):
@@ -123,7 +125,9 @@ def test_none_of_the_last_five_comes_again_and_the_one_before_them_does(stranger
 @pytest.mark.usefixtures("user")
 def test_the_passwords_of_others_do_not_count(world, stranger, conn):
     bob = world.user("Bob", password_hash=bcrypt.hashpw(NEW.encode(), bcrypt.gensalt(4)).decode())
-    conn.execute("INSERT INTO past_passwords VALUES (%s, %s)", [bob.id, bcrypt.hashpw(NEW.encode(), bcrypt.gensalt(4)).decode()])
+    conn.execute(
+        "INSERT INTO past_passwords VALUES (%s, %s)", [bob.id, bcrypt.hashpw(NEW.encode(), bcrypt.gensalt(4)).decode()]
+    )
     assert change(stranger).status_code == 200
 
 
@@ -167,7 +171,9 @@ def test_the_least_length_is_a_setting(app, stranger, monkeypatch):
 def test_a_body_that_does_not_fit_changes_nothing(world, stranger, fields, named):
     body = {"password": NEW, "confirmPassword": NEW, "oldPassword": PASSWORD} | fields
     before = state(world)
-    response = stranger.post(PATH, json={key: word for key, word in body.items() if word is not ...}, headers=with_session("Ada"))
+    response = stranger.post(
+        PATH, json={key: word for key, word in body.items() if word is not ...}, headers=with_session("Ada")
+    )
     assert f"{named}: " in refused(response)
     assert state(world) == before
 
@@ -178,7 +184,9 @@ def test_only_a_session_of_our_own_pages_can(world, stranger, user, alice):
     for caller in (alice, user, world.api_key()):
         refused(caller.post(PATH, json=body), 403, "NoAccessError")
     refused(stranger.post(PATH, json=body), 401, "AuthenticationRequired")
-    refused(stranger.post(PATH, json=body, headers=with_session("Ada", Origin="http://evil.example")), 403, "NoAccessError")
+    refused(
+        stranger.post(PATH, json=body, headers=with_session("Ada", Origin="http://evil.example")), 403, "NoAccessError"
+    )
     assert state(world) == before
 
 

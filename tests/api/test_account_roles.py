@@ -15,7 +15,9 @@ def held(caller: Caller, project: str) -> list[int]:
     return [role["id"] for role in response.json["roles"]]
 
 
-def test_a_profile_has_the_root_role_and_the_projects(world: World, victor: Caller, olga: Caller, apollo: str, conn) -> None:
+def test_a_profile_has_the_root_role_and_the_projects(
+    world: World, victor: Caller, olga: Caller, apollo: str, conn
+) -> None:
     viewer = {
         "id": 3,
         "type": "root",

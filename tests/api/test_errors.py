@@ -36,8 +36,22 @@ def refused(response: TestResponse, status: int, name: str) -> str:
 
 
 NOT_OURS = [
-    *("/", "/absent", "/api", "/api/admin", "/api/admin/", "/static/x", "/Health", "/health/", "/%2e%2e/", "/../health"),
-    *(f"{OVERVIEW}/", f"/{OVERVIEW}", f"{OVERVIEW};x", "/api/admin//insights", "/api//admin/insights", "/api/admin/projects//overview"),
+    "/",
+    "/absent",
+    "/api",
+    "/api/admin",
+    "/api/admin/",
+    "/static/x",
+    "/Health",
+    "/health/",
+    "/%2e%2e/",
+    "/../health",
+    f"{OVERVIEW}/",
+    f"/{OVERVIEW}",
+    f"{OVERVIEW};x",
+    "/api/admin//insights",
+    "/api//admin/insights",
+    "/api/admin/projects//overview",
     "/api/admin/projects/a/b/overview",
 ]
 
@@ -133,7 +147,9 @@ def outage() -> Iterator[Outage]:
 def test_without_its_database_the_service_says_so_and_recovers_by_itself(outage):
     asked = [
         lambda: outage.admin.get("/api/admin/insights"),
-        lambda: outage.admin.post("/auth/simple/login", json={"username": "admin", "password": SETTINGS["INIT_ADMIN_PASSWORD"]}),
+        lambda: outage.admin.post(
+            "/auth/simple/login", json={"username": "admin", "password": SETTINGS["INIT_ADMIN_PASSWORD"]}
+        ),
         lambda: outage.admin.put("/api/admin/invite-link/tokens/x", json={"enabled": True}),
         lambda: outage.admin.get("/ready"),
     ]
@@ -171,7 +187,10 @@ def test_a_read_only_server_answers_reads_and_refuses_changes(make_database, mak
 
     def alter(word: str) -> None:
         with database.connect(url) as conn:
-            conn.execute(f'BEGIN READ WRITE; ALTER DATABASE "{conn.info.dbname}" SET default_transaction_read_only = {word}; COMMIT')  # pyright: ignore
+            conn.execute(
+                f'BEGIN READ WRITE; ALTER DATABASE "{conn.info.dbname}" '
+                f"SET default_transaction_read_only = {word}; COMMIT"
+            )  # pyright: ignore
 
     alter("on")
     admin = Caller(make_app(url), ADMIN_KEY)

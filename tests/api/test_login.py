@@ -39,7 +39,11 @@ def test_a_login_leaves_a_session_a_day_and_an_instant_but_no_event(world, stran
     assert log_in(stranger, "ada").status_code == 200
     assert rows(conn, "SELECT user_id FROM sessions") == [{"user_id": user.id}]
     assert value(conn, "SELECT seen_at = now() FROM users WHERE id = %(id)s", {"id": user.id})
-    seen = rows(conn, "SELECT day = (now() AT TIME ZONE 'UTC')::date AS today FROM user_seen_days WHERE user_id = %(id)s", {"id": user.id})
+    seen = rows(
+        conn,
+        "SELECT day = (now() AT TIME ZONE 'UTC')::date AS today FROM user_seen_days WHERE user_id = %(id)s",
+        {"id": user.id},
+    )
     assert seen == [{"today": True}]
     assert world.events(since) == []
 

@@ -1,4 +1,6 @@
-"""The throttles by client address: of login attempts, and of signups and guesses at signup tokens (decisions.md, 6 and 8)."""
+"""The throttles by client address: of login attempts, and of signups and guesses at signup tokens (decisions.md, 6 and
+8).
+"""
 
 import pytest
 
@@ -28,7 +30,9 @@ def test_the_minute_of_an_address_slides(app, world, stranger, conn, monkeypatch
     here = from_address("192.0.2.1")
     assert [log_in(stranger, "ada", **here).status_code for _ in range(7)] == [200] * 6 + [429]
     # Two of them were a minute ago and one is nearly so.
-    ages = "clock_timestamp() - interval '61 s', clock_timestamp() - interval '60 s', clock_timestamp() - interval '30 s'"
+    ages = (
+        "clock_timestamp() - interval '61 s', clock_timestamp() - interval '60 s', clock_timestamp() - interval '30 s'"
+    )
     conn.execute(f"UPDATE login_addresses SET attempts = ARRAY[{ages}] || attempts[4:]")
     assert [log_in(stranger, "ada", **here).status_code for _ in range(2)] == [200] * 2
     assert 25 <= retry_after(log_in(stranger, "ada", **here)) <= 30
@@ -47,7 +51,9 @@ def test_an_attempt_that_waits_for_its_name_counts_for_the_address(app, stranger
 def test_forwarded_headers_of_clients_are_ignored(app, world, stranger, monkeypatch):
     monkeypatch.setitem(app.config, "LOGIN_ATTEMPTS_PER_MINUTE", 2)
     ada(world)
-    forwarded = [{"X-Forwarded-For": f"198.51.100.{number}", "Forwarded": f"for=198.51.100.{number}"} for number in range(3)]
+    forwarded = [
+        {"X-Forwarded-For": f"198.51.100.{number}", "Forwarded": f"for=198.51.100.{number}"} for number in range(3)
+    ]
     assert [log_in(stranger, "ada", headers=headers).status_code for headers in forwarded] == [200, 200, 429]
 
 
@@ -57,7 +63,11 @@ def test_forwarded_headers_of_trusted_proxies_count(make_app, shared_url, world,
     with pinned_to(behind_proxy, conn):
         stranger = Caller(behind_proxy)
         chains = ("198.51.100.1", "198.51.100.2", "203.0.113.7, 198.51.100.2")
-        assert [log_in(stranger, "ada", headers={"X-Forwarded-For": chain}).status_code for chain in chains] == [200, 200, 429]
+        assert [log_in(stranger, "ada", headers={"X-Forwarded-For": chain}).status_code for chain in chains] == [
+            200,
+            200,
+            429,
+        ]
 
 
 def statuses(caller: Caller, path: str, addresses: list[str]) -> list[int]:
@@ -73,7 +83,9 @@ def test_an_address_has_thirty_looks_at_signup_tokens_a_minute(world, stranger, 
         refused(stranger.post(f"/invite/guess-{number}/signup", json=guest(), **here), 404, "NotFoundError")
         assert stranger.get(known, **here).status_code == 200
     since = world.last_event_id()
-    conn.execute("UPDATE login_addresses SET attempts = ARRAY(SELECT clock_timestamp() - interval '10 s' FROM unnest(attempts))")
+    conn.execute(
+        "UPDATE login_addresses SET attempts = ARRAY(SELECT clock_timestamp() - interval '10 s' FROM unnest(attempts))"
+    )
     conn.execute("INSERT INTO login_addresses VALUES ('old', '{}', clock_timestamp() - interval '61 s')")
     # Found or not: who guesses on learns nothing any more, and the right secret is no help.
     for answer in (stranger.get("/invite/guess/validate", **here), stranger.get(known, **here)):
@@ -101,7 +113,9 @@ def test_a_body_that_does_not_fit_is_no_attempt_to_sign_up(app, world, stranger,
 def test_forwarded_headers_give_no_further_signups(app, world, stranger, monkeypatch):
     monkeypatch.setitem(app.config, "SIGNUP_ATTEMPTS_PER_MINUTE", 2)
     path = f"/invite/{invitation(world)}/validate"
-    forwarded = [{"X-Forwarded-For": f"198.51.100.{number}", "X-Real-IP": f"198.51.100.{number}"} for number in range(3)]
+    forwarded = [
+        {"X-Forwarded-For": f"198.51.100.{number}", "X-Real-IP": f"198.51.100.{number}"} for number in range(3)
+    ]
     assert [stranger.get(path, headers=headers).status_code for headers in forwarded] == [200, 200, 429]
 
 
@@ -109,14 +123,17 @@ def test_forwarded_headers_give_no_further_signups(app, world, stranger, monkeyp
     ("addresses", "counted"),
     [
         (["192.0.2.1", "::ffff:192.0.2.1", "192.0.2.1:4711", "[::ffff:192.0.2.1]:80"], "192.0.2.1"),
-        (["2001:db8::1", "2001:DB8:0:0:ffff::2", "[2001:db8::3]:443", "[2001:db8::4]", "2001:db8::5%eth0"], "2001:db8::/64"),
+        (
+            ["2001:db8::1", "2001:DB8:0:0:ffff::2", "[2001:db8::3]:443", "[2001:db8::4]", "2001:db8::5%eth0"],
+            "2001:db8::/64",
+        ),
         (["", "unknown", "_hidden", "a" * 5000, "192.0.2.256", "1.2.3.4, 5.6.7.8", "é"], "unknown"),
     ],
 )
 def test_what_one_client_can_vary_of_its_address_does_not_count(stranger, conn, addresses, counted):
-    assert [fail(stranger, f"guess {number}", 1, **from_address(address)) for number, address in enumerate(addresses)] == [[401]] * len(
-        addresses
-    )
+    assert [
+        fail(stranger, f"guess {number}", 1, **from_address(address)) for number, address in enumerate(addresses)
+    ] == [[401]] * len(addresses)
     assert rows(conn, "SELECT address, cardinality(attempts) AS number FROM login_addresses") == [
         {"address": counted, "number": len(addresses)}
     ]

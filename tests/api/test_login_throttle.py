@@ -1,4 +1,6 @@
-"""The login throttle: how many guesses a name and an address have, and how long they wait after those (decisions.md, 6)."""
+"""The login throttle: how many guesses a name and an address have, and how long they wait after those (decisions.md,
+6).
+"""
 
 import hashlib
 import time
@@ -41,7 +43,10 @@ def test_an_unknown_name_is_throttled_alike(world, stranger, conn):
         counted = known_of(conn, name)
         hold_waits(conn)
         answers += [log_in(stranger, name, WRONG) for _ in range(2)]
-        said = [(answer.status_code, answer.json["name"], answer.json["message"], set(answer.headers.keys())) for answer in answers]
+        said = [
+            (answer.status_code, answer.json["name"], answer.json["message"], set(answer.headers.keys()))
+            for answer in answers
+        ]
         stories.append([counted, *said])
         conn.execute("DELETE FROM login_throttle")
     assert [status for status, *_ in stories[0][1:]] == [401] * 5 + [429] * 2
@@ -188,7 +193,9 @@ def test_no_name_can_be_read_in_what_is_kept(world, stranger, conn):
     for name in ("ada", "Ada@example.org", "my secret password, typed into the wrong field"):
         fail(stranger, name, 1)
     digests = {row["name_digest"] for row in rows(conn, "SELECT name_digest FROM login_throttle")}
-    assert digests == {name_digest(name) for name in ("ada", "ada@example.org", "my secret password, typed into the wrong field")}
+    assert digests == {
+        name_digest(name) for name in ("ada", "ada@example.org", "my secret password, typed into the wrong field")
+    }
     assert hashlib.sha256(b"ada").digest() not in digests
     kept = value(conn, "SELECT string_agg(row_to_json(login_throttle)::text, ' ') FROM login_throttle")
     assert "example" not in kept
@@ -209,7 +216,10 @@ def test_a_name_is_forgotten_a_day_after_its_last_failure(world, stranger, conn)
     fail(stranger, "yesterday", 1)
     fail(stranger, "ada", 4)
     for name, hours in (("long ago", 24), ("yesterday", 23), ("ada", 25)):
-        age = "UPDATE login_throttle SET last_failed_at = clock_timestamp() - make_interval(hours => %s) WHERE name_digest = %s"
+        age = (
+            "UPDATE login_throttle SET last_failed_at = clock_timestamp() - make_interval(hours => %s) "
+            "WHERE name_digest = %s"
+        )
         conn.execute(age, [hours, name_digest(name)])
     # For each caller, with the right password and with a wrong one.
     assert log_in(stranger, "ada").status_code == 200
@@ -227,9 +237,14 @@ def test_what_is_a_day_old_does_not_count_even_while_it_is_there(stranger, conn)
 def test_an_address_is_forgotten_after_its_minute(stranger, conn):
     fail(stranger, "a", 1, **from_address("192.0.2.1"))
     fail(stranger, "b", 1, **from_address("192.0.2.2"))
-    conn.execute("UPDATE login_addresses SET last_attempt_at = clock_timestamp() - interval '61 s' WHERE address = '192.0.2.1'")
+    conn.execute(
+        "UPDATE login_addresses SET last_attempt_at = clock_timestamp() - interval '61 s' WHERE address = '192.0.2.1'"
+    )
     fail(stranger, "c", 1, **from_address("192.0.2.3"))
-    assert rows(conn, "SELECT address FROM login_addresses ORDER BY address") == [{"address": "192.0.2.2"}, {"address": "192.0.2.3"}]
+    assert rows(conn, "SELECT address FROM login_addresses ORDER BY address") == [
+        {"address": "192.0.2.2"},
+        {"address": "192.0.2.3"},
+    ]
 
 
 def test_an_address_that_comes_again_is_not(stranger, conn):
@@ -241,8 +256,13 @@ def test_an_address_that_comes_again_is_not(stranger, conn):
 
 def test_one_attempt_clears_at_most_a_hundred_old_names_and_addresses_away(stranger, conn):
     old = "clock_timestamp() - interval '2 days'"
-    conn.execute(f"INSERT INTO login_throttle SELECT sha256(number::text::bytea), 1, {old}, {old} FROM generate_series(1, 130) AS number")
-    conn.execute(f"INSERT INTO login_addresses SELECT 'old ' || number, '{{}}', {old} FROM generate_series(1, 130) AS number")
+    conn.execute(
+        f"INSERT INTO login_throttle SELECT sha256(number::text::bytea), 1, {old}, {old} "
+        "FROM generate_series(1, 130) AS number"
+    )
+    conn.execute(
+        f"INSERT INTO login_addresses SELECT 'old ' || number, '{{}}', {old} FROM generate_series(1, 130) AS number"
+    )
     # However it is planned: also by looking at each in turn.
     plan_by_loops(conn)
     fail(stranger, "ada", 1)

@@ -23,7 +23,10 @@ def test_all_sessions_of_the_user_end_and_no_others(world, stranger, alice, conn
     assert response.status_code == 302
     assert response.headers["Location"] == "/"
     assert response.headers["Clear-Site-Data"] == '"cookies", "storage"'
-    assert [stranger.get(ANY_PAGE, headers=with_session(session)).status_code for session in (here, elsewhere)] == [401, 401]
+    assert [stranger.get(ANY_PAGE, headers=with_session(session)).status_code for session in (here, elsewhere)] == [
+        401,
+        401,
+    ]
     assert rows(conn, "SELECT user_id FROM sessions") == [{"user_id": alice.id}]
     assert world.events(since) == []
 
@@ -55,7 +58,9 @@ def test_the_cookie_is_cleared_with_the_attributes_that_it_was_set_with(
 
 
 @BOTH
-@pytest.mark.parametrize("headers", [{"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}])
+@pytest.mark.parametrize(
+    "headers", [{"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}]
+)
 def test_another_site_cannot_log_anybody_out(world, stranger, conn, method, headers):
     sessions.insert(conn, digest("Ada"), ada(world).id, 48)
     refused(stranger.request(method, "/logout", headers=with_session("Ada", **headers)), 403, "NoAccessError")

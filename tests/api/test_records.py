@@ -42,7 +42,12 @@ def test_every_record_that_a_view_names_is_there_and_every_record_is_used() -> N
     used, found = set(), named
     while found:
         used |= found
-        found = {part["$ref"].removesuffix(".json") for name in found for _, part in parts(records.SCHEMAS[name]) if "$ref" in part} - used
+        found = {
+            part["$ref"].removesuffix(".json")
+            for name in found
+            for _, part in parts(records.SCHEMAS[name])
+            if "$ref" in part
+        } - used
     assert used == set(records.SCHEMAS)
 
 
@@ -53,7 +58,9 @@ def test_every_object_is_closed() -> None:
 
 
 def test_every_property_says_what_it_is() -> None:
-    properties = {f"{path}/{name}": inner for path, part in ALL_PARTS for name, inner in part.get("properties", {}).items()}
+    properties = {
+        f"{path}/{name}": inner for path, part in ALL_PARTS for name, inner in part.get("properties", {}).items()
+    }
     silent = [path for path, inner in properties.items() if not {"description", "$ref", "const"} & set(inner)]
     assert silent == []
 
@@ -65,7 +72,12 @@ def test_every_date_time_is_in_utc_with_milliseconds() -> None:
 
 
 def test_every_example_fits_its_own_schema() -> None:
-    shown = [(path, part, example) for path, part in ALL_PARTS if isinstance(part.get("examples"), list) for example in part["examples"]]
+    shown = [
+        (path, part, example)
+        for path, part in ALL_PARTS
+        if isinstance(part.get("examples"), list)
+        for example in part["examples"]
+    ]
     assert len(shown) > 100
     for path, part, example in shown:
         assert records.Validator(part, registry=records.REGISTRY).is_valid(example), path
@@ -87,7 +99,7 @@ def test_every_view_has_a_contract_whose_refusals_have_a_name(app: Flask) -> Non
         assert set(contract.refuses) <= set(NAMES)
 
 
-# --- The oracle bites -----------------------------------------------------------------------------------------------------------------
+# --- The oracle bites -------------------------------------------------------------------------------------------------
 
 
 def tampered(response: TestResponse, change: Callable[[Any], None]) -> TestResponse:
@@ -134,7 +146,9 @@ OVERVIEW_CHANGES = {
 def test_a_body_that_does_not_fit_its_record_fails(app: Flask, victor: Caller, change: Callable[[Any], None]) -> None:
     answer = victor.get("/api/admin/projects/default/overview")
     assert answer.status_code == 200
-    with pytest.raises(AssertionError, match=r"projects\.get_project_overview: 200 does not fit tests/records/projectOverview\.json"):
+    with pytest.raises(
+        AssertionError, match=r"projects\.get_project_overview: 200 does not fit tests/records/projectOverview\.json"
+    ):
         records.check(app, tampered(answer, change))
 
 
@@ -148,7 +162,9 @@ ERROR_CHANGES = {
 
 
 @pytest.mark.parametrize("change", ERROR_CHANGES.values(), ids=ERROR_CHANGES)
-def test_an_error_without_exactly_its_three_keys_fails(app: Flask, stranger: Caller, change: Callable[[Any], None]) -> None:
+def test_an_error_without_exactly_its_three_keys_fails(
+    app: Flask, stranger: Caller, change: Callable[[Any], None]
+) -> None:
     for path in ("/api/admin/insights", "/nowhere"):
         with pytest.raises(AssertionError, match=r"does not fit tests/records/error\.json"):
             records.check(app, tampered(stranger.get(path), change))
@@ -177,7 +193,10 @@ def test_a_body_where_none_is_documented_fails(app: Flask, world: World, alice: 
 def test_a_content_type_without_a_body_fails(app: Flask, world: World, alice: Caller) -> None:
     strategy = world.strategy(world.flag("a-flag"))
     path = "/api/admin/projects/default/features/a-flag"
-    empty, json = alice.post(f"{path}/favorites"), alice.delete(f"{path}/environments/development/strategies/{strategy}")
+    empty, json = (
+        alice.post(f"{path}/favorites"),
+        alice.delete(f"{path}/environments/development/strategies/{strategy}"),
+    )
     assert ("Content-Type" in empty.headers, json.content_type) == (False, "application/json")
     empty.mimetype = "application/json"
     del json.headers["Content-Type"]
@@ -229,6 +248,8 @@ def test_an_answer_without_a_promised_header_fails(app: Flask, alice: Caller) ->
 
 def test_the_caller_holds_every_answer_against_the_record(alice: Caller, world: World) -> None:
     created = datetime(2026, 5, 31, tzinfo=UTC)
-    world.conn.execute("INSERT INTO events (type, created_by, created_at) VALUES ('flag-frobbed', 'nobody', %s)", [created])
+    world.conn.execute(
+        "INSERT INTO events (type, created_by, created_at) VALUES ('flag-frobbed', 'nobody', %s)", [created]
+    )
     with pytest.raises(AssertionError, match=r"events\.search_events: 200 .*'flag-frobbed' is not one of"):
         alice.get("/api/admin/search/events")

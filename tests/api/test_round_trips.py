@@ -51,7 +51,9 @@ def wire_of(stage: Stage, route: str) -> Wire:
     if route in BY_SESSION:
         headers["Cookie"] = stage.session_of(stage.cast["alice"])
     elif rows:
-        project, name = next((row.project, name) for row in rows for name, status in row.statuses.items() if status < 300)
+        project, name = next(
+            (row.project, name) for row in rows for name, status in row.statuses.items() if status < 300
+        )
     caller = Watched(stage.world.app, stage.cast[name].key, conn=stage.conn)
     response = stage.ask(caller, route, project, **headers)
     assert response.status_code < 400, response.text
@@ -66,12 +68,18 @@ def test_a_request_costs_no_more_than_its_number(known: Stage, family: Family) -
     for route in (route for route, home in ROUTES.items() if home is family):
         wire = wire_of(known, route)
         if wire.round_trips != ROUND_TRIPS[route]:
-            complaints.append("\n    ".join([f"{route}: {wire.round_trips}, not {ROUND_TRIPS[route]}", *wire.statements]))
+            complaints.append(
+                "\n    ".join([f"{route}: {wire.round_trips}, not {ROUND_TRIPS[route]}", *wire.statements])
+            )
     assert not complaints, "\n".join(["", *complaints])
 
 
 def test_reads_take_two_round_trips() -> None:
-    reads = {route: number for route, number in ROUND_TRIPS.items() if route.startswith("GET ") and route not in BY_SESSION | THROTTLED}
+    reads = {
+        route: number
+        for route, number in ROUND_TRIPS.items()
+        if route.startswith("GET ") and route not in BY_SESSION | THROTTLED
+    }
     assert {route: number for route, number in reads.items() if number > 2} == {}
 
 
@@ -99,9 +107,14 @@ def test_the_pool_and_a_real_transaction_cost_no_more(pooled: Flask) -> None:
         pass
     for ask, statements in (
         (lambda: caller.get("/api/admin/projects/default/overview"), [GUARD, "WITH"]),
-        (lambda: caller.post("/api/admin/tags", json={"type": "simple", "value": "seen"}), ["BEGIN", GUARD, "", "", "", "", "COMMIT"]),
+        (
+            lambda: caller.post("/api/admin/tags", json={"type": "simple", "value": "seen"}),
+            ["BEGIN", GUARD, "", "", "", "", "COMMIT"],
+        ),
     ):
         with watched(conn) as wire:
             assert ask().status_code < 300
         assert len(wire.statements) == wire.round_trips == len(statements)
-        assert all(said.startswith(expected) for said, expected in zip(wire.statements, statements, strict=True)), wire.statements
+        assert all(said.startswith(expected) for said, expected in zip(wire.statements, statements, strict=True)), (
+            wire.statements
+        )

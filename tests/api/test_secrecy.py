@@ -75,6 +75,8 @@ def test_every_password_hash_is_noticed() -> None:
 
 
 def test_the_client_of_the_suite_looks_at_every_answer(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(app.view_functions, "health.get_health", lambda: Response(f"Who is {request.headers['Authorization']}?"))
+    monkeypatch.setitem(
+        app.view_functions, "health.get_health", lambda: Response(f"Who is {request.headers['Authorization']}?")
+    )
     with pytest.raises(Told):
         Caller(app, SECRET).get("/health")

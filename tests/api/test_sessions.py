@@ -30,7 +30,9 @@ def test_a_login_sets_a_cookie_that_scripts_and_other_sites_cannot_use(world, st
     assert len(base64.urlsafe_b64decode(session + "=")) == 32
 
 
-@pytest.mark.parametrize(("base_url", "secure"), [("https://flags.example.org", True), ("http://flags.example.org", False)])
+@pytest.mark.parametrize(
+    ("base_url", "secure"), [("https://flags.example.org", True), ("http://flags.example.org", False)]
+)
 def test_the_cookie_is_secure_where_the_service_is(app, world, stranger, monkeypatch, base_url, secure):
     monkeypatch.setitem(app.config, "BASE_URL", base_url)
     ada(world)
@@ -97,7 +99,9 @@ def test_each_login_gets_a_new_id_and_ends_the_old_session(world, stranger):
     elsewhere, _ = cookie_of(log_in(stranger, "ada"))
     second, _ = cookie_of(log_in(stranger, "ada", headers=with_session(first)))
     assert len({first, elsewhere, second}) == 3
-    assert [stranger.get(ANY_PAGE, headers=with_session(session)).status_code for session in (first, elsewhere, second)] == [401, 200, 200]
+    assert [
+        stranger.get(ANY_PAGE, headers=with_session(session)).status_code for session in (first, elsewhere, second)
+    ] == [401, 200, 200]
 
 
 def test_a_login_never_takes_over_an_id_that_the_browser_brought(world, stranger):
@@ -138,7 +142,9 @@ def test_a_new_session_deletes_all_expired_ones(world, stranger, conn):
     conn.execute("UPDATE sessions SET expires_at = now() - interval '1 hour' WHERE digest = 'past'")
     conn.execute("UPDATE sessions SET expires_at = now() WHERE digest = 'just now'")
     log_in(stranger, "ada")
-    left = value(conn, "SELECT array_agg(convert_from(digest, 'UTF8') ORDER BY digest) FROM sessions WHERE length(digest) < 32")
+    left = value(
+        conn, "SELECT array_agg(convert_from(digest, 'UTF8') ORDER BY digest) FROM sessions WHERE length(digest) < 32"
+    )
     assert left == ["of Ada", "to come"]
 
 
@@ -203,7 +209,12 @@ def test_over_http_the_requested_address_is_the_same_site(world, stranger):
     ada(world, root_role=1)
     session, _ = cookie_of(log_in(stranger, "ada"))
     # The first is that of BASE_URL.
-    origins = {"http://localhost": 404, "http://127.0.0.1:4242": 404, "http://127.0.0.1:4243": 403, "http://127.0.0.1": 403}
+    origins = {
+        "http://localhost": 404,
+        "http://127.0.0.1:4242": 404,
+        "http://127.0.0.1:4243": 403,
+        "http://127.0.0.1": 403,
+    }
     for origin, status in origins.items():
         headers = with_session(session, Host="127.0.0.1:4242", Origin=origin)
         assert stranger.put(TOKEN, headers=headers, json={"enabled": False}).status_code == status
@@ -218,7 +229,9 @@ def test_being_there_by_a_session_is_being_seen(world, stranger, conn):
     assert re.fullmatch(r"[A-Za-z0-9_-]{43}", session)
 
 
-@pytest.mark.parametrize("base", ["https://Flags.Example.org", "https://flags.example.org:443", "https://flags.example.org"])
+@pytest.mark.parametrize(
+    "base", ["https://Flags.Example.org", "https://flags.example.org:443", "https://flags.example.org"]
+)
 def test_a_browser_may_write_our_origin_in_its_own_way(world, app, alice, monkeypatch, base):
     monkeypatch.setitem(app.config, "BASE_URL", base)
     sessions.insert(world.conn, digest("a session"), alice.id, 48)
@@ -248,7 +261,9 @@ def test_a_key_of_any_printable_characters_works(world, app, key):
 def test_only_some_expired_sessions_are_cleared_away_by_one_login(world, conn):
     user = world.user("Ada")
     for count in range(130):
-        conn.execute("INSERT INTO sessions VALUES (%s, %s, now(), now() - interval '1 hour')", [digest(str(count)), user.id])
+        conn.execute(
+            "INSERT INTO sessions VALUES (%s, %s, now(), now() - interval '1 hour')", [digest(str(count)), user.id]
+        )
     # However it is planned: also by looking at each session in turn.
     plan_by_loops(conn)
     sessions.insert(conn, digest("mine"), user.id, 48)

@@ -54,7 +54,11 @@ def test_two_events_have_the_new_user_as_author(world, stranger, conn):
     assert created["data"] == person
     assert list(created["data"]) == list(person)
     assert added["type"] == "public-signup-token-user-added"
-    assert added["data"] == {"id": value(conn, "SELECT id FROM signup_tokens"), "name": "for friends", "userId": user_id}
+    assert added["data"] == {
+        "id": value(conn, "SELECT id FROM signup_tokens"),
+        "name": "for friends",
+        "userId": user_id,
+    }
 
 
 def test_a_user_name_is_not_needed(world, stranger, conn):
@@ -79,13 +83,18 @@ def test_an_address_is_kept_in_lower_case(world, stranger, conn):
     since = world.last_event_id()
     response = sign_up(stranger, invitation(world), email="Grace.HOPPER@Example.ORG")
     assert response.json["email"] == "grace.hopper@example.org"
-    assert value(conn, "SELECT email FROM users WHERE id = %(id)s", {"id": response.json["id"]}) == "grace.hopper@example.org"
+    assert (
+        value(conn, "SELECT email FROM users WHERE id = %(id)s", {"id": response.json["id"]})
+        == "grace.hopper@example.org"
+    )
     assert {event["created_by"] for event in world.events(since)} == {"grace.hopper@example.org"}
 
 
 def test_a_token_can_be_used_many_times(world, stranger, conn):
     secret = invitation(world)
-    people = [sign_up(stranger, secret, username=f"user-{n}", email=f"user-{n}@example.org").json["id"] for n in range(3)]
+    people = [
+        sign_up(stranger, secret, username=f"user-{n}", email=f"user-{n}@example.org").json["id"] for n in range(3)
+    ]
     assert [row["user_id"] for row in rows(conn, "SELECT user_id FROM signup_token_users ORDER BY user_id")] == people
 
 
@@ -221,12 +230,22 @@ def test_an_invalid_field_is_named_and_nothing_is_created(world, stranger):
 
 
 def test_all_fields_that_do_not_fit_are_named_at_once(world, stranger):
-    response = sign_up(stranger, invitation(world), email="nonsense", name="", username="gr@ce", password="short", age=7)
+    response = sign_up(
+        stranger, invitation(world), email="nonsense", name="", username="gr@ce", password="short", age=7
+    )
     refused(response, 400, "ValidationError")
-    assert {part.partition(": ")[0] for part in response.json["message"].split("; ")} == {"email", "name", "username", "password", "age"}
+    assert {part.partition(": ")[0] for part in response.json["message"].split("; ")} == {
+        "email",
+        "name",
+        "username",
+        "password",
+        "age",
+    }
 
 
-@pytest.mark.parametrize("changes", [{"name": "x"}, {"name": "é" * 255}, {"username": "x"}, {"username": "é" * 255}, {"username": "a b"}])
+@pytest.mark.parametrize(
+    "changes", [{"name": "x"}, {"name": "é" * 255}, {"username": "x"}, {"username": "é" * 255}, {"username": "a b"}]
+)
 def test_names_have_up_to_255_characters(world, stranger, changes):
     response = sign_up(stranger, invitation(world), **changes)
     assert response.status_code == 200

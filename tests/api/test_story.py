@@ -1,4 +1,4 @@
-"""A story over HTTP alone, from an empty instance on, and what the nine operations return at its end, number by number."""
+"""A story over HTTP alone, from an empty instance on, and all that the nine operations return at its end."""
 
 import re
 from collections import Counter
@@ -8,24 +8,20 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from flask import Flask
 
-from tests.support.instance import ADMIN_KEY
 from tests.support.service import ROOT
-from tests.support.story import PASSWORDS, SEARCH, Having, Story, documents, flags, people, places, strategies, vocabulary
+from tests.support.story import PASSWORDS, SEARCH, Having, Story
 from tests.support.story.people import LATER
+from tests.support.story.whole import whole_story
 from tests.support.world import Caller, refused
 from validators.events import TYPES
 
 PROJECTS = "/api/admin/projects"
-CHAPTERS = (people, places, vocabulary, flags, strategies, documents)
 
 
 @pytest.fixture(scope="module")
 def story(make_database: Callable[..., str], make_app: Callable[..., Flask]) -> Story:
     """All of it, in order."""
-    story = Story.begin(make_app(make_database()), ADMIN_KEY)
-    for chapter in CHAPTERS:
-        chapter.tell(story)
-    return story
+    return whole_story(make_app(make_database()))
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +36,9 @@ def overview(story):
 def test_every_type_of_events_was_recorded_or_there_is_a_reason_why_not(story):
     page = (ROOT / "docs" / "development" / "decisions.md").read_text(encoding="utf-8")
     section = page.partition("## Event types that nothing records")[2].partition("\n## ")[0]
-    unrecorded = [type for row in re.findall(r"^\| ([a-z, -]+) \| \S.* \|$", section, re.MULTILINE) for type in row.split(", ")]
+    unrecorded = [
+        type for row in re.findall(r"^\| ([a-z, -]+) \| \S.* \|$", section, re.MULTILINE) for type in row.split(", ")
+    ]
     assert len(unrecorded) == len(set(unrecorded)) > 50
     assert {it["type"] for it in story.ledger} == set(TYPES) - set(unrecorded)
 
@@ -50,8 +48,8 @@ def test_every_type_of_events_was_recorded_or_there_is_a_reason_why_not(story):
 
 def test_the_overview_counts_what_was_done_in_apollo(story, overview):
     found = overview("apollo")
-    # Live: launch, engine, boost, relay, relic, lunar, and orbit, which came from hermes. Archived: dust and fossil; relic and debris,
-    # which came back and was deleted.
+    # Live: launch, engine, boost, relay, relic, lunar, and orbit, which came from hermes. Archived: dust and fossil;
+    # relic and debris, which came back and was deleted.
     assert found["stats"] == {
         "avgTimeToProdCurrentWindow": 0.1,
         "createdCurrentWindow": 7,
@@ -84,7 +82,8 @@ def test_the_overview_counts_what_was_done_in_hermes(story, overview):
         "projectMembersAddedCurrentWindow": 3,
     }
     assert (found["health"], found["members"]) == (50, 3)
-    assert {it["type"]: it["count"] for it in found["featureTypeCounts"]} == {"release": 2, "permission": 1, "experiment": 1}
+    types = {it["type"]: it["count"] for it in found["featureTypeCounts"]}
+    assert types == {"release": 2, "permission": 1, "experiment": 1}
     assert found["onboardingStatus"] == {"status": "first-flag-created", "feature": "mail"}
 
 
@@ -132,7 +131,8 @@ def test_access_lists_users_and_groups(story):
     visitors = next(it for it in hermes["groups"] if it["name"] == "visitors")
     assert (visitors["description"], visitors["mappingsSSO"], visitors["rootRole"]) == ("Look around", ["guests"], 3)
     for found in (apollo, hermes):
-        assert [(it["id"], it["name"]) for it in found["roles"]] == [(4, "Owner"), (5, "Member"), (id["Operator"], "Operator")]
+        roles = [(it["id"], it["name"]) for it in found["roles"]]
+        assert roles == [(4, "Owner"), (5, "Member"), (id["Operator"], "Operator")]
 
 
 # Insights of the running week
@@ -160,9 +160,15 @@ def test_insights_count_users_and_flags(insights):
 
 
 def test_insights_count_the_flags_and_members_of_projects(insights):
-    default = Having(project="default", health=100, timeToProduction=0, total=0, active=0, stale=0, potentiallyStale=0, users=0)
-    hermes = Having(project="hermes", health=50, timeToProduction=0.1, total=4, active=2, stale=2, potentiallyStale=0, users=3)
-    apollo = Having(project="apollo", health=100, timeToProduction=0.1, total=7, active=7, stale=0, potentiallyStale=0, users=4)
+    default = Having(
+        project="default", health=100, timeToProduction=0, total=0, active=0, stale=0, potentiallyStale=0, users=0
+    )
+    hermes = Having(
+        project="hermes", health=50, timeToProduction=0.1, total=4, active=2, stale=2, potentiallyStale=0, users=3
+    )
+    apollo = Having(
+        project="apollo", health=100, timeToProduction=0.1, total=7, active=7, stale=0, potentiallyStale=0, users=4
+    )
     assert insights("projectFlagTrends") == [apollo, default, hermes]
     assert insights("projectFlagTrends", "victor") == [default, hermes]
 
@@ -185,13 +191,6 @@ def test_insights_have_no_metrics_without_usage(story):
 # Both event searches
 
 
-def total(story: Story, by: str | None = None, **filters: str) -> int:
-    """How many events the search finds, checked against those that it shows."""
-    found = story.read(SEARCH, by, limit=1000, **filters)
-    assert len(found["events"]) == found["total"]
-    return found["total"]
-
-
 def test_the_log_is_the_ledger_on_all_its_pages(story):
     pages = [story.read(SEARCH, limit=40, offset=offset) for offset in range(0, len(story.ledger) + 1, 40)]
     assert {page["total"] for page in pages} == {len(story.ledger)}
@@ -199,16 +198,18 @@ def test_the_log_is_the_ledger_on_all_its_pages(story):
     assert len(story.ledger) > 150
 
 
-@pytest.mark.parametrize(("parameter", "column"), [("project", "project"), ("feature", "featureName"), ("type", "type")])
+@pytest.mark.parametrize(
+    ("parameter", "column"), [("project", "project"), ("feature", "featureName"), ("type", "type")]
+)
 def test_searches_count_what_the_ledger_counts(story, parameter, column):
     counted = Counter(it[column] for it in story.ledger if it.get(column))
     for value, number in counted.items():
-        assert total(story, **{parameter: f"IS:{value}"}) == number, value
+        assert story.total(**{parameter: f"IS:{value}"}) == number, value
         body = {parameter: value, "limit": 1}
         found = story.key.post("/api/admin/events/search", json=body).json
         assert (found["totalEvents"], len(found["events"])) == (number, 1)
     two = sorted(counted)[:2]
-    assert total(story, **{parameter: f"IS_ANY_OF:{','.join(two)}"}) == sum(counted[value] for value in two)
+    assert story.total(**{parameter: f"IS_ANY_OF:{','.join(two)}"}) == sum(counted[value] for value in two)
 
 
 def test_a_creators_events_are_counted(story):
@@ -216,16 +217,18 @@ def test_a_creators_events_are_counted(story):
     assert everybody == {it["createdByUserId"] for it in story.ledger if it["createdByUserId"]}
     assert everybody == {story.people[name].id for name in ("root", "eve", "olga", "max", "victor", "robot")}
     for id in everybody:
-        assert total(story, createdBy=f"IS:{id}") == story.count(createdByUserId=id) > 0
+        assert story.total(createdBy=f"IS:{id}") == story.count(createdByUserId=id) > 0
     # By address, in the deprecated form.
     found = story.key.post("/api/admin/events/search", json={"query": "max@example.org"}).json
     assert found["totalEvents"] >= story.count(createdBy="max@example.org")
 
 
 def test_today_is_when_it_all_happened(story):
-    first, last = (datetime.fromisoformat(story.ledger[number]["createdAt"]).astimezone(UTC).date() for number in (0, -1))
-    assert total(story, **{"from": f"IS:{first}", "to": f"IS:{last}"}) == len(story.ledger)
-    assert total(story, **{"to": f"IS:{first - timedelta(days=1)}"}) == 0
+    first, last = (
+        datetime.fromisoformat(story.ledger[number]["createdAt"]).astimezone(UTC).date() for number in (0, -1)
+    )
+    assert story.total(**{"from": f"IS:{first}", "to": f"IS:{last}"}) == len(story.ledger)
+    assert story.total(**{"to": f"IS:{first - timedelta(days=1)}"}) == 0
 
 
 def test_events_of_the_private_project_are_hidden(story):
@@ -235,10 +238,10 @@ def test_events_of_the_private_project_are_hidden(story):
         """How many events there are of these projects, without those of their access lists."""
         return sum(it["project"] in projects and not it["type"].startswith("project-access-") for it in story.ledger)
 
-    assert total(story, "victor") == shown("hermes", "default")
-    assert (total(story, "victor", project="IS:apollo"), total(story, "victor", feature="IS:launch")) == (0, 0)
+    assert story.total("victor") == shown("hermes", "default")
+    assert (story.total("victor", project="IS:apollo"), story.total("victor", feature="IS:launch")) == (0, 0)
     assert victor.post("/api/admin/events/search", json={"project": "apollo"}).json["totalEvents"] == 0
-    assert total(story, "max") == shown("hermes", "default", "apollo")
+    assert story.total("max") == shown("hermes", "default", "apollo")
 
 
 def test_the_events_of_a_flag_are_those_of_the_ledger(story):
@@ -256,14 +259,15 @@ def test_login_and_signup_answered_the_user(story):
         assert first[story.ids[name]] == Having(
             email=f"{name}@example.org", rootRole=role, seenAt=None, loginAttempts=0, accountType="User"
         )
-    assert story.answers["signup"] == Having(id=story.ids["victor"], name="Victor", username="victor", rootRole=3, seenAt=None)
+    assert story.answers["signup"] == Having(
+        id=story.ids["victor"], name="Victor", username="victor", rootRole=3, seenAt=None
+    )
     stranger = Caller(story.app)
     again = stranger.post("/auth/simple/login", json={"username": "victor", "password": PASSWORDS["victor"]}).get_json()
     assert again["id"] == story.ids["victor"]
     assert again["seenAt"] >= again["createdAt"]
-    refused(
-        Caller(story.app).post("/auth/simple/login", json={"username": "eve", "password": PASSWORDS["eve"]}), 401, "AuthenticationRequired"
-    )
+    of_eve = {"username": "eve", "password": PASSWORDS["eve"]}
+    refused(Caller(story.app).post("/auth/simple/login", json=of_eve), 401, "AuthenticationRequired")
     assert story.since() == []
 
 

@@ -1,4 +1,6 @@
-"""What tools demand that know this API: the fields that their decoders need, and the statuses that they take (neighbours.md 1 and 5)."""
+"""What tools demand that know this API: the fields that their decoders need, and the statuses that they take
+(neighbours.md 1 and 5).
+"""
 
 import re
 from collections.abc import Callable
@@ -74,7 +76,15 @@ NAMED = {"name": text}
 IDENTIFIED = {"id": integer}
 OPTIONAL = either(text, absent)
 WHEN = either(instant, null, absent)
-USER = {"id": integer, "rootRole": integer, "name": OPTIONAL, "username": OPTIONAL, "email": OPTIONAL, "seenAt": WHEN, "createdAt": WHEN}
+USER = {
+    "id": integer,
+    "rootRole": integer,
+    "name": OPTIONAL,
+    "username": OPTIONAL,
+    "email": OPTIONAL,
+    "seenAt": WHEN,
+    "createdAt": WHEN,
+}
 SERVICE_ACCOUNT = USER | {"name": text, "username": text}
 PERSONAL_TOKEN = {"id": integer, "description": text, "createdAt": instant, "expiresAt": instant, "seenAt": WHEN}
 API_TOKEN = {"secret": filled, "tokenName": filled, "type": text, "environment": text, "project": text}
@@ -89,7 +99,12 @@ ENVIRONMENT = {"name": text, "type": text, "enabled": boolean, "protected": bool
 LINKED = ENVIRONMENT | {"defaultStrategy": either(absent, like(NAMED))}
 MEMBER = IDENTIFIED | {"roles": each(integer)}
 ACCESS = {"groups": each(like(MEMBER)), "users": each(like(MEMBER)), "roles": each(like(ROLE))}
-CONSTRAINT = {"contextName": text, "operator": text, "inverted": either(boolean, absent), "caseInsensitive": either(boolean, absent)}
+CONSTRAINT = {
+    "contextName": text,
+    "operator": text,
+    "inverted": either(boolean, absent),
+    "caseInsensitive": either(boolean, absent),
+}
 PAYLOAD = {"type": text, "value": text}
 VARIANT = {"name": text, "weight": integer, "payload": either(absent, like(PAYLOAD))}
 STRATEGY = {"id": text, "name": text, "disabled": boolean, "sortOrder": integer, "parameters": values(text)}
@@ -163,5 +178,9 @@ def test_a_table_of_fields_is_no_rubber_stamp(tool):
     for wrong in ({"id": "7"}, {"rootRole": None}, {"name": None}, {"createdAt": "2026-01-01"}, {"seenAt": ""}):
         assert not like(USER)(user | wrong), wrong
     assert not like(USER)({"id": user["id"]})
-    assert not like(PERMISSION)({"id": 2, "name": "CREATE_FEATURE", "displayName": "", "type": "project", "environment": ""})
-    assert not like(STRATEGY)({"id": "", "name": "default", "disabled": False, "sortOrder": 0, "parameters": {"rollout": 50}})
+    assert not like(PERMISSION)(
+        {"id": 2, "name": "CREATE_FEATURE", "displayName": "", "type": "project", "environment": ""}
+    )
+    assert not like(STRATEGY)(
+        {"id": "", "name": "default", "disabled": False, "sortOrder": 0, "parameters": {"rollout": 50}}
+    )

@@ -1,4 +1,6 @@
-"""The checklist of decoders, client by client: statuses, values, access, tokens, and what is not there (neighbours.md 5)."""
+"""The checklist of decoders, client by client: statuses, values, access, tokens, and what is not there (neighbours.md
+5).
+"""
 
 import re
 from collections.abc import Callable
@@ -34,8 +36,19 @@ def id_of(tool: Tool, operation: str) -> int:
 
 
 def test_what_terraform_makes_is_201_and_a_role_is_200(tool):
-    posts = {operation: response.status_code for operation, response in tool.answers.items() if operation.startswith("POST ")}
-    made = ("user-admin", "groups", "projects", "environments", "context", "api-tokens", "service-account", "service-account/:id/token")
+    posts = {
+        operation: response.status_code for operation, response in tool.answers.items() if operation.startswith("POST ")
+    }
+    made = (
+        "user-admin",
+        "groups",
+        "projects",
+        "environments",
+        "context",
+        "api-tokens",
+        "service-account",
+        "service-account/:id/token",
+    )
     assert {name: posts[f"POST {name}"] for name in made} == dict.fromkeys(made, 201)
     assert posts["POST roles"] == 200
     # The second time, which the provider takes as done.
@@ -43,7 +56,9 @@ def test_what_terraform_makes_is_201_and_a_role_is_200(tool):
 
 
 def test_what_terraform_changes_is_200(tool):
-    puts = {operation: response.status_code for operation, response in tool.answers.items() if operation.startswith("PUT ")}
+    puts = {
+        operation: response.status_code for operation, response in tool.answers.items() if operation.startswith("PUT ")
+    }
     assert len(puts) >= 10
     assert set(puts.values()) == {200}
 
@@ -59,7 +74,9 @@ def test_what_terraform_deletes_is_200_and_gone(tool):
         ("context", "name", {"name": "gone"}),
         ("projects", "id", {"id": "gone", "name": "Gone", "environments": []}),
     ]
-    gone = [("roles/:id", role)] + [(f"{path}/:id", ask(f"POST {path}", body, status=201)[name]) for path, name, body in made]
+    gone = [("roles/:id", role)] + [
+        (f"{path}/:id", ask(f"POST {path}", body, status=201)[name]) for path, name, body in made
+    ]
     for path, id in gone:
         ask(f"DELETE {path}", None, id)
         ask(f"GET {path}{'/overview' if path.startswith('projects') else ''}", None, id, 404)
@@ -68,7 +85,9 @@ def test_what_terraform_deletes_is_200_and_gone(tool):
     ask("DELETE service-account/:id", None, account)
     assert account not in [it["id"] for it in ask("GET service-account")["serviceAccounts"]]
     ask("DELETE projects/tools/environments/lab")
-    secret = ask("POST api-tokens", {"type": "frontend", "tokenName": "gone", "environment": "development"}, status=201)["secret"]
+    secret = ask(
+        "POST api-tokens", {"type": "frontend", "tokenName": "gone", "environment": "development"}, status=201
+    )["secret"]
     for _ in range(2):
         ask(f"DELETE api-tokens/{secret}")
     assert ask("GET api-tokens/gone") == {"tokens": []}
@@ -81,7 +100,9 @@ def test_integers_and_instants_have_their_formats(tool):
     for operation, text in texts(tool).items():
         assert re.search(r'": ?-?\d+\.', text) is None, operation
         for name, found in re.findall(r'"(\w+At)": ?("[^"]*"|null)', text):
-            assert found == "null" or re.fullmatch(r'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"', found), f"{operation}: {name} {found}"
+            assert found == "null" or re.fullmatch(r'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"', found), (
+                f"{operation}: {name} {found}"
+            )
 
 
 @pytest.mark.parametrize("operation", ["POST user-admin", "GET user-admin/:id", "PUT user-admin/:id"])
@@ -120,7 +141,11 @@ def test_the_description_of_a_role_is_text(tool):
 
 def test_access_holds_what_was_put(tool):
     found = tool.answers["GET projects/tools/access"].get_json()
-    user, group, role = id_of(tool, "POST user-admin"), id_of(tool, "POST groups"), tool.answers["POST roles"].get_json()["roles"]["id"]
+    user, group, role = (
+        id_of(tool, "POST user-admin"),
+        id_of(tool, "POST groups"),
+        tool.answers["POST roles"].get_json()["roles"]["id"],
+    )
     assert [(it["id"], it["roles"]) for it in found["users"]] == [(user, [4])]
     assert [(it["id"], it["roles"]) for it in found["groups"]] == [(group, [5])]
     # A role that no user has is listed too.
@@ -138,13 +163,19 @@ def test_a_token_is_found_by_its_whole_secret(tool):
 
 @pytest.mark.parametrize(
     "path",
-    ["projects/tools/change-requests/config", "projects/tools/environments/development/change-requests/config", "auth/oidc/settings"],
+    [
+        "projects/tools/change-requests/config",
+        "projects/tools/environments/development/change-requests/config",
+        "auth/oidc/settings",
+    ],
 )
 def test_optional_parts_are_404(tool, path):
     refused(tool.caller.get(f"/api/admin/{path}"), 404, "NotFoundError")
 
 
-@pytest.mark.parametrize("path", ["user-admin/999999", "roles/999999", "groups/999999", "environments/nowhere", "context/nothing"])
+@pytest.mark.parametrize(
+    "path", ["user-admin/999999", "roles/999999", "groups/999999", "environments/nowhere", "context/nothing"]
+)
 def test_what_is_unknown_is_404_so_that_its_state_is_dropped(tool, path):
     refused(tool.caller.get(f"/api/admin/{path}"), 404, "NotFoundError")
 
@@ -153,7 +184,8 @@ def test_what_is_unknown_is_404_so_that_its_state_is_dropped(tool, path):
 
 
 @pytest.mark.parametrize(
-    "operation", ["POST projects/tools/features", f"GET {FLAG}", f"POST {HERE}/on", f"POST {HERE}/off", f"POST {HERE}/strategies"]
+    "operation",
+    ["POST projects/tools/features", f"GET {FLAG}", f"POST {HERE}/on", f"POST {HERE}/off", f"POST {HERE}/strategies"],
 )
 def test_each_step_of_an_mcp_server_is_answered_with_a_json_object(tool, operation):
     answer = tool.answers[operation]
@@ -175,7 +207,9 @@ def test_the_lists_of_an_mcp_server_are_arrays(tool):
 
 def test_the_deletion_of_a_strategy_is_json_without_a_body(tool):
     made = Tool(tool.caller).ask(f"POST {HERE}/strategies", {"name": "default"})
-    answer = tool.caller.delete(f"/api/admin/{HERE}/strategies/{made['id']}", headers={"Content-Type": "application/json"})
+    answer = tool.caller.delete(
+        f"/api/admin/{HERE}/strategies/{made['id']}", headers={"Content-Type": "application/json"}
+    )
     assert (answer.status_code, answer.get_data()) == (200, b"")
 
 

@@ -44,7 +44,13 @@ def test_every_limit_of_the_instance_is_there(alice):
 
 def test_what_does_not_exist_is_off(alice):
     found = alice.get(PATH).json
-    for name in ("emailEnabled", "maintenanceMode", "networkViewEnabled", "prometheusAPIAvailable", "disablePasswordAuth"):
+    for name in (
+        "emailEnabled",
+        "maintenanceMode",
+        "networkViewEnabled",
+        "prometheusAPIAvailable",
+        "disablePasswordAuth",
+    ):
         assert found[name] is False
     assert (found["flags"], found["frontendApiOrigins"]) == ({}, [])
     assert {found["resourceLimits"][name] for name in ABSENT} == {0}

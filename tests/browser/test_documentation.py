@@ -27,7 +27,7 @@ POLICY = {
 }
 
 
-# --- What it is made of ---------------------------------------------------------------------------------------------------------------
+# --- What it is made of -----------------------------------------------------------------------------------------------
 
 
 def test_the_page_may_reach_nothing_but_this_service(stranger: Caller) -> None:
@@ -57,7 +57,9 @@ def test_the_script_is_kept_for_a_year_under_the_name_of_its_version(stranger: C
     assert answer.cache_control.immutable
 
 
-@pytest.mark.parametrize("name", ["README.md", "index.html", "LICENSE.txt", "../openapi.json", "..%2f..%2fapp.py", "rapidoc.js", "", "/"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "index.html", "LICENSE.txt", "../openapi.json", "..%2f..%2fapp.py", "rapidoc.js", "", "/"]
+)
 def test_nothing_else_is_served_from_there(stranger: Caller, name: str) -> None:
     answer = stranger.get(f"/docs/{name}")
     assert (answer.status_code, answer.json["name"]) == (404, "NotFoundError")
@@ -85,11 +87,12 @@ def test_the_viewer_is_the_one_in_its_readme() -> None:
         assert name in readme
 
 
-# --- What a browser makes of it -------------------------------------------------------------------------------------------------------
+# --- What a browser makes of it ---------------------------------------------------------------------------------------
 
 # Count the elements of the page, including those in shadow trees.
 COUNT_NODES = """
-const count = root => [...root.querySelectorAll('*')].reduce((sum, node) => sum + 1 + (node.shadowRoot ? count(node.shadowRoot) : 0), 0);
+const count = root =>
+    [...root.querySelectorAll('*')].reduce((sum, node) => sum + 1 + (node.shadowRoot ? count(node.shadowRoot) : 0), 0);
 return count(document);
 """
 
@@ -151,7 +154,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", ["/flags/docs", "/docs"])
-def test_the_page_lists_every_operation_and_loads_nothing_from_other_sites(browser: Browser, service: Service, path: str) -> None:
+def test_the_page_lists_every_operation_and_loads_nothing_from_other_sites(
+    browser: Browser, service: Service, path: str
+) -> None:
     browser.open(f"{service.origin}{path}")
     entries = browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
     summaries = {path_id(method, route): operation["summary"] for (method, route), operation in OPERATIONS.items()}
@@ -184,7 +189,9 @@ def test_the_page_warns_about_try_and_explains_authentication(browser: Browser, 
     browser.open(f"{service.origin}/flags/docs")
     browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
     assert browser.run("return document.body.innerText").startswith("TRY sends real requests to this instance.")
-    headings = browser.run("return [...document.querySelector('rapi-doc').shadowRoot.querySelectorAll('h2')].map(node => node.innerText)")
+    headings = browser.run(
+        "return [...document.querySelector('rapi-doc').shadowRoot.querySelectorAll('h2')].map(node => node.innerText)"
+    )
     assert "Authentication" in headings
 
 

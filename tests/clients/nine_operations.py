@@ -1,6 +1,8 @@
-"""Call the nine operations with the client that openapi-python-client generated, and print a JSON object with a fact of each answer.
+"""Call the nine operations with the client that openapi-python-client generated, and print a JSON object with a fact of
+each answer.
 
-The test runs this program with the folder of the package `client` in PYTHONPATH, and with its input as JSON in the first argument.
+The test runs this program with the folder of the package `client` in PYTHONPATH, and with its input as JSON in the
+first argument.
 """
 
 import json
@@ -49,7 +51,9 @@ place = [given[name] for name in ("project", "flag", "environment", "strategy")]
 
 change = PublicSignupTokenUpdateSchema(expires_at=datetime(2040, 1, 1, tzinfo=UTC))
 token = expect(PublicSignupTokenSchema, update_signup_token.sync(given["signupToken"], client=admin, body=change))
-person = CreateInvitedUserSchema(email=given["email"], name="Ada", username=given["username"], password=given["password"])
+person = CreateInvitedUserSchema(
+    email=given["email"], name="Ada", username=given["username"], password=given["password"]
+)
 user = expect(UserSchema, sign_up.sync(given["signupToken"], client=anonymous, body=person))
 login = LoginSchema(username=given["username"], password=given["password"])
 logged_in = expect(UserSchema, log_in.sync(client=anonymous, body=login))

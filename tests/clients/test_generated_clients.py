@@ -1,4 +1,6 @@
-"""Two generators make typed clients from the OpenAPI document, and the clients call the nine operations of a real service."""
+"""Two generators make typed clients from the OpenAPI document, and the clients call the nine operations of a real
+service.
+"""
 
 import json
 import os
@@ -93,13 +95,27 @@ def test_openapi_python_client_generates_and_calls_every_operation(service: Serv
     program = Path(sys.executable).with_name("openapi-python-client")
     # The program formats its output with ruff, which is beside it.
     path = os.pathsep.join([str(program.parent), os.environ["PATH"]])
-    command = (str(program), "generate", "--path", str(DOCS / "openapi.json"), "--output-path", "client", "--meta", "none")
+    command = (
+        str(program),
+        "generate",
+        "--path",
+        str(DOCS / "openapi.json"),
+        "--output-path",
+        "client",
+        "--meta",
+        "none",
+    )
     output = run(tmp_path, *command, "--fail-on-warning", PATH=path)
     assert "warning" not in output.lower(), output
     functions = {module.stem for module in (tmp_path / "client" / "api").glob("*/*.py")} - {"__init__"}
-    assert {name.replace("_", "") for name in functions} == {operation["operationId"].lower() for operation in OPERATIONS.values()}
+    assert {name.replace("_", "") for name in functions} == {
+        operation["operationId"].lower() for operation in OPERATIONS.values()
+    }
     given = prepare(service, "python")
-    check(run(tmp_path, sys.executable, str(HERE / "nine_operations.py"), json.dumps(given), PYTHONPATH=str(tmp_path)), "python")
+    check(
+        run(tmp_path, sys.executable, str(HERE / "nine_operations.py"), json.dumps(given), PYTHONPATH=str(tmp_path)),
+        "python",
+    )
 
 
 def test_openapi_ts_generates_and_calls_every_operation(service: Service, tmp_path: Path) -> None:
@@ -118,7 +134,9 @@ def test_openapi_ts_generates_and_calls_every_operation(service: Service, tmp_pa
     programs = tmp_path / "node_modules" / ".bin"
     output = run(tmp_path, str(programs / "openapi-ts"), "--input", str(DOCS / "openapi.json"), "--output", "client")
     assert not re.search(r"warn|error|⚠", output, re.IGNORECASE), output
-    functions = re.findall(r"^export const (\w+) = ", (tmp_path / "client" / "sdk.gen.ts").read_text(encoding="utf-8"), re.MULTILINE)
+    functions = re.findall(
+        r"^export const (\w+) = ", (tmp_path / "client" / "sdk.gen.ts").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert set(functions) == {operation["operationId"] for operation in OPERATIONS.values()}
     run(tmp_path, str(programs / "tsc"))
     given = prepare(service, "typescript")

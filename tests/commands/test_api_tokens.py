@@ -51,21 +51,32 @@ def described(name: str, kind: str, environment: str, *scope: str) -> dict[str, 
 def dates(row: dict[str, Any]) -> dict[str, Any]:
     """What the log says of the dates of a key that has not been used."""
     made, ends = (
-        at and at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z") for at in (row["created_at"], row["expires_at"])
+        at and at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        for at in (row["created_at"], row["expires_at"])
     )
     return {"createdAt": made, "expiresAt": ends, "seenAt": None, "alias": None}
 
 
 def test_an_admin_key_works_and_is_kept_as_a_digest_alone(line: CommandLine) -> None:
     results: list[Any] = []
-    events = line.events_of(lambda: results.append(line.run("api-token", "create", "--name", "deploy", "--type", "admin")))
+    events = line.events_of(
+        lambda: results.append(line.run("api-token", "create", "--name", "deploy", "--type", "admin"))
+    )
     key = results[0].stdout.removesuffix("\n")
     assert re.fullmatch(r"\*:\*\.[0-9a-f]{64}", key)
     assert key not in results[0].stderr
     row = newest(line)
     assert (row["name"], row["kind"], row["environment"], row["projects"]) == ("deploy", "admin", None, [])
-    assert (row["secret"], bytes(row["digest"]), row["expires_at"]) == (None, hashlib.sha256(key.encode()).digest(), None)
-    assert events == [event("api-token-created", project="*", environment="*", data=described("deploy", "admin", "*", "*") | dates(row))]
+    assert (row["secret"], bytes(row["digest"]), row["expires_at"]) == (
+        None,
+        hashlib.sha256(key.encode()).digest(),
+        None,
+    )
+    assert events == [
+        event(
+            "api-token-created", project="*", environment="*", data=described("deploy", "admin", "*", "*") | dates(row)
+        )
+    ]
     assert Caller(line.app, key).get("/api/admin/projects/default/overview").status_code == 200
 
 
@@ -104,23 +115,41 @@ def test_a_key_can_expire(line: CommandLine) -> None:
 
 
 def test_a_key_that_expired_yesterday_does_not_work(line: CommandLine) -> None:
-    key = line.does("api-token", "create", "--name", "late", "--type", "admin", "--expires", "2020-01-01T00:00:00Z").strip()
+    key = line.does(
+        "api-token", "create", "--name", "late", "--type", "admin", "--expires", "2020-01-01T00:00:00Z"
+    ).strip()
     assert Caller(line.app, key).get("/api/admin/insights").status_code == 401
 
 
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        ("admin", ("--environment", "development"), "environment: must be omitted: admin tokens are for all environments"),
+        (
+            "admin",
+            ("--environment", "development"),
+            "environment: must be omitted: admin tokens are for all environments",
+        ),
         ("admin", ("--project", "default"), "project: must be omitted: admin tokens are for all projects"),
         ("client", ("--environment", "moon"), "environment: unknown environment moon"),
         ("client", ("--environment", "*"), "environment: unknown environment *"),
         ("client", ("--environment", "Production"), "environment: unknown environment Production"),
         ("client", ("--environment", "a\udcff"), "environment: must not contain lone surrogates"),
-        ("frontend", ("--project", "x\n", "--project", "default", "--project", "moon"), r"project: unknown project x\n, moon"),
+        (
+            "frontend",
+            ("--project", "x\n", "--project", "default", "--project", "moon"),
+            r"project: unknown project x\n, moon",
+        ),
         ("client", ("--project", "a\udcff"), "projects.0: must not contain lone surrogates"),
-        ("client", ("--expires", "2030-01-01"), "expires: must be a date-time with an offset such as 2024-05-31T12:00:00Z"),
-        ("client", ("--expires", "tomorrow"), "expires: must be a date-time with an offset such as 2024-05-31T12:00:00Z"),
+        (
+            "client",
+            ("--expires", "2030-01-01"),
+            "expires: must be a date-time with an offset such as 2024-05-31T12:00:00Z",
+        ),
+        (
+            "client",
+            ("--expires", "tomorrow"),
+            "expires: must be a date-time with an offset such as 2024-05-31T12:00:00Z",
+        ),
     ],
 )
 def test_a_key_that_cannot_be_is_refused(line: CommandLine, kind: str, options: tuple[str, ...], message: str) -> None:
@@ -154,7 +183,9 @@ def test_list_says_everything_but_the_secret(line: CommandLine) -> None:
     line.conn.execute("UPDATE api_keys SET seen_at = '2026-05-04T03:02:01Z' WHERE id = %s", [row["id"]])
     entry = line.lists("api-token")[-1]
     created_at = entry.pop("createdAt")
-    assert datetime.fromisoformat(created_at) == row["created_at"].replace(microsecond=row["created_at"].microsecond // 1000 * 1000)
+    assert datetime.fromisoformat(created_at) == row["created_at"].replace(
+        microsecond=row["created_at"].microsecond // 1000 * 1000
+    )
     assert entry == {
         "id": row["id"],
         "tokenName": "shown",
@@ -175,7 +206,13 @@ def test_list_shows_keys_in_columns(line: CommandLine) -> None:
     line.does("api-token", "create", "--name", "a name of many words", "--type", "frontend", "--project", "apollo")
     lines = line.does("api-token", "list").splitlines()
     assert lines[0].split("  ")[0] == "ID"
-    for heading, cell in {"NAME": "a name", "TYPE": "frontend", "ENVIRONMENT": "development", "PROJECTS": "apollo", "EXPIRES": "-"}.items():
+    for heading, cell in {
+        "NAME": "a name",
+        "TYPE": "frontend",
+        "ENVIRONMENT": "development",
+        "PROJECTS": "apollo",
+        "EXPIRES": "-",
+    }.items():
         assert lines[-1][lines[0].index(heading) :].startswith(cell)
     assert len(lines) == 1 + len(line.lists("api-token"))
 
@@ -197,7 +234,9 @@ def test_revoke_ends_a_key(line: CommandLine, options: tuple[str, ...], data: di
     events = line.events_of(lambda: line.does("api-token", "revoke", str(key_id)))
     assert line.rows("SELECT FROM api_keys WHERE id = %s", key_id) == []
     assert line.rows("SELECT FROM api_key_projects WHERE api_key_id = %s", key_id) == []
-    assert events == [event("api-token-deleted", project=data["project"], environment=data["environment"], pre_data=data | dates(row))]
+    assert events == [
+        event("api-token-deleted", project=data["project"], environment=data["environment"], pre_data=data | dates(row))
+    ]
     assert Caller(line.app, key).get("/api/admin/insights").status_code == 401
     assert line.refuses("api-token", "revoke", str(key_id)) == f"No API token has the id {key_id}."
 
@@ -218,7 +257,9 @@ def test_a_token_deleted_meanwhile_is_not_revoked(line: CommandLine, url: str) -
         with ThreadPoolExecutor(1) as others:
             deletion = others.submit(others_delete)
             assert is_going.wait(20)
-            assert only_line(line.run("api-token", "revoke", str(key_id)).stderr) == f"No API token has the id {key_id}."
+            assert (
+                only_line(line.run("api-token", "revoke", str(key_id)).stderr) == f"No API token has the id {key_id}."
+            )
             deletion.result()
 
     assert line.events_of(revoke) == []

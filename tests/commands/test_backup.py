@@ -34,22 +34,36 @@ def file(line: CommandLine, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_a_restored_instance_answers_the_nine_operations_as_before(make_database: Maker, make_app: Maker, tmp_path: Path) -> None:
+def test_a_restored_instance_answers_the_nine_operations_as_before(
+    make_database: Maker, make_app: Maker, tmp_path: Path
+) -> None:
     one, other = make_database(), make_database(empty=True)
     assert flask("demo", "--use-database-url", DATABASE_URL=one).returncode == 0
     with connect(one) as before, connect(other) as after:
         app = make_app(one)
         fill_the_rest(app, before)
         session = app.test_client()
-        assert session.post("/auth/simple/login", json=dict(zip(("username", "password"), ADMIN, strict=True))).status_code == 200
+        assert (
+            session.post("/auth/simple/login", json=dict(zip(("username", "password"), ADMIN, strict=True))).status_code
+            == 200
+        )
         cookie = session.get_cookie("session")
         assert cookie
         # What a newcomer would type. Nothing is installed: that is another test's.
-        make = ["make", "--no-print-directory", f"--file={ROOT}/Makefile", "-o", ".venv/installed", f"bin={Path(sys.executable).parent}"]
+        make = [
+            "make",
+            "--no-print-directory",
+            f"--file={ROOT}/Makefile",
+            "-o",
+            ".venv/installed",
+            f"bin={Path(sys.executable).parent}",
+        ]
         file = tmp_path / '-it\'s "all" of; `the` service.dump'
         for target, url in (("backup", one), ("restore", other)):
             environ = os.environ | {"DATABASE_URL": url, "PYTHONPATH": str(ROOT)}
-            done = subprocess.run([*make, target, f"FILE={file.name}"], cwd=tmp_path, env=environ, capture_output=True, text=True)
+            done = subprocess.run(
+                [*make, target, f"FILE={file.name}"], cwd=tmp_path, env=environ, capture_output=True, text=True
+            )
             assert (done.returncode, done.stdout) == (0, ""), done.stderr
         assert file.stat().st_mode & 0o777 == 0o600
         assert f"Restored {file.name}: {value(before, 'SELECT count(*) FROM events')} events" in done.stderr
@@ -77,7 +91,9 @@ def test_the_private_instance_is_backed_up_whether_or_not_it_runs(tmp_path: Path
         done = flask("backup", str(tmp_path / file), **here)
         server.release()
         assert (done.returncode, done.stdout) == (0, "")
-        assert re.fullmatch(rf"Wrote .*/{file}: 0\.\d MB, schema version {migrate.VERSION}, in [\d.]+ s\.\n", done.stderr)
+        assert re.fullmatch(
+            rf"Wrote .*/{file}: 0\.\d MB, schema version {migrate.VERSION}, in [\d.]+ s\.\n", done.stderr
+        )
         assert not (tmp_path / "here" / "postgres" / "postmaster.pid").exists()
     assert flask("restore", str(tmp_path / "running.dump"), **there).returncode == 0
     assert " admin " in flask("user", "list", **there).stdout
@@ -126,7 +142,9 @@ def test_a_backup_that_finds_no_room_leaves_no_file(line: CommandLine, tmp_path:
 
 
 @pytest.mark.parametrize("name", [[], [""]])
-def test_a_backup_without_a_name_is_called_by_the_moment(line: CommandLine, tmp_path: Path, monkeypatch, name: list[str]) -> None:
+def test_a_backup_without_a_name_is_called_by_the_moment(
+    line: CommandLine, tmp_path: Path, monkeypatch, name: list[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     before = os.umask(0)
     said = line.run("backup", *name)
@@ -141,12 +159,21 @@ def test_a_backup_without_a_name_is_called_by_the_moment(line: CommandLine, tmp_
 def test_a_backup_can_be_written_to_stdout_and_restored_from_stdin(line: CommandLine, empty: CommandLine) -> None:
     url = line.app.config["DATABASE_URL"]
     program = [Path(sys.executable).with_name("flask"), "--app", "app"]
-    done = subprocess.run([*program, "backup", "-"], cwd=ROOT, env=os.environ | {"DATABASE_URL": url}, capture_output=True)
+    done = subprocess.run(
+        [*program, "backup", "-"], cwd=ROOT, env=os.environ | {"DATABASE_URL": url}, capture_output=True
+    )
     assert (done.returncode, done.stderr) == (0, b"")
     environ = os.environ | {"DATABASE_URL": empty.app.config["DATABASE_URL"]}
-    assert subprocess.run([*program, "restore", "-"], cwd=ROOT, env=environ, input=done.stdout, capture_output=True).returncode == 0
+    assert (
+        subprocess.run(
+            [*program, "restore", "-"], cwd=ROOT, env=environ, input=done.stdout, capture_output=True
+        ).returncode
+        == 0
+    )
     assert contents(empty.conn) == contents(line.conn)
-    refused = subprocess.run([*program, "restore", "--replace", "-"], cwd=ROOT, env=environ, input=b"", capture_output=True)
+    refused = subprocess.run(
+        [*program, "restore", "--replace", "-"], cwd=ROOT, env=environ, input=b"", capture_output=True
+    )
     assert refused.stderr == b"Error: The file is not a complete backup of this service in the schema public.\n"
 
 
@@ -161,8 +188,13 @@ def test_a_file_that_is_there_is_left_alone(line: CommandLine, tmp_path: Path) -
     assert "No such file or directory" in line.refuses("backup", str(tmp_path / "nowhere" / "z.dump"))
 
 
-def test_a_backup_that_fails_leaves_no_file(line: CommandLine, tmp_path: Path, make_database: Maker, make_app: Maker) -> None:
-    assert make_app(make_database(empty=True)).test_cli_runner().invoke(args=["backup", str(tmp_path / "x")]).exit_code == 1
+def test_a_backup_that_fails_leaves_no_file(
+    line: CommandLine, tmp_path: Path, make_database: Maker, make_app: Maker
+) -> None:
+    assert (
+        make_app(make_database(empty=True)).test_cli_runner().invoke(args=["backup", str(tmp_path / "x")]).exit_code
+        == 1
+    )
     role = f"reader_{os.getpid()}"
     line.conn.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT SELECT ON schema_version TO {role}")  # pyright: ignore
     try:
@@ -177,7 +209,9 @@ def test_a_backup_that_fails_leaves_no_file(line: CommandLine, tmp_path: Path, m
 
 
 def test_no_secret_is_on_a_command_line() -> None:
-    environ, option = backup.connection_of("postgresql://ada:the%20secret@db.example.org:5433/flags?sslmode=require&keepalives_idle=7")
+    environ, option = backup.connection_of(
+        "postgresql://ada:the%20secret@db.example.org:5433/flags?sslmode=require&keepalives_idle=7"
+    )
     assert environ["PGPASSWORD"] == "the secret"
     wanted = {"user=ada", "dbname=flags", "host=db.example.org", "port=5433", "sslmode=require", "keepalives_idle=7"}
     assert set(option.removeprefix("--dbname=").split()) == wanted
@@ -191,7 +225,9 @@ def test_a_newer_server_needs_its_own_programs(tmp_path: Path, monkeypatch: pyte
     wanted = "The database is PostgreSQL 98. Install its pg_dump (on Debian: postgresql-client-98) on the PATH."
     for version in (None, 97):
         if version:
-            (tmp_path / "pg_dump").write_text(f"#!/bin/sh\necho 'pg_dump (PostgreSQL) {version}.1 (Debian {version}.1-1)'\n")
+            (tmp_path / "pg_dump").write_text(
+                f"#!/bin/sh\necho 'pg_dump (PostgreSQL) {version}.1 (Debian {version}.1-1)'\n"
+            )
             (tmp_path / "pg_dump").chmod(0o755)
         with pytest.raises(DatabaseProblem) as problem:
             backup.programs(98)

@@ -42,7 +42,8 @@ def test_it_says_when_the_event_log_begins_and_whether_it_is_pruned(line: Comman
     for days, grade in ((92, "ok"), (93, "warn")):
         old = f"now() - interval '{days} days'"
         with line.altered(
-            f"INSERT INTO events (created_at, type, created_by) VALUES ({old}, 'x', 'y')", "DELETE FROM events WHERE type = 'x'"
+            f"INSERT INTO events (created_at, type, created_by) VALUES ({old}, 'x', 'y')",
+            "DELETE FROM events WHERE type = 'x'",
         ):
             assert about(keeps_90, "event log")[1] == grade
             assert about(line, "event log")[1] == "ok"
@@ -55,7 +56,11 @@ RESTORE = "INSERT INTO events OVERRIDING SYSTEM VALUE TABLE kept; DROP TABLE kep
 
 
 def test_a_database_that_cannot_be_reached_is_a_failure(make_app: Maker) -> None:
-    result = make_app("postgresql://somebody:the-secret@127.0.0.1:1/nowhere", BCRYPT_ROUNDS=12).test_cli_runner().invoke(args=["doctor"])
+    result = (
+        make_app("postgresql://somebody:the-secret@127.0.0.1:1/nowhere", BCRYPT_ROUNDS=12)
+        .test_cli_runner()
+        .invoke(args=["doctor"])
+    )
     [settings, database] = parsed(result.stdout)
     assert (result.exit_code, settings[0], database[:2]) == (1, "ok", ("FAIL", "database"))
     assert database[2].startswith("The database cannot be reached: ")
@@ -107,12 +112,17 @@ def test_a_standby_is_late_by_size_or_by_time(size: int | None, seconds: float |
 def test_an_empty_database_has_to_be_migrated(make_database: Maker, make_app: Maker) -> None:
     result = make_app(make_database(empty=True)).test_cli_runner().invoke(args=["doctor"])
     found = parsed(result.stdout)
-    assert (result.exit_code, [subject for _, subject, _ in found]) == (1, ["settings", "database", "connections", "schema"])
+    assert (result.exit_code, [subject for _, subject, _ in found]) == (
+        1,
+        ["settings", "database", "connections", "schema"],
+    )
     assert found[3] == ("FAIL", "schema", "The database has no schema. Run flask --app app migrate.")
 
 
 def test_a_newer_schema_needs_a_newer_service(line: CommandLine) -> None:
-    with line.altered("UPDATE schema_version SET version = version + 1", "UPDATE schema_version SET version = version - 1"):
+    with line.altered(
+        "UPDATE schema_version SET version = version + 1", "UPDATE schema_version SET version = version - 1"
+    ):
         status, grade, sentence = about(line, "schema")
     assert (status, grade) == (1, "FAIL")
     assert sentence.endswith(f"supports versions up to {migrate.VERSION}. Use a newer service.")
@@ -139,7 +149,10 @@ def test_search_with_all_its_indexes_is_fine_and_one_is_not_enough(line: Command
 
 
 def test_more_connections_than_the_server_has_are_a_warning(line: CommandLine, make_app: Maker) -> None:
-    [row] = line.rows("SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS most")
+    [row] = line.rows(
+        "SELECT current_setting('max_connections')::int - "
+        "current_setting('superuser_reserved_connections')::int AS most"
+    )
     enough = with_settings(line, make_app, DATABASE_POOL_SIZE=row["most"], WEB_CONCURRENCY=1)
     assert about(enough, "connections")[:2] == (0, "ok")
     too_many = with_settings(line, make_app, DATABASE_POOL_SIZE=row["most"] + 1, WEB_CONCURRENCY=1)
@@ -150,7 +163,10 @@ def test_more_connections_than_the_server_has_are_a_warning(line: CommandLine, m
 
 def test_the_settings_that_a_pooler_has_to_make_are_missing_without_it(line: CommandLine, make_app: Maker) -> None:
     status, found = examine(with_settings(line, make_app, DATABASE_POOLER="transaction"))
-    assert (status, found[1:]) == (1, [("FAIL", "database", f"The pooler does not set statement_timeout and jit. {ADVICE}")])
+    assert (status, found[1:]) == (
+        1,
+        [("FAIL", "database", f"The pooler does not set statement_timeout and jit. {ADVICE}")],
+    )
 
 
 def test_the_limit_of_one_database_counts_too(line: CommandLine) -> None:

@@ -27,12 +27,14 @@ def line(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
         yield CommandLine(make_app(url, BCRYPT_ROUNDS=12), conn)
 
 
-# --- The way there --------------------------------------------------------------------------------------------------------------------
+# --- The way there ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.skipif("TEST_DATABASE_URL" in os.environ, reason="the way leads to the socket of a private server")
 @pytest.mark.parametrize(("name", "is_told"), [("db.example.org", True), ("localhost", False)])
-def test_an_unencrypted_network_connection_is_a_warning(line: CommandLine, make_app: Maker, name: str, is_told: bool) -> None:
+def test_an_unencrypted_network_connection_is_a_warning(
+    line: CommandLine, make_app: Maker, name: str, is_told: bool
+) -> None:
     with Proxy(line.app.config["DATABASE_URL"]) as proxy:
         url = f"{proxy.url.replace('@127.0.0.1', f'@{name}')}?hostaddr=127.0.0.1"
         result = make_app(url).test_cli_runner().invoke(args=["doctor"])
@@ -41,15 +43,19 @@ def test_an_unencrypted_network_connection_is_a_warning(line: CommandLine, make_
     assert any(grade == "warn" and "not encrypted" in sentence for grade, sentence in found) is is_told
 
 
-# --- Rights ---------------------------------------------------------------------------------------------------------------------------
+# --- Rights -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def clerk(line: CommandLine, make_app: Maker) -> Iterator[CommandLine]:
     """The command line as another database user, with the rights of the service."""
     role = f"clerk_{line.conn.info.dbname}"
-    line.conn.execute(f"CREATE ROLE {role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}")  # pyright: ignore
-    line.conn.execute(f"CREATE FUNCTION deny(what text) RETURNS void LANGUAGE plpgsql AS $$BEGIN EXECUTE what || ' {role}'; END$$")  # pyright: ignore
+    line.conn.execute(
+        f"CREATE ROLE {role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}"
+    )  # pyright: ignore
+    line.conn.execute(
+        f"CREATE FUNCTION deny(what text) RETURNS void LANGUAGE plpgsql AS $$BEGIN EXECUTE what || ' {role}'; END$$"
+    )  # pyright: ignore
     url = line.app.config["DATABASE_URL"]
     options = quote(f"-crole={role}")
     yield CommandLine(make_app(f"{url}{'&' if '?' in url else '?'}options={options}", BCRYPT_ROUNDS=12), line.conn)
@@ -68,7 +74,9 @@ def test_a_role_with_the_rights_of_the_service_is_fine(clerk: CommandLine) -> No
 
 
 @pytest.mark.parametrize("right", ["UPDATE", "DELETE"])
-def test_a_role_that_can_change_events_is_a_warning_unless_it_owns_them(clerk: CommandLine, line: CommandLine, right: str) -> None:
+def test_a_role_that_can_change_events_is_a_warning_unless_it_owns_them(
+    clerk: CommandLine, line: CommandLine, right: str
+) -> None:
     clerk.conn.execute("SELECT deny(%s)", [f"REVOKE {'DELETE' if right == 'UPDATE' else 'UPDATE'} ON events FROM"])
     status, grade, sentence = about(clerk, "privileges")
     assert (status, grade) == (0, "warn")
@@ -102,10 +110,12 @@ def test_a_schema_that_the_role_cannot_use_is_a_failure(clerk: CommandLine) -> N
     assert " cannot use the schema. Run deploy/grants.sql" in sentence
 
 
-# --- The schema -----------------------------------------------------------------------------------------------------------------------
+# --- The schema -------------------------------------------------------------------------------------------------------
 
 
-def test_a_restored_instance_has_the_schema_of_schema_sql(line: CommandLine, empty: CommandLine, tmp_path: Path) -> None:
+def test_a_restored_instance_has_the_schema_of_schema_sql(
+    line: CommandLine, empty: CommandLine, tmp_path: Path
+) -> None:
     line.does("backup", str(tmp_path / "x"))
     empty.does("restore", str(tmp_path / "x"))
     assert empty.does("schema-diff") == "The schema is the same as in schema.sql.\n"
@@ -116,12 +126,24 @@ def test_a_restored_instance_has_the_schema_of_schema_sql(line: CommandLine, emp
 @pytest.mark.parametrize(
     ("change", "line_of_diff"),
     [
-        ("ALTER TABLE flags DROP COLUMN impression_data CASCADE", "-    impression_data boolean DEFAULT false NOT NULL,"),
-        ("ALTER TABLE flags ADD mine integer", "+    mine integer,"),
-        ("DROP INDEX events_type_idx", "-CREATE INDEX events_type_idx ON public.events USING btree (type, created_at, id);"),
-        ("ALTER TABLE flags DISABLE TRIGGER keep_past_flag_states", "+ALTER TABLE public.flags DISABLE TRIGGER keep_past_flag_states;"),
         (
-            "CREATE OR REPLACE FUNCTION keep_past_group_user() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+            "ALTER TABLE flags DROP COLUMN impression_data CASCADE",
+            "-    impression_data boolean DEFAULT false NOT NULL,",
+        ),
+        ("ALTER TABLE flags ADD mine integer", "+    mine integer,"),
+        (
+            "DROP INDEX events_type_idx",
+            "-CREATE INDEX events_type_idx ON public.events USING btree (type, created_at, id);",
+        ),
+        (
+            "ALTER TABLE flags DISABLE TRIGGER keep_past_flag_states",
+            "+ALTER TABLE public.flags DISABLE TRIGGER keep_past_flag_states;",
+        ),
+        (
+            (
+                "CREATE OR REPLACE FUNCTION keep_past_group_user() "
+                "RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'"
+            ),
             "+    AS $$BEGIN RETURN NULL; END$$;",
         ),
     ],
@@ -133,7 +155,7 @@ def test_what_differs_from_schema_sql_is_shown(line: CommandLine, change: str, l
     assert line_of_diff in result.stdout.splitlines(), result.stdout
 
 
-# --- Standbys -------------------------------------------------------------------------------------------------------------------------
+# --- Standbys ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -147,7 +169,10 @@ def test_a_standby_is_shown_on_both_servers(tmp_path: Path) -> None:
         copy_of(first, second)
         standby = second.ensure()
         with connect(url) as conn, connect(standby) as follower:
-            wait_until(lambda: value(conn, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == 1, "it streamed")
+            wait_until(
+                lambda: value(conn, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == 1,
+                "it streamed",
+            )
             conn.execute("CREATE TABLE early (id integer)")
             wait_until(lambda: value(follower, "SELECT to_regclass('early') IS NOT NULL"), "it showed a change")
             [(grade, sentence)] = of(flask("doctor", **environ).stdout, "standby")
@@ -171,7 +196,10 @@ def test_a_standby_is_shown_on_both_servers(tmp_path: Path) -> None:
             conn.execute("SELECT pg_create_physical_replication_slot('away', true)")
             away, _ = of(flask("doctor", **environ).stdout, "standby")
             assert away[0] == "warn"
-            assert re.fullmatch(r"away is disconnected\. \d+ MB of WAL are kept for it\. Start it, or drop its replication slot\.", away[1])
+            assert re.fullmatch(
+                r"away is disconnected\. \d+ MB of WAL are kept for it\. Start it, or drop its replication slot\.",
+                away[1],
+            )
     finally:
         second.release()
         first.release()

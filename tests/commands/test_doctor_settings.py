@@ -31,7 +31,10 @@ def line(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
         ({"BASE_URL": "http://localhost", "TRUSTED_PROXIES": 1}, "TRUSTED_PROXIES is 1"),
         ({"BCRYPT_ROUNDS": 11}, "BCRYPT_ROUNDS is 11"),
         ({"INIT_ADMIN_PASSWORD": "Unleash4all"}, "INIT_ADMIN_PASSWORD is easy to guess"),
-        ({"INIT_ADMIN_PASSWORD": "AdaLovelace1815", "INIT_ADMIN_USERNAME": "adalovelace1815"}, "INIT_ADMIN_PASSWORD is easy to guess"),
+        (
+            {"INIT_ADMIN_PASSWORD": "AdaLovelace1815", "INIT_ADMIN_USERNAME": "adalovelace1815"},
+            "INIT_ADMIN_PASSWORD is easy to guess",
+        ),
         ({"INIT_ADMIN_PASSWORD": "eleven_long"}, "INIT_ADMIN_PASSWORD is easy to guess"),
         ({"INIT_ADMIN_PASSWORD": "Administrator"}, "INIT_ADMIN_PASSWORD is easy to guess"),
         ({"INIT_ADMIN_API_TOKENS": ("*:*.unleash-insecure-admin-api-token",)}, "INIT_ADMIN_API_TOKENS contains"),
@@ -64,7 +67,13 @@ def test_a_good_setting_is_none(line: CommandLine, make_app: Maker, settings: di
 
 
 def test_every_invalid_setting_is_named(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, text in {"PORT": "x", "THREADS": "0", "PASSWORD_MIN_LENGTH": "30", "INIT_ADMIN_PASSWORD": "too short", "HOST": "::1"}.items():
+    for name, text in {
+        "PORT": "x",
+        "THREADS": "0",
+        "PASSWORD_MIN_LENGTH": "30",
+        "INIT_ADMIN_PASSWORD": "too short",
+        "HOST": "::1",
+    }.items():
         monkeypatch.setenv(name, text)
     status, found = examine(line)
     assert status == 1

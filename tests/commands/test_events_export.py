@@ -115,7 +115,9 @@ def test_an_open_transaction_ends_an_export_with_a_sentence(
 
 
 @pytest.mark.slow
-def test_an_export_is_complete_after_a_restore_into_a_new_server(log: CommandLine, make_app: Callable[..., Any], tmp_path: Path) -> None:
+def test_an_export_is_complete_after_a_restore_into_a_new_server(
+    log: CommandLine, make_app: Callable[..., Any], tmp_path: Path
+) -> None:
     # The new server has seen far fewer transactions than the old one, whose ids mean nothing there.
     for _ in range(2000):
         log.conn.execute("SELECT pg_current_xact_id()")
@@ -158,7 +160,9 @@ def test_a_closed_pipe_is_no_error(log: CommandLine) -> None:
     log.conn.execute(INSERT_MANY, [5000])
     command = f"'{FLASK}' --app app events export | head -n 1; echo ${{PIPESTATUS[0]}}"
     environ = clean({"DATABASE_URL": log.app.config["DATABASE_URL"]})
-    done = subprocess.run(["bash", "-c", command], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=PATIENCE
+    )
     first, status = done.stdout.splitlines()
     assert (json.loads(first)["id"], status, done.stderr) == (1, "1", "")
 
@@ -167,7 +171,9 @@ def test_a_closed_pipe_is_no_error(log: CommandLine) -> None:
 def test_a_terminal_shows_how_far_it_is(log: CommandLine, tmp_path: Path) -> None:
     log.conn.execute(INSERT_MANY, [3000])
     url = log.app.config["DATABASE_URL"]
-    status, screen = flask_at_terminal("events", "export", "--output", str(tmp_path / "log"), typed=[], DATABASE_URL=url)
+    status, screen = flask_at_terminal(
+        "events", "export", "--output", str(tmp_path / "log"), typed=[], DATABASE_URL=url
+    )
     assert (status, "Exporting" in screen, "100%" in screen, "Wrote 3000 events" in screen) == (0, True, True, True)
     status, screen = flask_at_terminal("events", "prune", "--days", "30", typed=[], DATABASE_URL=url)
     assert (status, "Deleting" in screen, "100%" in screen) == (0, True, True)

@@ -18,12 +18,16 @@ from tests.support.instance import ADMIN_KEY
 
 def test_whole_days_are_kept_and_what_is_older_goes(log: CommandLine) -> None:
     moment = timedelta(microseconds=1)
-    instants = [MIDNIGHT - timedelta(days=days) + more for days in (400, 31, 30, 29, 0) for more in (-moment, timedelta(0))]
+    instants = [
+        MIDNIGHT - timedelta(days=days) + more for days in (400, 31, 30, 29, 0) for more in (-moment, timedelta(0))
+    ]
     for at in instants:
         add(log, created_at=at)
     first_day = f"{MIDNIGHT - timedelta(days=30):%F}"
     before = kept(log)
-    assert log.does("events", "prune", "--days", "30", "--dry-run") == f"Would delete 5 events before {first_day} (UTC).\n"
+    assert (
+        log.does("events", "prune", "--days", "30", "--dry-run") == f"Would delete 5 events before {first_day} (UTC).\n"
+    )
     assert kept(log) == before == list(range(1, 11))
     assert log.does("events", "prune", "--days", "30") == f"Deleted 5 events before {first_day} (UTC).\n"
     assert kept(log) == [6, 7, 8, 9, 10]
@@ -42,7 +46,10 @@ def test_the_setting_says_how_long_unless_the_command_does(log: CommandLine, mak
 def test_for_ever_is_the_default_and_is_not_pruned(log: CommandLine) -> None:
     add(log, created_at=NOON - timedelta(days=10000))
     for args in ((), ("--dry-run",)):
-        assert log.refuses("events", "prune", *args) == "EVENT_RETENTION_DAYS is 0: events are kept for ever. Set it, or use --days."
+        assert (
+            log.refuses("events", "prune", *args)
+            == "EVENT_RETENTION_DAYS is 0: events are kept for ever. Set it, or use --days."
+        )
     assert log.run("events", "prune", "--days", "0").exit_code == 2
 
 
@@ -52,23 +59,30 @@ def test_a_prune_goes_by_batches_that_are_each_committed(log: CommandLine, monke
     # Many of one instant, more than a batch holds.
     log.conn.execute("UPDATE events SET created_at = now() - interval '70 days' WHERE id % 10 = 3")
     first_day = f"{MIDNIGHT - timedelta(days=30):%F}"
-    old = log.rows("SELECT count(*) AS number FROM events WHERE created_at < %s", MIDNIGHT - timedelta(days=30))[0]["number"]
+    old = log.rows("SELECT count(*) AS number FROM events WHERE created_at < %s", MIDNIGHT - timedelta(days=30))[0][
+        "number"
+    ]
     log.conn.execute("CREATE TABLE batches (number integer)")
     log.conn.execute(
         "CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS "
         "$$BEGIN INSERT INTO batches SELECT count(*) FROM gone; RETURN NULL; END$$; "
-        "CREATE TRIGGER note AFTER DELETE ON events REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION note()"
+        "CREATE TRIGGER note AFTER DELETE ON events REFERENCING OLD TABLE AS gone "
+        "FOR EACH STATEMENT EXECUTE FUNCTION note()"
     )
     with log.altered("SELECT 1", "DROP TRIGGER note ON events; DROP FUNCTION note; DROP TABLE batches"):
         assert log.does("events", "prune", "--days", "30") == f"Deleted {old} events before {first_day} (UTC).\n"
-        written = [row["number"] for row in log.rows("SELECT number, xmin::text FROM batches ORDER BY ctid") if row["number"]]
+        written = [
+            row["number"] for row in log.rows("SELECT number, xmin::text FROM batches ORDER BY ctid") if row["number"]
+        ]
         assert written == [7] * (old // 7) + ([old % 7] if old % 7 else [])
         transactions = log.rows("SELECT count(DISTINCT xmin::text) AS number, count(*) AS batches FROM batches")[0]
         assert transactions["number"] == transactions["batches"]
     assert len(kept(log)) == 2000 - old
 
 
-def test_the_totals_of_the_searches_are_right_after_every_batch(log: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_totals_of_the_searches_are_right_after_every_batch(
+    log: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(event_retention, "BATCH_SIZE", 97)
     log.conn.execute(INSERT_MANY, [1000])
     client = log.app.test_client()

@@ -44,7 +44,10 @@ def test_an_empty_database_is_set_up_as_at_a_first_start(empty: CommandLine) -> 
     assert key is not None
     assert empty.log_in("admin", password[1]).status_code == 200
     assert Caller(empty.app, key[1]).get("/api/admin/projects/default/overview").status_code == 200
-    assert [row["type"] for row in empty.rows("SELECT type FROM events ORDER BY id")] == ["user-created", "api-token-created"]
+    assert [row["type"] for row in empty.rows("SELECT type FROM events ORDER BY id")] == [
+        "user-created",
+        "api-token-created",
+    ]
     # A second time changes nothing and shows no secret.
     before = empty.everything()
     said = empty.does("migrate")
@@ -58,7 +61,10 @@ def test_a_schema_without_users_is_given_an_administrator(empty: CommandLine) ->
     with empty.conn.transaction():
         migrate.migrate(empty.conn)
     assert "admin password" in empty.does("migrate")
-    assert empty.rows("SELECT type, created_by FROM events ORDER BY id")[0] == {"type": "user-created", "created_by": "system"}
+    assert empty.rows("SELECT type, created_by FROM events ORDER BY id")[0] == {
+        "type": "user-created",
+        "created_by": "system",
+    }
 
 
 def test_it_indexes_the_words_where_that_can_be_done_and_says_where_not(line: CommandLine) -> None:
@@ -70,7 +76,9 @@ def test_it_indexes_the_words_where_that_can_be_done_and_says_where_not(line: Co
 
 
 def test_no_command_touches_a_newer_schema(line: CommandLine) -> None:
-    with line.altered("UPDATE schema_version SET version = version + 1", "UPDATE schema_version SET version = version - 1"):
+    with line.altered(
+        "UPDATE schema_version SET version = version + 1", "UPDATE schema_version SET version = version - 1"
+    ):
         messages = [line.refuses(*command) for command in (("migrate",), *COMMANDS)]
     found = f"schema version {migrate.VERSION + 1}; this service supports versions up to {migrate.VERSION}"
     assert set(messages) == {f"The database has {found}. Use a newer service."}

@@ -2,43 +2,27 @@
 
 import os
 import subprocess
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
-from sql.database import backup, connect, embedded, migrate, rows, value
+from sql.database import backup, connect, embedded, migrate, rows
 from tests.support.command_line import CommandLine, only_line
 from tests.support.dumps import contents, make_url
 from tests.support.event_rows import add
-from tests.support.instance import address_of
-from tests.support.machine_server import IS_INSTALLED, machine_server
-from tests.support.schema_versions import FIRST_SCHEMA
 from tests.support.service import ROOT
 
 Maker = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
-def file(line: CommandLine, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A backup of it."""
-    path = tmp_path_factory.mktemp("backup") / "of the service.dump"
-    line.does("backup", str(path))
-    return path
-
-
-def holds_nothing(line: CommandLine) -> bool:
-    """Whether a database has no relation of ours, or anybody's."""
-    return line.rows("SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace") == []
-
-
 def make_dump(line: CommandLine, path: Path, *options: str) -> Path:
     """Dump a database with other options than ours."""
     environ, address = backup.connection_of(line.app.config["DATABASE_URL"])
-    subprocess.run([embedded.BINARIES / "pg_dump", "--format=custom", f"--file={path}", address, *options], env=environ, check=True)
+    subprocess.run(
+        [embedded.BINARIES / "pg_dump", "--format=custom", f"--file={path}", address, *options], env=environ, check=True
+    )
     return path
 
 
@@ -47,12 +31,23 @@ def make_dump(line: CommandLine, path: Path, *options: str) -> Path:
 
 def test_an_instance_is_not_written_over(line: CommandLine, file: Path) -> None:
     said = line.refuses("restore", str(file))
-    assert said == "The database already contains an instance. Use an empty database, or --replace to delete the instance."
+    assert (
+        said == "The database already contains an instance. Use an empty database, or --replace to delete the instance."
+    )
 
 
 @pytest.mark.parametrize(("answer", "options"), [("yes", ["--replace"]), ("no", []), ("", [])])
 def test_make_replaces_only_on_yes(answer: str, options: list[str]) -> None:
-    command = ["make", "--no-print-directory", "--dry-run", "-o", ".venv/installed", "restore", "FILE=x", f"REPLACE={answer}"]
+    command = [
+        "make",
+        "--no-print-directory",
+        "--dry-run",
+        "-o",
+        ".venv/installed",
+        "restore",
+        "FILE=x",
+        f"REPLACE={answer}",
+    ]
     shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert shown.split() == ["exec", ".venv/bin/flask", "--app", "app", "restore", *options, "--", '"$FILE"']
 
@@ -65,12 +60,23 @@ def test_a_foreign_database_is_not_overwritten(empty: CommandLine, file: Path) -
         assert "is not empty: it contains theirs" in only_line(result.stderr)
 
 
-def test_replace_also_drops_what_the_backup_lacks(line: CommandLine, file: Path, make_database: Maker, make_app: Maker) -> None:
+def test_replace_also_drops_what_the_backup_lacks(
+    line: CommandLine, file: Path, make_database: Maker, make_app: Maker
+) -> None:
     url = make_database()
     with connect(url) as conn:
-        conn.execute("CREATE TYPE mood AS ENUM ('good'); CREATE DOMAIN small AS integer; CREATE TABLE pets (mood mood, small small)")
-        conn.execute("CREATE VIEW moods AS SELECT mood FROM pets; CREATE FUNCTION feel(pets) RETURNS mood LANGUAGE sql RETURN $1.mood")
-        conn.execute("CREATE SEQUENCE steps; CREATE MATERIALIZED VIEW kept AS SELECT 1 AS one; UPDATE schema_version SET version = 99")
+        conn.execute(
+            "CREATE TYPE mood AS ENUM ('good'); CREATE DOMAIN small AS integer; "
+            "CREATE TABLE pets (mood mood, small small)"
+        )
+        conn.execute(
+            "CREATE VIEW moods AS SELECT mood FROM pets; CREATE FUNCTION feel(pets) "
+            "RETURNS mood LANGUAGE sql RETURN $1.mood"
+        )
+        conn.execute(
+            "CREATE SEQUENCE steps; CREATE MATERIALIZED VIEW kept AS "
+            "SELECT 1 AS one; UPDATE schema_version SET version = 99"
+        )
         # Ids go on where the backup was.
         add(conn, 5)
         other = CommandLine(make_app(url), conn)
@@ -81,12 +87,18 @@ def test_replace_also_drops_what_the_backup_lacks(line: CommandLine, file: Path,
         assert rows(conn, "SELECT FROM pg_proc WHERE proname = 'feel'") == []
 
 
-def test_the_restoring_role_owns_everything_and_the_planner_has_statistics(file: Path, empty: CommandLine, make_app: Maker) -> None:
+def test_the_restoring_role_owns_everything_and_the_planner_has_statistics(
+    file: Path, empty: CommandLine, make_app: Maker
+) -> None:
     role = f"owner_{os.getpid()}"
     empty.conn.execute(f"CREATE ROLE {role}; GRANT CREATE ON SCHEMA public TO {role}")  # pyright: ignore
     try:
-        CommandLine(make_app(make_url(empty.app.config["DATABASE_URL"], f"-crole={role}")), empty.conn).does("restore", str(file))
-        assert empty.rows("SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'") == [{"tableowner": role}]
+        CommandLine(make_app(make_url(empty.app.config["DATABASE_URL"], f"-crole={role}")), empty.conn).does(
+            "restore", str(file)
+        )
+        assert empty.rows("SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'") == [
+            {"tableowner": role}
+        ]
         assert empty.rows("SELECT FROM pg_stats WHERE tablename = 'permissions'")
     finally:
         empty.conn.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")  # pyright: ignore
@@ -97,7 +109,9 @@ def test_the_restoring_role_owns_everything_and_the_planner_has_statistics(file:
     ["SELECT FROM events", migrate.LOCK],
     ids=["a service that uses a table", "another process that migrates"],
 )
-def test_a_restore_waits_for_others_but_not_for_ever(file: Path, make_database: Maker, make_app: Maker, monkeypatch, used) -> None:
+def test_a_restore_waits_for_others_but_not_for_ever(
+    file: Path, make_database: Maker, make_app: Maker, monkeypatch, used
+) -> None:
     monkeypatch.setattr(backup, "BEGIN", backup.BEGIN.replace("60s", "1s"))
     url = make_database()
     with connect(url) as conn, connect(url) as other, other.transaction():
@@ -110,20 +124,28 @@ def test_a_restore_waits_for_others_but_not_for_ever(file: Path, make_database: 
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
-def test_a_damaged_backup_leaves_the_instance_as_it_was(line: CommandLine, file: Path, tmp_path: Path, share: float) -> None:
+def test_a_damaged_backup_leaves_the_instance_as_it_was(
+    line: CommandLine, file: Path, tmp_path: Path, share: float
+) -> None:
     before, whole = contents(line.conn), file.read_bytes()
     damaged = tmp_path / "damaged.dump"
     damaged.write_bytes(whole[: int(len(whole) * share)])
     said = line.refuses("restore", "--replace", str(damaged))
-    assert said.endswith("is not a complete backup of this service in the schema public.") or said.startswith("The restore failed, ")
+    assert said.endswith("is not a complete backup of this service in the schema public.") or said.startswith(
+        "The restore failed, "
+    )
     assert contents(line.conn) == before
 
 
-def test_a_pg_restore_that_fails_between_two_statements_changes_nothing(line: CommandLine, file: Path, tmp_path: Path, monkeypatch) -> None:
+def test_a_pg_restore_that_fails_between_two_statements_changes_nothing(
+    line: CommandLine, file: Path, tmp_path: Path, monkeypatch
+) -> None:
     """It has written nothing that psql could refuse."""
     before = contents(line.conn)
     for program in ("pg_restore", "psql"):
-        (tmp_path / program).write_text(f'#!/bin/sh\ncase "$*" in *--use-list*) exit 1;; esac\nexec "{embedded.BINARIES}/{program}" "$@"\n')
+        (tmp_path / program).write_text(
+            f'#!/bin/sh\ncase "$*" in *--use-list*) exit 1;; esac\nexec "{embedded.BINARIES}/{program}" "$@"\n'
+        )
         (tmp_path / program).chmod(0o755)
     monkeypatch.setattr(embedded, "BINARIES", tmp_path)
     said = line.refuses("restore", "--replace", str(file))
@@ -137,7 +159,9 @@ def test_a_backup_that_does_not_fit_leaves_the_instance_as_it_was(
     url = make_database()
     with connect(url) as conn:
         # Foreign keys are created, and fail, at the end.
-        conn.execute("SET session_replication_role = replica; INSERT INTO flags (name, project_id) VALUES ('f', 'nowhere')")
+        conn.execute(
+            "SET session_replication_role = replica; INSERT INTO flags (name, project_id) VALUES ('f', 'nowhere')"
+        )
         CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
     before = contents(line.conn)
     said = line.refuses("restore", "--replace", str(tmp_path / "x"))
@@ -164,105 +188,11 @@ def test_a_part_of_an_instance_replaces_nothing(line: CommandLine, tmp_path: Pat
     assert said == "The file is not a complete backup of this service in the schema public."
 
 
-def test_the_dump_of_a_tool_with_a_table_of_that_name_replaces_nothing(line: CommandLine, empty: CommandLine, tmp_path: Path) -> None:
+def test_the_dump_of_a_tool_with_a_table_of_that_name_replaces_nothing(
+    line: CommandLine, empty: CommandLine, tmp_path: Path
+) -> None:
     empty.conn.execute("CREATE TABLE schema_version AS SELECT 1 AS version, 'init' AS description")
     other = make_dump(empty, tmp_path / "x")
-    assert line.refuses("restore", "--replace", str(other)).endswith("is not a complete backup of this service in the schema public.")
-
-
-# Versions of the schema
-
-
-def test_a_backup_of_a_newer_version_is_refused(make_database: Maker, make_app: Maker, empty: CommandLine, tmp_path: Path) -> None:
-    url = make_database()
-    with connect(url) as conn:
-        conn.execute("UPDATE schema_version SET version = version + 1")
-        CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
-    said = only_line(empty.run("restore", str(tmp_path / "x")).stderr)
-    newer = f"The backup has schema version {migrate.VERSION + 1}; this service supports versions up to {migrate.VERSION}."
-    assert said == f"{newer} Use a newer service."
-    assert holds_nothing(empty)
-
-
-def test_a_backup_of_an_older_version_is_migrated(make_database: Maker, empty: CommandLine, tmp_path: Path) -> None:
-    url = make_database(empty=True)
-    with connect(url) as conn:
-        conn.execute(FIRST_SCHEMA.read_bytes())
-        conn.execute("INSERT INTO users (username, root_role_id) VALUES ('ada', 1)")
-        subprocess.run([embedded.BINARIES / "pg_dump", "--format=custom", f"--file={tmp_path}/x", f"--dbname={url}"], check=True)
-    result = empty.run("restore", str(tmp_path / "x"))
-    assert result.exit_code == 0, result.stderr
-    assert f"0 events and 1 users, schema version 1, upgraded to {migrate.VERSION}, in " in result.stderr
-    assert migrate.version(empty.conn) == migrate.VERSION
-
-
-# Schemas of another name
-
-
-def test_a_backup_goes_back_into_the_schema_that_it_came_from(file: Path, empty: CommandLine, make_app: Maker) -> None:
-    empty.conn.execute("CREATE SCHEMA flags")
-    url = make_url(empty.app.config["DATABASE_URL"], "-csearch_path=flags")
-    result = make_app(url).test_cli_runner().invoke(args=["restore", str(file)])
-    assert "is not a complete backup of this service in the schema flags." in result.stderr
-    assert holds_nothing(empty)
-
-
-def test_an_instance_in_its_own_schema_is_backed_up_alone(empty: CommandLine, make_app: Maker, tmp_path: Path) -> None:
-    empty.conn.execute('CREATE SCHEMA "our flags"; CREATE TABLE public.theirs (id integer)')
-    own = make_app(make_url(empty.app.config["DATABASE_URL"], "-csearch_path=%22our%5C%20flags%22"))
-    for arguments in (["migrate"], ["backup", str(tmp_path / "x")], ["restore", "--replace", str(tmp_path / "x")]):
-        result = own.test_cli_runner().invoke(args=arguments, catch_exceptions=False)
-        assert result.exit_code == 0, result.stderr
-    assert empty.rows("SELECT to_regclass('public.theirs')::text AS theirs, to_regclass('\"our flags\".events')::text AS ours") == [
-        {"theirs": "theirs", "ours": '"our flags".events'}
-    ]
-
-
-# Between servers
-
-
-@pytest.mark.parametrize("schema", ["public", "our flags"])
-def test_what_another_server_may_lack_is_left_out(schema: str) -> None:
-    for entry in (f"INDEX {schema} events_tags_trgm", "EXTENSION - pg_trgm", "COMMENT - EXTENSION pg_trgm", f"SCHEMA - {schema}"):
-        assert backup.SKIPPED.match(f"4711; 1259 16800 {entry} ada"), entry
-    for entry in (f"INDEX {schema} events_type_idx", f"TABLE {schema} events", f"COMMENT {schema} INDEX events_type_idx"):
-        assert not backup.SKIPPED.match(f"4711; 1259 16800 {entry} ada"), entry
-
-
-@pytest.fixture(scope="module")
-def machine() -> Iterator[str]:
-    """The address of a server of this machine, of another version than the embedded one, and with contrib."""
-    # A short path, because a socket's path is limited.
-    with tempfile.TemporaryDirectory(prefix="flags-", dir="/tmp") as folder, machine_server(Path(folder)) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def private(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an embedded server, which has no contrib."""
-    server = embedded.Server(tmp_path_factory.mktemp("private") / "data")
-    yield server.ensure()
-    server.release()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not IS_INSTALLED, reason="needs a PostgreSQL server of this machine (on Debian: apt-get install postgresql)")
-def test_an_instance_moves_between_servers_of_two_versions(
-    line: CommandLine, file: Path, machine: str, private: str, make_app: Maker, tmp_path: Path
-) -> None:
-    """Embedded 18 to the machine's own, which may have word indexes, and back, and the same with --replace."""
-    before, path = contents(line.conn), file
-    for number, (server, options) in enumerate(((machine, []), (private, []), (machine, ["--replace"]), (private, ["--replace"]))):
-        if not options:
-            with psycopg.connect(server, autocommit=True) as admin:
-                admin.execute("CREATE DATABASE moved TEMPLATE template0 ENCODING 'UTF8'")
-        with connect(address_of(server, "moved")) as conn:
-            there = CommandLine(make_app(address_of(server, "moved")), conn)
-            there.does("restore", *options, str(path))
-            assert contents(conn) == before
-            # The embedded server has no contrib.
-            has_words = server == machine and migrate.can_index_words(conn)
-            assert migrate.has_word_indexes(conn) is has_words
-            assert value(conn, "SELECT count(*) FROM pg_indexes WHERE indexname LIKE '%%trgm'") == (4 if has_words else 0)
-            path = tmp_path / f"{number}.dump"
-            there.does("backup", str(path))
+    assert line.refuses("restore", "--replace", str(other)).endswith(
+        "is not a complete backup of this service in the schema public."
+    )

@@ -60,8 +60,14 @@ def test_the_expiry_can_be_chosen(line: CommandLine) -> None:
         (("--name", ""), "name: must not be empty"),
         (("--name", "x" * 256), "name: must be at most 255 characters long"),
         (("--name", "a\udcff"), "name: must not contain lone surrogates"),
-        (("--name", "x", "--expires", "2030-01-01"), "expires: must be a date-time with an offset such as 2024-05-31T12:00:00Z"),
-        (("--name", "x", "--expires", "2030-02-30T00:00:00Z"), "expires: must be a date-time with an offset such as 2024-05-31T12:00:00Z"),
+        (
+            ("--name", "x", "--expires", "2030-01-01"),
+            "expires: must be a date-time with an offset such as 2024-05-31T12:00:00Z",
+        ),
+        (
+            ("--name", "x", "--expires", "2030-02-30T00:00:00Z"),
+            "expires: must be a date-time with an offset such as 2024-05-31T12:00:00Z",
+        ),
     ],
 )
 def test_what_the_api_refuses_is_refused(line: CommandLine, options: tuple[str, ...], message: str) -> None:
@@ -97,7 +103,10 @@ def test_list_counts_the_users_of_a_token(line: CommandLine) -> None:
     line.does("signup-token", "create", "--name", "door")
     for name in ("a", "b"):
         body = INVITED | {"email": f"{name}@door.example.org"}
-        assert line.app.test_client().post(f"/unleash/invite/{newest(line)['secret']}/signup", json=body).status_code == 200
+        assert (
+            line.app.test_client().post(f"/unleash/invite/{newest(line)['secret']}/signup", json=body).status_code
+            == 200
+        )
     [entry] = [entry for entry in line.lists("signup-token") if entry["name"] == "door"]
     assert entry["users"] == 2
     lines = line.does("signup-token", "list").splitlines()

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +10,8 @@ from rules.login import name_digest
 from rules.passwords import PasswordHasher
 from sql.database import connect
 from sql.people import roles
-from tests.support.command_line import CommandLine, event, flask, flask_at_terminal, only_line
-
-PASSWORD = "correct horse battery"
+from tests.support.command_line import CommandLine, event, flask, only_line
+from tests.support.users_command import PASSWORD, make_user
 
 
 @pytest.fixture(scope="module")
@@ -29,25 +27,27 @@ def line(url: str, make_app: Callable[..., Any]) -> Iterator[CommandLine]:
         yield CommandLine(make_app(url), conn)
 
 
-@pytest.fixture
-def password_file(tmp_path: Path) -> str:
-    """A file with a good password."""
-    path = tmp_path / "password"
-    path.write_text(f"{PASSWORD}\n", encoding="utf-8")
-    return str(path)
-
-
-def make(line: CommandLine, username: str, password_file: str, *options: str) -> int:
-    """The id of a new user with that password, <username>@example.org."""
-    line.does("user", "create", "--username", username, "--email", f"{username}@example.org", *options, "--password-file", password_file)
-    return line.rows("SELECT id FROM users WHERE username = %s", username)[0]["id"]
-
-
 def test_create_makes_a_row_an_event_and_a_login(line: CommandLine, password_file: str) -> None:
-    args = ("--username", "ada", "--email", "Ada@Example.org", "--name", "Ada L.", "--role", "editor", "--password-file", password_file)
+    args = (
+        "--username",
+        "ada",
+        "--email",
+        "Ada@Example.org",
+        "--name",
+        "Ada L.",
+        "--role",
+        "editor",
+        "--password-file",
+        password_file,
+    )
     events = line.events_of(lambda: line.does("user", "create", *args))
     [row] = line.rows("SELECT * FROM users WHERE username = 'ada'")
-    assert (row["name"], row["email"], row["root_role_id"], row["account_type"]) == ("Ada L.", "ada@example.org", 2, "User")
+    assert (row["name"], row["email"], row["root_role_id"], row["account_type"]) == (
+        "Ada L.",
+        "ada@example.org",
+        2,
+        "User",
+    )
     assert PasswordHasher(4, queue=1).matches(PASSWORD, row["password_hash"])
     data = {"id": row["id"], "name": "Ada L.", "username": "ada", "email": "ada@example.org", "rootRole": 2}
     assert events == [event("user-created", data=data)]
@@ -55,34 +55,27 @@ def test_create_makes_a_row_an_event_and_a_login(line: CommandLine, password_fil
 
 
 def test_a_user_needs_no_name_and_only_one_to_log_in_by(line: CommandLine, password_file: str) -> None:
-    events = line.events_of(lambda: line.does("user", "create", "--email", "only@example.org", "--password-file", password_file))
+    events = line.events_of(
+        lambda: line.does("user", "create", "--email", "only@example.org", "--password-file", password_file)
+    )
     assert list(events[0]["data"]) == ["id", "email", "rootRole"]
     line.does("user", "create", "--username", "only", "--password-file", password_file)
-    assert line.rows("SELECT email, root_role_id FROM users WHERE username = 'only'") == [{"email": None, "root_role_id": 3}]
-
-
-def test_a_generated_password_stands_alone_on_stdout_and_works(line: CommandLine) -> None:
-    result = line.run("user", "create", "--username", "grace", "--generate")
-    assert result.stdout.count("\n") == 1
-    assert len(result.stdout.strip()) == 20
-    assert result.stdout.strip() not in result.stderr
-    assert line.log_in("grace", result.stdout.strip()).status_code == 200
-
-
-def test_a_generated_password_is_as_long_as_the_settings_ask(url: str, make_app: Callable[..., Any], line: CommandLine) -> None:
-    strict = CommandLine(make_app(url, PASSWORD_MIN_LENGTH=72), line.conn)
-    assert len(strict.does("user", "create", "--username", "long", "--generate").strip()) == 72
+    assert line.rows("SELECT email, root_role_id FROM users WHERE username = 'only'") == [
+        {"email": None, "root_role_id": 3}
+    ]
 
 
 def test_the_role_may_be_a_custom_root_role_in_any_case(line: CommandLine, password_file: str) -> None:
     role = roles.insert(line.conn, "Release managers", type="root-custom")
-    make(line, "rhea", password_file, "--role", "release MANAGERS")
+    make_user(line, "rhea", password_file, "--role", "release MANAGERS")
     assert line.rows("SELECT root_role_id FROM users WHERE username = 'rhea'") == [{"root_role_id": role}]
 
 
 @pytest.mark.parametrize("role", ["Owner", "nobody", "", "Admin\n"])
 def test_a_role_that_is_no_root_role_is_refused(line: CommandLine, role: str) -> None:
-    assert line.refuses("user", "create", "--username", "x", "--role", role, "--generate").startswith("role: unknown root role")
+    assert line.refuses("user", "create", "--username", "x", "--role", role, "--generate").startswith(
+        "role: unknown root role"
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,69 +97,18 @@ def test_what_the_api_refuses_is_refused(line: CommandLine, options: tuple[str, 
     assert line.refuses("user", "create", *options, "--generate") == message
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (b"short", "password: must be at least 8 characters long"),
-        (b"", "password: must be at least 8 characters long"),
-        (b"x" * 73, "password: must be at most 72 bytes long"),
-        (b"x" * 100_000, "password: must be at most 72 bytes long"),
-        (b"Username-Is-This", "password: must not be the user's own name, user name or email"),
-        (b"one line\nand another", "The password file must have exactly one line."),
-        (b"gr\xfcn und blau", "The password file must be UTF-8 text."),
-    ],
-)
-def test_a_password_that_the_api_refuses_is_refused(line: CommandLine, tmp_path: Path, text: bytes, message: str) -> None:
-    (tmp_path / "password").write_bytes(text)
-    args = ("--username", "username-is-this", "--password-file", str(tmp_path / "password"))
-    assert line.refuses("user", "create", *args) == message
-
-
 def test_a_name_that_is_taken_is_refused(line: CommandLine, password_file: str) -> None:
-    make(line, "first", password_file)
+    make_user(line, "first", password_file)
     message = line.refuses("user", "create", "--username", "first", "--generate")
     assert message == "username: a user with this user name already exists"
     message = line.refuses("user", "create", "--email", "FIRST@example.org", "--generate")
     assert message == "email: a user with this email already exists"
 
 
-def test_a_password_comes_from_standard_input_when_asked(line: CommandLine) -> None:
-    line.does("user", "create", "--username", "piped", "--password-file", "-", input=f"  {PASSWORD}\r\n")
-    assert line.log_in("piped", f"  {PASSWORD}").status_code == 200
-
-
-def test_two_sources_of_a_password_are_a_mistake(line: CommandLine, password_file: str) -> None:
-    for command in (("create", "--username", "two"), ("reset-password", "admin")):
-        before = line.everything()
-        result = line.run("user", *command, "--generate", "--password-file", password_file)
-        assert (result.exit_code, line.everything()) == (2, before)
-
-
-def test_no_option_takes_a_password(line: CommandLine) -> None:
-    result = line.run("user", "create", "--username", "x", "--password", PASSWORD)
-    assert result.exit_code == 2
-    assert "No such option" in result.stderr
-
-
-def test_without_a_terminal_nothing_is_asked(line: CommandLine) -> None:
-    message = line.refuses("user", "create", "--username", "x", input=f"{PASSWORD}\n{PASSWORD}\n")
-    assert message == "No terminal to ask for the password. Use --password-file or --generate."
-
-
-def test_at_a_terminal_the_password_is_asked_twice_and_never_shown(line: CommandLine, url: str) -> None:
-    twice: list[tuple[str, str | None]] = [("Password: ", PASSWORD), ("Repeat the password: ", PASSWORD)]
-    typed = [("Password: ", PASSWORD), ("Repeat the password: ", "other words"), *twice]
-    status, screen = flask_at_terminal("user", "create", "--username", "typist", typed=typed, DATABASE_URL=url, BCRYPT_ROUNDS="10")
-    assert status == 0, screen
-    assert "do not match" in screen
-    assert PASSWORD not in screen
-    assert line.log_in("typist", PASSWORD).status_code == 200
-
-
 def test_list_shows_users_in_aligned_columns_of_any_width(line: CommandLine, password_file: str) -> None:
     wide = "日本" * 50
-    make(line, "wide", password_file, "--name", wide)
-    make(line, "sly", password_file, "--name", "two\nlines \x1b[31mred")
+    make_user(line, "wide", password_file, "--name", wide)
+    make_user(line, "sly", password_file, "--name", "two\nlines \x1b[31mred")
     lines = line.does("user", "list").splitlines()
     assert lines[0].startswith("ID  USER NAME")
     assert lines[0].rstrip().endswith("CREATED")
@@ -178,7 +120,7 @@ def test_list_shows_users_in_aligned_columns_of_any_width(line: CommandLine, pas
 
 
 def test_list_as_json_says_all_that_the_table_says(line: CommandLine, password_file: str) -> None:
-    user_id = make(line, "json", password_file, "--name", "Джейсон", "--role", "admin")
+    user_id = make_user(line, "json", password_file, "--name", "Джейсон", "--role", "admin")
     line.log_in("json", "wrong password")
     [entry] = [entry for entry in line.lists("user") if entry["id"] == user_id]
     [row] = line.rows("SELECT iso(created_at) AS at FROM users WHERE id = %s", user_id)
@@ -190,39 +132,15 @@ def test_list_as_json_says_all_that_the_table_says(line: CommandLine, password_f
 
 
 def test_list_leaves_out_service_accounts_and_the_deleted(line: CommandLine, password_file: str) -> None:
-    make(line, "gone", password_file)
-    make(line, "robot", password_file)
+    make_user(line, "gone", password_file)
+    make_user(line, "robot", password_file)
     line.conn.execute("UPDATE users SET deleted_at = now() WHERE username = 'gone'")
     line.conn.execute("UPDATE users SET account_type = 'Service Account' WHERE username = 'robot'")
     assert {"gone", "robot"}.isdisjoint(entry["username"] for entry in line.lists("user"))
     for name in ("gone", "robot@example.org"):
-        assert line.refuses("user", "reset-password", name, "--generate") == f"No user has the user name or email {name}."
-
-
-@pytest.mark.parametrize("by", ["username", "email"])
-def test_reset_password_ends_the_sessions_of_that_user(line: CommandLine, password_file: str, by: str) -> None:
-    username = f"olive-{by}"
-    names = {"username": username, "email": f"{username}@EXAMPLE.org"}
-    user_id = make(line, username, password_file, "--name", "Olive")
-    other_id = make(line, f"{username}-2", password_file)
-    assert [line.log_in(name, PASSWORD).status_code for name in (*names.values(), f"{username}-2")] == [200, 200, 200]
-    said: list[str] = []
-    events = line.events_of(lambda: said.append(line.does("user", "reset-password", names[by], "--generate")))
-    data = {"id": user_id, "name": "Olive", "username": username, "email": f"{username}@example.org", "rootRole": 3}
-    assert events == [event("user-updated", data=data, pre_data=data)]
-    sessions = "SELECT count(*) AS number FROM sessions WHERE user_id = %s"
-    assert line.rows(sessions, user_id) == [{"number": 0}]
-    assert line.rows(sessions, other_id) == [{"number": 1}]
-    assert line.log_in(username, PASSWORD).status_code == 401
-    assert line.log_in(username, said[0].strip()).status_code == 200
-
-
-def test_reset_password_obeys_the_rules_of_passwords(line: CommandLine, password_file: str, tmp_path: Path) -> None:
-    make(line, "patricia", password_file)
-    for text in ("PATRICIA", "patricia@EXAMPLE.org", "short"):
-        (tmp_path / "new").write_text(text)
-        message = line.refuses("user", "reset-password", "patricia", "--password-file", str(tmp_path / "new"))
-        assert message.startswith("password: must ")
+        assert (
+            line.refuses("user", "reset-password", name, "--generate") == f"No user has the user name or email {name}."
+        )
 
 
 @pytest.mark.parametrize("command", [("reset-password", "--generate"), ("unlock",)])
@@ -238,7 +156,7 @@ def test_a_name_that_is_no_text_is_refused(line: CommandLine) -> None:
 @pytest.mark.parametrize("by", ["username", "email"])
 def test_unlock_works_for_both_names_of_a_user(line: CommandLine, password_file: str, by: str) -> None:
     names = {"username": f"locked-{by}", "email": f"locked-{by}@example.org"}
-    user_id = make(line, names["username"], password_file)
+    user_id = make_user(line, names["username"], password_file)
     address = f"192.0.2.{10 if by == 'email' else 11}"
     for name in names.values():
         while line.log_in(name, "wrong password", address).status_code != 429:
@@ -262,7 +180,7 @@ def test_the_real_program_says_in_one_line_what_is_wrong(url: str) -> None:
 
 @pytest.mark.slow
 def test_the_real_program_lists_json_in_any_encoding(line: CommandLine, url: str, password_file: str) -> None:
-    make(line, "latin", password_file, "--name", "日本 é")
+    make_user(line, "latin", password_file, "--name", "日本 é")
     done = flask("user", "list", "--json", DATABASE_URL=url, PYTHONIOENCODING="ascii")
     assert "日本 é" in [entry["name"] for entry in json.loads(done.stdout)]
     done = flask("user", "list", DATABASE_URL=url, PYTHONIOENCODING="ascii")

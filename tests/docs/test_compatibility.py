@@ -30,7 +30,9 @@ def served(app: Flask) -> Iterator[str]:
     """The routes of the app in the same form."""
     for rule in app.url_map.iter_rules():
         if not rule.rule.startswith("/docs/"):
-            yield from (f"{method} {re.sub('<[^>]*>', '{}', rule.rule)}" for method in (rule.methods or set()) - {"HEAD"})
+            yield from (
+                f"{method} {re.sub('<[^>]*>', '{}', rule.rule)}" for method in (rule.methods or set()) - {"HEAD"}
+            )
 
 
 def test_no_operation_of_the_app_is_listed_as_missing(app: Flask) -> None:

@@ -27,7 +27,10 @@ PIN = re.compile(
 
 
 def entries(file: str) -> list[re.Match[str]]:
-    """The pins in a requirements file. Each is of one exact version, with hashes, and there is nothing else but comments."""
+    """The pins in a requirements file.
+
+    Each is of one exact version, with hashes, and there is nothing else but comments.
+    """
     text = re.sub(r"(?m)^ *#.*\n", "", (ROOT / file).read_text(encoding="utf-8"))
     found = list(PIN.finditer(text))
     assert "".join(pin[0] for pin in found) == text

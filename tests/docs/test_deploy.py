@@ -1,4 +1,6 @@
-"""docs/how-to/deploy.md from its top to its end: what is typed there, typed in a shell, but for what would change this machine."""
+"""docs/how-to/deploy.md from its top to its end: what is typed there, typed in a shell, but for what would change this
+machine.
+"""
 
 import os
 import re
@@ -133,7 +135,9 @@ def test_each_role_has_a_password_of_its_own_that_only_root_can_read(machine):
         passwords.add(address["password"])
     assert len(passwords) == 3
     with psycopg.connect(machine.deployment.server) as conn:
-        kept = conn.execute("SELECT rolpassword FROM pg_authid WHERE rolname ~ %s", (f"_{machine.deployment.suffix}$",)).fetchall()
+        kept = conn.execute(
+            "SELECT rolpassword FROM pg_authid WHERE rolname ~ %s", (f"_{machine.deployment.suffix}$",)
+        ).fetchall()
     assert [password.startswith("SCRAM-SHA-256$") for (password,) in kept] == [True] * 3
 
 
@@ -153,7 +157,11 @@ def test_the_backup_holds_everything_and_is_roots(machine):
 
 @pytest.mark.slow
 def test_the_units_are_where_systemd_looks_for_them(machine):
-    names = {str(path.relative_to(machine.folder / "systemd")) for path in (machine.folder / "systemd").rglob("*") if path.is_file()}
+    names = {
+        str(path.relative_to(machine.folder / "systemd"))
+        for path in (machine.folder / "systemd").rglob("*")
+        if path.is_file()
+    }
     assert names == {
         "flag-administration.service",
         "flag-administration.service.d/database.conf",

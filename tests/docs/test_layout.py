@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.service import ROOT
 
-# Each folder imports itself and the folders on the right. Nothing imports wsgi; sql, validators and evaluation know nothing of each other.
+# Each folder imports itself and the folders on the right. Nothing imports wsgi; sql, validators and evaluation know
+# nothing of each other.
 MAY_IMPORT = {
     "app": {"blueprints", "commands", "serving", "rules", "sql", "validators"},
     "blueprints": {"serving", "rules", "sql", "validators", "evaluation"},
@@ -63,7 +64,9 @@ def test_statements_and_schemas_know_nothing_of_a_request():
         for room, path, tree in modules()
         if room in ("sql", "validators", "evaluation")
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module == "flask" and {"request", "g"} & {alias.name for alias in node.names}
+        if isinstance(node, ast.ImportFrom)
+        and node.module == "flask"
+        and {"request", "g"} & {alias.name for alias in node.names}
     ]
     assert wrong == []
 
@@ -82,7 +85,11 @@ def test_modules_are_imported_at_the_top():
 
 def test_no_file_is_too_long_to_be_held_in_the_head():
     files = subprocess.run(
-        ["git", "ls-files", "*.py", "*.sql", "tests/records/*.json"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "ls-files", "*.py", "*.sql", "tests/records/*.json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout.split()
     lengths = {name: (ROOT / name).read_bytes().count(b"\n") for name in files if name not in LONGER}
     assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES} == {}

@@ -29,7 +29,10 @@ def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
 def test_the_index_lists_every_page() -> None:
     index = ROOT / "docs" / "README.md"
     assert "(docs/README.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
-    listed = {(index.parent / path).resolve() for path in re.findall(r"\]\(([^)#\s]+\.md)\)", index.read_text(encoding="utf-8"))}
+    listed = {
+        (index.parent / path).resolve()
+        for path in re.findall(r"\]\(([^)#\s]+\.md)\)", index.read_text(encoding="utf-8"))
+    }
     pages = {page for page in (ROOT / "docs").rglob("*.md") if "viewer" not in page.parts}
     assert listed == pages - {index}
 
@@ -38,4 +41,6 @@ def test_the_paths_that_contributing_names_exist() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     paths = re.findall(r"`([\w./]+/[\w./]*|[\w]+\.\w+)`", text)
     assert len(paths) > 20
-    assert [path for path in paths if not path.startswith("/") and path != "operations.md" and not (ROOT / path).exists()] == []
+    assert [
+        path for path in paths if not path.startswith("/") and path != "operations.md" and not (ROOT / path).exists()
+    ] == []

@@ -33,7 +33,10 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_page_lists_every_metric_with_type_and_labels(text):
-    told = {name: (kind, set(re.findall(r"`(\w+)`", labels))) for name, kind, labels, _ in ROW.findall(PAGE.read_text(encoding="utf-8"))}
+    told = {
+        name: (kind, set(re.findall(r"`(\w+)`", labels)))
+        for name, kind, labels, _ in ROW.findall(PAGE.read_text(encoding="utf-8"))
+    }
     kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
     assert {name: kind for name, (kind, _) in told.items()} == kinds
     labels: dict[str, set[str]] = {name: set() for name in kinds}
@@ -44,15 +47,26 @@ def test_the_page_lists_every_metric_with_type_and_labels(text):
 
 
 def test_the_page_lists_every_outcome_of_a_login(text):
-    ((meaning,),) = [(row[3],) for row in ROW.findall(PAGE.read_text(encoding="utf-8")) if row[0] == "flags_logins_total"]
+    ((meaning,),) = [
+        (row[3],) for row in ROW.findall(PAGE.read_text(encoding="utf-8")) if row[0] == "flags_logins_total"
+    ]
     told = set(re.findall(r"`(\w+)`", meaning))
-    assert told == set(re.findall(r'^flags_logins_total\{outcome="(\w+)"\}', text, re.MULTILINE)) > set(meters.OUTCOMES.values())
+    assert (
+        told
+        == set(re.findall(r'^flags_logins_total\{outcome="(\w+)"\}', text, re.MULTILINE))
+        > set(meters.OUTCOMES.values())
+    )
 
 
 def queries() -> list[str]:
     """The expressions of the page and of the alerts."""
-    told = "".join(blocks("promql")) + "".join(re.findall(r"routes: (.*)\.\"$", ALERTS.read_text(encoding="utf-8"), re.MULTILINE))
-    return [*(line for line in told.splitlines() if line and not line.startswith("#")), ALERTS.read_text(encoding="utf-8")]
+    told = "".join(blocks("promql")) + "".join(
+        re.findall(r"routes: (.*)\.\"$", ALERTS.read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    return [
+        *(line for line in told.splitlines() if line and not line.startswith("#")),
+        ALERTS.read_text(encoding="utf-8"),
+    ]
 
 
 def test_every_metric_that_a_query_names_is_there(text):
@@ -77,7 +91,11 @@ def test_every_label_by_which_a_query_chooses_is_there_with_such_a_value(text):
     assert len(chosen) >= 5
     for series, label, how, words in chosen:
         found = [value for name, value in has[series] if name == label]
-        assert any(re.fullmatch(words if "~" in how else re.escape(words), value) for value in found), (series, label, words)
+        assert any(re.fullmatch(words if "~" in how else re.escape(words), value) for value in found), (
+            series,
+            label,
+            words,
+        )
 
 
 def test_the_page_lists_every_alert():
@@ -143,14 +161,20 @@ SCENES: dict[str, tuple[dict[str, str], set[str]]] = {
         {"FlagsSlow"},
     ),
     "somebody guesses": (
-        {f'flags_logins_total{{{ONE}, outcome="refused"}}': "0+5x30", f'flags_logins_total{{{ONE}, outcome="throttled"}}': "0+9x30"},
+        {
+            f'flags_logins_total{{{ONE}, outcome="refused"}}': "0+5x30",
+            f'flags_logins_total{{{ONE}, outcome="throttled"}}': "0+9x30",
+        },
         {"FlagsPasswordsGuessed"},
     ),
     "a worker process does not come back": (
         {f"flags_workers{{{ONE}}}": "2 2 1x30", f"flags_workers_wanted{{{ONE}}}": "2x30"},
         {"FlagsWorkersMissing"},
     ),
-    "it starts again and again": ({f"process_start_time_seconds{{{ONE}}}": "100 100 200 200 300 300 400x30"}, {"FlagsRestarts"}),
+    "it starts again and again": (
+        {f"process_start_time_seconds{{{ONE}}}": "100 100 200 200 300 300 400x30"},
+        {"FlagsRestarts"},
+    ),
 }
 
 
@@ -171,6 +195,8 @@ def test_each_alert_is_on_when_it_should_be_and_no_other(tmp_path: Path):
         values = [{"series": name, "values": text} for name, text in series.items()]
         tests.append({"interval": "1m", "input_series": values, "promql_expr_test": asked})
     assert {name for _, on in SCENES.values() for name in on} == set(names)
-    (tmp_path / "test.yml").write_text(json.dumps({"rule_files": [str(ALERTS)], "evaluation_interval": "1m", "tests": tests}))
+    (tmp_path / "test.yml").write_text(
+        json.dumps({"rule_files": [str(ALERTS)], "evaluation_interval": "1m", "tests": tests})
+    )
     status, said = promtool("test", "rules", tmp_path / "test.yml")
     assert status == 0, said

@@ -15,7 +15,8 @@ from serving.event_stream import LINES
 from tests import records
 from tests.support import openapi
 from tests.support.openapi_document import ALL_BODIES, DOCUMENT, OPERATIONS, WRITTEN, component, fits, routes
-from tests.support.openapi_words import BODIES, SPECIAL_REFUSALS
+from tests.support.openapi_refusals import SPECIAL_REFUSALS
+from tests.support.openapi_words import BODIES
 from tests.support.world import Caller
 
 
@@ -29,7 +30,7 @@ def target(node: dict[str, Any]) -> dict[str, Any]:
     return node
 
 
-# --- The document as a whole ----------------------------------------------------------------------------------------------------------
+# --- The document as a whole ------------------------------------------------------------------------------------------
 
 
 def test_the_document_is_freshly_generated() -> None:
@@ -67,7 +68,10 @@ def test_every_success_has_its_record_or_its_content_or_no_body(app: Flask) -> N
         good = OPERATIONS[method, path]["responses"][str(contract.status)]
         if contract.record:
             schemas = {"application/json": contract.record} | ({LINES: contract.lines} if contract.lines else {})
-            expected = {content: {"schema": {"$ref": f"#/components/schemas/{record}Schema"}} for content, record in schemas.items()}
+            expected = {
+                content: {"schema": {"$ref": f"#/components/schemas/{record}Schema"}}
+                for content, record in schemas.items()
+            }
             assert good["content"] == expected
         else:
             assert list(good.get("content", {})) == ([contract.content] if contract.content else [])
@@ -104,7 +108,10 @@ def test_every_operation_has_a_tag_a_summary_and_a_description() -> None:
 # The verbs of operationIds, by method.
 VERBS = {
     "get": "get list search check validate logOut",
-    "post": "create add set update clone move archive revive enable disable deprecate reactivate search sort validate import export",
+    "post": (
+        "create add set update clone move archive revive enable disable deprecate reactivate search "
+        "sort validate import export"
+    ),
     "put": "set update sort",
     "patch": "patch",
     "delete": "delete remove archive",
@@ -117,7 +124,9 @@ def test_every_operation_id_is_a_verb_of_a_short_list_and_a_noun() -> None:
     for (method, _), operation in OPERATIONS.items():
         verbs = VERBS[method].replace(" ", "|")
         # These three are better known than createSession.
-        assert re.fullmatch(rf"({verbs})[A-Z][A-Za-z]*|logIn|logOut|signUp", operation["operationId"]), operation["operationId"]
+        assert re.fullmatch(rf"({verbs})[A-Z][A-Za-z]*|logIn|logOut|signUp", operation["operationId"]), operation[
+            "operationId"
+        ]
 
 
 def test_a_get_of_an_array_or_a_collection_is_named_list_or_search() -> None:
@@ -153,7 +162,7 @@ def test_every_array_has_items() -> None:
 
 
 def bad_examples(schema: Any, place: str) -> Iterator[str]:
-    """Yield the texts and numbers without an example, which the page would show as "string" or 0, and invalid examples."""
+    """Yield texts and numbers without an example, which the page would show as "string" or 0, and invalid examples."""
     kinds = {schema.get("type")} if isinstance(schema.get("type"), str) else set(schema.get("type") or ())
     shows = {"examples", "enum", "const", "format", "default"} & set(schema)
     if kinds & {"string", "integer", "number"} and not shows:
@@ -189,7 +198,7 @@ def test_nothing_of_the_specification_or_of_a_machine_is_left_in_the_words() -> 
     assert not re.search(r"api\.md|decisions\.md|neighbours\.md|/work/|/home/", WRITTEN)
 
 
-# --- As it is served ------------------------------------------------------------------------------------------------------------------
+# --- As it is served --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("url", "path"), [("http://localhost", ""), ("https://example.org/flags", "/flags")])

@@ -1,98 +1,20 @@
 """The OpenAPI document says of each parameter and body what the service takes, neither more nor less."""
 
-import re
 from typing import Any, ClassVar
 
 import pytest
 from apispec.exceptions import DuplicateComponentNameError
 from marshmallow import ValidationError
-from marshmallow.fields import Field
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
-from rules.import_documents import Findings, read_entries
 from serving.contract import Operation
-from tests import records
 from tests.support import openapi, openapi_fields
-from tests.support.openapi_document import ALL_BODIES, OPERATIONS, REGISTRY, component, fits, routes
+from tests.support.openapi_comparison import TEXTS, VALUES, Comparison, beyond_json_schema
+from tests.support.openapi_document import ALL_BODIES, OPERATIONS, fits, routes
 from tests.support.world import Caller
-from validators import Body, Query, fields, read
-from validators.flags.transfer import FlagDocument
+from validators import Body, fields, read
 from validators.people.users import InvitedUser
-
-# --- What parameters and bodies may be ------------------------------------------------------------------------------------------------
-
-WORDS = ["", "a", "abc", " a", "a ", "a b", "a@b", "a@b.c", "@", "a@", "@b", "a@b@c", "é", "日本", "x" * 255, "x" * 256, "a@" + "x" * 253]
-VALUES = [*WORDS, "12345678", None, True, False, 0, 1, -1, 100, 101, 5.5, 2**63 - 1, [], {}, ["a"], "feature-created", "Feature-Created"]
-INSTANTS = ["2026-05-31T12:00:00Z", "2026-05-31T12:00:00.123+02:00"]
-TEXTS = [
-    *("", "IS", "IS:", "IS:a", "IS:a,b", "IS:1", "IS:1,2", "IS_ANY_OF:1", "is:1", " IS:1", "IS :1", "IS_ALL_OF:1"),
-    *("2026-05-31", "IS:2026-05-31", "is:2026-05-31", "IS:2026-5-31", "2026-5-31", "2026-05-31T00:00:00Z", "IS:IS:2026-05-31"),
-    *("0", "1", "50", "1000", "1001", "-1", "+1", "5.0", "1e3", " 1", "abc"),
-]
-
-
-# The service may refuse a documented value if JSON Schema cannot express the reason: this one, and those in
-# `beyond_json_schema` of a schema.
-UNSAID = "date-time"
-
-
-def beyond_json_schema(*schemas: type[Body] | type[Query]) -> re.Pattern[str]:
-    """Return a pattern of the reasons for which one of these schemas may refuse a documented value."""
-    return re.compile("|".join([UNSAID, *(schema.beyond_json_schema for schema in schemas if schema.beyond_json_schema)]))
-
-
-def values_for(field: Field) -> list[Any]:
-    """Return values to try on a field: the common ones, and those of its kind."""
-    values = [*VALUES, *INSTANTS]
-    if isinstance(field, fields.ListOf):
-        values += [[value] for value in values_for(field.inner)]
-        values += [] if field.max is None else [values[-1] * (field.max + extra) for extra in (0, 1)]
-    elif isinstance(field, fields.ObjectOf):
-        values += [{"a": value} for value in values_for(field.value_field)]
-    elif isinstance(field, fields.OneOf):
-        values.append(min(field.choices))
-    elif isinstance(field, fields.Nested):
-        values += [field.schema_class.example | {"other": 1}, field.schema_class.example]
-    return values
-
-
-def is_free(field: Field) -> bool:
-    """Return whether a field accepts every value."""
-    return isinstance(field, fields.Anything) and field.allow_none
-
-
-class Comparison:
-    """Compares the document of a body with what the service accepts."""
-
-    def __init__(self, body: type[Body], registry: Registry = REGISTRY) -> None:
-        self.validator = records.Validator(component(openapi_fields.name_of(body)), registry=registry)
-        self.example = body.example
-        self.schema = body()
-        self.beyond_json_schema = beyond_json_schema(*openapi.with_nested(body))
-
-    def verdict(self, asked: Any) -> bool:
-        """Return whether a body fits the document; assert that the service agrees."""
-        documented = self.validator.is_valid(asked)
-        reasons = ""
-        try:
-            loaded = read(self.schema, asked)
-            if isinstance(self.schema, FlagDocument):
-                # Its entries are read one by one, so that errors name their flags.
-                read_entries(loaded, findings := Findings())
-                reasons = "; ".join(findings.errors)
-        except ValidationError as refusal:
-            reasons = str(refusal.messages)
-        assert documented == (not reasons) or (documented and self.beyond_json_schema.search(reasons)), (asked, reasons)
-        return documented
-
-    def of_fields(self) -> None:
-        """Try all values on each field, with the example's values in the other fields. Some must fit, and some not."""
-        for name, field in self.schema.fields.items():
-            word = field.data_key or name
-            own = [self.example[word]] if word in self.example else []
-            verdicts = {self.verdict(self.example | {word: value}) for value in [*values_for(field), *own]}
-            assert verdicts == ({True} if is_free(field) else {True, False}), name
 
 
 @pytest.mark.parametrize("body", ALL_BODIES)
@@ -122,23 +44,41 @@ QUERIES = [
 
 
 @pytest.mark.parametrize(("path", "name", "schema"), QUERIES)
-def test_what_the_document_refuses_of_a_query_is_refused(alice: Caller, path: str, name: str, schema: dict[str, Any]) -> None:
-    query = next(contract.query for method, its_path, contract, _ in routes(alice.app) if (method, its_path) == ("get", path))
+def test_what_the_document_refuses_of_a_query_is_refused(
+    alice: Caller, path: str, name: str, schema: dict[str, Any]
+) -> None:
+    query = next(
+        contract.query for method, its_path, contract, _ in routes(alice.app) if (method, its_path) == ("get", path)
+    )
     assert query
     for text in TEXTS:
-        given = [text] if schema.get("type") == "array" else int(text) if schema.get("type") == "integer" and text.isdigit() else text
+        given = (
+            [text]
+            if schema.get("type") == "array"
+            else int(text)
+            if schema.get("type") == "integer" and text.isdigit()
+            else text
+        )
         documented = fits(schema, given)
         answer = alice.get(path, query_string={name: text})
         assert answer.status_code in (200, 400)
         refused = answer.status_code == 400
-        assert documented != refused or (documented and beyond_json_schema(query).search(answer.json["message"])), (text, answer.json)
+        assert documented != refused or (documented and beyond_json_schema(query).search(answer.json["message"])), (
+            text,
+            answer.json,
+        )
 
 
-# --- What none of the bodies holds yet ------------------------------------------------------------------------------------------------
+# --- What none of the bodies holds yet --------------------------------------------------------------------------------
 
 
 def test_the_patterns_of_trimmed_texts_and_names_say_what_the_fields_do() -> None:
-    texts = [" " * before + "\n".join("x" * length) + "\t" * after for before in (0, 2) for after in (0, 9) for length in range(6)]
+    texts = [
+        " " * before + "\n".join("x" * length) + "\t" * after
+        for before in (0, 2)
+        for after in (0, 9)
+        for length in range(6)
+    ]
     texts += [" " * 9, "", *VALUES, ".", "..", "...", ".a", "a.", "a/b", "a~b", "a\n"]
     trimmed = [fields.Trimmed(min=low, max=high) for low in range(5) for high in (None, *range(max(low, 1), 6))]
     for field in [*trimmed, fields.Name(max=3), fields.Trimmed(min=1, max=255)]:
@@ -150,7 +90,10 @@ def test_the_patterns_of_trimmed_texts_and_names_say_what_the_fields_do() -> Non
             except ValidationError:
                 taken = False
             # Python's $ matches before a line break at the end, that of ECMA 262 does not.
-            assert fits(schema, text) == taken or (isinstance(field, fields.Name) and str(text).endswith("\n")), (schema, text)
+            assert fits(schema, text) == taken or (isinstance(field, fields.Name) and str(text).endswith("\n")), (
+                schema,
+                text,
+            )
 
 
 class Leaf(Body):
@@ -158,7 +101,9 @@ class Leaf(Body):
 
     example: ClassVar[dict[str, Any]] = {"operator": "IN", "values": ["a"]}
 
-    operator = fields.OneOf(frozenset({"IN", "NOT_IN"}), "IN or NOT_IN", required=True, metadata={"description": "How to compare."})
+    operator = fields.OneOf(
+        frozenset({"IN", "NOT_IN"}), "IN or NOT_IN", required=True, metadata={"description": "How to compare."}
+    )
     values = fields.ListOf(fields.Text(), metadata={"description": "What with."})
 
 
@@ -229,6 +174,10 @@ def test_two_bodies_of_one_name_and_fields_without_words_are_errors() -> None:
 
 def test_a_body_that_is_an_array_is_documented_as_one() -> None:
     assert openapi.request_body(Operation(None, body=InvitedUser, many=True)) == {
-        "schema": {"type": "array", "items": {"$ref": "#/components/schemas/createInvitedUserSchema"}, "maxItems": 10000},
+        "schema": {
+            "type": "array",
+            "items": {"$ref": "#/components/schemas/createInvitedUserSchema"},
+            "maxItems": 10000,
+        },
         "examples": {"usual": {"value": [InvitedUser.example]}},
     }

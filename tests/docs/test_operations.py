@@ -1,4 +1,6 @@
-"""The commands of the pages for operators print what the pages show, in this order, on one embedded instance that serves."""
+"""The commands of the pages for operators print what the pages show, in this order, on one embedded instance that
+serves.
+"""
 
 import os
 import re
@@ -15,7 +17,16 @@ from serving.settings import SETTINGS
 from tests.support.page_examples import fits
 from tests.support.service import PATIENCE, ROOT, Service
 
-PAGES = ("run", "back-up", "upgrade", "replace-a-token", "recover-an-administrator", "read-the-log", "monitor", "events")
+PAGES = (
+    "run",
+    "back-up",
+    "upgrade",
+    "replace-a-token",
+    "recover-an-administrator",
+    "read-the-log",
+    "monitor",
+    "events",
+)
 TEXT = "\n".join((ROOT / "docs" / "how-to" / f"{page}.md").read_text(encoding="utf-8") for page in PAGES)
 
 
@@ -38,10 +49,14 @@ def test_every_command_says_what_the_page_shows(tmp_path: Path) -> None:
         environ = {name: text for name, text in os.environ.items() if name not in {it.name for it in SETTINGS}}
         environ |= settings | {"BASE": service.origin, "BASE_URL": service.origin}
         for commands, shown in blocks():
-            script = re.sub(r"^(DATA_DIR=\S+ )?make ", rf"\1{make} ", commands, flags=re.MULTILINE).replace("/srv/flags/", f"{tmp_path}/")
+            script = re.sub(r"^(DATA_DIR=\S+ )?make ", rf"\1{make} ", commands, flags=re.MULTILINE).replace(
+                "/srv/flags/", f"{tmp_path}/"
+            )
             script = script.replace(".venv/bin/", f"{Path(sys.executable).parent}/")
             command = ["bash", "-ec", script]
-            done = subprocess.run(command, cwd=ROOT, env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            done = subprocess.run(
+                command, cwd=ROOT, env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            )
             said = done.stdout.replace(f"{tmp_path}/", "/srv/flags/")
             assert done.returncode == 0, f"{commands}\n{said}"
             assert fits(shown, said), f"{commands}\n{said}"
@@ -87,7 +102,9 @@ def at_hand(script: str, folder: Path, shell: str, **environ: str) -> subprocess
     script = script.replace("cd /srv/flags ", f"cd {ROOT} ").replace(".venv/bin/", f"{Path(sys.executable).parent}/")
     script = script.replace("/srv/backups", f"{folder}/backups").replace("/etc/flags.env", f"{folder}/flags.env")
     given = {"HOME": "/", "LOGNAME": "root", "SHELL": shell, "PATH": f"/usr/bin:/bin:{folder}"}
-    return subprocess.run([shell, "-c", script], cwd=ROOT, env=given | environ, capture_output=True, text=True, timeout=PATIENCE)
+    return subprocess.run(
+        [shell, "-c", script], cwd=ROOT, env=given | environ, capture_output=True, text=True, timeout=PATIENCE
+    )
 
 
 def test_the_settings_of_the_pages_exist() -> None:

@@ -51,15 +51,29 @@ def demo(make_database: Callable[..., str]) -> tuple[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("page", "number"), [(README, 3), (TUTORIAL, 9), (CURL, 20)], ids=["README", "tutorial", "curl"])
+@pytest.mark.parametrize(
+    ("page", "number"), [(README, 3), (TUTORIAL, 9), (CURL, 20)], ids=["README", "tutorial", "curl"]
+)
 def test_every_command_gets_the_answer_that_the_page_shows(page, number, demo, make_database, tmp_path):
     url, token = demo
     commands = commands_of(page)
     assert len(commands) >= number
     with Service(make_database(like=url)) as service:
-        given = {"BASE": service.origin, "KEY": ADMIN_KEY, "PASSWORD": str(SETTINGS["INIT_ADMIN_PASSWORD"]), "TOKEN": token}
+        given = {
+            "BASE": service.origin,
+            "KEY": ADMIN_KEY,
+            "PASSWORD": str(SETTINGS["INIT_ADMIN_PASSWORD"]),
+            "TOKEN": token,
+        }
         for command, shown in commands:
-            done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=os.environ | given, capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                ["bash", "-c", command],
+                cwd=tmp_path,
+                env=os.environ | given,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
             assert fits(shown, done.stdout), f"{command}\n{done.stdout}"
 
 
@@ -99,13 +113,19 @@ def test_the_readme_says_what_it_is_and_is_not_and_begins_with_the_demo():
 
 
 def test_the_settings_page_lists_every_setting():
-    rows = re.findall(r"^\| `([A-Z_]+)`( \*)? \| (?:`(.*?)`)? *\| (.*) \|$", SETTINGS_PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| `([A-Z_]+)`( \*)? \| (?:`(.*?)`)? *\| (.*) \|$", SETTINGS_PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
     expected = [(it.name, " *" if it.secret else "", it.default or "", it.meaning) for it in settings.SETTINGS]
     assert sorted(rows) == sorted(expected)
 
 
 def test_the_commands_page_lists_every_command_with_its_options():
-    rows = re.findall(r"^\| `([a-z -]+[a-z])(?: \[?[A-Z]+\]?)?` \| (.*?) ?\| ", COMMANDS_PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| `([a-z -]+[a-z])(?: \[?[A-Z]+\]?)?` \| (.*?) ?\| ",
+        COMMANDS_PAGE.read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
     listed = {name: set(re.findall(r"`(--[a-z-]+)`", options)) for name, options in rows}
     assert listed == dict(commands_in(create_app(SETTINGS | {"DATABASE_URL": "postgresql://nowhere"}).cli))
 
@@ -116,7 +136,10 @@ def commands_in(group: click.Group, *names: str) -> Iterator[tuple[str, set[str]
         if isinstance(command, click.Group) and not command.hidden:
             yield from commands_in(command, *names, name)
         elif not command.hidden:
-            yield " ".join((*names, name)), {option for it in command.params for option in it.opts if option.startswith("--")}
+            yield (
+                " ".join((*names, name)),
+                {option for it in command.params for option in it.opts if option.startswith("--")},
+            )
 
 
 def test_what_the_page_about_scaling_sets_is_a_setting():
@@ -124,7 +147,14 @@ def test_what_the_page_about_scaling_sets_is_a_setting():
     names = {it.name for it in settings.SETTINGS}
     said = re.findall(r"\b([A-Z]{3,}(?:_[A-Z]+)*(?:_(?=…))?)(?=[`=…])", text)
     assert {name for name in said if name not in names} == {"LOGIN_", "MAX_", "INIT_ADMIN_"}
-    assert {"DATABASE_URL", "DATABASE_POOLER", "WEB_CONCURRENCY", "DATABASE_POOL_SIZE", "BASE_URL", "TRUSTED_PROXIES"} <= set(said)
+    assert {
+        "DATABASE_URL",
+        "DATABASE_POOLER",
+        "WEB_CONCURRENCY",
+        "DATABASE_POOL_SIZE",
+        "BASE_URL",
+        "TRUSTED_PROXIES",
+    } <= set(said)
     defaults = {it.name: it.default for it in settings.SETTINGS}
     each = int(defaults["WEB_CONCURRENCY"] or 0) * int(defaults["DATABASE_POOL_SIZE"] or 0)
     assert f"With the defaults a service takes {each} at most" in text
@@ -151,10 +181,16 @@ def test_the_page_of_operations_is_freshly_generated():
 
 
 def test_the_page_of_operations_has_a_command_for_each_with_its_example():
-    commands = [shlex.split(line) for line in OPERATIONS.read_text(encoding="utf-8").splitlines() if line.startswith("curl ")]
+    commands = [
+        shlex.split(line) for line in OPERATIONS.read_text(encoding="utf-8").splitlines() if line.startswith("curl ")
+    ]
     shown = [json.loads(command[command.index("-d") + 1]) for command in commands if "-d" in command]
     operations = [operation for methods in DOCUMENT["paths"].values() for operation in methods.values()]
-    bodies = [operation["requestBody"]["content"]["application/json"] for operation in operations if "requestBody" in operation]
+    bodies = [
+        operation["requestBody"]["content"]["application/json"]
+        for operation in operations
+        if "requestBody" in operation
+    ]
     examples = [body["examples"]["usual"]["value"] for body in bodies]
     assert len(commands) == len(operations) > 100
     assert sorted(map(json.dumps, shown)) == sorted(map(json.dumps, examples))

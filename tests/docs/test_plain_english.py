@@ -1,7 +1,8 @@
-"""No text contains the words that plain English avoids: documentation, error messages, help, API texts, docstrings and comments.
+"""No text contains the words that plain English avoids: documentation, error messages, help, API texts, docstrings and
+comments.
 
-`make check` runs this file. If a match is right English, make its pattern narrower. If it is a name that somebody else has chosen, add it
-to NAMES.
+`make check` runs this file. If a match is right English, make its pattern narrower. If it is a name that somebody else
+has chosen, add it to NAMES.
 """
 
 import re
@@ -12,7 +13,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 
-# Where a sentence begins: at the beginning of a line, a comment, a docstring, a list item or a table cell, or after another sentence.
+# Where a sentence begins: at the beginning of a line, a comment, a docstring, a list item or a table cell, or after
+# another sentence.
 BEGINNING = r"(?:^\W*|[.:;!|]\x20+)"
 # Between two words, also at the end of a line, where a comment continues on the next one.
 SPACE = r"\s+(?:(?:#|--|\*)\s+)?"
@@ -21,7 +23,10 @@ BANNED: list[tuple[str, str]] = [
     (r"(?i)\bnobody('s)?\b", "no user, no caller, no other process"),
     (r"(?i)\b(whoever|whomever)\b", "every user, every caller: with a noun"),
     (rf"{BEGINNING}Who (?!.*\?)\w+", "a noun as the subject: Users with …, Callers without …"),
-    (r"(?i)\b(about|against|as|but|by|for|from|if|let|of|only|than|that|to|with|without) who (?!\w+ \w+\?)", "a noun: for callers with …"),
+    (
+        r"(?i)\b(about|against|as|but|by|for|from|if|let|of|only|than|that|to|with|without) who (?!\w+ \w+\?)",
+        "a noun: for callers with …",
+    ),
     (r"(?i)\bma[dk]es? no sense\b", "is invalid"),
     (r"(?i)\bsigns? of life\b", "does not respond"),
     (r"(?i)\btells? of\b", "describes, names, reports"),
@@ -57,7 +62,9 @@ def found(text: str) -> Iterator[str]:
 
 
 def test_no_text_contains_a_banned_word() -> None:
-    mistakes = [f"{path.relative_to(ROOT)}:{mistake}" for path in texts() for mistake in found(path.read_text(encoding="utf-8"))]
+    mistakes = [
+        f"{path.relative_to(ROOT)}:{mistake}" for path in texts() for mistake in found(path.read_text(encoding="utf-8"))
+    ]
     assert not mistakes, "\n" + "\n".join(mistakes)
 
 

@@ -69,7 +69,9 @@ def test_gunicorn_has_the_time_to_stop_that_it_takes() -> None:
 def test_each_unit_has_the_documented_memory_limit() -> None:
     limits = {name: dict(said(name))["MemoryMax"] for name in (*UNITS[:2], "database.conf")}
     assert limits == {UNITS[0]: "2G", UNITS[1]: "512M", "database.conf": "1G"}
-    assert "1 GB of memory (`MemoryMax=1G` in `database.conf`), or 2 GB with the embedded" in PAGE.read_text(encoding="utf-8")
+    assert "1 GB of memory (`MemoryMax=1G` in `database.conf`), or 2 GB with the embedded" in PAGE.read_text(
+        encoding="utf-8"
+    )
 
 
 def test_what_the_units_set_is_a_setting() -> None:
@@ -80,11 +82,34 @@ def test_what_the_units_set_is_a_setting() -> None:
 
 
 def test_the_service_and_the_deletion_of_old_events_are_shut_in_alike() -> None:
-    own = {"After", "Wants", "Description", "Type", "ExecStart", "EnvironmentFile", "Environment", "LoadCredential", "MemoryMax"}
+    own = {
+        "After",
+        "Wants",
+        "Description",
+        "Type",
+        "ExecStart",
+        "EnvironmentFile",
+        "Environment",
+        "LoadCredential",
+        "MemoryMax",
+    }
     service = set(said(UNITS[0]))
     deletion = {line for line in said(UNITS[1]) if line[0] not in own}
     assert deletion <= service
     assert {key for key, _ in service - deletion - {line for line in service if line[0] in own}} == {
-        *("StartLimitIntervalSec", "ExecReload", "Restart", "RestartSec", "TimeoutStartSec", "KillMode", "TimeoutStopSec", "OOMPolicy"),
-        *("StateDirectory", "StateDirectoryMode", "LimitCORE", "RemoveIPC", "AmbientCapabilities", "SystemCallFilter", "WantedBy"),
+        "StartLimitIntervalSec",
+        "ExecReload",
+        "Restart",
+        "RestartSec",
+        "TimeoutStartSec",
+        "KillMode",
+        "TimeoutStopSec",
+        "OOMPolicy",
+        "StateDirectory",
+        "StateDirectoryMode",
+        "LimitCORE",
+        "RemoveIPC",
+        "AmbientCapabilities",
+        "SystemCallFilter",
+        "WantedBy",
     }

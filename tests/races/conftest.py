@@ -37,7 +37,10 @@ def world(app: Flask, conn: Connection) -> World:
 
 @pytest.fixture(scope="module")
 def admin(app: Flask, conn: Connection) -> Caller:
-    """An admin token. It was used just now: the first request of a token marks it as seen, and others would wait for that."""
+    """An admin token.
+
+    It was used just now: the first request of a token marks it as seen, and others would wait for that.
+    """
     admin = World(app, conn).api_key()
     assert admin.get("/api/admin/environments").status_code == 200
     return admin

@@ -33,7 +33,9 @@ def test_of_eight_flags_with_one_name_one_is_made(world: World, admin: Caller, c
     assert live(conn, project) == 1
 
 
-def test_a_full_project_stays_so_whichever_way_flags_come(world: World, admin: Caller, conn: Connection, project: str) -> None:
+def test_a_full_project_stays_so_whichever_way_flags_come(
+    world: World, admin: Caller, conn: Connection, project: str
+) -> None:
     conn.execute("UPDATE projects SET feature_limit = 3 WHERE id = %s", [project])
     other = world.project(f"{project}-other")
     world.flag(f"{project}-source", project)
@@ -43,11 +45,15 @@ def test_a_full_project_stays_so_whichever_way_flags_come(world: World, admin: C
     answers = at_once(
         *[lambda n=n: admin.post(FLAGS.format(project), json={"name": f"{project}-new-{n}"}) for n in range(2)],
         *[
-            lambda n=n: admin.post(f"{FLAGS.format(project)}/{project}-source/clone", json={"name": f"{project}-copy-{n}"})
+            lambda n=n: admin.post(
+                f"{FLAGS.format(project)}/{project}-source/clone", json={"name": f"{project}-copy-{n}"}
+            )
             for n in range(2)
         ],
         *[
-            lambda n=n: admin.post(f"{FLAGS.format(other)}/{project}-mover-{n}/changeProject", json={"newProjectId": project})
+            lambda n=n: admin.post(
+                f"{FLAGS.format(other)}/{project}-mover-{n}/changeProject", json={"newProjectId": project}
+            )
             for n in range(2)
         ],
         *[lambda n=n: admin.post(f"/api/admin/archive/revive/{project}-gone-{n}") for n in range(2)],
@@ -75,7 +81,9 @@ def test_concurrent_tags_are_recorded_in_order(world: World, admin: Caller, proj
     world.flag(project, project)
     since = world.last_event_id()
     path = f"/api/admin/features/{project}/tags"
-    answers = at_once(*[lambda n=n: admin.post(path, json={"type": "simple", "value": f"tag-{n % 4}"}) for n in range(8)])
+    answers = at_once(
+        *[lambda n=n: admin.post(path, json={"type": "simple", "value": f"tag-{n % 4}"}) for n in range(8)]
+    )
     assert statuses(answers) == {201: 8}
     tagged = [event for event in world.events(since) if event["type"] == "feature-tagged"]
     assert sorted(len(event["tags"]) for event in tagged) == [1, 2, 3, 4]
@@ -100,11 +108,15 @@ def test_of_eight_that_delete_a_flag_one_does(world: World, admin: Caller, conn:
     assert [event["type"] for event in world.events(since)] == ["feature-deleted"]
 
 
-def test_changes_to_different_fields_at_once_are_all_kept(world: World, admin: Caller, conn: Connection, project: str) -> None:
+def test_changes_to_different_fields_at_once_are_all_kept(
+    world: World, admin: Caller, conn: Connection, project: str
+) -> None:
     world.flag(project, project)
     since = world.last_event_id()
     changes = [{"description": "d"}, {"type": "experiment"}, {"impressionData": True}, {"stale": True}]
-    answers = at_once(*[lambda change=change: admin.put(f"{FLAGS.format(project)}/{project}", json=change) for change in changes])
+    answers = at_once(
+        *[lambda change=change: admin.put(f"{FLAGS.format(project)}/{project}", json=change) for change in changes]
+    )
     assert statuses(answers) == {200: 4}
     columns = "description, type, impression_data, stale_since IS NOT NULL AS stale"
     assert rows(conn, f"SELECT {columns} FROM flags WHERE name = %(name)s", {"name": project}) == [
@@ -113,7 +125,9 @@ def test_changes_to_different_fields_at_once_are_all_kept(world: World, admin: C
     assert len(world.events(since)) == 4
 
 
-def test_no_copy_comes_to_depend_on_a_flag_that_is_archived_meanwhile(world: World, admin: Caller, conn: Connection, project: str) -> None:
+def test_no_copy_comes_to_depend_on_a_flag_that_is_archived_meanwhile(
+    world: World, admin: Caller, conn: Connection, project: str
+) -> None:
     names = [f"{project}-parent", f"{project}-child"]
     orphans = """
         SELECT count(*)
@@ -159,9 +173,13 @@ def test_a_clone_waits_for_a_change_of_its_parent(
     ids = (world.flag(child, project), world.flag(parent, project))
     conn.execute("INSERT INTO flag_dependencies (child_id, parent_id) VALUES (%s, %s)", ids)
     clone = [
-        lambda name=name: admin.post(f"{FLAGS.format(project)}/{name}/clone", json={"name": f"{name}-copy"}) for name in (child, parent)
+        lambda name=name: admin.post(f"{FLAGS.format(project)}/{name}/clone", json={"name": f"{name}-copy"})
+        for name in (child, parent)
     ]
-    archive = [clone[0], lambda: admin.post(f"/api/admin/projects/{project}/archive", json={"features": [parent, child]})]
+    archive = [
+        clone[0],
+        lambda: admin.post(f"/api/admin/projects/{project}/archive", json={"features": [parent, child]}),
+    ]
     with ThreadPoolExecutor(2) as threads:
         futures: list[Future] = []
         with gate.transaction():
@@ -173,7 +191,9 @@ def test_a_clone_waits_for_a_change_of_its_parent(
     assert [answer.status_code for answer in answers] == [201, {"archive": 409, "clone": 201}[other]]
 
 
-def test_the_newest_event_agrees_with_the_flag_after_changes_at_once(world: World, admin: Caller, conn: Connection, project: str) -> None:
+def test_the_newest_event_agrees_with_the_flag_after_changes_at_once(
+    world: World, admin: Caller, conn: Connection, project: str
+) -> None:
     name = f"{project}-flag"
     world.flag(name, project)
     newest = """
@@ -186,18 +206,28 @@ def test_the_newest_event_agrees_with_the_flag_after_changes_at_once(world: Worl
     """
     for _ in range(40):
         texts = [uuid4().hex for _ in range(4)]
-        answers = at_once(*[lambda text=text: admin.put(f"{FLAGS.format(project)}/{name}", json={"description": text}) for text in texts])
+        answers = at_once(
+            *[
+                lambda text=text: admin.put(f"{FLAGS.format(project)}/{name}", json={"description": text})
+                for text in texts
+            ]
+        )
         assert statuses(answers) == {200: 4}
         kept = value(conn, "SELECT description FROM flags WHERE name = %(name)s", {"name": name})
         assert value(conn, newest, {"name": name}) == kept
 
 
-def test_events_are_dated_when_they_are_written_in_whole_milliseconds(admin: Caller, conn: Connection, project: str) -> None:
+def test_events_are_dated_when_they_are_written_in_whole_milliseconds(
+    admin: Caller, conn: Connection, project: str
+) -> None:
     before = value(conn, "SELECT date_trunc('milliseconds', clock_timestamp())")
     for number in range(20):
         assert admin.post(FLAGS.format(project), json={"name": f"{project}-{number}"}).status_code == 201
     after = value(conn, "SELECT clock_timestamp()")
-    dates = [row["created_at"] for row in rows(conn, "SELECT created_at FROM events WHERE project = %s ORDER BY id", [project])]
+    dates = [
+        row["created_at"]
+        for row in rows(conn, "SELECT created_at FROM events WHERE project = %s ORDER BY id", [project])
+    ]
     assert dates == sorted(dates)
     assert [at.microsecond % 1000 for at in dates] == [0] * len(dates)
     assert before <= dates[0] <= dates[-1] <= after

@@ -1,4 +1,4 @@
-"""Imports at once: of the same flags, of one name, up to a limit, and while somebody else changes what they are about."""
+"""Simultaneous imports: of the same flags, of one name, up to a limit, and during changes of the same records."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,9 @@ from tests.support.world import Caller, World, refused
 
 @pytest.fixture
 def caller(make_database: Callable[..., str], make_app: Callable[..., Flask]) -> Caller:
-    """An administrator of a new instance, who was seen just now, so that no request has to wait in order to write that down."""
+    """An administrator of a new instance, who was seen just now, so that no request has to wait in order to write that
+    down.
+    """
     caller = Caller(make_app(make_database()), ADMIN_KEY)
     assert caller.get("/api/admin/event-creators").status_code == 200
     return caller
@@ -63,7 +65,11 @@ def test_an_import_that_comes_second_finds_what_the_first_has_made(caller, world
             answers = [threads.submit(caller.post, IMPORT, json=body(document("f"))) for _ in range(2)]
             wait_for(conn, answers)
         assert [answer.result().status_code for answer in answers] == [200, 200]
-    assert happened(world, before) == [("feature-created", "f"), ("features-imported", None), ("features-imported", None)]
+    assert happened(world, before) == [
+        ("feature-created", "f"),
+        ("features-imported", None),
+        ("features-imported", None),
+    ]
 
 
 def test_a_name_that_is_taken_while_an_import_is_under_way_is_an_error(caller, world, conn, gate):
@@ -96,14 +102,18 @@ def test_of_imports_of_the_same_at_once_one_makes_it_and_all_are_done(caller):
     assert [response.status_code for response in at_once(*calls)] == [200] * 4
     events = caller.get("/api/admin/search/events?limit=1000").json["events"]
     count = {
-        type: sum(event["type"] == type for event in events) for type in ("feature-created", "feature-strategy-add", "features-imported")
+        type: sum(event["type"] == type for event in events)
+        for type in ("feature-created", "feature-strategy-add", "features-imported")
     }
     assert count == {"feature-created": 30, "feature-strategy-add": 30, "features-imported": 4}
 
 
 def test_of_imports_of_one_name_into_two_projects_at_once_one_is_refused(caller, world):
     world.project("hermes")
-    calls = [lambda project=project: caller.post(IMPORT, json=body(document("f"), project)) for project in ("default", "hermes")]
+    calls = [
+        lambda project=project: caller.post(IMPORT, json=body(document("f"), project))
+        for project in ("default", "hermes")
+    ]
     assert sorted(response.status_code for response in at_once(*calls)) == [200, 400]
 
 
@@ -129,7 +139,7 @@ def test_validation_keeps_the_locks_of_one_part_of_a_document_only(caller, world
 
 @pytest.mark.slow
 def test_a_change_waits_less_than_a_second_for_a_validation(make_database, make_app):
-    """Validate 4,000 flags, each with new strategies, variants and tags, and lock one flag after the other meanwhile."""
+    """Validate 4,000 flags with new strategies, variants and tags, and lock one flag after the other meanwhile."""
     caller = Caller(make_app(make_database(), MAX_BODY_BYTES=10_000_000), ADMIN_KEY)
     names = [f"flag-{number:04}" for number in range(4000)]
     data = document(
@@ -140,7 +150,8 @@ def test_a_change_waits_less_than_a_second_for_a_validation(make_database, make_
     )
     with connect(caller.app.config["DATABASE_URL"]) as conn, ThreadPoolExecutor(1) as thread:
         conn.execute(
-            "INSERT INTO flags (name, project_id) SELECT 'flag-' || to_char(n, 'fm0000'), 'default' FROM generate_series(0, 3999) AS n"
+            "INSERT INTO flags (name, project_id) SELECT 'flag-' || to_char(n, 'fm0000'), 'default' "
+            "FROM generate_series(0, 3999) AS n"
         )
         conn.execute("SET lock_timeout = '1s'")
         answer, changes = thread.submit(caller.post, VALIDATE, json=body(data)), 0
@@ -158,7 +169,9 @@ def test_validation_on_a_read_only_server_checks_the_document(make_database, mak
         conn.execute(f'ALTER DATABASE "{conn.info.dbname}" SET default_transaction_read_only = on')  # pyright: ignore
     caller = Caller(make_app(url), ADMIN_KEY)
     found = told(caller, document("f", {"name": "g", "type": "toggle"}, featureStrategies=[strategy()]))
-    assert found["errors"] == {"invalid flag: type: must be experiment, kill-switch, release, operational or permission": ["g"]}
+    assert found["errors"] == {
+        "invalid flag: type: must be experiment, kill-switch, release, operational or permission": ["g"]
+    }
     assert found["warnings"] == {"The database is read-only, so this flag was not compared with it.": ["f"]}
     refused(caller.post(VALIDATE, json=body(document(), environment="nowhere")), 404, "NotFoundError")
     refused(caller.post(IMPORT, json=body(document("f"))), 503, "UnavailableError")

@@ -1,4 +1,7 @@
-"""Eight logins at once: as many guesses as one after the other, and no login blocks another. On real connections that commit."""
+"""Eight logins at once: as many guesses as one after the other, and no login blocks another.
+
+On real connections that commit.
+"""
 
 import math
 import threading
@@ -41,7 +44,9 @@ def test_of_eight_wrong_guesses_five_are_answered(world, app, conn, gate, name, 
     waits_over = int(math.log2(1 + time.monotonic() - began))
     assert set(answered) == {401, 429}
     assert 5 <= answered[401] <= 5 + waits_over
-    failures = one(conn, "SELECT failures FROM login_throttle WHERE name_digest = %(name)s", {"name": name_digest(name)})
+    failures = one(
+        conn, "SELECT failures FROM login_throttle WHERE name_digest = %(name)s", {"name": name_digest(name)}
+    )
     assert failures == {"failures": answered[401]}
     if user:
         assert value(conn, "SELECT login_attempts FROM users WHERE id = %(id)s", {"id": user.id}) == answered[401]
@@ -63,7 +68,10 @@ def test_a_right_guess_waits_for_concurrent_failures(world, app, conn, gate, nam
 
     def others_fail(until: Future[TestResponse]) -> None:
         with gate.transaction():
-            gate.execute("UPDATE login_throttle SET blocked_until = now() + interval '1 hour' WHERE name_digest = %s", [name_digest(name)])
+            gate.execute(
+                "UPDATE login_throttle SET blocked_until = now() + interval '1 hour' WHERE name_digest = %s",
+                [name_digest(name)],
+            )
             failing.set()
             wait_for(conn, [until])
 
@@ -82,7 +90,8 @@ def test_a_login_does_not_wait_for_one_that_fails_with_the_other_name(world, app
             gate.execute("SELECT FROM users WHERE id = %s FOR UPDATE", [user.id])
             futures = [threads.submit(log_in, Caller(app), name)]
             wait_for(conn, futures)
-            # It holds its name and waits for the user, who goes to the other first. If that waited for the name, neither would go on.
+            # It holds its name and waits for the user, who goes to the other first. If that waited for the name,
+            # neither would go on.
             futures.append(threads.submit(log_in, Caller(app), f"{name}@example.org", WRONG))
             wait_for(conn, futures)
         assert [future.result().status_code for future in futures] == [200, 401]
@@ -95,7 +104,11 @@ def test_no_login_waits_for_the_cleanup(world, app, conn, gate, name):
     conn.execute(f"INSERT INTO login_throttle VALUES (%s, 1, {old}, {old})", [name_digest(f"old {name}")])
     conn.execute(f"INSERT INTO login_addresses VALUES (%s, '{{}}', {old})", [name])
     with gate.transaction():
-        for table, since in {"sessions": "expires_at", "login_throttle": "last_failed_at", "login_addresses": "last_attempt_at"}.items():
+        for table, since in {
+            "sessions": "expires_at",
+            "login_throttle": "last_failed_at",
+            "login_addresses": "last_attempt_at",
+        }.items():
             assert gate.execute(f"SELECT FROM {table} WHERE {since} < now() - interval '1 day' FOR UPDATE").rowcount
         assert log_in(Caller(app), name).status_code == 200
 

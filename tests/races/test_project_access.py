@@ -1,4 +1,7 @@
-"""Changes of a project's access and environments at once: one order, and exactly the events of it. On connections that commit."""
+"""Changes of a project's access and environments at once: one order, and exactly the events of it.
+
+On connections that commit.
+"""
 
 from uuid import uuid4
 
@@ -40,7 +43,10 @@ def owners(conn: Connection, project: str) -> int:
 
 def types(conn: Connection, project: str) -> list[str]:
     """The types of a project's events, in order."""
-    return [row["type"] for row in rows(conn, "SELECT type FROM events WHERE project = %(id)s ORDER BY type", {"id": project})]
+    return [
+        row["type"]
+        for row in rows(conn, "SELECT type FROM events WHERE project = %(id)s ORDER BY type", {"id": project})
+    ]
 
 
 @pytest.mark.parametrize("kind", ["user", "group"])
@@ -97,7 +103,9 @@ def test_a_user_being_deleted_gets_no_role(world, conn, gate, admin, project):
 def test_of_two_links_of_an_environment_one_gets_409(world, conn, gate, admin, project):
     world.flag(f"flag-{uuid4().hex}", project)
     place = f"/api/admin/projects/{project}/environments"
-    answers = at_the_gate(conn, gate, hold(project), *[lambda: admin.post(place, json={"environment": "production"})] * 2)
+    answers = at_the_gate(
+        conn, gate, hold(project), *[lambda: admin.post(place, json={"environment": "production"})] * 2
+    )
     assert statuses(answers) == {200: 1, 409: 1}
     assert types(conn, project) == ["project-environment-added"]
     answers = at_the_gate(conn, gate, hold(project), *[lambda: admin.delete(f"{place}/production")] * 2)

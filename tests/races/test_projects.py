@@ -1,4 +1,4 @@
-"""Projects made, changed and ended at once, on real connections that commit: one order, and exactly the events of it."""
+"""Simultaneous changes of projects, on real connections that commit: one order, and exactly the events of it."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -21,7 +21,9 @@ PATH = "/api/admin/projects"
 
 def recorded(conn: Connection, project: str) -> list[str]:
     """The types of the events of a project, oldest first."""
-    return [row["type"] for row in rows(conn, "SELECT type FROM events WHERE project = %(p)s ORDER BY id", {"p": project})]
+    return [
+        row["type"] for row in rows(conn, "SELECT type FROM events WHERE project = %(p)s ORDER BY id", {"p": project})
+    ]
 
 
 def live(conn: Connection) -> int:
@@ -55,7 +57,9 @@ def test_the_last_place_is_taken_once_by_a_new_project_or_a_revived_one(
     assert live(conn) == before + 1
 
 
-def test_two_changes_of_different_fields_both_hold(conn: Connection, gate: Connection, world: World, admin: Caller, name: str) -> None:
+def test_two_changes_of_different_fields_both_hold(
+    conn: Connection, gate: Connection, world: World, admin: Caller, name: str
+) -> None:
     world.project(name)
     calls = [
         lambda: admin.put(f"{PATH}/{name}", json={"name": "Another"}),
@@ -97,17 +101,25 @@ def test_a_project_in_which_a_flag_is_being_revived_stays(
 
 
 @pytest.mark.parametrize(("method", "path"), END)
-def test_a_project_ends_once(conn: Connection, gate: Connection, world: World, admin: Caller, name: str, method: str, path: str) -> None:
+def test_a_project_ends_once(
+    conn: Connection, gate: Connection, world: World, admin: Caller, name: str, method: str, path: str
+) -> None:
     world.flag(name, world.project(name), archived_at="2026-01-01T00:00:00Z")
     calls = [lambda: admin.request(method, path.format(name))] * 5
     answers = at_the_gate(conn, gate, f"SELECT FROM projects WHERE id = '{name}' FOR UPDATE", *calls)
     assert statuses(answers) == ({200: 5} if method == "POST" else {200: 1, 404: 4})
-    assert recorded(conn, name) == (["project-archived"] if method == "POST" else ["feature-deleted", "project-deleted"])
+    assert recorded(conn, name) == (
+        ["project-archived"] if method == "POST" else ["feature-deleted", "project-deleted"]
+    )
 
 
-def test_a_token_of_two_deleted_projects_is_not_for_all(conn: Connection, gate: Connection, world: World, admin: Caller, name: str) -> None:
+def test_a_token_of_two_deleted_projects_is_not_for_all(
+    conn: Connection, gate: Connection, world: World, admin: Caller, name: str
+) -> None:
     projects = [world.project(f"{name}-{letter}") for letter in "ab"]
-    key = api_tokens.insert(conn, api_tokens.generate("[]"), name=name, kind="client", environment="production", projects=projects)
+    key = api_tokens.insert(
+        conn, api_tokens.generate("[]"), name=name, kind="client", environment="production", projects=projects
+    )
     calls = [lambda project=project: admin.delete(f"{PATH}/{project}") for project in projects]
     # Both have looked who else has the key, or one waits for the other.
     answers = at_the_gate(conn, gate, f"SELECT FROM api_key_projects WHERE api_key_id = {key} FOR UPDATE", *calls)
@@ -130,7 +142,9 @@ def test_an_environment_that_is_being_deleted_is_linked_to_no_new_project(
     assert answers[1].json["environments"] == ["development", "production"]
 
 
-def test_a_project_that_is_being_deleted_is_nobodys_favourite(conn: Connection, gate: Connection, world: World, name: str) -> None:
+def test_a_project_that_is_being_deleted_is_nobodys_favourite(
+    conn: Connection, gate: Connection, world: World, name: str
+) -> None:
     world.project(name)
     user = world.user(name)
     deleting = f"DELETE FROM projects WHERE id = '{name}'"
@@ -150,7 +164,8 @@ def test_deleting_a_project_never_deadlocks_with_its_changes(
     segment = {"name": name, "constraints": [], "project": name}
     calls = [
         lambda: admin.post(
-            f"{PATH}/{name}/features/{name}/environments/production/strategies", json={"name": "default", "segments": [made.json["id"]]}
+            f"{PATH}/{name}/features/{name}/environments/production/strategies",
+            json={"name": "default", "segments": [made.json["id"]]},
         ),
         lambda: admin.delete(f"{PATH}/{name}") if end == "delete" else admin.post(f"{PATH}/archive/{name}"),
         lambda: admin.put(f"/api/admin/segments/{made.json['id']}", json=segment),
@@ -167,9 +182,13 @@ def test_deleting_a_project_never_deadlocks_with_its_changes(
     assert [answer.status_code for answer in answers] == [200, 409, 204]
 
 
-def test_a_token_for_a_project_being_deleted_is_refused(world: World, admin: Caller, conn: Connection, gate: Connection, name: str) -> None:
+def test_a_token_for_a_project_being_deleted_is_refused(
+    world: World, admin: Caller, conn: Connection, gate: Connection, name: str
+) -> None:
     world.project(name)
-    segment = value(conn, "INSERT INTO segments (name, project_id) VALUES (%(name)s, %(name)s) RETURNING id", {"name": name})
+    segment = value(
+        conn, "INSERT INTO segments (name, project_id) VALUES (%(name)s, %(name)s) RETURNING id", {"name": name}
+    )
     strategy = world.strategy(world.flag(name))
     conn.execute("INSERT INTO strategy_segments VALUES (%s, %s)", [strategy, segment])
     key = {"type": "client", "tokenName": name, "environment": "development", "projects": [name]}
@@ -185,7 +204,9 @@ def test_a_token_for_a_project_being_deleted_is_refused(world: World, admin: Cal
     assert recorded(conn, name) == ["project-deleted"]
 
 
-def test_the_id_of_a_project_made_private_meanwhile_stays_taken(conn: Connection, gate: Connection, world: World, name: str) -> None:
+def test_the_id_of_a_project_made_private_meanwhile_stays_taken(
+    conn: Connection, gate: Connection, world: World, name: str
+) -> None:
     world.project(name)
     editor = world.user(name, 2)
     assert editor.get(PATH).status_code == 200
@@ -195,9 +216,13 @@ def test_the_id_of_a_project_made_private_meanwhile_stays_taken(conn: Connection
     assert recorded(conn, name) == []
 
 
-def while_a_project_is_deleted(conn: Connection, gate: Connection, admin: Caller, project: str, call: Call) -> list[TestResponse]:
+def while_a_project_is_deleted(
+    conn: Connection, gate: Connection, admin: Caller, project: str, call: Call
+) -> list[TestResponse]:
     """The answers to the deletion of a project, and to a call that begins when the deletion holds the project."""
-    key = api_tokens.insert(conn, api_tokens.generate(project), name=project, kind="client", environment="development", projects=[project])
+    key = api_tokens.insert(
+        conn, api_tokens.generate(project), name=project, kind="client", environment="development", projects=[project]
+    )
     with ThreadPoolExecutor(2) as threads:
         with gate.transaction():
             gate.execute("SELECT FROM api_keys WHERE id = %s FOR UPDATE", [key])

@@ -26,7 +26,9 @@ def test_eight_at_once_do_not_pass_the_limit(world, make_app, url):
     most = value(world.conn, "SELECT count(*) FROM segments") + 2
     world = World(make_app(url, MAX_SEGMENTS=most), world.conn)
     admin = world.api_key()
-    calls: list[Callable] = [lambda number=number: admin.post(PATH, json=body(f"Of eight {number}")) for number in range(8)]
+    calls: list[Callable] = [
+        lambda number=number: admin.post(PATH, json=body(f"Of eight {number}")) for number in range(8)
+    ]
     assert sorted(answer.status_code for answer in at_once(*calls)) == [201] * 2 + [400] * 6
     assert value(world.conn, "SELECT count(*) FROM segments") == most
 
@@ -117,7 +119,9 @@ def test_changing_a_segment_does_not_deadlock_with_its_project(world, gate):
             gate.execute("SELECT FROM projects WHERE id = 'doomed' FOR UPDATE")
             deletion = threads.submit(admin.delete, "/api/admin/projects/doomed")
             wait_for(world.conn, [deletion])
-            change = threads.submit(admin.put, f"{PATH}/{segment}", json=body("Of the doomed", project="doomed", description="Still there"))
+            change = threads.submit(
+                admin.put, f"{PATH}/{segment}", json=body("Of the doomed", project="doomed", description="Still there")
+            )
             wait_for(world.conn, [deletion, change])
         assert (deletion.result().status_code, change.result().status_code) == (200, 204)
     assert stored(world.conn, segment) == {}
@@ -132,10 +136,13 @@ def test_a_flag_and_its_segment_do_not_part(world, gate, first):
     segment = make(admin, name)
     fixtures.add_segment(world.conn, world.strategy(world.flag(f"goes-{first}", old)), segment)
     calls: dict[str, Callable] = {
-        "flag": lambda: admin.post(f"/api/admin/projects/{old}/features/goes-{first}/changeProject", json={"newProjectId": new}),
+        "flag": lambda: admin.post(
+            f"/api/admin/projects/{old}/features/goes-{first}/changeProject", json={"newProjectId": new}
+        ),
         "segment": lambda: admin.put(f"{PATH}/{segment}", json=body(name, project=old)),
     }
-    # The flag waits where its new project is counted, the segment where its new project is held: both have looked at each other by then.
+    # The flag waits where its new project is counted, the segment where its new project is held: both have looked at
+    # each other by then.
     gates = {
         "flag": projects.LOCK_COUNT,
         "segment": f"SELECT FROM projects WHERE id = '{old}' FOR UPDATE",

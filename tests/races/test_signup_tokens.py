@@ -25,7 +25,10 @@ def test_of_eight_deletions_of_a_strategy_one_succeeds(world, admin, conn, name)
     since = world.last_event_id()
     answers = at_once(*[lambda: delete(admin, strategy, flag=name)] * 8)
     assert statuses(answers) == {200: 1, 404: 7}
-    assert [event["type"] for event in world.events(since)] == ["feature-environment-disabled", "feature-strategy-remove"]
+    assert [event["type"] for event in world.events(since)] == [
+        "feature-environment-disabled",
+        "feature-strategy-remove",
+    ]
     assert value(conn, "SELECT count(*) FROM strategies WHERE id = %(id)s", {"id": strategy}) == 0
 
 
@@ -43,8 +46,16 @@ def test_so_it_is_when_all_eight_have_come_as_far_as_the_row(world, admin, conn,
 def switches_off_once(world: World, flag: int, since: int) -> bool:
     """Whether the flag lost eight strategies and, just before the last of them, its environment was switched off."""
     types = [event["type"] for event in world.events(since)]
-    on = value(world.conn, "SELECT enabled FROM flag_environments WHERE flag_id = %(id)s AND environment = 'development'", {"id": flag})
-    return not on and types == [*["feature-strategy-remove"] * 7, "feature-environment-disabled", "feature-strategy-remove"]
+    on = value(
+        world.conn,
+        "SELECT enabled FROM flag_environments WHERE flag_id = %(id)s AND environment = 'development'",
+        {"id": flag},
+    )
+    return not on and types == [
+        *["feature-strategy-remove"] * 7,
+        "feature-environment-disabled",
+        "feature-strategy-remove",
+    ]
 
 
 def test_eight_deletions_of_eight_strategies_switch_off_once(world, admin, name):
@@ -91,19 +102,30 @@ def test_of_eight_signups_with_one_name_one_succeeds(world, app, name, field):
 
 def test_so_it_is_when_all_eight_have_come_as_far_as_the_users(world, app, conn, gate, name):
     secret, since = invitation(world), world.last_event_id()
-    calls = [lambda n=n: sign_up(Caller(app), secret, email=f"{name}@EXAMPLE.org", username=f"{name}-{n}") for n in range(8)]
+    calls = [
+        lambda n=n: sign_up(Caller(app), secret, email=f"{name}@EXAMPLE.org", username=f"{name}-{n}") for n in range(8)
+    ]
     answers = at_the_gate(conn, gate, "LOCK TABLE users IN EXCLUSIVE MODE", *calls)
     assert one_of_eight_signed_up(world, answers, since, "email")
 
 
 def test_eight_people_sign_up_with_one_token(world, app, conn, name):
     secret, since = invitation(world), world.last_event_id()
-    calls = [lambda n=n: sign_up(Caller(app), secret, email=f"{name}-{n}@example.org", username=f"{name}-{n}") for n in range(8)]
+    calls = [
+        lambda n=n: sign_up(Caller(app), secret, email=f"{name}-{n}@example.org", username=f"{name}-{n}")
+        for n in range(8)
+    ]
     answers = at_once(*calls)
     assert statuses(answers) == {200: 8}
-    links = "SELECT array_agg(user_id) FROM signup_token_users JOIN signup_tokens ON id = token_id WHERE secret = %(secret)s"
+    links = (
+        "SELECT array_agg(user_id) FROM signup_token_users JOIN signup_tokens ON id = token_id "
+        "WHERE secret = %(secret)s"
+    )
     assert set(value(conn, links, {"secret": secret})) == {answer.json["id"] for answer in answers}
-    assert Counter(event["type"] for event in world.events(since)) == {"user-created": 8, "public-signup-token-user-added": 8}
+    assert Counter(event["type"] for event in world.events(since)) == {
+        "user-created": 8,
+        "public-signup-token-user-added": 8,
+    }
 
 
 @pytest.mark.parametrize("gated", [False, True])
@@ -111,7 +133,9 @@ def test_eight_people_sign_up_with_one_token(world, app, conn, name):
 def test_eight_changes_of_a_token_follow_one_another(world, admin, conn, gate, gated):
     secret = invitation(world)
     before, since = stored(conn, secret), world.last_event_id()
-    changes = [{"expiresAt": f"20{50 + n}-01-01T00:00:00.000Z"} | ({"enabled": False} if n == 3 else {}) for n in range(8)]
+    changes = [
+        {"expiresAt": f"20{50 + n}-01-01T00:00:00.000Z"} | ({"enabled": False} if n == 3 else {}) for n in range(8)
+    ]
     calls = [lambda change=change: put(admin, secret, **change) for change in changes]
     lock = f"SELECT FROM signup_tokens WHERE secret = '{secret}' FOR UPDATE"
     answers = at_the_gate(conn, gate, lock, *calls) if gated else at_once(*calls)
@@ -127,7 +151,10 @@ def test_eight_changes_of_a_token_follow_one_another(world, admin, conn, gate, g
 
 def test_a_signup_comes_before_the_disabling_or_is_refused(world, admin, app, conn, name):
     secret, since = invitation(world), world.last_event_id()
-    calls = [lambda n=n: sign_up(Caller(app), secret, email=f"{name}-{n}@example.org", username=f"{name}-{n}") for n in range(7)]
+    calls = [
+        lambda n=n: sign_up(Caller(app), secret, email=f"{name}-{n}@example.org", username=f"{name}-{n}")
+        for n in range(7)
+    ]
     disabled, *answers = at_once(lambda: put(admin, secret, enabled=False), *calls)
     assert disabled.status_code == 200
     assert set(statuses(answers)) <= {200, 403}
@@ -135,12 +162,17 @@ def test_a_signup_comes_before_the_disabling_or_is_refused(world, admin, app, co
     (end,) = (event["id"] for event in events if event["type"] == "public-signup-token-updated")
     assert all(event["id"] < end for event in events if event["id"] != end)
     assert len(events) == 1 + 2 * statuses(answers)[200]
-    assert value(conn, "SELECT count(*) FROM users WHERE username ^@ %(name)s", {"name": name}) == statuses(answers)[200]
+    assert (
+        value(conn, "SELECT count(*) FROM users WHERE username ^@ %(name)s", {"name": name}) == statuses(answers)[200]
+    )
 
 
 def test_a_signup_waits_for_the_disabling_and_is_refused(world, app, conn, gate, name):
     secret, since = invitation(world), world.last_event_id()
-    calls = [lambda n=n: sign_up(Caller(app), secret, email=f"{name}-{n}@example.org", username=f"{name}-{n}") for n in range(8)]
+    calls = [
+        lambda n=n: sign_up(Caller(app), secret, email=f"{name}-{n}@example.org", username=f"{name}-{n}")
+        for n in range(8)
+    ]
     answers = at_the_gate(conn, gate, f"UPDATE signup_tokens SET enabled = false WHERE secret = '{secret}'", *calls)
     assert statuses(answers) == {403: 8}
     assert world.events(since) == []
@@ -148,7 +180,9 @@ def test_a_signup_waits_for_the_disabling_and_is_refused(world, app, conn, gate,
 
 def test_a_token_disabled_while_hashing_refuses_the_signup(world, admin, app, conn, name):
     secret, since = invitation(world), world.last_event_id()
-    with while_hashing(app, conn, lambda: sign_up(Caller(app), secret, email=f"{name}@example.org", username=name)) as future:
+    with while_hashing(
+        app, conn, lambda: sign_up(Caller(app), secret, email=f"{name}@example.org", username=name)
+    ) as future:
         assert put(admin, secret, enabled=False).status_code == 200
     refused(future.result(), 403, "NoAccessError")
     assert [event["type"] for event in world.events(since)] == ["public-signup-token-updated"]

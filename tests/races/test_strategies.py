@@ -1,4 +1,7 @@
-"""Changes of a flag that come at the same moment: one order, nothing twice, no limit passed. On real connections that commit."""
+"""Changes of a flag that come at the same moment: one order, nothing twice, no limit passed.
+
+On real connections that commit.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -18,7 +21,11 @@ def path(flag: str, what: str) -> str:
 
 def is_on(conn: Connection, flag: int) -> bool:
     """Whether the flag is on in development."""
-    return value(conn, "SELECT enabled FROM flag_environments WHERE flag_id = %(id)s AND environment = 'development'", {"id": flag})
+    return value(
+        conn,
+        "SELECT enabled FROM flag_environments WHERE flag_id = %(id)s AND environment = 'development'",
+        {"id": flag},
+    )
 
 
 def types(world: World, since: int) -> list[str]:
@@ -42,7 +49,10 @@ def test_eight_add_strategies_and_no_limit_is_passed(world, admin, conn, name):
     assert statuses(answers) == {200: 3, 400: 5}
     assert sorted(answer.json["sortOrder"] for answer in answers if answer.status_code == 200) == [27, 28, 29]
     assert types(world, since) == ["feature-strategy-add"] * 3
-    places = [row["sort_order"] for row in rows(conn, "SELECT sort_order FROM strategies WHERE flag_id = %(id)s ORDER BY 1", {"id": flag})]
+    places = [
+        row["sort_order"]
+        for row in rows(conn, "SELECT sort_order FROM strategies WHERE flag_id = %(id)s ORDER BY 1", {"id": flag})
+    ]
     assert places == list(range(30))
 
 
@@ -75,7 +85,9 @@ def test_eight_sets_of_variants_follow_one_another(world, admin, name):
     world.flag(name)
     since = world.last_event_id()
     calls = [
-        lambda n=n: admin.put(path(name, "/variants"), json=[{"name": f"v{n}", "weight": 1}, {"name": "all", "weight": 1}])
+        lambda n=n: admin.put(
+            path(name, "/variants"), json=[{"name": f"v{n}", "weight": 1}, {"name": "all", "weight": 1}]
+        )
         for n in range(8)
     ]
     assert statuses(at_once(*calls)) == {200: 8}
@@ -87,7 +99,10 @@ def test_a_change_that_waits_sees_what_it_waited_for(world, admin, conn, gate, n
     strategy = world.strategy(world.flag(name), title="old")
     since = world.last_event_id()
     calls = [
-        lambda n=n: admin.put(path(name, f"/strategies/{strategy}"), json={"title": f"new {n}", "variants": variants(n)}) for n in range(4)
+        lambda n=n: admin.put(
+            path(name, f"/strategies/{strategy}"), json={"title": f"new {n}", "variants": variants(n)}
+        )
+        for n in range(4)
     ]
     answers = at_the_gate(conn, gate, f"SELECT FROM flags WHERE name = '{name}' FOR UPDATE", *calls)
     assert statuses(answers) == {200: 4}
@@ -112,12 +127,18 @@ def test_what_waits_while_its_place_goes_is_404(world, admin, conn, gate, name, 
         lambda method=method, way=way, body=body: admin.request(
             method, path(name, way).replace("default", project), **({} if body is None else {"json": body})
         )
-        for method, way, body in (*CHANGES, ("PUT", f"/strategies/{strategy}", {}), ("DELETE", f"/strategies/{strategy}", None))
+        for method, way, body in (
+            *CHANGES,
+            ("PUT", f"/strategies/{strategy}", {}),
+            ("DELETE", f"/strategies/{strategy}", None),
+        )
     ]
     since = world.last_event_id()
     statement = {
         "archive the flag": f"UPDATE flags SET archived_at = now() WHERE name = '{name}'",
-        "take the environment out": f"DELETE FROM project_environments WHERE project_id = '{project}' AND environment = 'development'",
+        "take the environment out": (
+            f"DELETE FROM project_environments WHERE project_id = '{project}' AND environment = 'development'"
+        ),
     }
     assert statuses(at_the_gate(conn, gate, statement[what], *calls)) == {404: 5}
     assert types(world, since) == []

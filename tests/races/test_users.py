@@ -90,7 +90,9 @@ def test_two_users_cannot_get_one_address(world, conn):
     made = at_once(*[lambda: key.post(PATH, json={"email": "ada@example.org", "rootRole": 3})] * 6)
     assert statuses(made) == {201: 1, 409: 5}
     ids = [world.user("Bob").id, world.user("Cleo").id]
-    changed = at_once(*[lambda user_id=user_id: key.put(f"{PATH}/{user_id}", json={"email": "new@example.org"}) for user_id in ids])
+    changed = at_once(
+        *[lambda user_id=user_id: key.put(f"{PATH}/{user_id}", json={"email": "new@example.org"}) for user_id in ids]
+    )
     assert statuses(changed) == {200: 1, 409: 1}
     assert value(conn, "SELECT count(*) FROM users WHERE email = 'new@example.org'") == 1
 
@@ -98,7 +100,9 @@ def test_two_users_cannot_get_one_address(world, conn):
 def test_eight_tokens_at_once_do_not_exceed_the_limit(world, conn):
     victor = world.user("Victor")
     calls = [
-        lambda n=n: victor.post("/api/admin/user/tokens", json={"description": f"{n}", "expiresAt": "2099-01-01T00:00:00Z"})
+        lambda n=n: victor.post(
+            "/api/admin/user/tokens", json={"description": f"{n}", "expiresAt": "2099-01-01T00:00:00Z"}
+        )
         for n in range(14)
     ]
     assert statuses(at_once(*calls)) == {201: 9, 409: 5}
@@ -160,7 +164,10 @@ def test_an_administrators_password_wins(world, app, conn):
     sessions.insert(conn, digest("Ada"), ada.id, 48)
     stranger, theirs = Caller(app), world.user("Bob", password_hash=HASH).id
     with while_hashing(app, conn, lambda: change(stranger)) as future:
-        conn.execute("UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE id = %s) WHERE id = %s", [theirs, ada.id])
+        conn.execute(
+            "UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE id = %s) WHERE id = %s",
+            [theirs, ada.id],
+        )
         conn.execute("DELETE FROM sessions")
     refused(future.result(), 401, "AuthenticationRequired")
     assert log_in(stranger, "ada", PASSWORD).status_code == 200
@@ -177,7 +184,9 @@ def test_a_user_deleted_during_login_gets_no_session(world, app, conn):
 NEW = {"email": "new@example.org", "rootRole": 1, "password": "a new password"}
 
 
-@pytest.mark.parametrize(("path", "body"), [(PATH, NEW), (f"{PATH}/{{}}/change-password", {"password": "a new password"})])
+@pytest.mark.parametrize(
+    ("path", "body"), [(PATH, NEW), (f"{PATH}/{{}}/change-password", {"password": "a new password"})]
+)
 def test_an_administrator_demoted_while_hashing_is_refused(world, app, conn, path, body):
     ann, ada, since = world.user("Ann", root_role=1), world.user("Ada", password_hash=HASH), world.last_event_id()
     with while_hashing(app, conn, lambda: ann.post(path.format(ada.id), json=body)) as future:
@@ -191,5 +200,7 @@ def test_a_role_deleted_while_given_is_refused_or_stays(world, conn, gate):
     role = value(conn, "INSERT INTO roles (name, type) VALUES ('Brief', 'root-custom') RETURNING id")
     key = world.api_key()
     statement = f"DELETE FROM roles WHERE id = {role}"
-    (answer,) = at_the_gate(conn, gate, statement, lambda: key.post(PATH, json={"email": "new@example.org", "rootRole": role}))
+    (answer,) = at_the_gate(
+        conn, gate, statement, lambda: key.post(PATH, json={"email": "new@example.org", "rootRole": role})
+    )
     assert "rootRole: " in refused(answer)

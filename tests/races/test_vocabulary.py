@@ -1,4 +1,6 @@
-"""Changes of vocabulary at once, on connections that commit: one winner or one order, nothing recorded twice, and nothing lost."""
+"""Changes of vocabulary at once, on connections that commit: one winner or one order, nothing recorded twice, and
+nothing lost.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -25,16 +27,23 @@ def recorded(world: World, since: int) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("noun", "table"), [("context field", "context_fields"), ("tag type", "tag_types"), ("strategy type", "strategy_types")]
+    ("noun", "table"),
+    [("context field", "context_fields"), ("tag type", "tag_types"), ("strategy type", "strategy_types")],
 )
 def test_one_of_eight_creates_a_name_and_one_of_four_deletes_it(
     world: World, admin: Caller, conn: Connection, gate: Connection, noun: str, table: str, name: str
 ) -> None:
     path, said, event = NOUNS[noun]
     since = world.last_event_id()
-    assert statuses(at_once(*[lambda: admin.post(f"{ADMIN}/{path}", json=said | {"name": name})] * 8)) == {201: 1, 409: 7}
+    assert statuses(at_once(*[lambda: admin.post(f"{ADMIN}/{path}", json=said | {"name": name})] * 8)) == {
+        201: 1,
+        409: 7,
+    }
     calls = [lambda: admin.delete(f"{ADMIN}/{path}/{name}")] * 4
-    assert statuses(at_the_gate(conn, gate, f"SELECT FROM {table} WHERE name = '{name}' FOR UPDATE", *calls)) == {200: 1, 404: 3}
+    assert statuses(at_the_gate(conn, gate, f"SELECT FROM {table} WHERE name = '{name}' FOR UPDATE", *calls)) == {
+        200: 1,
+        404: 3,
+    }
     assert recorded(world, since) == [f"{event}-created", f"{event}-deleted"]
 
 
@@ -45,7 +54,10 @@ def test_one_of_eight_creates_a_tag_and_one_of_four_deletes_it(
     tag = {"type": "simple", "value": name}
     assert statuses(at_once(*[lambda: admin.post(f"{ADMIN}/tags", json=tag)] * 8)) == {201: 1, 409: 7}
     calls = [lambda: admin.delete(f"{ADMIN}/tags/simple/{name}")] * 4
-    assert statuses(at_the_gate(conn, gate, f"SELECT FROM tags WHERE value = '{name}' FOR UPDATE", *calls)) == {200: 1, 404: 3}
+    assert statuses(at_the_gate(conn, gate, f"SELECT FROM tags WHERE value = '{name}' FOR UPDATE", *calls)) == {
+        200: 1,
+        404: 3,
+    }
     assert recorded(world, since) == ["tag-created", "tag-deleted"]
 
 
@@ -54,26 +66,45 @@ def test_one_of_eight_creates_a_tag_and_one_of_four_deletes_it(
     [
         ("context field", "context_fields", {"description": "new"}, {"sortOrder": 3}),
         ("tag type", "tag_types", {"description": "new"}, {"icon": "!"}),
-        ("strategy type", "strategy_types", {"parameters": [], "description": "new"}, {"parameters": [], "title": "New"}),
+        (
+            "strategy type",
+            "strategy_types",
+            {"parameters": [], "description": "new"},
+            {"parameters": [], "title": "New"},
+        ),
     ],
 )
 def test_of_two_changes_at_once_neither_is_lost(
-    world: World, admin: Caller, conn: Connection, gate: Connection, noun: str, table: str, one: dict, other: dict, name: str
+    world: World,
+    admin: Caller,
+    conn: Connection,
+    gate: Connection,
+    noun: str,
+    table: str,
+    one: dict,
+    other: dict,
+    name: str,
 ) -> None:
     path, said, _ = NOUNS[noun]
     admin.post(f"{ADMIN}/{path}", json=said | {"name": name})
     since = world.last_event_id()
     calls = [lambda change=change: admin.put(f"{ADMIN}/{path}/{name}", json=change) for change in (one, other)]
-    assert statuses(at_the_gate(conn, gate, f"SELECT FROM {table} WHERE name = '{name}' FOR UPDATE", *calls)) == {200: 2}
+    assert statuses(at_the_gate(conn, gate, f"SELECT FROM {table} WHERE name = '{name}' FOR UPDATE", *calls)) == {
+        200: 2
+    }
     first, second = world.events(since)
     assert second["pre_data"] == first["data"]
     assert second["data"] == first["pre_data"] | one | other
 
 
-def test_concurrent_changes_of_a_lifetime_record_what_they_found(world: World, admin: Caller, conn: Connection, gate: Connection) -> None:
+def test_concurrent_changes_of_a_lifetime_record_what_they_found(
+    world: World, admin: Caller, conn: Connection, gate: Connection
+) -> None:
     path, since = f"{ADMIN}/feature-types/release/lifetime", world.last_event_id()
     calls = [lambda days=days: admin.put(path, json={"lifetimeDays": days}) for days in (1, 2)]
-    assert statuses(at_the_gate(conn, gate, "SELECT FROM flag_types WHERE id = 'release' FOR UPDATE", *calls)) == {200: 2}
+    assert statuses(at_the_gate(conn, gate, "SELECT FROM flag_types WHERE id = 'release' FOR UPDATE", *calls)) == {
+        200: 2
+    }
     first, second = world.events(since)
     assert second["pre_data"] == first["data"]
 
@@ -81,11 +112,15 @@ def test_concurrent_changes_of_a_lifetime_record_what_they_found(world: World, a
 def test_eight_deprecate_once(world: World, admin: Caller) -> None:
     since = world.last_event_id()
     for word in ("deprecate", "reactivate"):
-        assert statuses(at_once(*[lambda word=word: admin.post(f"{ADMIN}/strategies/remoteAddress/{word}")] * 8)) == {200: 8}
+        assert statuses(at_once(*[lambda word=word: admin.post(f"{ADMIN}/strategies/remoteAddress/{word}")] * 8)) == {
+            200: 8
+        }
     assert recorded(world, since) == ["strategy-deprecated", "strategy-reactivated"]
 
 
-def test_a_type_goes_or_a_strategy_is_of_it(world: World, admin: Caller, conn: Connection, gate: Connection, name: str) -> None:
+def test_a_type_goes_or_a_strategy_is_of_it(
+    world: World, admin: Caller, conn: Connection, gate: Connection, name: str
+) -> None:
     admin.post(f"{ADMIN}/strategies", json={"name": name, "parameters": []})
     world.flag(name)
     since = world.last_event_id()
@@ -151,7 +186,10 @@ def test_a_flag_gets_a_tag_that_goes_at_that_moment_before_or_after(
         lambda: admin.post(f"{ADMIN}/features/{name}/tags", json={"type": "simple", "value": name}),
     )
     assert statuses(answers) == {200: 1, 201: 1}
-    before, after = ["feature-tagged", "feature-untagged", "tag-deleted"], ["tag-deleted", "tag-created", "feature-tagged"]
+    before, after = (
+        ["feature-tagged", "feature-untagged", "tag-deleted"],
+        ["tag-deleted", "tag-created", "feature-tagged"],
+    )
     assert recorded(world, since) in (before, after)
     has_it = value(conn, "SELECT count(*) FROM flag_tags WHERE value = %(value)s", {"value": name})
     assert has_it == (recorded(world, since) == after)

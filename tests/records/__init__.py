@@ -1,4 +1,6 @@
-"""The documented records as JSON Schemas, one a file, and the oracle that holds every answer of the service against them."""
+"""The documented records as JSON Schemas, one a file, and the oracle that holds every answer of the service against
+them.
+"""
 
 import json
 import re
@@ -40,7 +42,9 @@ Validator = extend(
 )
 
 
-def in_documented_order(validator: Any, properties: dict[str, Any], instance: Any, schema: dict[str, Any]) -> Iterator[ValidationError]:
+def in_documented_order(
+    validator: Any, properties: dict[str, Any], instance: Any, schema: dict[str, Any]
+) -> Iterator[ValidationError]:
     """Check the properties of an object, and that their keys have the order of the schema."""
     yield from Draft202012Validator.VALIDATORS["properties"](validator, properties, instance, schema)
     # Constraints are stored and returned as they were sent.
@@ -60,7 +64,7 @@ def validator(name: str) -> Draft202012Validator:
 
 
 def check(app: Flask, response: TestResponse) -> None:
-    """AssertionError unless the answer is one that its operation documents: status, headers, and each word of the body."""
+    """Raise AssertionError unless the operation documents this response: status, headers, and each key of the body."""
     endpoint, operation = asked(app, response)
     status = response.status_code
     what = f"{response.request.method} {endpoint or 'at no route'}: {status}"
@@ -69,7 +73,9 @@ def check(app: Flask, response: TestResponse) -> None:
     expect(not missing, what, f"lacks the headers {missing}")
     # Those of pages, which have some of their own, are looked at in tests/serving/test_browser_rules.py.
     rules = {} if (endpoint or "").startswith("documentation.") else browser_rules.ALWAYS | browser_rules.DEFAULTS
-    wrong = {name: response.headers.getlist(name) for name, text in rules.items() if response.headers.getlist(name) != [text]}
+    wrong = {
+        name: response.headers.getlist(name) for name, text in rules.items() if response.headers.getlist(name) != [text]
+    }
     expect(not wrong, what, f"has the headers {wrong}")
     if response.request.method == "HEAD":
         return
@@ -85,7 +91,9 @@ def check(app: Flask, response: TestResponse) -> None:
         expect(response.get_data() == b"", what, "has a body, and none is documented")
         # Clients of the deletion of a strategy look at the type first.
         kind = ["application/json"] if endpoint == "strategies.delete_strategy" else []
-        expect(response.headers.getlist("Content-Type") == kind, what, f"has no body, and its Content-Type is not {kind}")
+        expect(
+            response.headers.getlist("Content-Type") == kind, what, f"has no body, and its Content-Type is not {kind}"
+        )
 
 
 def check_json(record: str, response: TestResponse, what: str) -> None:
@@ -103,9 +111,13 @@ def check_lines(record: str, response: TestResponse, what: str) -> None:
 
 
 def check_text(record: str, text: bytes, what: str) -> None:
-    """AssertionError unless a text is JSON that fits the record, with the spaces that PostgreSQL writes around a colon."""
+    """Raise AssertionError unless the text is JSON that fits the record, with PostgreSQL's spaces around a colon."""
     error = best_match(validator(record).iter_errors(json.loads(text, object_pairs_hook=without_duplicates)))
-    expect(error is None, what, f"does not fit tests/records/{record}.json: {error.json_path}: {error.message}" if error else "")
+    expect(
+        error is None,
+        what,
+        f"does not fit tests/records/{record}.json: {error.json_path}: {error.message}" if error else "",
+    )
     # Load balancers may compare the exact body of /health.
     expect(record == "health" or not COMPACT.match(text), what, "has no space before its first colon")
 

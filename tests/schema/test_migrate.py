@@ -1,4 +1,6 @@
-"""Bringing a database up: from nothing and from older versions, all or nothing, once; and that both ways lead to the same schema."""
+"""Bringing a database up: from nothing and from older versions, all or nothing, once; and that both ways lead to the
+same schema.
+"""
 
 import hashlib
 import json
@@ -103,7 +105,10 @@ def test_a_newer_database_is_left_alone(old, folder):
     (folder / "0003_ages.sql").unlink()
     with pytest.raises(DatabaseProblem) as problem:
         migrated(old, folder)
-    assert str(problem.value) == "The database has schema version 3; this service supports versions up to 2. Use a newer service."
+    assert (
+        str(problem.value)
+        == "The database has schema version 3; this service supports versions up to 2. Use a newer service."
+    )
     assert schema_of(old) == before
 
 
@@ -136,7 +141,9 @@ def test_a_start_may_take_longer_than_a_request_and_says_what_it_waits_for(make_
     with psycopg.connect(url) as other:
         other.execute(migrate.LOCK)
         starting.start()
-        wait_until(lambda: other.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None, "the start waited")
+        wait_until(
+            lambda: other.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None, "the start waited"
+        )
         other.execute("SELECT pg_sleep(0.1)")
         assert finished == []
     starting.join()

@@ -39,7 +39,8 @@ ASK: dict[str, Callable[[Connection, str], object]] = {
 UNEVEN = """
     INSERT INTO projects (id, name) SELECT 'small' || number, 'Small' FROM generate_series(1, 30) AS number;
     INSERT INTO flags (name, project_id) SELECT 'flag' || number, 'default' FROM generate_series(1, 500) AS number;
-    INSERT INTO events (type, created_by, project) SELECT 'feature-created', 'system', 'default' FROM generate_series(1, 10000);
+    INSERT INTO events (type, created_by, project)
+    SELECT 'feature-created', 'system', 'default' FROM generate_series(1, 10000);
     INSERT INTO users (username, root_role_id) SELECT 'user' || number, 3 FROM generate_series(1, 500) AS number;
     INSERT INTO project_user_roles (project_id, user_id, role_id) SELECT 'default', id, 5 FROM users;
     ANALYZE
@@ -61,7 +62,8 @@ def conn(shared_url: str) -> Iterator[Connection]:
 def test_a_generic_plan_is_kept(conn: Connection, name: str, known: str) -> None:
     if known != "new":
         conn.execute(UNEVEN.replace("ANALYZE", "ANALYZE" if known == "analyzed" else ""), prepare=False)
-    # PostgreSQL makes five plans for the very values, and then compares what they cost with what one for all values does.
+    # PostgreSQL makes five plans for the very values, and then compares what they cost with what one for all values
+    # does.
     for _ in range(7):
         ASK[name](conn, "small2")
     conn.prepare_threshold = None
@@ -70,7 +72,9 @@ def test_a_generic_plan_is_kept(conn: Connection, name: str, known: str) -> None
 
 def test_a_listing_by_id_is_planned_for_its_very_values(conn: Connection) -> None:
     event_search.search_from_id(conn, {"type": "feature-created"}, None, limit=50, first_id=None)
-    assert not [row for row in rows(conn, "SELECT statement FROM pg_prepared_statements") if "totalEvents" in row["statement"]]
+    assert not [
+        row for row in rows(conn, "SELECT statement FROM pg_prepared_statements") if "totalEvents" in row["statement"]
+    ]
 
 
 def test_psycopg_caches_the_frequent_statements() -> None:

@@ -1,4 +1,4 @@
-"""The schema itself: what it refuses, what its triggers and views keep of the past, and what every installation starts with."""
+"""The schema: what it refuses, and what its triggers and views keep of the past."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -7,86 +7,18 @@ from typing import Any
 import psycopg
 import pytest
 
-from sql.database import Connection, connect, migrate, rows, value
+from sql.database import Connection, migrate, rows, value
 from sql.people import groups, roles
 from tests.support import fixtures
 
-ROOT = """
-    1 ADMIN · 3 CREATE_STRATEGY · 15 UPDATE_STRATEGY · 16 DELETE_STRATEGY · 4 CREATE_ADDON · 6 UPDATE_ADDON · 5 DELETE_ADDON ·
-    9 UPDATE_APPLICATION · 59 CREATE_TAG_TYPE · 10 UPDATE_TAG_TYPE · 11 DELETE_TAG_TYPE · 12 CREATE_PROJECT · 18 CREATE_CONTEXT_FIELD ·
-    17 UPDATE_CONTEXT_FIELD · 19 DELETE_CONTEXT_FIELD · 20 READ_ROLE · 31 CREATE_SEGMENT · 32 UPDATE_SEGMENT · 33 DELETE_SEGMENT ·
-    50 CREATE_CLIENT_API_TOKEN · 51 UPDATE_CLIENT_API_TOKEN · 52 DELETE_CLIENT_API_TOKEN · 53 READ_CLIENT_API_TOKEN ·
-    54 CREATE_FRONTEND_API_TOKEN · 55 UPDATE_FRONTEND_API_TOKEN · 56 DELETE_FRONTEND_API_TOKEN · 57 READ_FRONTEND_API_TOKEN
-"""
-PROJECT = """
-    2 CREATE_FEATURE · 7 UPDATE_FEATURE · 8 DELETE_FEATURE · 13 UPDATE_PROJECT · 14 DELETE_PROJECT · 29 UPDATE_FEATURE_VARIANTS ·
-    30 MOVE_FEATURE_TOGGLE · 42 READ_PROJECT_API_TOKEN · 43 CREATE_PROJECT_API_TOKEN · 44 DELETE_PROJECT_API_TOKEN ·
-    45 UPDATE_PROJECT_SEGMENT · 58 UPDATE_FEATURE_DEPENDENCY · 60 PROJECT_USER_ACCESS_READ · 64 PROJECT_USER_ACCESS_WRITE ·
-    61 PROJECT_DEFAULT_STRATEGY_READ · 65 PROJECT_DEFAULT_STRATEGY_WRITE · 62 PROJECT_CHANGE_REQUEST_READ ·
-    66 PROJECT_CHANGE_REQUEST_WRITE · 63 PROJECT_SETTINGS_READ · 67 PROJECT_SETTINGS_WRITE
-"""
-ENVIRONMENT = """
-    25 CREATE_FEATURE_STRATEGY · 26 UPDATE_FEATURE_STRATEGY · 27 DELETE_FEATURE_STRATEGY · 28 UPDATE_FEATURE_ENVIRONMENT ·
-    37 UPDATE_FEATURE_ENVIRONMENT_VARIANTS · 35 APPROVE_CHANGE_REQUEST · 36 APPLY_CHANGE_REQUEST · 38 SKIP_CHANGE_REQUEST
-"""
-SHARED = ("ADDON", "CONTEXT_FIELD", "STRATEGY", "SEGMENT", "TAG_TYPE")
-EDITOR = {f"{verb}_{noun}" for verb in ("CREATE", "UPDATE", "DELETE") for noun in SHARED}
-EDITOR |= {"UPDATE_APPLICATION", "CREATE_PROJECT", "READ_CLIENT_API_TOKEN", "READ_FRONTEND_API_TOKEN"}
-MEMBER = {"CREATE_FEATURE", "UPDATE_FEATURE", "DELETE_FEATURE", "UPDATE_FEATURE_VARIANTS", "UPDATE_FEATURE_DEPENDENCY"}
-MEMBER |= {"READ_PROJECT_API_TOKEN", "CREATE_PROJECT_API_TOKEN", "DELETE_PROJECT_API_TOKEN"}
-MEMBER |= {"CREATE_FEATURE_STRATEGY", "UPDATE_FEATURE_STRATEGY", "DELETE_FEATURE_STRATEGY"}
-MEMBER |= {"UPDATE_FEATURE_ENVIRONMENT", "UPDATE_FEATURE_ENVIRONMENT_VARIANTS"}
-OWNER = MEMBER | {"UPDATE_PROJECT", "DELETE_PROJECT", "MOVE_FEATURE_TOGGLE"}
-
-
-def test_the_permissions_are_those_of_the_interface(conn):
-    for type, listed in (("root", ROOT), ("project", PROJECT), ("environment", ENVIRONMENT)):
-        expected = {tuple(entry.split()) for entry in listed.split("·")}
-        found = rows(conn, "SELECT id::text, name FROM permissions WHERE type = %(type)s", {"type": type})
-        assert {(row["id"], row["name"]) for row in found} == expected
-    assert value(conn, "SELECT count(*) FROM permissions") == 27 + 20 + 8
-
-
-def test_the_five_roles_hold_what_they_should(conn):
-    found = rows(conn, "SELECT id, name, type FROM roles ORDER BY id")
-    assert [(row["id"], row["name"], row["type"]) for row in found] == [
-        (1, "Admin", "root"),
-        (2, "Editor", "root"),
-        (3, "Viewer", "root"),
-        (4, "Owner", "project"),
-        (5, "Member", "project"),
-    ]
-    held = rows(conn, "SELECT role_id, permission, project_id, environment FROM role_permissions")
-    expected = {(1, "ADMIN", None)}
-    for role, permissions, project in ((2, EDITOR, None), (2, OWNER, "default"), (4, OWNER, None), (5, MEMBER, None)):
-        expected |= {(role, permission, project) for permission in permissions}
-    assert {(row["role_id"], row["permission"], row["project_id"]) for row in held} == expected
-    assert len(held) == len(expected)
-    assert {row["environment"] for row in held} == {None}
-
-
-def test_the_first_role_of_ones_own_comes_behind_them(make_database):
-    with connect(make_database()) as conn:
-        assert roles.insert(conn, "Auditor") == 6
-
-
-def test_flag_types_have_their_lifetimes(conn):
-    found = {row["id"]: row["lifetime_days"] for row in rows(conn, "SELECT id, lifetime_days FROM flag_types")}
-    assert found == {"release": 40, "experiment": 40, "operational": 7, "kill-switch": None, "permission": None}
-
-
-def test_there_are_two_environments_and_a_project_with_both(conn):
-    found = rows(conn, "SELECT name, type, enabled FROM environments ORDER BY sort_order")
-    assert [tuple(row.values()) for row in found] == [("development", "development", True), ("production", "production", True)]
-    assert rows(conn, "SELECT id, mode, archived_at FROM projects") == [{"id": "default", "mode": "open", "archived_at": None}]
-    found = rows(conn, "SELECT project_id, environment, default_strategy FROM project_environments ORDER BY environment")
-    assert [tuple(row.values()) for row in found] == [("default", "development", None), ("default", "production", None)]
-
 
 def test_all_names_of_constraints_and_indexes_are_given(conn):
-    given = re.findall(r"(?:CONSTRAINT|INDEX(?: IF NOT EXISTS)?)\s+(\w+)", migrate.SCHEMA.read_text() + migrate.TRIGRAM_INDEXES)
+    given = re.findall(
+        r"(?:CONSTRAINT|INDEX(?: IF NOT EXISTS)?)\s+(\w+)", migrate.SCHEMA.read_text() + migrate.TRIGRAM_INDEXES
+    )
     found = """
-        SELECT conname AS name FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND contype NOT IN ('n', 't')
+        SELECT conname AS name FROM pg_constraint
+         WHERE connamespace = 'public'::regnamespace AND contype NOT IN ('n', 't')
          UNION
         SELECT indexname FROM pg_indexes WHERE schemaname = 'public'
     """
@@ -144,19 +76,28 @@ def refused(conn: Connection, statement: str, **params: Any) -> str | None:
         ("UPDATE variants SET payload_type = 'xml', payload_value = 'x'", "variants_payload_type_check"),
         ("UPDATE variants SET payload_type = 'string'", "variants_payload_whole"),
         (
-            "INSERT INTO variants (flag_id, environment, name, weight) SELECT flag_id, environment, name, 1 FROM variants",
+            (
+                "INSERT INTO variants (flag_id, environment, name, weight) "
+                "SELECT flag_id, environment, name, 1 FROM variants"
+            ),
             "variants_name_key",
         ),
         ("INSERT INTO tags VALUES ('simple', 'x')", "tags_value_length"),
         ("INSERT INTO tags VALUES ('simple', repeat('x', 51))", "tags_value_length"),
         ("INSERT INTO api_keys (name, kind, digest, secret) VALUES ('x', 'other', 'x', 'x')", "api_keys_kind_check"),
-        ("INSERT INTO api_keys (name, kind, digest, secret) VALUES ('x', 'admin', 'x', 'x')", "api_keys_admin_secret_not_kept"),
+        (
+            "INSERT INTO api_keys (name, kind, digest, secret) VALUES ('x', 'admin', 'x', 'x')",
+            "api_keys_admin_secret_not_kept",
+        ),
         ("INSERT INTO events (type, created_by) VALUES ('', 'x')", "events_type_not_empty"),
         # A role is either for users and groups as such, or for projects.
         ("UPDATE users SET root_role_id = 4", "users_root_role_fkey"),
         ("UPDATE users SET root_role_id = 99", "users_root_role_fkey"),
         ("INSERT INTO groups (name, root_role_id) VALUES ('x', 5)", "groups_root_role_fkey"),
-        ("INSERT INTO signup_tokens (secret, name, expires_at, root_role_id) VALUES ('x', 'x', now(), 4)", "signup_tokens_root_role_fkey"),
+        (
+            "INSERT INTO signup_tokens (secret, name, expires_at, root_role_id) VALUES ('x', 'x', now(), 4)",
+            "signup_tokens_root_role_fkey",
+        ),
         ("INSERT INTO project_user_roles SELECT 'default', min(id), 1 FROM users", "project_user_roles_role_fkey"),
         ("INSERT INTO project_user_roles SELECT 'default', min(id), 3 FROM users", "project_user_roles_role_fkey"),
         ("INSERT INTO project_group_roles SELECT 'default', min(id), 2 FROM groups", "project_group_roles_role_fkey"),
@@ -166,7 +107,9 @@ def test_what_must_not_be_is_refused_by_name(world, conn, statement, constraint)
     flag = world.flag("f")
     strategy = world.strategy(flag)
     groups.insert(conn, "crew")
-    conn.execute("INSERT INTO variants (flag_id, environment, name, weight) VALUES (%s, 'development', 'a', 1000)", [flag])
+    conn.execute(
+        "INSERT INTO variants (flag_id, environment, name, weight) VALUES (%s, 'development', 'a', 1000)", [flag]
+    )
     assert refused(conn, statement) == constraint
     assert value(conn, "SELECT count(*) FROM strategies WHERE id = %(id)s", {"id": strategy}) == 1
 
@@ -175,10 +118,15 @@ def test_what_may_be_is_let_pass(world, conn):
     role = roles.insert(conn, "Auditor")
     root = roles.insert(conn, "Root auditor", type="root-custom")
     user = world.user("Ada", root_role=root)
-    assert refused(conn, "INSERT INTO project_user_roles VALUES ('default', %(user)s, %(role)s)", user=user.id, role=role) is None
+    assert (
+        refused(conn, "INSERT INTO project_user_roles VALUES ('default', %(user)s, %(role)s)", user=user.id, role=role)
+        is None
+    )
     for weight in (0, 1000):
         flag = world.flag(f"f{weight}")
-        statement = "INSERT INTO variants (flag_id, environment, name, weight) VALUES (%(flag)s, 'production', 'a', %(weight)s)"
+        statement = (
+            "INSERT INTO variants (flag_id, environment, name, weight) VALUES (%(flag)s, 'production', 'a', %(weight)s)"
+        )
         assert refused(conn, statement, flag=flag, weight=weight) is None
 
 
@@ -213,7 +161,10 @@ def test_what_a_flag_was_is_not_forgotten(world, conn):
 
 def memberships(conn: Connection, project: str = "default") -> list[tuple[Any, ...]]:
     """The users of all times: user, from, to."""
-    statement = "SELECT user_id, started_at, ended_at FROM project_memberships WHERE project_id = %(id)s ORDER BY started_at, user_id"
+    statement = (
+        "SELECT user_id, started_at, ended_at FROM project_memberships "
+        "WHERE project_id = %(id)s ORDER BY started_at, user_id"
+    )
     return [tuple(row.values()) for row in rows(conn, statement, {"id": project})]
 
 
@@ -271,7 +222,9 @@ def test_what_ends_by_a_trigger_ends_now(world, conn):
     assert rows(conn, "SELECT * FROM past_project_group_roles") == [
         {"project_id": "default", "group_id": group, "role_id": 5, "started_at": day(1), "ended_at": now}
     ]
-    assert rows(conn, "SELECT * FROM past_group_users") == [{"group_id": group, "user_id": user.id, "started_at": day(2), "ended_at": now}]
+    assert rows(conn, "SELECT * FROM past_group_users") == [
+        {"group_id": group, "user_id": user.id, "started_at": day(2), "ended_at": now}
+    ]
     assert memberships(conn) == [(user.id, day(2), now)]
 
 

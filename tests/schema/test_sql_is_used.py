@@ -30,7 +30,9 @@ def name_of(path: Path) -> str:
 
 
 def test_every_function_is_used_by_the_product():
-    trees = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for pattern in PRODUCT for path in ROOT.glob(pattern)}
+    trees = {
+        name_of(path): ast.parse(path.read_text(encoding="utf-8")) for pattern in PRODUCT for path in ROOT.glob(pattern)
+    }
     used = {name for module, tree in trees.items() for name in used_names(module, tree)}
     defined = {
         f"{module}.{node.name}"

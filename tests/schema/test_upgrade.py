@@ -1,4 +1,6 @@
-"""An instance of 0.1.0 with data in all its tables is upgraded: nothing is lost, and the nine operations answer as before."""
+"""An instance of 0.1.0 with data in all its tables is upgraded: nothing is lost, and the nine operations answer as
+before.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +20,7 @@ ADMIN = ("admin", str(SETTINGS["INIT_ADMIN_PASSWORD"]))
 
 
 def fill(old: Connection, new: Connection) -> None:
-    """Copy the data of a newer instance into an older one: all that both can hold, and what the older one keeps of it."""
+    """Copy the data of a newer instance into an older one: all that both can hold, and what the older one keeps."""
     names = """
         SELECT table_name AS name, array_agg(column_name::text ORDER BY ordinal_position) AS columns
           FROM information_schema.columns
@@ -43,7 +45,8 @@ def fill(old: Connection, new: Connection) -> None:
                 target.write(block)
     old.execute("RESET session_replication_role")
     number_alike(old, new)
-    # What version 1 kept beside the log and usage: an id that is missing, totals of all events but the newest, and finished weeks.
+    # What version 1 kept beside the log and usage: an id that is missing, totals of all events but the newest, and
+    # finished weeks.
     with old.transaction(force_rollback=True):
         add(old)
     add(old, 3)
@@ -55,8 +58,12 @@ def fill(old: Connection, new: Connection) -> None:
 
 def number_alike(old: Connection, new: Connection) -> None:
     """Let both give out the same ids."""
-    for sequence in rows(old, "SELECT relname FROM pg_class WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace"):
-        last = new.execute(SQL("SELECT last_value, is_called FROM {}").format(Identifier(sequence["relname"]))).fetchone()
+    for sequence in rows(
+        old, "SELECT relname FROM pg_class WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace"
+    ):
+        last = new.execute(
+            SQL("SELECT last_value, is_called FROM {}").format(Identifier(sequence["relname"]))
+        ).fetchone()
         old.execute("SELECT setval(%s::text::regclass, %s, %s)", [sequence["relname"], *(last or {}).values()])
 
 
@@ -66,7 +73,9 @@ def events_of(conn: Connection) -> int:
 
 
 @pytest.mark.slow
-def test_an_instance_of_the_first_version_answers_as_one_of_this(make_database: Callable[..., str], make_app: Any) -> None:
+def test_an_instance_of_the_first_version_answers_as_one_of_this(
+    make_database: Callable[..., str], make_app: Any
+) -> None:
     one, other = make_database(), make_database(empty=True)
     assert run("-m", "flask", "--app", "app", "demo", "--use-database-url", DATABASE_URL=one).returncode == 0
     with connect(one) as new, connect(other) as old:

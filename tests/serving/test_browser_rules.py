@@ -1,4 +1,7 @@
-"""The headers for browsers, in every answer: of a view, a refusal, a stream, or gunicorn itself. None names a version."""
+"""The headers for browsers, in every answer: of a view, a refusal, a stream, or gunicorn itself.
+
+None names a version.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -93,7 +96,12 @@ def test_what_gunicorn_refuses_by_itself_has_them_too(service: Service, wrong: s
 
 
 def test_no_answer_names_a_version_of_what_serves_it(service: Service):
-    answers = [service.get("/health"), service.get("/absent"), service.request("POST", "/health"), service.raw(UNPARSED["no HTTP"])]
+    answers = [
+        service.get("/health"),
+        service.get("/absent"),
+        service.request("POST", "/health"),
+        service.raw(UNPARSED["no HTTP"]),
+    ]
     lines = {"Accept": "application/x-ndjson", **AUTHORIZED}
     answers.append(service.get("/api/admin/search/events", headers=lines))
     assert [answer.status for answer in answers] == [200, 404, 405, 400, 200]

@@ -136,7 +136,7 @@ def test_one_caller_has_at_most_half_of_the_streams(app: Flask, cast: tuple[Call
     assert victor.get(path, headers=lines).status_code == 200
 
 
-# --- The real service -------------------------------------------------------------------------------------------------------------------
+# --- The real service -------------------------------------------------------------------------------------------------
 
 # 60 MB: to look for a word, PostgreSQL reads all of it.
 FILL = """
@@ -166,7 +166,9 @@ def test_one_admin_token_can_send_8_requests_at_the_same_time(service: Service, 
 
 
 @pytest.mark.slow
-def test_a_viewer_with_32_slow_searches_does_not_slow_others_down(service: Service, cast: tuple[Caller, Caller]) -> None:
+def test_a_viewer_with_32_slow_searches_does_not_slow_others_down(
+    service: Service, cast: tuple[Caller, Caller]
+) -> None:
     victor, vera = ({"Authorization": one.key or ""} for one in cast)
     statuses: list[int] = []
     is_over = False

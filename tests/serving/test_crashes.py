@@ -1,4 +1,6 @@
-"""kill -9 of whatever runs, at random moments under load: nothing that was acknowledged is lost, and nothing is there by half."""
+"""kill -9 of whatever runs, at random moments under load: nothing that was acknowledged is lost, and nothing is there
+by half.
+"""
 
 import os
 import signal
@@ -22,14 +24,23 @@ KILLS = {"a worker": 28, "a backend": 16, "gunicorn": 3, "PostgreSQL": 3}
 
 
 def test_a_change_without_its_event_is_reported():
-    off = {"id": 7, "type": "feature-environment-disabled", "feature_name": "f", "environment": "e", "data": None, "pre_data": None}
+    off = {
+        "id": 7,
+        "type": "feature-environment-disabled",
+        "feature_name": "f",
+        "environment": "e",
+        "data": None,
+        "pre_data": None,
+    }
     with pytest.raises(AssertionError, match="event 7 ends what began without an event: on f e"):
         replayed([off])
 
 
 def children(pid: int) -> list[int]:
     """The processes that this one has started and that run."""
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split() if is_alive(int(child))]
+    return [
+        int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split() if is_alive(int(child))
+    ]
 
 
 def kill(pid: int) -> None:
@@ -91,7 +102,9 @@ def test_no_kill_loses_what_was_acknowledged_or_leaves_anything_by_half(data: Pa
     random = Random(seed)
     keys = [f"*:*.the-key-of-client-{number}" for number in range(CLIENTS)]
     limits = {"MAX_FLAGS": 1_000_000, "MAX_SEGMENTS": 100_000}
-    with Service(DATA_DIR=data, command=SERVE, WEB_CONCURRENCY=2, INIT_ADMIN_API_TOKENS=",".join(keys), **limits) as service:
+    with Service(
+        DATA_DIR=data, command=SERVE, WEB_CONCURRENCY=2, INIT_ADMIN_API_TOKENS=",".join(keys), **limits
+    ) as service:
         crashes = Crashes(service, data, random)
         kills: dict[str, Callable[[], None]] = {
             "a worker": crashes.a_worker,

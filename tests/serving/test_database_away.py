@@ -1,4 +1,6 @@
-"""A database that is absent or frozen, under load: 503 at once and for as long, and normal answers soon after it is back."""
+"""A database that is absent or frozen, under load: 503 at once and for as long, and normal answers soon after it is
+back.
+"""
 
 import os
 import signal
@@ -14,7 +16,18 @@ import pytest
 from sql.database import connect, embedded
 from sql.tokens import api_tokens
 from tests.support import fixtures
-from tests.support.outage import ABSENT, AUTHORIZED, FROZEN, KEY, LIMITS, MARGIN, TOKEN, Callers, assert_told, assert_unavailable
+from tests.support.outage import (
+    ABSENT,
+    AUTHORIZED,
+    FROZEN,
+    KEY,
+    LIMITS,
+    MARGIN,
+    TOKEN,
+    Callers,
+    assert_told,
+    assert_unavailable,
+)
 from tests.support.service import Service, is_alive, postmaster_of, wait_until
 
 pytestmark = pytest.mark.slow
@@ -44,7 +57,10 @@ def service(server: embedded.Server) -> Iterator[Service]:
 def processes(folder: Path) -> list[int]:
     """PostgreSQL's own, the first one first."""
     postmaster = postmaster_of(folder)
-    return [postmaster or 0, *(int(pid) for pid in Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split())]
+    return [
+        postmaster or 0,
+        *(int(pid) for pid in Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()),
+    ]
 
 
 def stop(server: embedded.Server) -> Callable[[], object]:
@@ -99,13 +115,18 @@ def test_requests_get_503_at_once_and_soon_normal_answers(server, service, go_aw
 def test_a_frozen_database_holds_only_the_first_request(server, service):
     wait_until(lambda: service.get("/ready").status == 200, "it answered")
     with connect(server.ensure()) as conn, ThreadPoolExecutor(2) as threads:
-        token = fixtures.signup_token(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")
+        token = fixtures.signup_token(
+            conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test"
+        )
         change = {"json": {"enabled": False}, "headers": AUTHORIZED}
         with conn.transaction():
             conn.execute("SELECT FROM signup_tokens FOR UPDATE")
             began = time.monotonic()
             first = threads.submit(service.request, "PUT", TOKEN.format(token["secret"]), **change)
-            wait_until(lambda: conn.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None, "the request waited")
+            wait_until(
+                lambda: conn.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None,
+                "the request waited",
+            )
             thaw = freeze(server)
             try:
                 frozen = time.monotonic()
@@ -130,16 +151,24 @@ def test_a_busy_database_is_not_reported_as_unavailable(server):
         # The same caller would get 429 for its own share of connections.
         api_tokens.insert(conn, "*:*.the-key-of-another-caller", name="other")
         other = {"Authorization": "*:*.the-key-of-another-caller"}
-        token = fixtures.signup_token(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")
+        token = fixtures.signup_token(
+            conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test"
+        )
         change = {"json": {"enabled": False}, "headers": AUTHORIZED}
         with conn.transaction(), ThreadPoolExecutor(1) as threads:
             conn.execute("SELECT FROM signup_tokens FOR UPDATE")
             first = threads.submit(service.request, "PUT", TOKEN.format(token["secret"]), **change)
-            wait_until(lambda: conn.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None, "the request waited")
+            wait_until(
+                lambda: conn.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None,
+                "the request waited",
+            )
             for _ in range(3):
                 answer = service.get("/api/admin/projects", headers=other)
                 assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
-                assert (answer.json["name"], answer.json["message"]) == ("UnavailableError", "Too many requests. Try again later.")
+                assert (answer.json["name"], answer.json["message"]) == (
+                    "UnavailableError",
+                    "Too many requests. Try again later.",
+                )
             conn.execute("ROLLBACK")
             assert first.result().status == 200
         assert service.get("/api/admin/projects", headers=AUTHORIZED).status == 200

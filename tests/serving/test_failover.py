@@ -1,4 +1,6 @@
-"""Two servers: a switch-over that the host list of the address follows, and reads that go on where only a standby is left."""
+"""Two servers: a switch-over that the host list of the address follows, and reads that go on where only a standby is
+left.
+"""
 
 import tempfile
 import time
@@ -45,7 +47,10 @@ def wait_for_replay(first: str, second: str) -> None:
     """Return when the standby shows all that there is."""
     with connect(first) as conn, connect(second) as follower:
         last = value(conn, "SELECT pg_current_wal_insert_lsn()")
-        wait_until(lambda: value(follower, "SELECT pg_last_wal_replay_lsn() >= %(last)s::pg_lsn", {"last": last}), "it had followed")
+        wait_until(
+            lambda: value(follower, "SELECT pg_last_wal_replay_lsn() >= %(last)s::pg_lsn", {"last": last}),
+            "it had followed",
+        )
 
 
 def promote(url: str) -> float:
@@ -59,7 +64,11 @@ def change(service: Service, name: str) -> int:
     """The status of a change, which is a 503 with this sentence where it can only be read."""
     answer = service.request("POST", "/api/admin/projects/default/features", {"name": name}, AUTHORIZED)
     if answer.status == 503:
-        assert (answer.json["name"], answer.json["message"], answer.headers["Retry-After"]) == ("UnavailableError", ONLY_READ, "1")
+        assert (answer.json["name"], answer.json["message"], answer.headers["Retry-After"]) == (
+            "UnavailableError",
+            ONLY_READ,
+            "1",
+        )
     return answer.status
 
 
@@ -125,7 +134,9 @@ def test_changes_are_503_until_the_address_has_a_primary(servers):
         pass
     wait_for_replay(first, second)
     with Proxy(second) as way, Service(way.url, INIT_ADMIN_API_TOKENS=KEY) as service:
-        assert service.err.startswith("The database is read-only. Requests that change something get 503 until it is writable.\n")
+        assert service.err.startswith(
+            "The database is read-only. Requests that change something get 503 until it is writable.\n"
+        )
         assert service.get("/ready").status == 200
         assert service.get("/api/admin/projects", headers=AUTHORIZED).status == 200
         login = service.request("POST", "/auth/simple/login", {"username": "admin", "password": "wrong"})

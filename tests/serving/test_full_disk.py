@@ -1,4 +1,6 @@
-"""A full disk under the embedded PostgreSQL: 503 for what cannot be written, nothing lost, and all is well again when there is space."""
+"""A full disk under the embedded PostgreSQL: 503 for what cannot be written, nothing lost, and all is well again when
+there is space.
+"""
 
 import os
 import subprocess
@@ -51,7 +53,10 @@ def fill(disk: Path) -> Path:
 
 
 def make_log_grow(url: str) -> None:
-    """Have PostgreSQL need another file for its write-ahead log. Without room for it, it ends, and cannot start before there is."""
+    """Have PostgreSQL need another file for its write-ahead log.
+
+    Without room for it, it ends, and cannot start before there is.
+    """
     with pytest.raises(psycopg.OperationalError), connect(url) as conn:
         conn.execute("SELECT pg_logical_emit_message(false, 'test', repeat('x', 40000000))")
 
@@ -60,7 +65,9 @@ def change(service: Service, name: str) -> Answer:
     """The answer to a change, which comes soon whatever it is."""
     # Random, because PostgreSQL compresses long values.
     body = {"name": name, "description": token_hex(2500)}
-    return service.request("POST", "/api/admin/projects/default/features", body, {"Authorization": KEYS[-1]}, timeout=10)
+    return service.request(
+        "POST", "/api/admin/projects/default/features", body, {"Authorization": KEYS[-1]}, timeout=10
+    )
 
 
 def assert_unavailable(answer: Answer, message: str) -> None:

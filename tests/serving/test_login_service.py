@@ -1,4 +1,6 @@
-"""Logins at the real service: throttled by all its workers together and across a restart, and as slow for an unknown name."""
+"""Logins at the real service: throttled by all its workers together and across a restart, and as slow for an unknown
+name.
+"""
 
 import os
 import signal
@@ -40,7 +42,12 @@ def only(service: Service, worker: int) -> Iterator[None]:
 
 def test_the_throttles_hold_for_all_workers_together_and_after_a_restart(make_database: Callable[..., str], tmp_path):
     url = make_database()
-    limits = {"LOGIN_FREE_FAILURES": FREE, "LOGIN_ATTEMPTS_PER_MINUTE": ATTEMPTS, "SIGNUP_ATTEMPTS_PER_MINUTE": 2, "TRUSTED_PROXIES": 1}
+    limits = {
+        "LOGIN_FREE_FAILURES": FREE,
+        "LOGIN_ATTEMPTS_PER_MINUTE": ATTEMPTS,
+        "SIGNUP_ATTEMPTS_PER_MINUTE": 2,
+        "TRUSTED_PROXIES": 1,
+    }
     here, elsewhere = {"X-Forwarded-For": "192.0.2.1"}, {"X-Forwarded-For": "192.0.2.2"}
     with Service(url, tmp_path, WEB_CONCURRENCY=2, **limits) as service:
         wait_until(lambda: len(service.workers) == 2, "both workers were there")
@@ -65,23 +72,39 @@ def test_the_throttles_hold_for_all_workers_together_and_after_a_restart(make_da
                 assert (answer.status, int(answer.headers["Retry-After"]) > 3000) == (429, True)
         with psycopg.connect(url) as conn:
             # The minute of an address must not pass before this is at its end.
-            conn.execute("UPDATE login_addresses SET attempts = ARRAY(SELECT now() FROM unnest(attempts)), last_attempt_at = now()")
+            conn.execute(
+                "UPDATE login_addresses SET attempts = ARRAY(SELECT now() "
+                "FROM unnest(attempts)), last_attempt_at = now()"
+            )
         statuses = [log_in(service, f"somebody {number}", **here).status for number in range(ATTEMPTS - FREE + 1)]
         assert statuses == [401] * (ATTEMPTS - FREE) + [429]
         assert service.get("/invite/guess/validate", headers=here).status == 429
         # What the client itself says of its address stands before what the proxy says.
-        spoofed = {"X-Forwarded-For": "198.51.100.1, 192.0.2.1", "Forwarded": "for=198.51.100.1", "X-Real-IP": "198.51.100.1"}
+        spoofed = {
+            "X-Forwarded-For": "198.51.100.1, 192.0.2.1",
+            "Forwarded": "for=198.51.100.1",
+            "X-Real-IP": "198.51.100.1",
+        }
         assert log_in(service, "somebody else", **spoofed).status == 429
 
 
 KNOWN = {"wrong": "ada", "wrong, by address": "ADA@example.org"}
-UNKNOWN = {"unknown": "nobody", "unknown address": "nobody@example.org", "without a password": "empty", "deleted": "gone"}
+UNKNOWN = {
+    "unknown": "nobody",
+    "unknown address": "nobody@example.org",
+    "without a password": "empty",
+    "deleted": "gone",
+}
 ROUNDS = 12
 
 
 def chance(some: list[float], others: list[float]) -> float:
-    """In which part of all pairs one of the first took longer than the other: 0.5 where they are alike, 0 or 1 where they are apart."""
-    return sum((mine > theirs) + (mine == theirs) / 2 for mine, theirs in product(some, others)) / (len(some) * len(others))
+    """In which part of all pairs one of the first took longer than the other: 0.5 where they are alike, 0 or 1 where
+    they are apart.
+    """
+    return sum((mine > theirs) + (mine == theirs) / 2 for mine, theirs in product(some, others)) / (
+        len(some) * len(others)
+    )
 
 
 def test_unknown_names_take_as_long_as_known_ones(make_database: Callable[..., str]):
@@ -101,7 +124,8 @@ def test_unknown_names_take_as_long_as_known_ones(make_database: Callable[..., s
                 began = time.perf_counter()
                 assert log_in(service, name).status == 401
                 took[kind].append(time.perf_counter() - began)
-    # Of 12 and 12 that are alike, one in 30,000 is outside of this; without the hash for those who have none, it is 0 or 1.
+    # Of 12 and 12 that are alike, one in 30,000 is outside of this; without the hash for those who have none, it is 0
+    # or 1.
     apart = {kind: chance(took[kind], took["wrong"]) for kind in took}
     assert {kind: value for kind, value in apart.items() if not 0.02 < value < 0.98} == {}
     known, unknown = ([second for kind in kinds for second in took[kind]] for kinds in (KNOWN, UNKNOWN))

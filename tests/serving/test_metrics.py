@@ -59,7 +59,10 @@ def test_without_metrics_the_library_is_not_loaded():
 
 @pytest.mark.parametrize("given", [f"Bearer {TOKEN}", f"bearer {TOKEN}", f"BEARER  {TOKEN} "])
 def test_the_token_opens_it(app_with_token, given):
-    answers = [app_with_token.test_client().open("/metrics", method=method, headers={"Authorization": given}) for method in ("GET", "HEAD")]
+    answers = [
+        app_with_token.test_client().open("/metrics", method=method, headers={"Authorization": given})
+        for method in ("GET", "HEAD")
+    ]
     for answer in answers:
         assert answer.status_code == 200
         assert answer.content_type == "text/plain; version=0.0.4; charset=utf-8"
@@ -68,10 +71,21 @@ def test_the_token_opens_it(app_with_token, given):
     assert answers[1].data == b""
 
 
-WRONG = ["", TOKEN, "Bearer", "Bearer ", f"Bearer {TOKEN[:-1]}", f"Bearer {TOKEN}x", f"Bearer {TOKEN.upper()}", f"Basic {TOKEN}"]
+WRONG = [
+    "",
+    TOKEN,
+    "Bearer",
+    "Bearer ",
+    f"Bearer {TOKEN[:-1]}",
+    f"Bearer {TOKEN}x",
+    f"Bearer {TOKEN.upper()}",
+    f"Basic {TOKEN}",
+]
 
 
-@pytest.mark.parametrize("given", [*WRONG, f"Bearer {TOKEN} {TOKEN}", "Bearer \xff" + TOKEN, ADMIN_KEY, f"Bearer {ADMIN_KEY}", None])
+@pytest.mark.parametrize(
+    "given", [*WRONG, f"Bearer {TOKEN} {TOKEN}", "Bearer \xff" + TOKEN, ADMIN_KEY, f"Bearer {ADMIN_KEY}", None]
+)
 def test_other_callers_are_refused(app_with_token, given):
     headers = {} if given is None else {"Authorization": given}
     for method in ("GET", "HEAD"):
@@ -82,7 +96,12 @@ def test_other_callers_are_refused(app_with_token, given):
 
 def test_a_session_or_a_token_in_the_query_is_worth_nothing(app_with_token):
     client = app_with_token.test_client()
-    assert client.post("/auth/simple/login", json={"username": "admin", "password": SETTINGS["INIT_ADMIN_PASSWORD"]}).status_code == 200
+    assert (
+        client.post(
+            "/auth/simple/login", json={"username": "admin", "password": SETTINGS["INIT_ADMIN_PASSWORD"]}
+        ).status_code
+        == 200
+    )
     assert client.get("/api/admin/user").status_code == 200
     for path in ("/metrics", f"/metrics?token={TOKEN}", f"/metrics?access_token={TOKEN}"):
         assert client.get(path).status_code == 401
@@ -106,7 +125,8 @@ def test_requests_are_counted_by_route_method_and_status(it):
     assert it.admin.request("HEAD", "/api/admin/projects/default/overview").status_code == 200
     found = read(it.text)
     counted = {
-        status: total(found, "flags_http_requests_total", route=OVERVIEW, method="GET", status=status) for status in ("200", "404", "401")
+        status: total(found, "flags_http_requests_total", route=OVERVIEW, method="GET", status=status)
+        for status in ("200", "404", "401")
     }
     assert counted == {"200": 2, "404": 1, "401": 1}
     assert total(found, "flags_http_requests_total", route=OVERVIEW, method="HEAD", status="200") == 1
@@ -183,9 +203,9 @@ def test_a_connection_that_fails_is_not_held_any_more(it):
 def test_logins_are_counted_by_their_outcome(make_app, make_database):
     it = Scraped(make_app(make_database(), METRICS_TOKEN=TOKEN, LOGIN_FREE_FAILURES=1))
     outcomes = ("succeeded", "refused", "throttled", "invalid", "unavailable")
-    assert {outcome: ("flags_logins_total", frozenset({("outcome", outcome)})) in read(it.text) for outcome in outcomes} == dict.fromkeys(
-        outcomes, True
-    )
+    assert {
+        outcome: ("flags_logins_total", frozenset({("outcome", outcome)})) in read(it.text) for outcome in outcomes
+    } == dict.fromkeys(outcomes, True)
     assert it.log_in(str(SETTINGS["INIT_ADMIN_PASSWORD"])) == 200
     assert [it.log_in("a wrong password") for _ in range(3)] == [401, 429, 429]
     assert it.stranger.post("/auth/simple/login", json={"username": 1}).status_code == 400
@@ -209,11 +229,16 @@ class Somebody:
 
 
 def test_events_are_counted_by_type_when_they_are_in_the_log(it):
-    assert it.admin.post(FEATURES, json={"name": "counted", "tags": [{"type": "simple", "value": "beta"}]}).status_code == 201
+    assert (
+        it.admin.post(FEATURES, json={"name": "counted", "tags": [{"type": "simple", "value": "beta"}]}).status_code
+        == 201
+    )
     assert it.admin.post(FEATURES, json={"name": "counted"}).status_code == 409
     assert it.admin.delete(f"{FEATURES}/counted").status_code == 202
     found = read(it.text)
-    counted = {dict(labels)["type"]: value for (name, labels), value in found.items() if name == "flags_events_recorded_total"}
+    counted = {
+        dict(labels)["type"]: value for (name, labels), value in found.items() if name == "flags_events_recorded_total"
+    }
     assert counted == {"feature-created": 1, "tag-created": 1, "feature-tagged": 1, "feature-archived": 1}
 
 
@@ -232,7 +257,9 @@ def lose_the_connection(it: Scraped) -> None:
         other.execute("SELECT pg_terminate_backend(%s)", [conn.info.backend_pid])
 
 
-@pytest.mark.parametrize(("change", "error"), [(fail_after_recording, ZeroDivisionError), (lose_the_connection, psycopg.OperationalError)])
+@pytest.mark.parametrize(
+    ("change", "error"), [(fail_after_recording, ZeroDivisionError), (lose_the_connection, psycopg.OperationalError)]
+)
 def test_events_that_were_rolled_back_are_not_counted(it, change, error):
     with it.app.app_context(), pytest.raises(error):
         change(it)
@@ -253,7 +280,9 @@ def test_ended_transactions_are_forgotten(it):
 
 def test_it_shows_version_and_start_time(it):
     found = read(it.text)
-    ((labels, value),) = [(dict(labels), value) for (name, labels), value in found.items() if name == "flags_build_info"]
+    ((labels, value),) = [
+        (dict(labels), value) for (name, labels), value in found.items() if name == "flags_build_info"
+    ]
     assert (labels, value) == (
         {"version": it.stranger.get("/openapi.json").json["info"]["version"], "schema": str(database.migrate.VERSION)},
         1,

@@ -1,4 +1,6 @@
-"""The labels of /metrics: each has a closed list of values, none of which is what somebody sent; and promtool likes them."""
+"""The labels of /metrics: each has a closed list of values, none of which is what somebody sent; and promtool likes
+them.
+"""
 
 import re
 
@@ -24,13 +26,30 @@ METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 def be_hostile(it: Scraped) -> None:
     """Send the word at every place where there is room for one."""
     client = it.app.test_client()
-    paths = [f"/{WORD}", f"/{WORD}/%22%7D%0A{WORD}", f"//{WORD}", f"/api/admin/projects/{WORD}/overview", f"/invite/{WORD}/validate"]
-    paths += [f"/api/admin/tags/{WORD}/{WORD}%0A{WORD}", f"/api/admin/search/events?query={WORD}&type=IS:{WORD}", f"/metrics/{WORD}"]
+    paths = [
+        f"/{WORD}",
+        f"/{WORD}/%22%7D%0A{WORD}",
+        f"//{WORD}",
+        f"/api/admin/projects/{WORD}/overview",
+        f"/invite/{WORD}/validate",
+    ]
+    paths += [
+        f"/api/admin/tags/{WORD}/{WORD}%0A{WORD}",
+        f"/api/admin/search/events?query={WORD}&type=IS:{WORD}",
+        f"/metrics/{WORD}",
+    ]
     for path in paths:
         for method in ("GET", "DELETE", WORD.upper(), f'{WORD}"}}', "TRACE", "CONNECT", "PROPFIND", "get"):
-            client.open(path, method=method, headers={"Authorization": f"Bearer {WORD}", "X-Request-ID": WORD, WORD: WORD, "Host": WORD})
+            client.open(
+                path,
+                method=method,
+                headers={"Authorization": f"Bearer {WORD}", "X-Request-ID": WORD, WORD: WORD, "Host": WORD},
+            )
     for name in (WORD, f"{WORD}-2", f'{WORD}"'):
-        it.admin.post(FEATURES, json={"name": name, "type": "release", "description": WORD, "tags": [{"type": "simple", "value": WORD}]})
+        it.admin.post(
+            FEATURES,
+            json={"name": name, "type": "release", "description": WORD, "tags": [{"type": "simple", "value": WORD}]},
+        )
     it.admin.post(FEATURES, json={"name": "another", "type": WORD, WORD: WORD})
     it.admin.post("/api/admin/tag-types", json={"name": WORD, "description": WORD})
     it.admin.post("/api/admin/events/search", json={"type": WORD, "query": WORD})

@@ -1,4 +1,6 @@
-"""Metrics of the real service, whatever becomes of its processes: killed, replaced, without space, waiting, or unable to start."""
+"""Metrics of the real service, whatever becomes of its processes: killed, replaced, without space, waiting, or unable
+to start.
+"""
 
 import os
 import signal
@@ -15,7 +17,17 @@ import pytest
 from serving.metrics_server import PREFIX
 from sql.database import connect
 from tests.support.metrics import BEARER, TOKEN, Metered, read, total
-from tests.support.service import GUNICORN, PATIENCE, ROOT, Service, environment, free_port, is_alive, run_together, wait_until
+from tests.support.service import (
+    GUNICORN,
+    PATIENCE,
+    ROOT,
+    Service,
+    environment,
+    free_port,
+    is_alive,
+    run_together,
+    wait_until,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +37,9 @@ def kill(service: Metered) -> None:
     before = service.workers
     victim = min(before)
     os.kill(victim, signal.SIGKILL)
-    wait_until(lambda: victim not in service.workers and len(service.workers) == len(before), "another one took its place")
+    wait_until(
+        lambda: victim not in service.workers and len(service.workers) == len(before), "another one took its place"
+    )
 
 
 def reload(service: Metered) -> None:
@@ -44,7 +58,10 @@ def test_counters_never_decrease_and_the_files_do_not_grow_in_number(make_databa
             expected += 10
             assert service.counted() == expected
             change(service)
-            wait_until(lambda: total(service.scraped(), "flags_workers") == 2, "the new ones were counted, and the old ones not")
+            wait_until(
+                lambda: total(service.scraped(), "flags_workers") == 2,
+                "the new ones were counted, and the old ones not",
+            )
             assert service.counted() == expected
             files |= {file.name for file in folder.iterdir()}
         assert total(service.scraped(), "process_start_time_seconds") == started
@@ -88,7 +105,10 @@ def test_waiting_threads_are_shown_and_killed_workers_forgotten(make_database):
             waiting = [threading.Thread(target=give_up, args=(service,)) for _ in range(2)]
             for thread in waiting:
                 thread.start()
-            wait_until(lambda: total(service.scraped(), "flags_database_connections_in_use") == 1, "a request held the only connection")
+            wait_until(
+                lambda: total(service.scraped(), "flags_database_connections_in_use") == 1,
+                "a request held the only connection",
+            )
             kill(service)
             wait_until(lambda: is_idle(service), "the new process had nothing in hand")
         for thread in waiting:
@@ -148,7 +168,9 @@ def test_a_folder_of_other_programs_stays(make_database, tmp_path):
 
 def test_a_start_that_fails_leaves_no_folder():
     settings = {"METRICS_TOKEN": TOKEN, "PORT": free_port(), "DATABASE_URL": f"postgresql://127.0.0.1:{free_port()}/x"}
-    with subprocess.Popen([sys.executable, *GUNICORN], cwd=ROOT, env=environment(**settings), stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        [sys.executable, *GUNICORN], cwd=ROOT, env=environment(**settings), stderr=subprocess.DEVNULL
+    ) as process:
         assert process.wait(PATIENCE) == 1
     assert list(Path("/dev/shm").glob(f"{PREFIX}-{os.geteuid()}-{process.pid}-*")) == []
 
@@ -163,13 +185,21 @@ def test_a_start_that_cannot_count_or_tell_is_refused_with_a_sentence(tmp_path):
     with socket.create_server(("127.0.0.1", port), reuse_port=True):
         refusals = [
             (GUNICORN, {"METRICS_PORT": port}, f"Cannot listen on 127.0.0.1:{port}: Address already in use."),
-            (GUNICORN, {"METRICS_PORT": port, "METRICS_HOST": "192.0.2.1"}, f"Cannot listen on 192.0.2.1:{port}: Cannot assign "),
+            (
+                GUNICORN,
+                {"METRICS_PORT": port, "METRICS_HOST": "192.0.2.1"},
+                f"Cannot listen on 192.0.2.1:{port}: Cannot assign ",
+            ),
             (
                 GUNICORN,
                 {"METRICS_PORT": port, "METRICS_HOST": "nowhere.invalid"},
                 f"Cannot listen on nowhere.invalid:{port}: Unknown host ",
             ),
-            (("-c", WITHOUT_FOLDER), {"METRICS_TOKEN": TOKEN}, "The folder for metrics cannot be created: Not a directory."),
+            (
+                ("-c", WITHOUT_FOLDER),
+                {"METRICS_TOKEN": TOKEN},
+                "The folder for metrics cannot be created: Not a directory.",
+            ),
         ]
         common = {"DATA_DIR": tmp_path / "data"}
         done = run_together([(arguments, {**common, "PORT": free_port(), **given}) for arguments, given, _ in refusals])

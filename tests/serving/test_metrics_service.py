@@ -46,7 +46,12 @@ def test_what_is_not_http_is_counted_too(service):
 
 def test_both_doors_ask_for_the_token(service):
     for ask in (service.ask, service.get):
-        for headers in ({}, {"Authorization": TOKEN}, {"Authorization": f"Bearer {TOKEN}x"}, {"Authorization": "Bearer"}):
+        for headers in (
+            {},
+            {"Authorization": TOKEN},
+            {"Authorization": f"Bearer {TOKEN}x"},
+            {"Authorization": "Bearer"},
+        ):
             answer = ask("/metrics", headers=headers)
             assert (answer.status, answer.json["name"]) == (401, "AuthenticationRequired")
 
@@ -78,7 +83,9 @@ def raw(port: int, data: bytes) -> bytes:
     return b""
 
 
-@pytest.mark.parametrize("data", [b"", b"\r\n\r\n", b"GET /metrics HTTP/9\r\n\r\n", b"\x16\x03\x01\x02", b"x" * 200_000])
+@pytest.mark.parametrize(
+    "data", [b"", b"\r\n\r\n", b"GET /metrics HTTP/9\r\n\r\n", b"\x16\x03\x01\x02", b"x" * 200_000]
+)
 def test_what_is_not_http_is_never_answered_with_metrics_there(service, data):
     assert b"flags_" not in raw(service.metrics_port, data)
     assert service.ask().status == 200
@@ -90,7 +97,9 @@ def test_slow_clients_delay_no_other_and_are_disconnected(service, part):
     before = threads(service.process.pid)
     with ExitStack() as stack:
         for _ in range(100):
-            connection = stack.enter_context(socket.create_connection(("127.0.0.1", service.metrics_port), timeout=PATIENCE))
+            connection = stack.enter_context(
+                socket.create_connection(("127.0.0.1", service.metrics_port), timeout=PATIENCE)
+            )
             connection.sendall(part)
         wait_until(lambda: threads(service.process.pid) >= before + 100, "each had a thread")
         assert [service.ask().status for _ in range(5)] == [200] * 5

@@ -18,10 +18,12 @@ pytestmark = pytest.mark.slow
 
 KEY = {"Authorization": ADMIN_KEY}
 TAG_TYPES = "/api/admin/tag-types"
-# An ordinary answer takes milliseconds, and what hung here took 20 seconds and more; on a busy machine, it may take a while.
+# An ordinary answer takes milliseconds, and what hung here took 20 seconds and more; on a busy machine, it may take a
+# while.
 QUICK = 2.0
 SLOW_INSERT = """
-    CREATE OR REPLACE FUNCTION be_slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN new; END';
+    CREATE OR REPLACE FUNCTION be_slow() RETURNS trigger LANGUAGE plpgsql
+        AS 'BEGIN PERFORM pg_sleep(60); RETURN new; END';
     CREATE TRIGGER slow BEFORE INSERT ON tag_types FOR EACH ROW EXECUTE FUNCTION be_slow()
 """
 
@@ -34,7 +36,11 @@ def url(make_database: Callable[..., str]) -> str:
 
 def refused(answer: Answer) -> str:
     """The message of a 503, which must be the one error body and say when to come back."""
-    assert (answer.status, answer.headers["Retry-After"], answer.headers["Content-Type"]) == (503, "1", "application/json")
+    assert (answer.status, answer.headers["Retry-After"], answer.headers["Content-Type"]) == (
+        503,
+        "1",
+        "application/json",
+    )
     error = answer.json
     assert set(error) == {"id", "name", "message"}
     assert error["name"] == "UnavailableError"
@@ -107,7 +113,8 @@ def pids_of(url: str) -> set[int]:
     """The processes of PostgreSQL that serve a database, but for our own."""
     with connect(url) as conn:
         found = conn.execute(
-            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query <> ''"
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
+            "AND pid <> pg_backend_pid() AND query <> ''"
         )
         return {row["pid"] for row in found}
 

@@ -1,20 +1,21 @@
-"""Behind PgBouncer in transaction mode: the real one, with the settings of docs/how-to/scale.md, before the real service."""
+"""Behind PgBouncer in transaction mode: the real one, with the settings of docs/how-to/scale.md, before the real
+service.
+"""
 
 import re
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from subprocess import CompletedProcess
-from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
 from sql.database import connect, value
-from tests.support.instance import ADMIN_KEY, SETTINGS
+from tests.support.instance import SETTINGS
+from tests.support.pooled_service import CLIENTS, HEADERS, OVERVIEW, Pooled, alter, service_behind
 from tests.support.pooler import PROGRAM, VERSION, Pooler, block
 from tests.support.service import IMPORT, Answer, Service, run, wait_until
 
@@ -26,27 +27,7 @@ pytestmark = [
 # Not the half minute of the page: that is too long to wait for.
 LIMIT_SECONDS = 5
 SOONER = {"statement_timeout = 30000": f"statement_timeout = {LIMIT_SECONDS * 1000}"}
-CLIENTS, ROUNDS = 8, 6
-HEADERS = {"Authorization": ADMIN_KEY}
-OVERVIEW = "/api/admin/projects/default/overview"
-
-
-@dataclass
-class Pooled:
-    """A service, the pooler between it and the database, and the address of the database itself, where it is another time of day."""
-
-    service: Service
-    pooler: Pooler
-    url: str
-
-    def get(self, path: str = OVERVIEW) -> Answer:
-        """GET, by the administrator's key."""
-        return self.service.get(path, headers=HEADERS)
-
-    def get_many(self) -> set[int]:
-        """The statuses of as many answers at once as there are clients."""
-        with ThreadPoolExecutor(CLIENTS) as threads:
-            return {answer.status for answer in threads.map(lambda _: self.get(), range(CLIENTS))}
+ROUNDS = 6
 
 
 @pytest.fixture(scope="module")
@@ -57,24 +38,11 @@ def url(make_database: Callable[..., str]) -> str:
     return url
 
 
-def alter(url: str, change: str) -> None:
-    """ALTER DATABASE."""
-    with psycopg.connect(url, autocommit=True) as conn:
-        conn.execute(f'ALTER DATABASE "{urlsplit(url).path[1:]}" {change}')  # pyright: ignore
-
-
 @pytest.fixture(scope="module")
 def pooled(url: str) -> Iterator[Pooled]:
     """Such a service, on a database that was set up through the pooler too."""
     with Pooler(url, SOONER) as pooler, service_behind(pooler, "transaction") as service:
         yield Pooled(service, pooler, url)
-
-
-def service_behind(pooler: Pooler, setting: str) -> Service:
-    """A service whose connections, up to four, share two of the database."""
-    given = {"INIT_ADMIN_PASSWORD": SETTINGS["INIT_ADMIN_PASSWORD"], "INIT_ADMIN_API_TOKENS": ADMIN_KEY}
-    more = {"LOGIN_ATTEMPTS_PER_MINUTE": 1000, "WEB_CONCURRENCY": 2, "DATABASE_POOL_SIZE": 2}
-    return Service(pooler.url, **given, **more, DATABASE_POOLER=setting)
 
 
 def test_everything_works_for_many_at_once_and_again_and_again(pooled: Pooled) -> None:
@@ -84,20 +52,29 @@ def test_everything_works_for_many_at_once_and_again_and_again(pooled: Pooled) -
 @pytest.mark.skipif(VERSION < (1, 22), reason="needs PgBouncer 1.22 or newer")
 def test_so_it_does_with_prepared_statements_where_the_pooler_keeps_them(make_database: Callable[..., str]) -> None:
     url = make_database(empty=True)
-    with Pooler(url, SOONER, "max_prepared_statements = 200\n") as pooler, service_behind(pooler, "prepared") as service:
+    with (
+        Pooler(url, SOONER, "max_prepared_statements = 200\n") as pooler,
+        service_behind(pooler, "prepared") as service,
+    ):
         pooled = Pooled(service, pooler, url)
         everything_works(pooled)
         with connect(pooler.url, "prepared") as conn:
             assert value(conn, "SELECT count(*) FROM pg_prepared_statements") > 10
         # Refusals of changes are rolled back.
-        assert {service.request("DELETE", f"{OVERVIEW[:-9]}/features/none", headers=HEADERS).status for _ in range(8)} == {404}
+        assert {
+            service.request("DELETE", f"{OVERVIEW[:-9]}/features/none", headers=HEADERS).status for _ in range(8)
+        } == {404}
         assert pooled.get_many() == pooled.get_many() == {200}
 
 
 def everything_works(pooled: Pooled) -> None:
     """AssertionError unless many clients are answered many times."""
     with ThreadPoolExecutor(CLIENTS) as threads:
-        answers = [answer for found in threads.map(lambda number: work(pooled.service, number), range(CLIENTS)) for answer in found]
+        answers = [
+            answer
+            for found in threads.map(lambda number: work(pooled.service, number), range(CLIENTS))
+            for answer in found
+        ]
     assert len(answers) == CLIENTS * ROUNDS * 7
     assert [(path, answer.status, answer.body) for path, answer in answers if answer.status >= 300] == []
     made = [answer.json["createdAt"] for path, answer in answers if path == "/api/admin/projects/default/features"]
@@ -105,8 +82,12 @@ def everything_works(pooled: Pooled) -> None:
     assert all(abs(datetime.fromisoformat(instant) - datetime.now(UTC)) < timedelta(minutes=5) for instant in made)
     with psycopg.connect(pooled.url) as conn:
         assert 1 <= len(others(conn)) <= 2
-        events = conn.execute("SELECT type, count(*) FROM events WHERE project = 'default' GROUP BY type ORDER BY type").fetchall()
-    assert [number for name, number in events if name in ("feature-created", "feature-environment-enabled")] == [CLIENTS * ROUNDS] * 2
+        events = conn.execute(
+            "SELECT type, count(*) FROM events WHERE project = 'default' GROUP BY type ORDER BY type"
+        ).fetchall()
+    assert [number for name, number in events if name in ("feature-created", "feature-environment-enabled")] == [
+        CLIENTS * ROUNDS
+    ] * 2
     assert "Traceback" not in pooled.service.err
 
 
@@ -121,7 +102,11 @@ def work(service: Service, number: int) -> list[tuple[str, Answer]]:
         flag = f"flag-{number}-{round}"
         ask("POST", "/auth/simple/login", {"username": "admin", "password": SETTINGS["INIT_ADMIN_PASSWORD"]})
         ask("POST", "/api/admin/projects/default/features", {"name": flag})
-        ask("POST", f"/api/admin/projects/default/features/{flag}/environments/production/strategies", {"name": "default"})
+        ask(
+            "POST",
+            f"/api/admin/projects/default/features/{flag}/environments/production/strategies",
+            {"name": "default"},
+        )
         ask("POST", f"/api/admin/projects/default/features/{flag}/environments/production/on")
         ask("GET", f"/api/admin/search/events?feature=IS:{flag}&limit=1")
         ask("GET", OVERVIEW)
@@ -131,7 +116,9 @@ def work(service: Service, number: int) -> list[tuple[str, Answer]]:
 
 def others(conn: psycopg.Connection) -> list[int]:
     """The processes of all other sessions of the database."""
-    found = conn.execute("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+    found = conn.execute(
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
     return [pid for (pid,) in found]
 
 
@@ -146,7 +133,9 @@ def test_every_session_is_set_as_ours_are(pooled: Pooled) -> None:
                 assert value(conn, "SELECT now()").utcoffset() == timedelta(0)
                 assert value(conn, "SELECT to_json(timestamptz '2026-01-01T00:00:00Z')") == "2026-01-01T00:00:00+00:00"
     with psycopg.connect(pooled.url) as conn:
-        assert conn.execute("SELECT count(*) FROM pg_db_role_setting WHERE 'TimeZone=Asia/Tokyo' = ANY(setconfig)").fetchone() == (1,)
+        assert conn.execute(
+            "SELECT count(*) FROM pg_db_role_setting WHERE 'TimeZone=Asia/Tokyo' = ANY(setconfig)"
+        ).fetchone() == (1,)
 
 
 # What a session of the database has kept for its next user, beside its settings.
@@ -169,24 +158,35 @@ def test_no_session_keeps_anything(pooled: Pooled) -> None:
         # In transactions at the same time: both sessions that there are.
         assert len({value(conn, "SELECT pg_backend_pid()") for conn in connections}) == 2
         for conn in connections:
-            assert conn.execute(KEPT).fetchone() == dict.fromkeys(("prepared", "cursors", "channels", "locks", "tables"), 0)
+            assert conn.execute(KEPT).fetchone() == dict.fromkeys(
+                ("prepared", "cursors", "channels", "locks", "tables"), 0
+            )
             # The time zone by PgBouncer for each client, the others as the page says.
             assert set(value(conn, SET)) == {"TimeZone", "jit", "statement_timeout"}
 
 
 def test_streams_of_the_log_are_whole_while_others_are_served(pooled: Pooled) -> None:
     # Batches end at a megabyte, in the middle of a statement, which is cancelled through the pooler.
-    large = "INSERT INTO events (type, created_by, data) SELECT 'user-updated', 'large', json_build_object('x', repeat('y', 100000))"
+    large = (
+        "INSERT INTO events (type, created_by, data) "
+        "SELECT 'user-updated', 'large', json_build_object('x', repeat('y', 100000))"
+    )
     with psycopg.connect(pooled.url, autocommit=True) as conn:
         conn.execute(f"{large} FROM generate_series(1, 40)")
     streams = {"headers": HEADERS | {"Accept": "application/x-ndjson"}}
     # As many at once as one process streams.
     with ThreadPoolExecutor(4) as threads:
         paths = ["/api/admin/search/events?type=IS:user-updated", OVERVIEW] * CLIENTS
-        answers = list(threads.map(lambda path: pooled.service.get(path, **(streams if path != OVERVIEW else {"headers": HEADERS})), paths))
+        answers = list(
+            threads.map(
+                lambda path: pooled.service.get(path, **(streams if path != OVERVIEW else {"headers": HEADERS})), paths
+            )
+        )
     assert [answer.body for answer in answers if answer.status != 200] == []
     assert "successfully sent cancel request" in pooled.pooler.log
-    assert {len(answer.body.splitlines()) for path, answer in zip(paths, answers, strict=True) if path != OVERVIEW} == {40}
+    assert {len(answer.body.splitlines()) for path, answer in zip(paths, answers, strict=True) if path != OVERVIEW} == {
+        40
+    }
     done = command(pooled.pooler, "events", "transaction", "export")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count('"createdBy" : "large"') == 40
@@ -227,7 +227,10 @@ def test_the_commands_work_through_it(pooled: Pooled) -> None:
     done = command(pooled.pooler, "migrate", "transaction")
     assert (done.returncode, done.stderr) == (0, "")
     done = command(pooled.pooler, "demo", "transaction", "--use-database-url")
-    assert (done.returncode, done.stderr.partition(".")[0]) == (1, "Error: This database is not empty: it has users, projects or flags")
+    assert (done.returncode, done.stderr.partition(".")[0]) == (
+        1,
+        "Error: This database is not empty: it has users, projects or flags",
+    )
 
 
 def command(pooler: Pooler, name: str, setting: str, *arguments: str) -> CompletedProcess[str]:
@@ -238,7 +241,9 @@ def command(pooler: Pooler, name: str, setting: str, *arguments: str) -> Complet
 def test_a_missing_pooler_setting_is_reported(pooled: Pooled) -> None:
     done = run(*IMPORT, DATABASE_URL=pooled.pooler.url)
     assert (done.returncode, done.stdout) == (1, "")
-    assert re.search(r"unsupported startup parameter.*\. Behind PgBouncer, set DATABASE_POOLER=transaction\.\n$", done.stderr)
+    assert re.search(
+        r"unsupported startup parameter.*\. Behind PgBouncer, set DATABASE_POOLER=transaction\.\n$", done.stderr
+    )
     assert done.stderr.count("\n") == 1
     if VERSION < (1, 21):
         done = run(*IMPORT, DATABASE_URL=pooled.pooler.url, DATABASE_POOLER="prepared")

@@ -1,4 +1,6 @@
-"""Behind nginx as docs/how-to/proxy.md sets it up: at the root, under a path that nginx passes on, and under one that it removes."""
+"""Behind nginx as docs/how-to/proxy.md sets it up: at the root, under a path that nginx passes on, and under one that
+it removes.
+"""
 
 import json
 import re
@@ -34,7 +36,9 @@ class Site:
     database: str
     plain_port: int
 
-    def ask(self, method: str, path: str, json: Any = None, headers: dict[str, str] | None = None, **kwargs: Any) -> Answer:
+    def ask(
+        self, method: str, path: str, json: Any = None, headers: dict[str, str] | None = None, **kwargs: Any
+    ) -> Answer:
         """The answer of a path of the service, or of an address from an answer."""
         return self.proxy.request(method, path if "://" in path else f"{self.base}{path}", json, headers, **kwargs)
 
@@ -49,9 +53,14 @@ def site(request: pytest.FixtureRequest, make_database: Callable[..., str]) -> I
     own_name, kept, stripped = nginx.blocks()
     text = {WAYS[0]: own_name, WAYS[1]: nginx.under_a_path(kept), WAYS[2]: nginx.under_a_path(stripped)}[request.param]
     # As nginx has it from 1.29.7 on.
-    text = changed(text, {"4242;": "4242; keepalive 32;", "version 1.1;": 'version 1.1; proxy_set_header Connection "";'})
+    text = changed(
+        text, {"4242;": "4242; keepalive 32;", "version 1.1;": 'version 1.1; proxy_set_header Connection "";'}
+    )
     base = f"https://localhost:{port}{path}"
-    with Service(database, BASE_URL=base, TRUSTED_PROXIES=1) as service, Nginx(text, port, plain_port, service.port) as proxy:
+    with (
+        Service(database, BASE_URL=base, TRUSTED_PROXIES=1) as service,
+        Nginx(text, port, plain_port, service.port) as proxy,
+    ):
         yield Site(proxy, service, base, database, plain_port)
 
 
@@ -70,7 +79,9 @@ def logged_in(site: Site, **headers: str) -> dict[str, str]:
 def test_every_address_in_answers_leads_back(site: Site):
     browser = logged_in(site)
     # A Location is seen from where it was asked.
-    made = site.ask("POST", "/api/admin/invite-link/tokens", {"name": "a", "expiresAt": "2099-01-01T00:00:00Z"}, browser)
+    made = site.ask(
+        "POST", "/api/admin/invite-link/tokens", {"name": "a", "expiresAt": "2099-01-01T00:00:00Z"}, browser
+    )
     place = urljoin(f"{site.base}/api/admin/invite-link/tokens", made.headers["Location"])
     assert (made.status, site.ask("GET", place, headers=browser).json) == (201, made.json)
     assert made.json["url"] == f"{site.base}/new-user?invite={made.json['secret']}"
@@ -95,7 +106,13 @@ def test_a_change_from_another_site_is_refused(site: Site):
     port = site.proxy.port
     change = ("PUT", "/api/admin/invite-link/tokens/absent", {"enabled": False})
     assert site.ask(*change, browser).status == 404
-    for origin in ("https://evil.example", "null", f"http://localhost:{port}", "http://localhost", f"https://localhost:{port + 1}"):
+    for origin in (
+        "https://evil.example",
+        "null",
+        f"http://localhost:{port}",
+        "http://localhost",
+        f"https://localhost:{port + 1}",
+    ):
         assert site.ask(*change, browser | {"Origin": origin}).status == 403, origin
     assert site.ask(*change, browser | {"Sec-Fetch-Site": "cross-site"}).status == 403
 
@@ -120,7 +137,13 @@ def test_names_arrive_as_they_were_written(site: Site):
 
 def test_an_encoded_slash_separates_no_segments(site: Site):
     assert site.ask("GET", "/api/admin/user", headers=KEY).status == 200
-    for path in ("/api%2fadmin%2fuser", "/api%2Fadmin/user", "/api/admin%2Fuser", "/api/admin/user%2F", "/api%252Fadmin/user"):
+    for path in (
+        "/api%2fadmin%2fuser",
+        "/api%2Fadmin/user",
+        "/api/admin%2Fuser",
+        "/api/admin/user%2F",
+        "/api%252Fadmin/user",
+    ):
         assert site.ask("GET", path, headers=KEY).status == 404, path
 
 
@@ -143,7 +166,10 @@ def test_a_stream_comes_line_by_line_and_one_that_is_cut_looks_so(site: Site):
     connection = site.proxy.connect()
     with psycopg.connect(site.database) as conn:
         # More than all the buffers on the way hold.
-        large = "INSERT INTO events (type, created_by, data) SELECT 'user-updated', 'large', json_build_object('x', repeat('y', 1000000))"
+        large = (
+            "INSERT INTO events (type, created_by, data) "
+            "SELECT 'user-updated', 'large', json_build_object('x', repeat('y', 1000000))"
+        )
         conn.execute(f"{large} FROM generate_series(1, 40)")
     path = f"{urlsplit(site.base).path}/api/admin/search/events"
     connection.request("GET", path, headers={"Authorization": key, "Accept": "application/x-ndjson"})
@@ -153,7 +179,10 @@ def test_a_stream_comes_line_by_line_and_one_that_is_cut_looks_so(site: Site):
     with pytest.raises(IncompleteRead):
         answer.read()
     connection.close()
-    wait_until(lambda: [line for line in site.service.lines if line.get("cut") == "refused"], "the stream was cut for want of its key")
+    wait_until(
+        lambda: [line for line in site.service.lines if line.get("cut") == "refused"],
+        "the stream was cut for want of its key",
+    )
 
 
 def is_connected_to(port: int) -> bool:

@@ -52,7 +52,12 @@ def test_the_caller_is_logged_by_kind_and_id(world, victor, stranger, conn, caps
 
 def test_a_session_is_logged_as_such(app, capsys):
     client = app.test_client()
-    assert client.post("/auth/simple/login", json={"username": "admin", "password": "the administrator's password"}).status_code == 200
+    assert (
+        client.post(
+            "/auth/simple/login", json={"username": "admin", "password": "the administrator's password"}
+        ).status_code
+        == 200
+    )
     assert line_of(capsys)["caller"] is None
     assert client.get("/api/admin/insights").status_code == 200
     assert line_of(capsys)["caller"] == "session:1"
@@ -91,13 +96,17 @@ def test_a_request_id_of_sane_form_is_kept_and_sent_back(stranger, capsys, given
 def test_any_other_is_replaced(app, capsys, given):
     response = app.test_client().get("/health", environ_overrides={"HTTP_X_REQUEST_ID": given})
     assert response.status_code == 200
-    assert response.headers["X-Request-ID"] == line_of(capsys)["requestId"] == str(UUID(response.headers["X-Request-ID"]))
+    assert (
+        response.headers["X-Request-ID"] == line_of(capsys)["requestId"] == str(UUID(response.headers["X-Request-ID"]))
+    )
 
 
 @pytest.mark.parametrize("given", ["a\nb", "a\r\nb: c", "a\n"])
 def test_one_with_a_line_break_is_replaced(app, capsys, given):
     response = app.test_client().get("/health", environ_overrides={"HTTP_X_REQUEST_ID": given})
-    assert response.headers["X-Request-ID"] == line_of(capsys)["requestId"] == str(UUID(response.headers["X-Request-ID"]))
+    assert (
+        response.headers["X-Request-ID"] == line_of(capsys)["requestId"] == str(UUID(response.headers["X-Request-ID"]))
+    )
 
 
 def test_every_request_without_one_gets_its_own(stranger):
@@ -200,7 +209,9 @@ SECRETS = {
 
 @pytest.fixture(scope="module")
 def told(make_database) -> tuple[list[dict[str, Any]], str, str, list[str]]:
-    """After requests with secrets at every place to the real service: its lines, stdout, stderr, and the cookies that it gave."""
+    """After requests with secrets at every place to the real service: its lines, stdout, stderr, and the cookies that
+    it gave.
+    """
     url, cookies = make_database(), []
     with connect(url) as conn:
         expiry = datetime.now(UTC) + timedelta(days=1)
@@ -212,10 +223,18 @@ def told(make_database) -> tuple[list[dict[str, Any]], str, str, list[str]]:
         statuses = [
             service.request("POST", f"/invite/{it['invite']}/signup", json=ada).status,
             service.request("POST", f"/invite/{it['invite']}/signup", json=ada).status,
-            service.request("PUT", f"/api/admin/invite-link/tokens/{it['invite']}", json={"enabled": False}, headers=key).status,
-            service.request("PUT", f"/api/admin/invite-link/tokens/{it['invite']}", json={"enabled": it["body"]}, headers=key).status,
-            service.request("POST", "/auth/simple/login", json={"username": ada["email"], "password": it["wrong"]}).status,
-            service.request("POST", "/auth/simple/login", json={"username": it["wrong"], "password": it["wrong"]}).status,
+            service.request(
+                "PUT", f"/api/admin/invite-link/tokens/{it['invite']}", json={"enabled": False}, headers=key
+            ).status,
+            service.request(
+                "PUT", f"/api/admin/invite-link/tokens/{it['invite']}", json={"enabled": it["body"]}, headers=key
+            ).status,
+            service.request(
+                "POST", "/auth/simple/login", json={"username": ada["email"], "password": it["wrong"]}
+            ).status,
+            service.request(
+                "POST", "/auth/simple/login", json={"username": it["wrong"], "password": it["wrong"]}
+            ).status,
             service.request("POST", "/api/admin/events/search", body=f"{{{it['body']}", headers=key).status,
             service.get(f"/{it['path']}/{it['query']}?{it['query']}").status,
             service.get(f"/api/admin/search/events?query={it['query']}&limit={it['query']}", headers=key).status,
@@ -224,15 +243,22 @@ def told(make_database) -> tuple[list[dict[str, Any]], str, str, list[str]]:
             service.raw(f"GET /{it['line']} HTTP/9.9\r\n\r\n".encode()).status,
             service.raw(f"G(T /{it['line']} HTTP/1.1\r\nHost: x\r\n\r\n".encode()).status,
             service.raw(f"GET / HTTP/1.1\r\nHost: x\r\nAuthorization {it['header']}\r\n\r\n".encode()).status,
-            service.raw(f"GET / HTTP/1.1\r\nHost: x\r\nX: {it['header']}\r\nContent-Length: {it['header']}\r\n\r\n".encode()).status,
+            service.raw(
+                f"GET / HTTP/1.1\r\nHost: x\r\nX: {it['header']}\r\nContent-Length: {it['header']}\r\n\r\n".encode()
+            ).status,
             service.raw(f"GET /{'x' * 9000}{it['line']} HTTP/1.1\r\nHost: x\r\n\r\n".encode()).status,
         ]
         assert statuses == [200, 409, 200, 400, 401, 401, 415, 404, 400, 401, 200, 400, 400, 400, 400, 400]
-        answer = service.request("POST", "/auth/simple/login", json={"username": ada["email"], "password": it["password"]})
+        answer = service.request(
+            "POST", "/auth/simple/login", json={"username": ada["email"], "password": it["password"]}
+        )
         cookies.append(answer.headers["Set-Cookie"].split("=")[1].split(";")[0])
         # A client that hangs up in the middle of its body.
         with socket.create_connection(("127.0.0.1", service.port)) as connection:
-            head = f"POST /auth/simple/login HTTP/1.1\r\nHost: x\r\nX: {it['header']}\r\nContent-Length: 900\r\n\r\n{it['body']}"
+            head = (
+                f"POST /auth/simple/login HTTP/1.1\r\nHost: x\r\nX: {it['header']}\r\nContent-Length: "
+                f"900\r\n\r\n{it['body']}"
+            )
             connection.sendall(head.encode())
         assert service.stop() == 0
         return service.lines, service.out, service.err, cookies

@@ -1,4 +1,6 @@
-"""Where secrets are left: after a story with one of every kind, a dump of the database, all logs and all metrics are searched for them."""
+"""Where secrets are left: after a story with one of every kind, a dump of the database, all logs and all metrics are
+searched for them.
+"""
 
 import base64
 import hashlib
@@ -63,7 +65,11 @@ def told(service: Service, story: Story) -> None:
     story.passwords |= {"the admin's": ADMIN, "Bob's": "a-secret-of-bob", "Bob's new": "a-newer-secret-of-bob"}
     story.passwords |= {"Ada's": "a-secret-of-ada", "Ada's new": "a-newer-secret-of-ada", "wrong": "a-secret-mistyped"}
     story.passwords |= {AS_NAME: "a-secret-in-the-wrong-field"}
-    story.gone |= {"the metrics token": METRICS, "a wrong key": "*:*.the-secret-of-no-key-at-all", "a guess": "the-secret-of-no-invite"}
+    story.gone |= {
+        "the metrics token": METRICS,
+        "a wrong key": "*:*.the-secret-of-no-key-at-all",
+        "a guess": "the-secret-of-no-invite",
+    }
     # Tokens of signups: one whose row stays, and guesses.
     made = ask("POST", "/api/admin/invite-link/tokens", {"name": "friends", "expiresAt": TOMORROW}, status=201)
     story.readable["signup_tokens"] = invite = made.json["secret"]
@@ -79,8 +85,16 @@ def told(service: Service, story: Story) -> None:
     log_in(story.passwords[AS_NAME], story.passwords["wrong"], {}, 401)
     first = log_in("ada@example.org", story.passwords["Ada's"], {})
     second = log_in("ada@example.org", story.passwords["Ada's"], {"Cookie": f"session={first}"})
-    change = {"oldPassword": story.passwords["Ada's"]} | dict.fromkeys(("password", "confirmPassword"), story.passwords["Ada's new"])
-    ask("POST", "/api/admin/user/change-password", change | {"oldPassword": story.passwords["wrong"]}, {"Cookie": f"session={second}"}, 401)
+    change = {"oldPassword": story.passwords["Ada's"]} | dict.fromkeys(
+        ("password", "confirmPassword"), story.passwords["Ada's new"]
+    )
+    ask(
+        "POST",
+        "/api/admin/user/change-password",
+        change | {"oldPassword": story.passwords["wrong"]},
+        {"Cookie": f"session={second}"},
+        401,
+    )
     ask("POST", "/api/admin/user/change-password", change, {"Cookie": f"session={second}"})
     third = log_in("ada@example.org", story.passwords["Ada's new"], {})
     story.gone |= {"a session in whose place another came": first, "a session that a new password ended": second}
@@ -97,8 +111,12 @@ def told(service: Service, story: Story) -> None:
     story.digested["a personal token"] = ask(
         "POST", "/api/admin/user/tokens", {"description": '"secret": null', "expiresAt": TOMORROW}, cookie, 201
     ).json["secret"]
-    robot = ask("POST", "/api/admin/service-account", {"name": "Robot", "username": "robot", "rootRole": 3}, status=201).json["id"]
-    made = ask("POST", f"/api/admin/service-account/{robot}/token", {"description": "its", "expiresAt": TOMORROW}, status=201)
+    robot = ask(
+        "POST", "/api/admin/service-account", {"name": "Robot", "username": "robot", "rootRole": 3}, status=201
+    ).json["id"]
+    made = ask(
+        "POST", f"/api/admin/service-account/{robot}/token", {"description": "its", "expiresAt": TOMORROW}, status=201
+    )
     story.digested["a service account's token"] = made.json["secret"]
     for kind in ("admin", "client", "frontend"):
         made = ask("POST", "/api/admin/api-tokens", {"tokenName": f"of {kind}", "type": kind}, status=201)
@@ -111,7 +129,9 @@ def told(service: Service, story: Story) -> None:
     story.gone["a key that was deleted"] = gone
     ask("PUT", f"/api/admin/api-tokens/{gone}", {"expiresAt": TOMORROW})
     ask("DELETE", f"/api/admin/api-tokens/{gone}")
-    for secret, status in [(secret, 200) for name, secret in story.digested.items() if name != "a session"] + [(gone, 401)]:
+    for secret, status in [(secret, 200) for name, secret in story.digested.items() if name != "a session"] + [
+        (gone, 401)
+    ]:
         ask("GET", "/api/admin/insights", None, {"Authorization": secret}, status)
     ask("GET", "/api/admin/insights", None, {"Authorization": story.gone["a wrong key"]}, 401)
     for path in ("api-tokens", "user-admin", "user/tokens", "service-account", "search/events?limit=1000"):
@@ -130,7 +150,9 @@ def commanded(service: Service, story: Story) -> None:
         return done.stdout.strip()
 
     story.digested["a key by command"] = flask("api-token", "create", "--name", "by command", "--type", "admin")
-    story.readable["signup_tokens, by command"] = flask("signup-token", "create", "--name", "by command").partition("invite=")[2]
+    story.readable["signup_tokens, by command"] = flask("signup-token", "create", "--name", "by command").partition(
+        "invite="
+    )[2]
     story.passwords["Carl's"] = flask("user", "create", "--username", "carl", "--generate")
     story.passwords["Carl's new"] = flask("user", "reset-password", "carl", "--generate")
     for words in ("api-token list --json", "user list --json", "events export", "doctor"):
@@ -144,7 +166,9 @@ def story() -> Iterator[Story]:
     with tempfile.TemporaryDirectory(prefix="secrets-") as name:
         data = Path(name) / "data"
         data.parent.chmod(0o755)
-        with Service(DATA_DIR=data, INIT_ADMIN_PASSWORD=ADMIN, INIT_ADMIN_API_TOKENS=KEY, METRICS_TOKEN=METRICS) as service:
+        with Service(
+            DATA_DIR=data, INIT_ADMIN_PASSWORD=ADMIN, INIT_ADMIN_API_TOKENS=KEY, METRICS_TOKEN=METRICS
+        ) as service:
             with psycopg.connect(address_in(data), autocommit=True) as conn:
                 conn.execute("ALTER SYSTEM SET log_statement = 'all'")
                 conn.execute("SELECT pg_reload_conf()")
@@ -154,8 +178,16 @@ def story() -> Iterator[Story]:
             story = Story()
             told(service, story)
             commanded(service, story)
-            story.logs["metrics"] = service.get("/metrics", headers={"Authorization": f"Bearer {METRICS}"}).body.decode()
-            command = [BINARIES / "pg_dump", "--no-owner", f"--host={data / 'socket'}", "--username=postgres", "postgres"]
+            story.logs["metrics"] = service.get(
+                "/metrics", headers={"Authorization": f"Bearer {METRICS}"}
+            ).body.decode()
+            command = [
+                BINARIES / "pg_dump",
+                "--no-owner",
+                f"--host={data / 'socket'}",
+                "--username=postgres",
+                "postgres",
+            ]
             story.dump = subprocess.run(command, capture_output=True, text=True, check=True).stdout
             assert service.stop() == 0
             story.logs |= {"stdout": service.out, "stderr": service.err, "PostgreSQL": texts_in(logs)}
@@ -175,7 +207,9 @@ def forms(secret: str) -> set[str]:
 
 def rows_of(dump: str) -> Iterator[tuple[str, str]]:
     """Each line of data of a dump, with the name of its table."""
-    for table, lines in re.findall(r"^COPY public\.(\w+) \(.*?\) FROM stdin;\n(.*?)^\\\.$", dump, re.MULTILINE | re.DOTALL):
+    for table, lines in re.findall(
+        r"^COPY public\.(\w+) \(.*?\) FROM stdin;\n(.*?)^\\\.$", dump, re.MULTILINE | re.DOTALL
+    ):
         yield from ((table, line) for line in lines.splitlines())
 
 

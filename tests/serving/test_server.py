@@ -77,7 +77,14 @@ def test_an_old_client_needs_no_host(service):
 
 
 @pytest.mark.parametrize(
-    "body", [b"zz\r\nx\r\n0\r\n\r\n", b"-1\r\nx\r\n0\r\n\r\n", b"1\r\nxyz\r\n0\r\n\r\n", b"1;\x00\r\nx\r\n0\r\n\r\n", b"5\r\nx"]
+    "body",
+    [
+        b"zz\r\nx\r\n0\r\n\r\n",
+        b"-1\r\nx\r\n0\r\n\r\n",
+        b"1\r\nxyz\r\n0\r\n\r\n",
+        b"1;\x00\r\nx\r\n0\r\n\r\n",
+        b"5\r\nx",
+    ],
 )
 @pytest.mark.parametrize("path", ["/auth/simple/login", "/absent"])
 def test_chunks_that_are_none_are_refused_too(service, path, body):
@@ -92,7 +99,8 @@ def test_chunks_that_are_none_are_refused_too(service, path, body):
 
 
 @pytest.mark.parametrize(
-    "path", ["/%zz", "/%", "/a%2", "/health%00", "/%00", "/api/admin/projects/%00/overview", "/a%2Fb", "/..", "//health"]
+    "path",
+    ["/%zz", "/%", "/a%2", "/health%00", "/%00", "/api/admin/projects/%00/overview", "/a%2Fb", "/..", "//health"],
 )
 def test_a_path_that_is_no_path_is_not_there(service, path):
     request = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: {ADMIN_KEY}\r\n\r\n"
@@ -121,13 +129,19 @@ def test_other_forms_of_a_target_are_answered_in_our_shape(service, target):
 def test_a_large_body_is_refused_before_anything_else_whatever_its_framing(service):
     for path in ("/api/admin/events/search", "/auth/simple/login", "/absent"):
         refused(service.request("POST", path, body=b"x" * (LIMIT + 1)), 413, "PayloadTooLargeError")
-        refused(service.request("POST", path, body=iter([b"x" * LIMIT, b"x"]), encode_chunked=True), 413, "PayloadTooLargeError")
+        refused(
+            service.request("POST", path, body=iter([b"x" * LIMIT, b"x"]), encode_chunked=True),
+            413,
+            "PayloadTooLargeError",
+        )
 
 
 def test_a_client_that_still_sends_when_it_is_refused_gets_the_response(service):
     body = b"x" * 60_000
     with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as connection:
-        connection.sendall(b"POST /absent HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        connection.sendall(
+            b"POST /absent HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        )
         # Not reset, which on its way could overtake the response.
         assert b"".join(iter(lambda: connection.recv(65536), b"")).startswith(b"HTTP/1.1 413 ")
 
@@ -141,9 +155,14 @@ def test_a_body_up_to_the_limit_is_read_whatever_its_framing(service):
 
 def test_expect_100_continue_is_answered(service):
     body = b'{"limit": 1}'
-    head = f"POST /api/admin/events/search HTTP/1.1\r\nHost: x\r\nAuthorization: {ADMIN_KEY}\r\nContent-Type: application/json\r\n"
+    head = (
+        "POST /api/admin/events/search HTTP/1.1\r\nHost: x\r\nAuthorization: "
+        f"{ADMIN_KEY}\r\nContent-Type: application/json\r\n"
+    )
     with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as connection:
-        connection.sendall(f"{head}Expect: 100-continue\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode())
+        connection.sendall(
+            f"{head}Expect: 100-continue\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        )
         assert connection.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(body)
         assert b"".join(iter(lambda: connection.recv(65536), b"")).startswith(b"HTTP/1.1 200 ")
@@ -174,7 +193,8 @@ def test_with_a_path_in_the_base_url_both_addresses_work(service):
 
 
 @pytest.mark.parametrize(
-    "path", ["/of/flags", "/of/flags/", "/of/health", "/of/flagshealth", "/of/flags//health", "/of/flags/of/flags/health"]
+    "path",
+    ["/of/flags", "/of/flags/", "/of/health", "/of/flagshealth", "/of/flags//health", "/of/flags/of/flags/health"],
 )
 def test_nothing_else_does(service, path):
     refused(service.get(path), 404, "NotFoundError")
@@ -204,7 +224,8 @@ def test_no_header_changes_the_path_or_the_scheme(service, script):
     refused(service.get("/absent/health", headers=headers), 404, "NotFoundError")
 
 
-# Whom the throttle takes for the client: one attempt a minute and address. The test's own address comes last, from the connection.
+# Whom the throttle takes for the client: one attempt a minute and address. The test's own address comes last, from the
+# connection.
 @pytest.mark.parametrize(
     ("proxies", "chain", "address"),
     [
@@ -222,9 +243,14 @@ def test_no_header_changes_the_path_or_the_scheme(service, script):
         (1, "\\, ,, 198.51.100.1", "198.51.100.1"),
     ],
 )
-def test_as_many_addresses_are_believed_as_there_are_trusted_proxies(make_app, shared_url, conn, proxies, chain, address):
+def test_as_many_addresses_are_believed_as_there_are_trusted_proxies(
+    make_app, shared_url, conn, proxies, chain, address
+):
     app = make_app(shared_url, TRUSTED_PROXIES=proxies, LOGIN_ATTEMPTS_PER_MINUTE=1)
-    login = {"json": {"username": "nobody", "password": "wrong"}, "headers": {"X-Forwarded-For": chain} if chain else {}}
+    login = {
+        "json": {"username": "nobody", "password": "wrong"},
+        "headers": {"X-Forwarded-For": chain} if chain else {},
+    }
     with pinned_to(app, conn):
         assert Caller(app).post("/auth/simple/login", **login).status_code == 401
         assert rows(conn, "SELECT address FROM login_addresses") == [{"address": address}]

@@ -1,4 +1,4 @@
-"""A start that cannot be: exit status 1 and one clear sentence on stderr, without a traceback and without a password."""
+"""A refused start: exit status 1 and one clear sentence on stderr, without a traceback and without a password."""
 
 import re
 import socket
@@ -68,7 +68,9 @@ def by(role: str, url: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def refusals(make_database: Callable[..., str], server: str, guest: str, locked: str) -> dict[str, list[CompletedProcess[str]]]:
+def refusals(
+    make_database: Callable[..., str], server: str, guest: str, locked: str
+) -> dict[str, list[CompletedProcess[str]]]:
     """By what is wrong with the database: how gunicorn, and how an import of wsgi, refused it.
 
     Two processes on one database would wait for each other and say so.
@@ -84,7 +86,8 @@ def refusals(make_database: Callable[..., str], server: str, guest: str, locked:
         "other tables": changed(make_database(empty=True), "CREATE TABLE customers (id integer)"),
     }
     rounds = [
-        run_together([(arguments, {"DATABASE_URL": url, "PORT": free_port()}) for url in urls.values()]) for arguments in (GUNICORN, IMPORT)
+        run_together([(arguments, {"DATABASE_URL": url, "PORT": free_port()}) for url in urls.values()])
+        for arguments in (GUNICORN, IMPORT)
     ]
     return dict(zip(urls, (list(done) for done in zip(*rounds, strict=True)), strict=True))
 
@@ -169,7 +172,9 @@ def test_a_database_that_cannot_hold_every_text_is_refused(server):
 @pytest.mark.parametrize(
     "password", ["100%s3cret", "s3/cret", "s3@cret", "s3 cret", "s3%2Fcret", "s3?cret", "s3#cret", "s3:cret", "s3=cret"]
 )
-@pytest.mark.parametrize("template", ["postgresql://u:{}@127.0.0.1:{}/x", "postgresql://127.0.0.1:{1}/x?user=u&password={0}"])
+@pytest.mark.parametrize(
+    "template", ["postgresql://u:{}@127.0.0.1:{}/x", "postgresql://127.0.0.1:{1}/x?user=u&password={0}"]
+)
 def test_no_part_of_a_password_is_shown(template: str, password: str):
     with pytest.raises((SettingError, DatabaseProblem)) as problem:
         bring_up({"DATABASE_URL": template.format(password, free_port())})
@@ -181,7 +186,10 @@ def test_a_port_that_is_taken_is_refused_before_a_database_is_made(tmp_path):
         port = other.getsockname()[1]
         (done,) = run_together([(GUNICORN, {"PORT": port, "DATA_DIR": tmp_path / "data", "DATABASE_URL": ""})])
     assert done.returncode == 1
-    assert done.stderr == f"Cannot listen on 127.0.0.1:{port}: Address already in use. Set HOST or PORT to another value.\n"
+    assert (
+        done.stderr
+        == f"Cannot listen on 127.0.0.1:{port}: Address already in use. Set HOST or PORT to another value.\n"
+    )
     assert not (tmp_path / "data").exists()
 
 

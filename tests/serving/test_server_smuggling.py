@@ -1,4 +1,6 @@
-"""The real server refuses requests whose end is ambiguous, and never answers what follows them. gunicorn does it; a few examples."""
+"""The real server refuses requests whose end is ambiguous, and never answers what follows them. gunicorn does it; a few
+examples.
+"""
 
 import re
 import socket

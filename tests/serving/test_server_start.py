@@ -13,7 +13,19 @@ import psycopg
 import pytest
 
 from sql.database import connect, value
-from tests.support.service import IMPORT, PATIENCE, ROOT, SERVE, Service, address_in, free_port, is_alive, postmaster_of, run, run_together
+from tests.support.service import (
+    IMPORT,
+    PATIENCE,
+    ROOT,
+    SERVE,
+    Service,
+    address_in,
+    free_port,
+    is_alive,
+    postmaster_of,
+    run,
+    run_together,
+)
 from tests.support.world import Caller
 
 pytestmark = pytest.mark.slow
@@ -31,7 +43,10 @@ def tmp() -> Iterator[Path]:
 
 @dataclass
 class Starts:
-    """The output of two starts on one data folder. The second still runs. seconds: from its start until it was ready."""
+    """The output of two starts on one data folder.
+
+    The second still runs. seconds: from its start until it was ready.
+    """
 
     first: str
     first_out: str
@@ -95,7 +110,9 @@ def test_the_curl_line_works(starts):
 
 
 def test_the_generated_password_logs_the_administrator_in(starts):
-    answer = starts.second.request("POST", "/auth/simple/login", json={"username": "admin", "password": starts.password})
+    answer = starts.second.request(
+        "POST", "/auth/simple/login", json={"username": "admin", "password": starts.password}
+    )
     assert (answer.status, answer.json["username"], answer.json["rootRole"]) == (200, "admin", 1)
     assert "session=" in answer.headers["Set-Cookie"]
 
@@ -185,7 +202,9 @@ def test_make_run_ignores_an_empty_number_of_workers_and_names_a_wrong_one():
     assert SERVE[1] in (ROOT / "Makefile").read_text()
     # No process listens there: the refusal comes after gunicorn has parsed the number.
     nowhere = {"DATABASE_URL": f"postgresql://127.0.0.1:{free_port()}/x", "PORT": free_port()}
-    wrong, empty = run_together([(SERVE, nowhere | {"WEB_CONCURRENCY": "many"}), (SERVE, nowhere | {"WEB_CONCURRENCY": ""})])
+    wrong, empty = run_together(
+        [(SERVE, nowhere | {"WEB_CONCURRENCY": "many"}), (SERVE, nowhere | {"WEB_CONCURRENCY": ""})]
+    )
     assert (wrong.returncode, wrong.stdout) == (empty.returncode, empty.stdout) == (1, "")
     assert wrong.stderr == "The setting WEB_CONCURRENCY must be a whole number from 1 to 256.\n"
     assert empty.stderr.startswith("The database cannot be reached: ")

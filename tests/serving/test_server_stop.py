@@ -1,4 +1,6 @@
-"""How the real service stops: requests in flight are answered, gunicorn ends, PostgreSQL goes last; and what a crash or a reload leaves."""
+"""How the real service stops: requests in flight are answered, gunicorn ends, PostgreSQL goes last; and what a crash or
+a reload leaves.
+"""
 
 import os
 import signal
@@ -43,8 +45,12 @@ def service_on(data: Path) -> Service:
 
 @contextmanager
 def in_flight(service: Service, conn: Connection) -> Iterator[tuple[str, list[Answer]]]:
-    """The secret of a signup token whose change waits in the service while the block lasts, and its answer: there when it has ended."""
-    token = fixtures.signup_token(conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test")
+    """The secret of a signup token whose change waits in the service while the block lasts, and its answer: there when
+    it has ended.
+    """
+    token = fixtures.signup_token(
+        conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test"
+    )
     answers: list[Answer] = []
     with conn.transaction():
         conn.execute("SELECT FROM signup_tokens FOR UPDATE")
@@ -52,7 +58,9 @@ def in_flight(service: Service, conn: Connection) -> Iterator[tuple[str, list[An
         put = {"json": {"enabled": False}, "headers": {"Authorization": KEY}}
         request = threading.Thread(target=lambda: answers.append(service.request("PUT", path, **put)))
         request.start()
-        wait_until(lambda: conn.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None, "the request waited")
+        wait_until(
+            lambda: conn.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None, "the request waited"
+        )
         yield token["secret"], answers
     request.join()
 
@@ -87,7 +95,9 @@ def test_running_requests_finish_then_gunicorn_then_postgresql(data: Path, stop:
             wait_until(lambda: is_refused(service), "no request was answered")
             assert answers == []
             assert all(map(is_alive, pids))
-        assert [(answer.status, answer.json["secret"], answer.json["enabled"]) for answer in answers] == [(200, secret, False)]
+        assert [(answer.status, answer.json["secret"], answer.json["enabled"]) for answer in answers] == [
+            (200, secret, False)
+        ]
         assert service.process.wait(PATIENCE) == 0
         assert not any(map(is_alive, pids))
         assert postmaster_of(data) is None
@@ -96,7 +106,8 @@ def test_running_requests_finish_then_gunicorn_then_postgresql(data: Path, stop:
 
 
 @pytest.mark.parametrize(
-    ("folder", "made", "number"), [("data", "postgres/postmaster.pid", signal.SIGTERM), ("new", "postgres.new", signal.SIGINT)]
+    ("folder", "made", "number"),
+    [("data", "postgres/postmaster.pid", signal.SIGTERM), ("new", "postgres.new", signal.SIGINT)],
 )
 def test_a_stop_during_the_start_leaves_no_postgresql(tmp: Path, folder: str, made: str, number: signal.Signals):
     data = tmp / folder

@@ -37,7 +37,8 @@ def test_a_secret_stands_in_one_place(tmp_path, name):
 
 @pytest.mark.parametrize("name", SECRETS)
 @pytest.mark.parametrize(
-    ("path", "reason"), [("missing", "No such file or directory"), (".", "Is a directory"), ("latin", "it is not UTF-8 text")]
+    ("path", "reason"),
+    [("missing", "No such file or directory"), (".", "Is a directory"), ("latin", "it is not UTF-8 text")],
 )
 def test_a_file_that_cannot_be_read_is_refused(tmp_path, name, path, reason):
     (tmp_path / "latin").write_bytes(b"\xe9" * 20)

@@ -26,7 +26,9 @@ _addresses = (f"192.0.2.{number}" for number in count(1))
 
 
 class Pair:
-    """Two services that were started at the same moment on one empty database, behind one proxy, and the key that one of them printed."""
+    """Two services that were started at the same moment on one empty database, behind one proxy, and the key that one
+    of them printed.
+    """
 
     def __init__(self, services: list[Service], url: str) -> None:
         self.services = services
@@ -42,7 +44,9 @@ class Pair:
 
     def user(self, name: str) -> int:
         """The id of a new user, made at one service."""
-        return self.ask(self.one, "POST", "user-admin", {"username": name, "password": PASSWORD, "rootRole": 3}, 201)["id"]
+        return self.ask(self.one, "POST", "user-admin", {"username": name, "password": PASSWORD, "rootRole": 3}, 201)[
+            "id"
+        ]
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +95,9 @@ def test_two_first_starts_create_one_administrator(pair: Pair) -> None:
     third = run(*IMPORT, DATABASE_URL=pair.url)
     assert (third.returncode, third.stdout, third.stderr) == (0, "", "")
     with psycopg.connect(pair.url) as conn:
-        made = conn.execute("SELECT type, count(*) FROM events WHERE created_by = 'system' GROUP BY type ORDER BY type").fetchall()
+        made = conn.execute(
+            "SELECT type, count(*) FROM events WHERE created_by = 'system' GROUP BY type ORDER BY type"
+        ).fetchall()
         assert made == [("api-token-created", 1), ("user-created", 1)]
         assert conn.execute("SELECT count(*) FROM schema_version").fetchone() == (1,)
 
@@ -124,7 +130,9 @@ def test_a_user_deleted_at_one_is_unknown_at_the_other(pair: Pair) -> None:
     user_id = pair.user("carl")
     session = session_of(pair.one, "carl")
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()
-    answer = pair.one.request("POST", "/api/admin/user/tokens", {"description": "theirs", "expiresAt": tomorrow}, session)
+    answer = pair.one.request(
+        "POST", "/api/admin/user/tokens", {"description": "theirs", "expiresAt": tomorrow}, session
+    )
     token = {"Authorization": answer.json["secret"]}
     assert sees(pair.services, session) == sees(pair.services, token) == [200, 200]
     pair.ask(pair.one, "DELETE", f"user-admin/{user_id}")

@@ -65,7 +65,10 @@ def test_a_reload_under_load_loses_nothing(make_database: Callable[..., str], tm
             """Every client has made so many more changes, or failed."""
             made = [len(client.made) for client in clients]
             wait_until(
-                lambda: all(len(client.made) >= before + count for client, before in zip(clients, made, strict=True)) or failures(clients),
+                lambda: (
+                    all(len(client.made) >= before + count for client, before in zip(clients, made, strict=True))
+                    or failures(clients)
+                ),
                 "every client had gone on",
             )
 
@@ -83,7 +86,10 @@ def test_a_reload_under_load_loses_nothing(make_database: Callable[..., str], tm
             one.result(PATIENCE)
         assert failures(clients) == []
         with connect(url) as conn:
-            renewed = "SELECT bool_and(application_name = 'renewed') FROM pg_stat_activity WHERE backend_type = 'client backend'"
+            renewed = (
+                "SELECT bool_and(application_name = 'renewed') FROM pg_stat_activity "
+                "WHERE backend_type = 'client backend'"
+            )
             assert value(conn, renewed + " AND datname = current_database() AND pid <> pg_backend_pid()")
             kept = {row["name"] for row in conn.execute("SELECT name FROM tag_types WHERE name LIKE 'client-%'")}
         assert kept == {name for client in clients for name in client.made}

@@ -1,4 +1,6 @@
-"""The real service among clients that do nothing, little, or do not go: others are answered, and each of those loses its connection."""
+"""The real service among clients that do nothing, little, or do not go: others are answered, and each of those loses
+its connection.
+"""
 
 import selectors
 import socket

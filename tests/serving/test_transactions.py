@@ -86,7 +86,9 @@ def test_a_connection_that_breaks_in_it_is_replaced(app: Flask) -> None:
     assert (new_pid != pid, after) == (True, before)
 
 
-def test_other_isolation_levels_of_the_database_are_not_ours(make_database: Callable[..., str], make_app: Callable[..., Flask]) -> None:
+def test_other_isolation_levels_of_the_database_are_not_ours(
+    make_database: Callable[..., str], make_app: Callable[..., Flask]
+) -> None:
     url = make_database()
     with connect(url) as conn:
         for setting in ("default_transaction_isolation = 'repeatable read'", "statement_timeout = '9s'", "jit = off"):

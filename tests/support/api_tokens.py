@@ -32,7 +32,11 @@ def stored(conn: Connection) -> list[dict[str, Any]]:
 def described(conn: Connection, name: str, kind: str, environment: str, *projects: str, **more: Any) -> dict[str, Any]:
     """What events and responses show of a new token."""
     of_token = {"tokenName": name, "username": name, "type": kind, "environment": environment}
-    of_token |= {"project": ",".join(projects), "projects": list(projects), "createdAt": value(conn, "SELECT iso(now())")}
+    of_token |= {
+        "project": ",".join(projects),
+        "projects": list(projects),
+        "createdAt": value(conn, "SELECT iso(now())"),
+    }
     return of_token | {"expiresAt": None, "seenAt": None, "alias": None} | more
 
 

@@ -1,4 +1,7 @@
-"""Drives Debian's chromium by the WebDriver protocol, with the standard library alone. It can reach nothing but this machine."""
+"""Drives Debian's chromium by the WebDriver protocol, with the standard library alone.
+
+It can reach nothing but this machine.
+"""
 
 import json
 import re
@@ -40,12 +43,19 @@ class Browser:
         self.seen: dict[str, list[dict[str, Any]]] = {"browser": [], "performance": []}
 
     def __enter__(self) -> "Browser":
-        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.driver = subprocess.Popen(
+            ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
         try:
             assert self.driver.stdout
-            started = next(found for line in self.driver.stdout if (found := re.search(r"successfully on port (\d+)", line)))
+            started = next(
+                found for line in self.driver.stdout if (found := re.search(r"successfully on port (\d+)", line))
+            )
             self.address = f"http://127.0.0.1:{started[1]}"
-            options = {"binary": shutil.which("chromium"), "args": [*FLAGS, f"--user-data-dir={self.folder / 'profile'}"]}
+            options = {
+                "binary": shutil.which("chromium"),
+                "args": [*FLAGS, f"--user-data-dir={self.folder / 'profile'}"],
+            }
             logs = {"browser": "ALL", "performance": "ALL"}
             wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": logs}
             self.session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
@@ -54,7 +64,9 @@ class Browser:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             self.call("DELETE", f"/session/{self.session}")
         finally:
@@ -108,5 +120,7 @@ class Browser:
         return [address for address in asked if not address.startswith("chrome://")]
 
     def complaints(self) -> list[str]:
-        """What stands on the console as a warning or an error: violations of the policy, scripts that failed, answers from 400 on."""
+        """What stands on the console as a warning or an error: violations of the policy, scripts that failed, answers
+        from 400 on.
+        """
         return [entry["message"] for entry in self.entries("browser") if entry["level"] in ("WARNING", "SEVERE")]

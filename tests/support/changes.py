@@ -37,7 +37,9 @@ class Client:
 
     def start(self) -> None:
         """Begin to make changes."""
-        self._token = self._ask("POST", "invite-link/tokens", {"name": self.name, "expiresAt": self._expiry(0)}).json["secret"]
+        self._token = self._ask("POST", "invite-link/tokens", {"name": self.name, "expiresAt": self._expiry(0)}).json[
+            "secret"
+        ]
         self._thread.start()
 
     def stop(self) -> None:
@@ -47,13 +49,20 @@ class Client:
 
     def _expiry(self, number: int) -> str:
         """An instant for each change of a token."""
-        return (datetime(2050, 1, 1, tzinfo=UTC) + timedelta(minutes=number)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return (
+            (datetime(2050, 1, 1, tzinfo=UTC) + timedelta(minutes=number))
+            .isoformat(timespec="milliseconds")
+            .replace("+00:00", "Z")
+        )
 
     def _ask(self, method: str, path: str, body: Any = None) -> Answer:
         return self.service.request(method, f"{ADMIN}/{path}", body, self.headers, timeout=HANGS)
 
     def _work(self) -> None:
-        """Make all changes to one flag after another. One that is left without an answer ends what is done to that flag."""
+        """Make all changes to one flag after another.
+
+        One that is left without an answer ends what is done to that flag.
+        """
         for number in count(1):
             for method, path, body, label in self._changes(number):
                 if self.is_over.is_set():
@@ -94,7 +103,12 @@ class Client:
         yield "DELETE", f"features/{flag}/tags/simple/{tag['value']}", None, ("feature-untagged", flag)
         yield "POST", f"{environment}/off", None, ("feature-environment-disabled", flag)
         expiry = self._expiry(number)
-        yield "PUT", f"invite-link/tokens/{self._token}", {"expiresAt": expiry}, ("public-signup-token-updated", f"{self.name} {expiry}")
+        yield (
+            "PUT",
+            f"invite-link/tokens/{self._token}",
+            {"expiresAt": expiry},
+            ("public-signup-token-updated", f"{self.name} {expiry}"),
+        )
         yield "POST", "segments", {"name": flag, "constraints": []}, ("segment-created", flag)
 
     def _listed(self, environment: str) -> list[str]:

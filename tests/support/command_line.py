@@ -19,7 +19,16 @@ from sql.database import Connection
 
 FLASK = Path(sys.executable).with_name("flask")
 ROOT = Path(__file__).parents[2]
-TABLES = ("users", "sessions", "login_throttle", "api_keys", "api_key_projects", "signup_tokens", "events", "schema_version")
+TABLES = (
+    "users",
+    "sessions",
+    "login_throttle",
+    "api_keys",
+    "api_key_projects",
+    "signup_tokens",
+    "events",
+    "schema_version",
+)
 PATIENCE = 60
 
 
@@ -93,7 +102,14 @@ class CommandLine:
 
 def event(type: str, **fields: Any) -> dict[str, Any]:
     """What the log holds of something that the service itself did."""
-    empty = {"created_by_user_id": None, "project": None, "environment": None, "feature_name": None, "data": None, "pre_data": None}
+    empty = {
+        "created_by_user_id": None,
+        "project": None,
+        "environment": None,
+        "feature_name": None,
+        "data": None,
+        "pre_data": None,
+    }
     return {"type": type, "created_by": "system", "tags": []} | empty | fields
 
 
@@ -106,11 +122,16 @@ def only_line(text: str) -> str:
 
 def flask(*args: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """Run the real program, with no settings but these."""
-    return subprocess.run([FLASK, "--app", "app", *args], cwd=ROOT, env=clean(environ), capture_output=True, text=True, timeout=PATIENCE)
+    return subprocess.run(
+        [FLASK, "--app", "app", *args], cwd=ROOT, env=clean(environ), capture_output=True, text=True, timeout=PATIENCE
+    )
 
 
 def flask_at_terminal(*args: str, typed: list[tuple[str, str | None]], **environ: str) -> tuple[int, str]:
-    """Exit status and screen of the real program at a terminal where somebody answers each prompt; None: ends it by SIGTERM."""
+    """Exit status and screen of the real program at a terminal where somebody answers each prompt;
+
+    None: ends it by SIGTERM.
+    """
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [FLASK, "--app", "app", *args],

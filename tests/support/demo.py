@@ -25,4 +25,7 @@ def digests(read: Read) -> dict[str, str]:
     """Of every table its rows as a digest, without what is random: secrets."""
     tables = [row["tablename"] for row in read("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
     row = "(to_jsonb(t) - '{secret,digest,mask,password_hash}'::text[])::text"
-    return {name: read(f"SELECT md5(string_agg({row}, '' ORDER BY {row})) AS digest FROM \"{name}\" AS t")[0]["digest"] for name in tables}
+    return {
+        name: read(f"SELECT md5(string_agg({row}, '' ORDER BY {row})) AS digest FROM \"{name}\" AS t")[0]["digest"]
+        for name in tables
+    }

@@ -1,4 +1,7 @@
-"""Prints the dependencies that setup.cfg declares, one a line; with the argument dev, those for development too. For `make pins`."""
+"""Prints the dependencies that setup.cfg declares, one a line; with the argument dev, those for development too.
+
+For `make pins`.
+"""
 
 import configparser
 import sys

@@ -1,4 +1,6 @@
-"""The database of docs/how-to/deploy.md for a test, set up by the SQL of the page and by its owner, under names of its own."""
+"""The database of docs/how-to/deploy.md for a test, set up by the SQL of the page and by its owner, under names of its
+own.
+"""
 
 import re
 import subprocess
@@ -25,7 +27,9 @@ PSQL = BINARIES / "psql"
 
 @dataclass(frozen=True)
 class Deployment:
-    """A database and its roles. server: a superuser's address; suffix: the difference between their names and those of the page."""
+    """A database and its roles. server: a superuser's address; suffix: the difference between their names and those of
+    the page.
+    """
 
     server: str
     suffix: str
@@ -49,7 +53,12 @@ class Deployment:
 
     def psql(self, path: Path, role: str | None = None) -> str:
         """What psql says of a file of ours, run by a role; None: by the superuser, in a database that is not ours."""
-        command = [str(PSQL), "--no-psqlrc", "--set=ON_ERROR_STOP=1", f"--dbname={self.address(role) if role else self.server}"]
+        command = [
+            str(PSQL),
+            "--no-psqlrc",
+            "--set=ON_ERROR_STOP=1",
+            f"--dbname={self.address(role) if role else self.server}",
+        ]
         script = self.renamed(path.read_text(encoding="utf-8"))
         done = subprocess.run(command, input=script, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr

@@ -3,16 +3,22 @@
 from flask import Flask
 
 from sql.database import Connection, rows
+from tests.support.command_line import CommandLine
 from tests.support.event_rows import fill_weeks
 from tests.support.instance import ADMIN_KEY
 
 
 def contents(conn: Connection) -> dict[str, list[str]]:
     """All rows of all tables; and how far each has numbered its own."""
-    tables = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S') ORDER BY relname"
+    tables = (
+        "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace "
+        "AND relkind IN ('r', 'S') ORDER BY relname"
+    )
     found: dict[str, list[str]] = {}
     for table in rows(conn, tables):
-        statement = f"SELECT (to_jsonb(it) - 'log_cnt')::text AS row FROM (SELECT * FROM {table['relname']}) AS it ORDER BY 1"
+        statement = (
+            f"SELECT (to_jsonb(it) - 'log_cnt')::text AS row FROM (SELECT * FROM {table['relname']}) AS it ORDER BY 1"
+        )
         found[table["relname"]] = [row["row"] for row in rows(conn, statement)]  # pyright: ignore
     return found
 
@@ -22,11 +28,17 @@ def fill_the_rest(app: Flask, conn: Connection) -> None:
     login = app.test_client().post("/auth/simple/login", json={"username": "nobody", "password": "is wrong"})
     assert login.status_code == 401
     key = {"Authorization": ADMIN_KEY}
-    assert app.test_client().post("/api/admin/projects", json={"name": "Hidden", "mode": "private"}, headers=key).status_code == 201
+    assert (
+        app.test_client()
+        .post("/api/admin/projects", json={"name": "Hidden", "mode": "private"}, headers=key)
+        .status_code
+        == 201
+    )
     assert app.test_client().delete("/api/admin/projects/hidden", headers=key).status_code == 200
     conn.execute("""
         INSERT INTO sessions (digest, user_id, expires_at) VALUES ('a digest', 1, now() + interval '1 day');
-        INSERT INTO personal_tokens (user_id, description, digest, expires_at) VALUES (1, 'a token', 'a digest', now() + interval '1 day');
+        INSERT INTO personal_tokens (user_id, description, digest, expires_at)
+        VALUES (1, 'a token', 'a digest', now() + interval '1 day');
         INSERT INTO past_passwords (user_id, password_hash) VALUES (1, 'a hash');
         INSERT INTO past_group_users VALUES (1, 1, now() - interval '2 days', now());
         INSERT INTO past_environment_types VALUES ('production', 'development', now() - interval '100 days')
@@ -37,3 +49,8 @@ def fill_the_rest(app: Flask, conn: Connection) -> None:
 def make_url(url: str, options: str) -> str:
     """An address with options of the session."""
     return f"{url}{'&' if '?' in url else '?'}options={options.replace('=', '%3D')}"
+
+
+def holds_nothing(line: CommandLine) -> bool:
+    """Whether a database has no relation of ours, or anybody's."""
+    return line.rows("SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace") == []

@@ -11,7 +11,9 @@ STAGING = {"name": "staging", "type": "preproduction", "enabled": True, "protect
 
 def stored(conn: Connection, name: str) -> dict[str, Any] | None:
     """The row of an environment, in the form of its record."""
-    statement = 'SELECT name, type, enabled, protected, sort_order AS "sortOrder" FROM environments WHERE name = %(name)s'
+    statement = (
+        'SELECT name, type, enabled, protected, sort_order AS "sortOrder" FROM environments WHERE name = %(name)s'
+    )
     return one(conn, statement, {"name": name})
 
 

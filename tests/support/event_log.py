@@ -7,7 +7,10 @@ from tests.support.world import Caller, World
 
 def events(world: World, since: int) -> list[dict[str, Any]]:
     """The events after the one with this id, oldest first."""
-    return [{column: value for column, value in row.items() if column not in ("id", "created_at")} for row in world.events(since)]
+    return [
+        {column: value for column, value in row.items() if column not in ("id", "created_at")}
+        for row in world.events(since)
+    ]
 
 
 def event(type: str, by: Caller, **columns: Any) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from sql.database import Connection, rows, value
 
 ADD = """
     INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data)
-    SELECT coalesce(%(at)s, now()), %(type)s, 'somebody', %(creator)s, %(environment)s, %(project)s, %(feature)s, %(data)s
+    SELECT coalesce(%(at)s, now()), %(type)s, 'somebody', %(creator)s, %(environment)s, %(project)s, %(feature)s,
+           %(data)s
       FROM generate_series(1, %(times)s)
  RETURNING id
 """
@@ -15,7 +16,14 @@ ADD = """
 
 def add(conn: Connection, times: int = 1, at: datetime | None = None, **fields: Any) -> list[int]:
     """Write events that are all alike, and return their ids."""
-    all_fields = {"type": "feature-created", "creator": None, "environment": None, "project": None, "feature": None, "data": "{}"}
+    all_fields = {
+        "type": "feature-created",
+        "creator": None,
+        "environment": None,
+        "project": None,
+        "feature": None,
+        "data": "{}",
+    }
     return [row["id"] for row in rows(conn, ADD, all_fields | {"times": times, "at": at} | fields)]
 
 

@@ -31,7 +31,9 @@ class Log:
         self.conn = conn
         conn.execute("DELETE FROM events")
 
-    def add(self, type: str = "feature-created", *, by: Author = SYSTEM, at: datetime | None = None, **fields: Any) -> int:
+    def add(
+        self, type: str = "feature-created", *, by: Author = SYSTEM, at: datetime | None = None, **fields: Any
+    ) -> int:
         """Write one event, created at this instant; its id."""
         fixtures.record(self.conn, type, by, created_at=at, **fields)
         return value(self.conn, "SELECT max(id) FROM events")

@@ -16,7 +16,8 @@ MIDNIGHT = NOON.replace(hour=0, second=0, microsecond=0)
 
 INSERT_MANY = """
     INSERT INTO events (created_at, type, created_by, project)
-    SELECT now() - number * interval '1 hour', 'tag-created', 'system', 'p' || number %% 3 FROM generate_series(1, %s) AS number
+    SELECT now() - number * interval '1 hour', 'tag-created', 'system', 'p' || number %% 3
+      FROM generate_series(1, %s) AS number
 """
 
 

@@ -21,5 +21,20 @@ def refuses(field: fields.Field, value: Any) -> str:
 
 
 BROKEN_TEXT = ["\0", "a\0", "\0a", "\ud800", "a\udfffb", "\udbff", "\udc00\ud800", "\ud83d \ude00"]
-ODD_TEXT = ["\ufffd", "\uffff", "\U0010ffff", "\u202e", "\u200b", "\ufeff", "\x01", "\x7f", "\n", "\ud7ff", "\ue000", "'; --", "%s"]
-ODD_TEXT += ["\\u0000", "🎉"]
+ODD_TEXT = [
+    "\ufffd",
+    "\uffff",
+    "\U0010ffff",
+    "\u202e",
+    "\u200b",
+    "\ufeff",
+    "\x01",
+    "\x7f",
+    "\n",
+    "\ud7ff",
+    "\ue000",
+    "'; --",
+    "%s",
+    "\\u0000",
+    "🎉",
+]

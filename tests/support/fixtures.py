@@ -18,7 +18,9 @@ def insert(conn: Connection, table: str, **columns: Any) -> dict[str, Any]:
         "columns": SQL(", ").join(map(Identifier, columns)),
         "values": SQL(", ").join(map(Placeholder, columns)),
     }
-    row = conn.execute(SQL("INSERT INTO {table} ({columns}) VALUES ({values}) RETURNING *").format(**words), columns).fetchone()
+    row = conn.execute(
+        SQL("INSERT INTO {table} ({columns}) VALUES ({values}) RETURNING *").format(**words), columns
+    ).fetchone()
     assert row is not None
     return row
 
@@ -27,7 +29,10 @@ def update(conn: Connection, table: str, row_id: int | str, /, **columns: Any) -
     """Set these columns of the row with this id, if there are any."""
     if columns:
         changes = SQL(", ").join(SQL("{} = {}").format(Identifier(name), Placeholder(name)) for name in columns)
-        conn.execute(SQL("UPDATE {} SET {} WHERE id = %(where)s").format(Identifier(table), changes), {**columns, "where": row_id})
+        conn.execute(
+            SQL("UPDATE {} SET {} WHERE id = %(where)s").format(Identifier(table), changes),
+            {**columns, "where": row_id},
+        )
 
 
 def record(conn: Connection, type: str, author: events.Author, *, created_at: Any = None, **about: Any) -> None:
@@ -48,7 +53,10 @@ def mark_stale(conn: Connection, flag_id: int, at: Any = "now") -> None:
 def tag(conn: Connection, flag_id: int, type: str, value: str) -> None:
     """Put a tag on a flag, and create the tag if it does not exist."""
     conn.execute("INSERT INTO tags (type, value) VALUES (%s, %s) ON CONFLICT DO NOTHING", [type, value])
-    conn.execute("INSERT INTO flag_tags (flag_id, type, value) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING", [flag_id, type, value])
+    conn.execute(
+        "INSERT INTO flag_tags (flag_id, type, value) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
+        [flag_id, type, value],
+    )
 
 
 def add_flag_environment(conn: Connection, flag_id: int, environment: str, *, enabled: bool = False) -> None:
@@ -65,12 +73,25 @@ def insert_variant(
     conn: Connection, flag_id: int, environment: str, strategy_id: str | None, *, name: str, weight: int, **fields: Any
 ) -> None:
     """Add a variant to a strategy, or to a flag in an environment. None: to the flag."""
-    insert(conn, "variants", flag_id=flag_id, environment=environment, strategy_id=strategy_id, name=name, weight=weight, **fields)
+    insert(
+        conn,
+        "variants",
+        flag_id=flag_id,
+        environment=environment,
+        strategy_id=strategy_id,
+        name=name,
+        weight=weight,
+        **fields,
+    )
 
 
-def allow(conn: Connection, role_id: int, permission: str, *, project: str | None = None, environment: str | None = None) -> None:
+def allow(
+    conn: Connection, role_id: int, permission: str, *, project: str | None = None, environment: str | None = None
+) -> None:
     """Let a role hold a permission; None: in all projects, in all environments."""
-    insert(conn, "role_permissions", role_id=role_id, permission=permission, project_id=project, environment=environment)
+    insert(
+        conn, "role_permissions", role_id=role_id, permission=permission, project_id=project, environment=environment
+    )
 
 
 def add_group_user(conn: Connection, group_id: int, user_id: int, **fields: Any) -> None:
@@ -90,7 +111,9 @@ def add_project_user(conn: Connection, project_id: str, user_id: int, role_id: i
 
 def add_project_group(conn: Connection, project_id: str, group_id: int, role_id: int, created_at: Any = "now") -> None:
     """Give a group a role in a project."""
-    insert(conn, "project_group_roles", project_id=project_id, group_id=group_id, role_id=role_id, created_at=created_at)
+    insert(
+        conn, "project_group_roles", project_id=project_id, group_id=group_id, role_id=role_id, created_at=created_at
+    )
 
 
 def insert_project(conn: Connection, project_id: str, name: str, **fields: Any) -> None:

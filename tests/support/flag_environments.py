@@ -21,16 +21,25 @@ def switch(caller: Caller, to: str, query: str = "", **place: str) -> TestRespon
 
 def switched_on(conn: Connection) -> list[str]:
     """The environments that are on, of all flags: flag/environment."""
-    statement = "SELECT name || '/' || environment AS it FROM flag_environments JOIN flags ON id = flag_id WHERE enabled ORDER BY 1"
+    statement = (
+        "SELECT name || '/' || environment AS it FROM flag_environments "
+        "JOIN flags ON id = flag_id WHERE enabled ORDER BY 1"
+    )
     return [row["it"] for row in rows(conn, statement)]
 
 
 def recorded(world: World, since: int, *places: str) -> list[str]:
-    """The types of the events since then; each must be of flag f in default's development, with its tags and by alice."""
+    """The types of the events since then. Each must be of flag f in default's development, with its tags, by alice."""
     events = world.events(since)
     for event in events:
         about = [event[column] for column in ("project", "feature_name", "environment", "created_by", "tags")]
-        assert about == ["default", "f", places[0] if places else "development", "alice@example.org", [{"type": "simple", "value": "beta"}]]
+        assert about == [
+            "default",
+            "f",
+            places[0] if places else "development",
+            "alice@example.org",
+            [{"type": "simple", "value": "beta"}],
+        ]
     return [event["type"] for event in events]
 
 

@@ -23,7 +23,9 @@ def event(type, name="f", project="default", tags=(), **payload):
 
 def core(conn, name="f"):
     """The FlagCore of a flag as it is now."""
-    return flags.read(conn, [value(conn, "SELECT id FROM flags WHERE name = %(name)s AND deleted_at IS NULL", {"name": name})])[0]["record"]
+    return flags.read(
+        conn, [value(conn, "SELECT id FROM flags WHERE name = %(name)s AND deleted_at IS NULL", {"name": name})]
+    )[0]["record"]
 
 
 PROJECT = "/api/admin/projects/default"

@@ -20,7 +20,10 @@ OPERATIONS = {
     "update token": ("PUT", "/api/admin/invite-link/tokens/{token}"),
     "insights": ("GET", "/api/admin/insights"),
     "search": ("GET", "/api/admin/search/events"),
-    "delete strategy": ("DELETE", "/api/admin/projects/{project}/features/{feature}/environments/{environment}/strategies/{strategy}"),
+    "delete strategy": (
+        "DELETE",
+        "/api/admin/projects/{project}/features/{feature}/environments/{environment}/strategies/{strategy}",
+    ),
     "overview": ("GET", "/api/admin/projects/{project}/overview"),
     "log in": ("POST", "/auth/simple/login"),
     "access": ("GET", "/api/admin/projects/{project}/access"),
@@ -28,14 +31,33 @@ OPERATIONS = {
     "deprecated search": ("POST", "/api/admin/events/search"),
 }
 PUBLIC = {"log in", "sign up"}
-WORDS = {"token": "c0ffee" * 5, "project": "default", "feature": "checkout", "environment": "development", "strategy": "the-strategy"}
+WORDS = {
+    "token": "c0ffee" * 5,
+    "project": "default",
+    "feature": "checkout",
+    "environment": "development",
+    "strategy": "the-strategy",
+}
 BODIES: dict[str, dict[str, Any]] = {
     "update token": {"expiresAt": "2031-01-01T00:00:00Z", "enabled": False},
     "log in": {"username": "ida", "password": PASSWORD},
     "sign up": {"username": "newcomer", "email": "new@example.org", "name": "New Comer", "password": PASSWORD},
-    "deprecated search": {"type": "user-created", "project": "default", "feature": "x", "query": "x", "limit": 10, "offset": 10},
+    "deprecated search": {
+        "type": "user-created",
+        "project": "default",
+        "feature": "x",
+        "query": "x",
+        "limit": 10,
+        "offset": 10,
+    },
 }
-NAMES = {400: "ValidationError", 401: "AuthenticationRequired", 403: "NoAccessError", 404: "NotFoundError", 405: "MethodNotAllowedError"}
+NAMES = {
+    400: "ValidationError",
+    401: "AuthenticationRequired",
+    403: "NoAccessError",
+    404: "NotFoundError",
+    405: "MethodNotAllowedError",
+}
 NAMES |= {413: "PayloadTooLargeError", 415: "ContentTypeError"}
 
 
@@ -45,7 +67,10 @@ def some(inputs: list[Any], *, thorough: bool) -> list[Any]:
 
 
 class Probe:
-    """Sends what no client should, and gathers what was wrong with the answers. A success is undone; a refusal must leave no mark."""
+    """Sends what no client should, and gathers what was wrong with the answers.
+
+    A success is undone; a refusal must leave no mark.
+    """
 
     def __init__(self, conn: Connection) -> None:
         self.conn = conn
@@ -54,9 +79,19 @@ class Probe:
         self.before = fingerprint(conn)
 
     def send(
-        self, caller: Caller, operation: str, expected: Iterable[int], *, words: Any = (), query: str = "", body: Any = ..., **kwargs: Any
+        self,
+        caller: Caller,
+        operation: str,
+        expected: Iterable[int],
+        *,
+        words: Any = (),
+        query: str = "",
+        body: Any = ...,
+        **kwargs: Any,
     ) -> None:
-        """Send one request, valid except for the arguments, as a real server would pass it on: percent signs decoded to bytes."""
+        """Send one request, valid except for the arguments, as a real server would pass it on: percent signs decoded to
+        bytes.
+        """
         method, template = OPERATIONS[operation]
         if body is ...:
             body = json.dumps(BODIES[operation]) if operation in BODIES else None
@@ -83,9 +118,17 @@ class Probe:
 
     def look_at_refusal(self, said: str, status: int, mimetype: str, error: dict[str, str]) -> None:
         """The error body must be as it is for every error."""
-        if mimetype != "application/json" or error.keys() != {"id", "name", "message"} or error["name"] != NAMES.get(status):
+        if (
+            mimetype != "application/json"
+            or error.keys() != {"id", "name", "message"}
+            or error["name"] != NAMES.get(status)
+        ):
             self.complaints.append(f"{said}: {status} {mimetype} {error!s:.100}")
-        elif str(UUID(error["id"])) != error["id"] or not error["message"] or re.search("psycopg|SELECT|Traceback", error["message"]):
+        elif (
+            str(UUID(error["id"])) != error["id"]
+            or not error["message"]
+            or re.search("psycopg|SELECT|Traceback", error["message"])
+        ):
             self.complaints.append(f"{said}: {error!s:.200}")
         self.answers.add((status, error["name"], error["message"]))
 
@@ -104,13 +147,108 @@ def prepared(world: World) -> Probe:
     return Probe(world.conn)
 
 
-HOSTILE_WORDS = ["%00", "a%00b", "%ff", "%c3%28", "%ed%a0%80", "%f0%80%80%80", "%zz", "%", "%2", "%%", "..", ".", "%2e%2e", "%2E", ""]
-HOSTILE_WORDS += ["%2F", "/", "..%2F..%2Fetc%2Fpasswd", "%2f%2f", "%5c", "..%5c", ";", "a;b=c", ":", "*", "%25", "%2500", "%252e%252e"]
-HOSTILE_WORDS += ["+", "%20", "%09", "%0a", "%0d%0aX-Evil:%201", "'%20OR%20'1'='1", "%27;%20DROP%20TABLE%20users;--", "%25(id)s", "%25s"]
-HOSTILE_WORDS += ["$1", "<script>", "{{7*7}}", "[]", "null", "None", "undefined", "NaN", "true", "0", "-1", "1e999", "9" * 400]
-HOSTILE_WORDS += ["__proto__", "constructor", "%E2%80%AE", "%E2%80%8B", "%EF%BB%BF", "%F0%9F%8E%89", "a%CC%81", "%u0041", "&", "=", "@"]
-HOSTILE_WORDS += ["#", "%7f", "%80", "\xe9", "x" * 100_000, "%00" * 10_000, "~"]
+HOSTILE_WORDS = [
+    "%00",
+    "a%00b",
+    "%ff",
+    "%c3%28",
+    "%ed%a0%80",
+    "%f0%80%80%80",
+    "%zz",
+    "%",
+    "%2",
+    "%%",
+    "..",
+    ".",
+    "%2e%2e",
+    "%2E",
+    "",
+    "%2F",
+    "/",
+    "..%2F..%2Fetc%2Fpasswd",
+    "%2f%2f",
+    "%5c",
+    "..%5c",
+    ";",
+    "a;b=c",
+    ":",
+    "*",
+    "%25",
+    "%2500",
+    "%252e%252e",
+    "+",
+    "%20",
+    "%09",
+    "%0a",
+    "%0d%0aX-Evil:%201",
+    "'%20OR%20'1'='1",
+    "%27;%20DROP%20TABLE%20users;--",
+    "%25(id)s",
+    "%25s",
+    "$1",
+    "<script>",
+    "{{7*7}}",
+    "[]",
+    "null",
+    "None",
+    "undefined",
+    "NaN",
+    "true",
+    "0",
+    "-1",
+    "1e999",
+    "9" * 400,
+    "__proto__",
+    "constructor",
+    "%E2%80%AE",
+    "%E2%80%8B",
+    "%EF%BB%BF",
+    "%F0%9F%8E%89",
+    "a%CC%81",
+    "%u0041",
+    "&",
+    "=",
+    "@",
+    "#",
+    "%7f",
+    "%80",
+    "\xe9",
+    "x" * 100_000,
+    "%00" * 10_000,
+    "~",
+]
 # Behind or before the right word: what a lenient reader would take for it.
-DISGUISES = ["{}%00", "%00{}", "{}%20", "%20{}", "{}%0a", "{}%09", "{}.", "{};x=1", "{}%2F", "{}/", "/{}", "./{}", "{}%2F.."]
-DISGUISES += ["{}%E2%80%8B", "{}%ff", "{}%"]
-HOSTILE_QUERIES = ["=", "&", "&&&", "=&=", "?", "??a", ";", "#", "%", "%zz=%zz", "a[b]=1", "limit[]=1", "limit%00=0", "__proto__=1"]
+DISGUISES = [
+    "{}%00",
+    "%00{}",
+    "{}%20",
+    "%20{}",
+    "{}%0a",
+    "{}%09",
+    "{}.",
+    "{};x=1",
+    "{}%2F",
+    "{}/",
+    "/{}",
+    "./{}",
+    "{}%2F..",
+    "{}%E2%80%8B",
+    "{}%ff",
+    "{}%",
+]
+HOSTILE_QUERIES = [
+    "=",
+    "&",
+    "&&&",
+    "=&=",
+    "?",
+    "??a",
+    ";",
+    "#",
+    "%",
+    "%zz=%zz",
+    "a[b]=1",
+    "limit[]=1",
+    "limit%00=0",
+    "__proto__=1",
+]

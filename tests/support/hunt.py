@@ -1,6 +1,8 @@
-"""Requests that schemathesis makes of the OpenAPI document, with names of this world in them, and what is wrong with the answers.
+"""Requests that schemathesis makes of the OpenAPI document, with names of this world in them, and what is wrong with
+the answers.
 
-HUNT_SEED=7 hunts elsewhere, HUNT_EXAMPLES=300 for longer: so many requests of each operation are thought of, and each is sent by everybody.
+HUNT_SEED=7 hunts elsewhere, HUNT_EXAMPLES=300 for longer: so many requests of each operation are thought of, and each
+is sent by everybody.
 """
 
 import json
@@ -93,13 +95,23 @@ def families(methods: tuple[str, ...]) -> list[Family]:
 
 
 def known(stage: Stage, route: str, project: str) -> tuple[dict[str, Any], dict[str, list[str]], Any]:
-    """What the stage has for a route in a project: the words of its path as the document names them, its query, its body; None is none."""
+    """What the stage has for a route in a project: the words of its path as the document names them, its query, its
+    body;
+
+    None is none.
+    """
     query = parse_qs(stage.props[ROUTES[route].name].queries.get(route, "").removeprefix("?"), keep_blank_values=True)
-    return {openapi.camel(word): text for word, text in stage.words(route, project).items()}, query, stage.body(route, project)
+    return (
+        {openapi.camel(word): text for word, text in stage.words(route, project).items()},
+        query,
+        stage.body(route, project),
+    )
 
 
 def cases(stage: Stage, route: str) -> st.SearchStrategy[schemathesis.Case]:
-    """Requests that the document allows, and some that it does not; mostly of what there is, and mostly with bodies that make sense."""
+    """Requests that the document allows, and some that it does not; mostly of what there is, and mostly with bodies
+    that make sense.
+    """
     operation = operations()[key_of(route)]
     modes = [GenerationMode.POSITIVE] * 2 + [GenerationMode.NEGATIVE] * varies(route)
     thought_of = [operation.as_strategy(generation_mode=mode) for mode in modes]
@@ -155,7 +167,9 @@ def hunt(stage: Stage, route: str) -> Tally:
     def send(case: schemathesis.Case) -> None:
         for name in ASKING:
             with stage.conn.transaction():
-                answer = client.open(**WSGI_TRANSPORT.serialize_case(case, headers=credential(stage, name, route)), buffered=True)
+                answer = client.open(
+                    **WSGI_TRANSPORT.serialize_case(case, headers=credential(stage, name, route)), buffered=True
+                )
                 raise Rollback
             tally[name, answer.status_code] += 1
             case.validate_response(answer, checks=CHECKS)
@@ -181,7 +195,9 @@ def judge(tally: Tally, methods: tuple[str, ...]) -> None:
     planned = len(ASKING) * sum(examples(route) for route in ROUTES if route.startswith(methods))
     if tally.total() < planned:
         pytest.skip("not all families were asked")
-    said = {name: {status: count for (caller, status), count in sorted(tally.items()) if caller == name} for name in ASKING}
+    said = {
+        name: {status: count for (caller, status), count in sorted(tally.items()) if caller == name} for name in ASKING
+    }
     print(f"{tally.total()} requests:", said)
     of_alice = said["alice"]
     assert sum(count for status, count in of_alice.items() if status < 400) >= sum(of_alice.values()) / 2, said

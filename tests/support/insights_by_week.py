@@ -1,4 +1,6 @@
-"""The insights as one would write them down first: every fact looked at once a week. Too slow for a large instance, and plainly right.
+"""The insights as one would write them down first: every fact looked at once a week.
+
+Too slow for a large instance, and plainly right.
 
 sql/insights.py must say the same; see tests/api/insights/test_by_week.py.
 """
@@ -53,8 +55,8 @@ USERS: LiteralString = """
     )
 """
 
-# a flag counts in the project in which it is now, and with the lifetime that its type has now.
-# Flags by week and project, archived ones left out. A flag that is marked stale is not potentially stale, however old it is.
+# a flag counts in the project in which it is now, and with the lifetime that its type has now. Flags by week and
+# project, archived ones left out. A flag that is marked stale is not potentially stale, however old it is.
 FLAGS: LiteralString = """
     , flags_then AS (
         SELECT until,
@@ -118,7 +120,8 @@ PROJECT_FLAGS: LiteralString = (
           FROM weeks
           JOIN seen_projects ON created_at <= weeks.until AND (archived_at IS NULL OR archived_at > weeks.until)
           LEFT JOIN flags_then ON flags_then.until = weeks.until AND flags_then.project_id = seen_projects.id
-          LEFT JOIN production_then ON production_then.until = weeks.until AND production_then.project_id = seen_projects.id
+          LEFT JOIN production_then
+                 ON production_then.until = weeks.until AND production_then.project_id = seen_projects.id
           LEFT JOIN members_then ON members_then.until = weeks.until AND members_then.project_id = seen_projects.id
     ),
     project_flag_trends AS (
@@ -167,7 +170,8 @@ ENVIRONMENTS: LiteralString = """
           JOIN events ON events.created_at BETWEEN since AND until
           JOIN environment_types ON environment_types.environment = events.environment
                                 AND environment_types.started_at < events.created_at
-                                AND (environment_types.ended_at IS NULL OR environment_types.ended_at >= events.created_at)
+                                AND (environment_types.ended_at IS NULL
+                                     OR environment_types.ended_at >= events.created_at)
          GROUP BY week, until, environment_types.type
     )
 """
@@ -183,10 +187,13 @@ INSIGHTS: LiteralString = (
     SELECT json_build_object(
         'userTrends', (SELECT coalesce(json_agg(entry ORDER BY date), '[]') FROM user_trends AS entry),
         'flagTrends', (SELECT coalesce(json_agg(entry ORDER BY date), '[]') FROM flag_trends AS entry),
-        'projectFlagTrends', (SELECT coalesce(json_agg(entry ORDER BY date, project), '[]') FROM project_flag_trends AS entry),
-        'metricsSummaryTrends', (SELECT coalesce(json_agg(entry ORDER BY date, project), '[]') FROM metrics_summary_trends AS entry),
+        'projectFlagTrends',
+            (SELECT coalesce(json_agg(entry ORDER BY date, project), '[]') FROM project_flag_trends AS entry),
+        'metricsSummaryTrends',
+            (SELECT coalesce(json_agg(entry ORDER BY date, project), '[]') FROM metrics_summary_trends AS entry),
         'environmentTypeTrends',
-            (SELECT coalesce(json_agg(entry ORDER BY date, "environmentType"), '[]') FROM environment_type_trends AS entry)
+            (SELECT coalesce(json_agg(entry ORDER BY date, "environmentType"), '[]')
+               FROM environment_type_trends AS entry)
     )::text
 """
 )

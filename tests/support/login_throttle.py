@@ -23,7 +23,11 @@ def from_address(address: str, **headers: str) -> dict:
 def known_of(conn, name: str) -> tuple[int, int] | None:
     """Failures of a name, and the seconds that it waits after the last one; None when nothing is known."""
     wait = "extract(epoch FROM blocked_until - last_failed_at)"
-    found = one(conn, f"SELECT failures, {wait} AS wait FROM login_throttle WHERE name_digest = %(name)s", {"name": name_digest(name)})
+    found = one(
+        conn,
+        f"SELECT failures, {wait} AS wait FROM login_throttle WHERE name_digest = %(name)s",
+        {"name": name_digest(name)},
+    )
     return found and (found["failures"], round(found["wait"], 2))
 
 

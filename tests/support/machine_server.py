@@ -24,7 +24,9 @@ def machine_server(folder: Path) -> Iterator[str]:
         subprocess.run(["chown", "postgres:postgres", folder, data], check=True)
 
     def run(program: str, *arguments: str) -> None:
-        done = subprocess.run([*AS_POSTGRES, f"{BINARIES}/{program}", "--pgdata", data, *arguments], cwd=folder, capture_output=True)
+        done = subprocess.run(
+            [*AS_POSTGRES, f"{BINARIES}/{program}", "--pgdata", data, *arguments], cwd=folder, capture_output=True
+        )
         assert done.returncode == 0, done.stderr.decode()
 
     run("initdb", "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8")

@@ -37,7 +37,9 @@ def read(body: bytes) -> dict[Series, float]:
 
 def total(found: Mapping[Series, float], name: str, **labels: str) -> float:
     """The sum of all series of a name that have these labels; 0: there are none."""
-    return sum(value for (its_name, its_labels), value in found.items() if its_name == name and labels.items() <= its_labels)
+    return sum(
+        value for (its_name, its_labels), value in found.items() if its_name == name and labels.items() <= its_labels
+    )
 
 
 class Scraped:
@@ -113,5 +115,7 @@ class Metered(Service):
 
 def promtool(*arguments: str | Path, text: bytes = b"") -> tuple[int, str]:
     """The exit status of promtool, and its output."""
-    done = subprocess.run([str(PROMTOOL), *map(str, arguments)], input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run(
+        [str(PROMTOOL), *map(str, arguments)], input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
     return done.returncode, done.stdout.decode()

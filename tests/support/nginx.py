@@ -39,7 +39,9 @@ http {{
 
 
 def blocks() -> list[str]:
-    """The configurations of docs/how-to/proxy.md: a name of its own, a path that is passed on, a path that is taken off."""
+    """The configurations of docs/how-to/proxy.md: a name of its own, a path that is passed on, a path that is taken
+    off.
+    """
     return re.findall(r"^```nginx\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
@@ -50,7 +52,10 @@ def under_a_path(location: str) -> str:
 
 
 class Nginx:
-    """nginx with a site of docs/how-to/proxy.md, but for addresses and the certificate; `with` starts it and stops it."""
+    """nginx with a site of docs/how-to/proxy.md, but for addresses and the certificate;
+
+    `with` starts it and stops it.
+    """
 
     def __init__(self, site: str, port: int, plain_port: int, upstream: int) -> None:
         self.port = port
@@ -63,7 +68,9 @@ class Nginx:
             "/etc/ssl/flags/fullchain.pem": str(self._place / "certificate"),
             "/etc/ssl/flags/privkey.pem": str(self._place / "key"),
         }
-        (self._place / "nginx.conf").write_text(AROUND.format(site=changed(site.replace("flags.example.org", "localhost"), own)))
+        (self._place / "nginx.conf").write_text(
+            AROUND.format(site=changed(site.replace("flags.example.org", "localhost"), own))
+        )
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -107,8 +114,21 @@ class Nginx:
     def _start(self) -> None:
         assert PROGRAM
         with (self._place / "log").open("ab") as log:
-            command = [*AS_ANYBODY, PROGRAM, "-e", "stderr", "-p", str(self._place), "-c", "nginx.conf", "-g", "daemon off;"]
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+            command = [
+                *AS_ANYBODY,
+                PROGRAM,
+                "-e",
+                "stderr",
+                "-p",
+                str(self._place),
+                "-c",
+                "nginx.conf",
+                "-g",
+                "daemon off;",
+            ]
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
         wait_until(self._listens, "nginx listened")
 
     def _listens(self) -> bool:
@@ -119,9 +139,13 @@ class Nginx:
 
     def connect(self) -> HTTPSConnection:
         """A connection over TLS, from 127.0.0.2: an address that the proxy alone sees."""
-        return HTTPSConnection("localhost", self.port, timeout=PATIENCE, context=self._trust, source_address=("127.0.0.2", 0))
+        return HTTPSConnection(
+            "localhost", self.port, timeout=PATIENCE, context=self._trust, source_address=("127.0.0.2", 0)
+        )
 
-    def request(self, method: str, address: str, json: Any = None, headers: Mapping[str, str] | None = None, **kwargs: Any) -> Answer:
+    def request(
+        self, method: str, address: str, json: Any = None, headers: Mapping[str, str] | None = None, **kwargs: Any
+    ) -> Answer:
         """Send one request on a connection of its own. The address may be one with a host."""
         headers = dict(headers or {})
         if json is not None:

@@ -16,13 +16,18 @@ NEWCOMER = {"name": "Zoë", "username": "zoe", "email": "zoe@example.org", "pass
 
 
 def asked(app: Flask, conn: Connection, key: str, admin: tuple[str, str]) -> dict[str, str]:
-    """By what was asked: the status and every byte of the body, with the present instants as "now". The last four change the instance."""
+    """By what was asked: the status and every byte of the body, with the present instants as "now".
+
+    The last four change the instance.
+    """
     client = app.test_client(use_cookies=False)
     found: dict[str, str] = {}
 
     def ask(method: str, path: str, **kwargs: Any) -> None:
         headers = {"Authorization": key} | kwargs.pop("headers", {})
-        found[f"{method} {path} {kwargs or ''}"] = told(client.open(path, method=method, headers=headers, buffered=True, **kwargs))
+        found[f"{method} {path} {kwargs or ''}"] = told(
+            client.open(path, method=method, headers=headers, buffered=True, **kwargs)
+        )
 
     for project in rows(conn, "SELECT id FROM projects ORDER BY id"):
         ask("GET", f"/api/admin/projects/{project['id']}/overview")
@@ -52,7 +57,8 @@ def asked(app: Flask, conn: Connection, key: str, admin: tuple[str, str]) -> dic
 
 
 STRATEGY = """
-    SELECT format('/api/admin/projects/%s/features/%s/environments/%s/strategies/%s', project_id, flags.name, environment, strategies.id)
+    SELECT format('/api/admin/projects/%s/features/%s/environments/%s/strategies/%s',
+                  project_id, flags.name, environment, strategies.id)
       FROM strategies
       JOIN flags ON flags.id = flag_id
      WHERE archived_at IS NULL

@@ -20,14 +20,13 @@ from serving.event_stream import LINES
 from serving.version import VERSION
 from tests import records
 from tests.support.openapi_fields import component, name_of, reference, shape
+from tests.support.openapi_refusals import REFUSALS, SPECIAL_REFUSALS
 from tests.support.openapi_words import (
     ABOUT,
     CONTENTS,
     HEADERS,
     PATH_WORDS,
-    REFUSALS,
     SECURITY,
-    SPECIAL_REFUSALS,
 )
 from validators import MAX_ITEMS, Body, fields
 
@@ -43,7 +42,9 @@ def document() -> dict[str, Any]:
     add_components(spec, bodies(CONTRACTS[view] for view in app.view_functions.values()))
     for endpoint, view in app.view_functions.items():
         for rule in app.url_map.iter_rules(endpoint):
-            operations = {method.lower(): described(endpoint, view, rule) for method in sorted((rule.methods or set()) - {"HEAD"})}
+            operations = {
+                method.lower(): described(endpoint, view, rule) for method in sorted((rule.methods or set()) - {"HEAD"})
+            }
             spec.path(path=path_of(rule), operations=operations)
     made = spec.to_dict()
     return {"openapi": made.pop("openapi")} | made
@@ -103,7 +104,9 @@ def with_nested(body: type[Body]) -> list[type[Body]]:
 def add_components(spec: APISpec, described_bodies: Iterable[type[Body]]) -> None:
     """Add records, bodies, refusals, headers and security schemes to the components."""
     for name, schema in records.SCHEMAS.items():
-        spec.components.schema(f"{name}Schema", pointed({key: value for key, value in schema.items() if key != "$schema"}))
+        spec.components.schema(
+            f"{name}Schema", pointed({key: value for key, value in schema.items() if key != "$schema"})
+        )
     # apispec raises an error if two bodies have the same name.
     for body in described_bodies:
         spec.components.schema(name_of(body), body.schema, schema=body())
@@ -160,7 +163,10 @@ def request_body(contract: Operation) -> dict[str, Any]:
     assert contract.body
     schema, example = reference(contract.body), contract.body.example
     if contract.many:
-        return {"schema": {"type": "array", "items": schema, "maxItems": MAX_ITEMS}, "examples": {"usual": {"value": [example]}}}
+        return {
+            "schema": {"type": "array", "items": schema, "maxItems": MAX_ITEMS},
+            "examples": {"usual": {"value": [example]}},
+        }
     return {"schema": schema, "examples": {"usual": {"value": example}}}
 
 
@@ -177,7 +183,10 @@ def parameters(contract: Operation, rule: Rule) -> Iterator[dict[str, Any]]:
 
 def responses(endpoint: str, contract: Operation) -> dict[str, Any]:
     """Return the response of each status of the operation."""
-    good: dict[str, Any] = {"description": "Done. The body is empty.", "headers": promised(endpoint, contract, contract.status)}
+    good: dict[str, Any] = {
+        "description": "Done. The body is empty.",
+        "headers": promised(endpoint, contract, contract.status),
+    }
     if contract.record:
         good["description"] = records.SCHEMAS[contract.record]["description"]
         good["content"] = {"application/json": {"schema": {"$ref": component(contract.record)}}}
@@ -192,16 +201,22 @@ def responses(endpoint: str, contract: Operation) -> dict[str, Any]:
         special = SPECIAL_REFUSALS.get((endpoint, status))
         record = records.error_record(endpoint, status)
         ordinary = not special and record == "error"
-        refusals[str(status)] = NAMES[status] if ordinary else refusal(status, *special or REFUSALS[status], record=record)
+        refusals[str(status)] = (
+            NAMES[status] if ordinary else refusal(status, *special or REFUSALS[status], record=record)
+        )
     return {str(contract.status): good} | refusals
 
 
-def refusal(status: int, description: str, message: str, name: str | None = None, *, record: str = "error") -> dict[str, Any]:
+def refusal(
+    status: int, description: str, message: str, name: str | None = None, *, record: str = "error"
+) -> dict[str, Any]:
     """Return the response of a status from 400 on. Its example has this message."""
     example = {"id": "0f9c1f0e-7f5d-4d6a-9b1e-3c2f5a8e1b47", "name": name or NAMES[status], "message": message}
     if record == "loginRequired":
         example |= LOGIN_FORM
-    content = {"application/json": {"schema": {"$ref": component(f"{record}.json")}, "examples": {"usual": {"value": example}}}}
+    content = {
+        "application/json": {"schema": {"$ref": component(f"{record}.json")}, "examples": {"usual": {"value": example}}}
+    }
     return {"description": description, "headers": promised(None, None, status), "content": content}
 
 

@@ -16,7 +16,9 @@ from tests.support import openapi
 WRITTEN = (DOCS / "openapi.json").read_text(encoding="utf-8")
 DOCUMENT = json.loads(WRITTEN)
 REGISTRY: Registry = Registry().with_resource("openapi.json", Resource(contents=DOCUMENT, specification=DRAFT202012))
-OPERATIONS = {(method, path): operation for path, methods in DOCUMENT["paths"].items() for method, operation in methods.items()}
+OPERATIONS = {
+    (method, path): operation for path, methods in DOCUMENT["paths"].items() for method, operation in methods.items()
+}
 ALL_BODIES = openapi.bodies(CONTRACTS.values())
 
 

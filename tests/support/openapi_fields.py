@@ -8,7 +8,15 @@ from tests.support.openapi_words import (
 )
 from validators import Body, fields
 from validators.events import TYPES
-from validators.flags.search import DATE_OPERATORS, SET_OPERATORS, VALUE_OPERATORS, DateFilter, EnvironmentState, SetFilter, ValueFilter
+from validators.flags.search import (
+    DATE_OPERATORS,
+    SET_OPERATORS,
+    VALUE_OPERATORS,
+    DateFilter,
+    EnvironmentState,
+    SetFilter,
+    ValueFilter,
+)
 from validators.flags.strategies import ParameterValue
 from validators.people.users import EmailOrEmpty, Password, RootRole
 from validators.query_fields import Filter, Repeated
@@ -60,7 +68,11 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
     """Return the type of a field and its limits."""
     match field:
         case fields.OneOf(choices=choices):
-            return {"$ref": component("eventType.json")} if choices is TYPES else {"type": "string", "enum": sorted(choices)}
+            return (
+                {"$ref": component("eventType.json")}
+                if choices is TYPES
+                else {"type": "string", "enum": sorted(choices)}
+            )
         case EmailOrEmpty():
             return {"type": "string", "maxLength": 254, "pattern": f"^({fields.EMAIL.pattern})?$"}
         case fields.Email():
@@ -80,7 +92,11 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
         case DateFilter():
             return {"type": "string", "pattern": f"^({'|'.join(DATE_OPERATORS)}):\\d{{4}}-\\d{{2}}-\\d{{2}}$"}
         case ParameterValue():
-            return {"type": ["string", "number", "boolean"], "minimum": -fields.BIGINT_MAX, "maximum": fields.BIGINT_MAX}
+            return {
+                "type": ["string", "number", "boolean"],
+                "minimum": -fields.BIGINT_MAX,
+                "maximum": fields.BIGINT_MAX,
+            }
         case Password():
             return text(field) | {"format": "password"}
         case fields.Name():
@@ -92,7 +108,9 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
         case fields.Boolean():
             return {"type": "boolean"}
         case fields.Integer(min=low, max=high):
-            return {"type": "integer", "minimum": low} | ({"format": "int64"} if high == fields.BIGINT_MAX else {"maximum": high})
+            return {"type": "integer", "minimum": low} | (
+                {"format": "int64"} if high == fields.BIGINT_MAX else {"maximum": high}
+            )
         case fields.DateTime():
             return {"type": "string", "format": "date-time"}
         case fields.Day(prefix="IS:"):

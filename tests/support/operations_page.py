@@ -9,10 +9,9 @@ from typing import Any
 from blueprints.documentation import DOCS
 
 HEAD = """# Every operation with curl
-
-This page is generated from [openapi.json](../openapi.json). `BASE` is the address of the server, `KEY` an API token or a personal
-access token. Names, ids and bodies are examples. The page `/docs` of the server describes parameters, bodies and responses, and can send
-requests. [curl.md](../how-to/curl.md) shows common tasks with their responses.
+This page is generated from [openapi.json](../openapi.json). `BASE` is the address of the server, `KEY` an API token or
+a personal access token. Names, ids and bodies are examples. The page `/docs` of the server describes parameters, bodies
+and responses, and can send requests. [curl.md](../how-to/curl.md) shows common tasks with their responses.
 """
 
 

@@ -13,7 +13,8 @@ AUTHORIZED = {"Authorization": KEY}
 # The promise is 2 seconds after its return; this is what a busy machine may add.
 PROMISE, MARGIN = 2.0, 2.0
 LIMITS = {"STATEMENT_TIMEOUT_SECONDS": 2, "WAIT_SECONDS": 2}
-# The longest that a request may hold a thread: a second of attempts to connect; or the statement timeout and 5 seconds, while it is frozen.
+# The longest that a request may hold a thread: a second of attempts to connect; or the statement timeout and 5 seconds,
+# while it is frozen.
 ABSENT, FROZEN = 2.0, 7.0
 TOKEN = "/api/admin/invite-link/tokens/{}"
 
@@ -74,7 +75,10 @@ class Callers:
         wait_until(lambda: self._count(status, now) >= 40, f"the answers were {status}")
 
     def _count(self, status: int, since: float) -> int:
-        return sum(isinstance(one.answer, Answer) and one.answer.status == status and one.began >= since for one in list(self.asked))
+        return sum(
+            isinstance(one.answer, Answer) and one.answer.status == status and one.began >= since
+            for one in list(self.asked)
+        )
 
 
 def assert_unavailable(answer: Answer) -> None:

@@ -17,7 +17,13 @@ MARGIN = 2.0
 
 @contextmanager
 def opened(
-    url: str, size: int = 1, *, wait: float = 5, deadline: float = 30, revive: Callable[[], None] | None = None, **more: Any
+    url: str,
+    size: int = 1,
+    *,
+    wait: float = 5,
+    deadline: float = 30,
+    revive: Callable[[], None] | None = None,
+    **more: Any,
 ) -> Iterator[Database]:
     """A database as a process has it."""
     database = Database(url, size, "none", lambda: connect_options(url) | more, wait=wait, deadline=deadline)

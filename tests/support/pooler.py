@@ -1,4 +1,6 @@
-"""The real PgBouncer for a test, set up by the pgbouncer.ini of docs/how-to/scale.md, in front of a database; stopped by its pid."""
+"""The real PgBouncer for a test, set up by the pgbouncer.ini of docs/how-to/scale.md, in front of a database; stopped
+by its pid.
+"""
 
 import os
 import re
@@ -38,7 +40,10 @@ def changed(text: str, changes: Mapping[str, str]) -> str:
 
 
 class Pooler:
-    """PgBouncer as docs/how-to/scale.md has it, but for addresses, a pool of two, and changes; `with` starts it and stops it."""
+    """PgBouncer as docs/how-to/scale.md has it, but for addresses, a pool of two, and changes;
+
+    `with` starts it and stops it.
+    """
 
     def __init__(self, database: str, changes: Mapping[str, str] | None = None, more: str = "") -> None:
         self.port = free_port()
@@ -78,7 +83,9 @@ class Pooler:
         assert PROGRAM
         with self._log.open("ab") as log:
             command = [*AS_ANYBODY, PROGRAM, str(self._settings)]
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
         wait_until(self._listens, "PgBouncer listened")
         return self
 

@@ -45,7 +45,12 @@ def logged(world: World, since: int, caller: Caller, project: str = "gemini") ->
     found = world.events(since)
     for event in found:
         assert (event["created_by"], event["created_by_user_id"]) == (caller.email, caller.id)
-        assert (event["project"], event["environment"], event["feature_name"], event["tags"]) == (project, None, None, [])
+        assert (event["project"], event["environment"], event["feature_name"], event["tags"]) == (
+            project,
+            None,
+            None,
+            [],
+        )
     return [(event["type"], event["data"], event["pre_data"]) for event in found]
 
 

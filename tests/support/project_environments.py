@@ -24,10 +24,17 @@ def read(caller: Caller, project: str = "default") -> list[dict[str, Any]]:
     return answer.json["environments"]
 
 
-def logged(world: World, since: int, caller: Caller, environment: str, project: str = "default") -> list[tuple[Any, ...]]:
+def logged(
+    world: World, since: int, caller: Caller, environment: str, project: str = "default"
+) -> list[tuple[Any, ...]]:
     """type, data and pre_data of the events after one; all by the caller, and about that environment of the project."""
     found = world.events(since)
     for event in found:
         assert (event["created_by"], event["created_by_user_id"]) == (caller.email, caller.id)
-        assert (event["project"], event["environment"], event["feature_name"], event["tags"]) == (project, environment, None, [])
+        assert (event["project"], event["environment"], event["feature_name"], event["tags"]) == (
+            project,
+            environment,
+            None,
+            [],
+        )
     return [(event["type"], event["data"], event["pre_data"]) for event in found]

@@ -14,7 +14,9 @@ def stored(conn: Connection, project_id: str) -> dict[str, Any]:
 
 def recorded(world: World, since: int) -> list[dict[str, Any]]:
     """The events since then, without ids and instants."""
-    return [{key: word for key, word in event.items() if key not in ("id", "created_at")} for event in world.events(since)]
+    return [
+        {key: word for key, word in event.items() if key not in ("id", "created_at")} for event in world.events(since)
+    ]
 
 
 def plain(type: str, author: Caller, **fields: Any) -> dict[str, Any]:

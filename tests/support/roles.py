@@ -18,6 +18,8 @@ def make(caller: Caller, name: str = "Auditor", **fields: Any) -> int:
 
 def allowed(conn: Connection, role_id: int) -> list[tuple[str, str | None]]:
     """What the table says that a role allows: names and environments."""
-    found = rows(conn, "SELECT * FROM role_permissions WHERE role_id = %(id)s ORDER BY permission, environment", {"id": role_id})
+    found = rows(
+        conn, "SELECT * FROM role_permissions WHERE role_id = %(id)s ORDER BY permission, environment", {"id": role_id}
+    )
     assert {row["project_id"] for row in found} <= {None}
     return [(row["permission"], row["environment"]) for row in found]

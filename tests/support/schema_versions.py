@@ -14,4 +14,6 @@ def schema_of(url: str) -> str:
     command = [embedded.BINARIES / "pg_dump", "--schema-only", "--no-owner", "--dbname", url]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     # Comments contain the version of the server, and \restrict a random word.
-    return "\n".join(line for line in text.splitlines() if line and not line.startswith(("--", "\\restrict", "\\unrestrict")))
+    return "\n".join(
+        line for line in text.splitlines() if line and not line.startswith(("--", "\\restrict", "\\unrestrict"))
+    )

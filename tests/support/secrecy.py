@@ -41,7 +41,9 @@ class Vault:
         sent_headers, headers = list(sent_headers), list(headers)
         self.keep(*passwords_in(sent), *credentials_in(sent_headers))
         self.invites |= set(long_enough(re.findall(r"/invite/([^/]+)/", path)))
-        said = b"\n".join([*(f"{name}: {text}".encode("utf-8", "replace") for name, text in headers), hidden(body, path)])
+        said = b"\n".join(
+            [*(f"{name}: {text}".encode("utf-8", "replace") for name, text in headers), hidden(body, path)]
+        )
         if BCRYPT.search(said):
             raise Told(f"the answer at {path} holds the hash of a password")
         # A copy: other threads of a test may ask meanwhile.
@@ -69,7 +71,9 @@ class Watched(FlaskClient):
         # One that comes bit by bit is not ours to take.
         if response.mimetype != "application/x-ndjson" or response.is_sequence:
             request = response.request
-            VAULT.look(request.path, kwargs.get("json"), request.headers.items(), response.headers.items(), response.get_data())
+            VAULT.look(
+                request.path, kwargs.get("json"), request.headers.items(), response.headers.items(), response.get_data()
+            )
         return response
 
 
@@ -101,7 +105,9 @@ def cookies_in(kind: str, headers: Headers) -> Iterator[str]:
 
 
 def given_out(body: bytes) -> Iterator[object]:
-    """The secrets that an answer gives out: those of what was made; of API tokens for clients and frontends, all can be read again."""
+    """The secrets that an answer gives out: those of what was made; of API tokens for clients and frontends, all can be
+    read again.
+    """
     try:
         document = json.loads(body)
     except ValueError:

@@ -1,4 +1,6 @@
-"""The real service for a test: gunicorn in a process group of its own, on a free port of the loopback interface, stopped by its pid."""
+"""The real service for a test: gunicorn in a process group of its own, on a free port of the loopback interface,
+stopped by its pid.
+"""
 
 import json
 import os
@@ -67,12 +69,18 @@ def wait_until(condition: Callable[[], object], what: str, patience: float = PAT
 
 
 def run(*arguments: str, prefix: Sequence[str] = (), **settings: object) -> subprocess.CompletedProcess[str]:
-    """Python with these arguments and settings in the project's folder, until it ends by itself; text in stdout and stderr."""
+    """Python with these arguments and settings in the project's folder, until it ends by itself; text in stdout and
+    stderr.
+    """
     command = [*prefix, sys.executable, *arguments]
-    return subprocess.run(command, cwd=ROOT, env=environment(**settings), capture_output=True, text=True, timeout=PATIENCE)
+    return subprocess.run(
+        command, cwd=ROOT, env=environment(**settings), capture_output=True, text=True, timeout=PATIENCE
+    )
 
 
-def run_together(commands: Sequence[tuple[Sequence[str], Mapping[str, object]]]) -> list[subprocess.CompletedProcess[str]]:
+def run_together(
+    commands: Sequence[tuple[Sequence[str], Mapping[str, object]]],
+) -> list[subprocess.CompletedProcess[str]]:
     """The same for several (arguments, settings), all at once."""
     running = [
         subprocess.Popen(
@@ -87,7 +95,9 @@ def run_together(commands: Sequence[tuple[Sequence[str], Mapping[str, object]]])
         for arguments, settings in commands
     ]
     said = [process.communicate(timeout=PATIENCE) for process in running]
-    return [subprocess.CompletedProcess(it.args, it.returncode, *texts) for it, texts in zip(running, said, strict=True)]
+    return [
+        subprocess.CompletedProcess(it.args, it.returncode, *texts) for it, texts in zip(running, said, strict=True)
+    ]
 
 
 def address_in(data: Path) -> str:
@@ -115,10 +125,13 @@ def is_alive(pid: int | None) -> bool:
 
 
 class Service:
-    """gunicorn with the given settings; `with` starts it, waits until it is ready, and stops it.
+    """gunicorn with the given settings;
 
-    database: its address, None for a private one; folder: where stdout and stderr go, None for one of its own; path: that of BASE_URL;
-    prefix: what its command begins with; command: what Python is given; stdout: another place for that.
+    `with` starts it, waits until it is ready, and stops it.
+
+    database: its address, None for a private one; folder: where stdout and stderr go, None for one of its own; path:
+    that of BASE_URL; prefix: what its command begins with; command: what Python is given; stdout: another place for
+    that.
     """
 
     def __init__(
@@ -134,7 +147,9 @@ class Service:
     ) -> None:
         self.port = int(str(settings.get("PORT") or free_port()))
         self.origin = f"http://127.0.0.1:{self.port}"
-        self.settings = {"BASE_URL": f"{self.origin}{path}", "DATABASE_URL": database or ""} | settings | {"PORT": self.port}
+        self.settings = (
+            {"BASE_URL": f"{self.origin}{path}", "DATABASE_URL": database or ""} | settings | {"PORT": self.port}
+        )
         self.prefix = prefix
         self.command = command
         self._own_folder = None if folder else tempfile.TemporaryDirectory(prefix="service-")
@@ -188,7 +203,9 @@ class Service:
     @property
     def workers(self) -> set[int]:
         """The pids of its worker processes."""
-        return {int(pid) for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()}
+        return {
+            int(pid) for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        }
 
     @property
     def out(self) -> str:
@@ -222,7 +239,13 @@ class Service:
         return self.request("GET", path, **kwargs)
 
     def request(
-        self, method: str, path: str, json: Any = None, headers: Mapping[str, str] | None = None, timeout: float = PATIENCE, **kwargs: Any
+        self,
+        method: str,
+        path: str,
+        json: Any = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = PATIENCE,
+        **kwargs: Any,
     ) -> Answer:
         """Send one request on a connection of its own; OSError when there is no answer within timeout seconds."""
         headers = dict(headers or {})

@@ -29,7 +29,9 @@ PATH = "/api/admin/user/change-password"
 NEW = "another battery staple"
 
 
-def change(caller: Caller, password: Any = NEW, old: Any = PASSWORD, *, session: str = "Ada", **fields: Any) -> TestResponse:
+def change(
+    caller: Caller, password: Any = NEW, old: Any = PASSWORD, *, session: str = "Ada", **fields: Any
+) -> TestResponse:
     """Ask for a new password by a session."""
     body = {"password": password, "confirmPassword": password, "oldPassword": old} | fields
     return caller.post(PATH, json=body, headers=with_session(session))

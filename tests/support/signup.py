@@ -21,7 +21,12 @@ def invitation(world: World, *, expires_in: timedelta = timedelta(days=1), enabl
 
 def guest(**changes: Any) -> dict[str, Any]:
     """The body that Grace sends."""
-    return {"username": "grace", "email": "grace@example.org", "name": "Grace Hopper", "password": "amazing grace"} | changes
+    return {
+        "username": "grace",
+        "email": "grace@example.org",
+        "name": "Grace Hopper",
+        "password": "amazing grace",
+    } | changes
 
 
 def sign_up(caller: Caller, secret: str, **changes: Any) -> TestResponse:

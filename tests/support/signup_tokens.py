@@ -12,7 +12,9 @@ from tests.support.world import Caller
 EXPIRY = "2099-12-31T23:59:59.999Z"
 
 
-def make_token(conn: Connection, *, expires_in: timedelta = timedelta(days=1), enabled: bool = True, **fields: Any) -> str:
+def make_token(
+    conn: Connection, *, expires_in: timedelta = timedelta(days=1), enabled: bool = True, **fields: Any
+) -> str:
     """The secret of a token named 'for friends'; its expiry counts from now()."""
     expires_at: datetime = value(conn, "SELECT now()") + expires_in
     fields = {"name": "for friends", "created_by": "alice@example.org"} | fields

@@ -1,4 +1,6 @@
-"""A way to a PostgreSQL's socket over TCP, on which everything can stop: connections stay, new ones are accepted, and nothing moves."""
+"""A way to a PostgreSQL's socket over TCP, on which everything can stop: connections stay, new ones are accepted, and
+nothing moves.
+"""
 
 import socket
 import threading
@@ -11,7 +13,10 @@ from tests.support.service import free_port
 
 
 class Proxy:
-    """Passes everything on to the server of this address, until hush(); `with` starts and stops it. url: how it is reached through here."""
+    """Passes everything on to the server of this address, until hush();
+
+    `with` starts and stops it. url: how it is reached through here.
+    """
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)

@@ -13,7 +13,14 @@ def copy_of(first: embedded.Server, second: embedded.Server) -> None:
     os.chown(second.folder, owner.st_uid, owner.st_gid)
     account = embedded.account_for(first.folder) if os.geteuid() == 0 else None
     source = f"host={first.folder / 'socket'} user=postgres application_name=second"
-    command = [embedded.BINARIES / "pg_basebackup", f"--dbname={source}", f"--pgdata={second.cluster}", "--write-recovery-conf"]
+    command = [
+        embedded.BINARIES / "pg_basebackup",
+        f"--dbname={source}",
+        f"--pgdata={second.cluster}",
+        "--write-recovery-conf",
+    ]
     subprocess.run(
-        [*(account.prefix if account else ()), *command, "--checkpoint=fast", "--wal-method=stream"], check=True, capture_output=True
+        [*(account.prefix if account else ()), *command, "--checkpoint=fast", "--wal-method=stream"],
+        check=True,
+        capture_output=True,
     )

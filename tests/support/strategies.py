@@ -5,9 +5,21 @@ from typing import Any
 from tests.support import fixtures
 from tests.support.world import World
 
-CONSTRAINT = {"contextName": "userId", "operator": "IN", "values": ["7", "3"], "inverted": True, "caseInsensitive": False}
+CONSTRAINT = {
+    "contextName": "userId",
+    "operator": "IN",
+    "values": ["7", "3"],
+    "inverted": True,
+    "caseInsensitive": False,
+}
 VARIANTS = [
-    {"name": "blue", "weight": 500, "weightType": "variable", "stickiness": "userId", "payload": {"type": "json", "value": "[1]"}},
+    {
+        "name": "blue",
+        "weight": 500,
+        "weightType": "variable",
+        "stickiness": "userId",
+        "payload": {"type": "json", "value": "[1]"},
+    },
     {"name": "red", "weight": 500, "weightType": "variable", "stickiness": "default"},
 ]
 

@@ -10,7 +10,15 @@ from tests.support.world import Caller, World
 NO_STRATEGY = "00000000-0000-4000-8000-000000000000"
 
 
-def delete(caller: Caller, strategy_id: str, *, project: str = "default", flag: str = "f", environment: str = "development", **kwargs: Any):
+def delete(
+    caller: Caller,
+    strategy_id: str,
+    *,
+    project: str = "default",
+    flag: str = "f",
+    environment: str = "development",
+    **kwargs: Any,
+):
     """Ask for the removal of a strategy of flag f in project default's environment development."""
     path = f"/api/admin/projects/{project}/features/{flag}/environments/{environment}/strategies/{strategy_id}"
     return caller.delete(path, **kwargs)
@@ -23,7 +31,10 @@ def is_there(conn: Connection, strategy_id: str) -> bool:
 
 def switched_on(conn: Connection) -> list[str]:
     """The environments that are on, of all flags: flag/environment."""
-    statement = "SELECT name || '/' || environment AS it FROM flag_environments JOIN flags ON id = flag_id WHERE enabled ORDER BY 1"
+    statement = (
+        "SELECT name || '/' || environment AS it FROM flag_environments "
+        "JOIN flags ON id = flag_id WHERE enabled ORDER BY 1"
+    )
     return [row["it"] for row in rows(conn, statement)]
 
 
@@ -33,7 +44,9 @@ def deleted(response: TestResponse) -> bool:
 
 
 def two_projects(world: World) -> tuple[str, list[dict[str, Any]]]:
-    """A strategy of flag f in project default, with flag g beside it and h in project apollo; and the rows of all strategies."""
+    """A strategy of flag f in project default, with flag g beside it and h in project apollo; and the rows of all
+    strategies.
+    """
     world.project("apollo")
     strategy = world.strategy(world.flag("f", enabled_in=("development",)))
     for name, project in (("g", "default"), ("h", "apollo")):

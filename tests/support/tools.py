@@ -28,11 +28,17 @@ class Tool:
         response = self.caller.request(method, place, **({} if body is None else {"json": body}))
         assert response.status_code == status, f"{operation}: {response.status_code} {response.text}"
         self.answers[operation] = response
-        return json.loads(response.text, parse_float=lambda it: pytest.fail(f"{operation}: {it} has a fraction")) if response.text else None
+        return (
+            json.loads(response.text, parse_float=lambda it: pytest.fail(f"{operation}: {it} has a fraction"))
+            if response.text
+            else None
+        )
 
 
 def provision(app: Flask) -> Tool:
-    """A tool that did everything once, in the words of the Terraform provider and of MCP servers, and got the statuses that they take."""
+    """A tool that did everything once, in the words of the Terraform provider and of MCP servers, and got the statuses
+    that they take.
+    """
     tool = Tool(Caller(app, ADMIN_KEY))
     make_people(tool)
     make_places(tool)
@@ -58,7 +64,13 @@ def make_people(tool: Tool) -> None:
     ask("GET roles/:id", None, role)
     ask("GET roles")
     ask("GET permissions")
-    group = {"name": "tools", "description": None, "rootRole": None, "mappingsSSO": [], "users": [{"user": {"id": user}}]}
+    group = {
+        "name": "tools",
+        "description": None,
+        "rootRole": None,
+        "mappingsSSO": [],
+        "users": [{"user": {"id": user}}],
+    }
     id = ask("POST groups", group, status=201)["id"]
     ask("PUT groups/:id", group | {"description": "of all kinds"}, id)
     ask("GET groups/:id", None, id)
@@ -84,7 +96,10 @@ def make_places(tool: Tool) -> None:
     linked = ask("GET environments/project/tools")["environments"]
     assert [(it["name"], it["defaultStrategy"]["name"]) for it in linked] == [("development", "flexibleRollout")]
     user, group = tool.answers["POST user-admin"].get_json()["id"], tool.answers["POST groups"].get_json()["id"]
-    ask("PUT projects/tools/access", {"roles": [{"id": 4, "users": [user], "groups": []}, {"id": 5, "users": [], "groups": [group]}]})
+    ask(
+        "PUT projects/tools/access",
+        {"roles": [{"id": 4, "users": [user], "groups": []}, {"id": 5, "users": [], "groups": [group]}]},
+    )
     ask("GET projects/tools/access")
     ask("GET projects")
     token = {
@@ -115,7 +130,13 @@ def make_flags(tool: Tool) -> None:
         "payload": {"type": "string", "value": "r"},
     }
     constraints = [{"contextName": "userId", "operator": "IN", "values": ["7"]}]
-    strategy = {"name": "flexibleRollout", "parameters": {"rollout": 50}, "constraints": constraints, "variants": [variant], "segments": []}
+    strategy = {
+        "name": "flexibleRollout",
+        "parameters": {"rollout": 50},
+        "constraints": constraints,
+        "variants": [variant],
+        "segments": [],
+    }
     ask(f"POST {path}/strategies", strategy)
     ask(f"GET {path}/strategies")
     ask(f"POST {path}/on")

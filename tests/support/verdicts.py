@@ -31,7 +31,9 @@ class Asked:
         return text
 
 
-def answer(stage: Stage, caller: Caller, route: str, asked: Asked, **headers: str) -> tuple[int, tuple[tuple[str, str], ...], str]:
+def answer(
+    stage: Stage, caller: Caller, route: str, asked: Asked, **headers: str
+) -> tuple[int, tuple[tuple[str, str], ...], str]:
     """Status, headers and body, but for the error's id, the names asked for, and what is of the request alone."""
     response = stage.send(caller, route, asked.words, asked.body, asked.query, **headers)
     body = response.text

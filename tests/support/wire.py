@@ -1,4 +1,6 @@
-"""What goes over the wire between the service and PostgreSQL, as libpq itself sees it: each statement, BEGIN and COMMIT included."""
+"""What goes over the wire between the service and PostgreSQL, as libpq itself sees it: each statement, BEGIN and COMMIT
+included.
+"""
 
 import re
 from collections.abc import Iterator
@@ -21,9 +23,13 @@ class Wire:
 
 @contextmanager
 def watched(conn: Connection) -> Iterator[Wire]:
-    """What goes over the wire of a connection while the block lasts, known after it. A statement is sent as on its first execution."""
+    """What goes over the wire of a connection while the block lasts, known after it.
+
+    A statement is sent as on its first execution.
+    """
     wire, threshold = Wire(), conn.prepare_threshold
-    # The preparation of a statement that has come often enough is a round trip too, but once in the life of a connection.
+    # The preparation of a statement that has come often enough is a round trip too, but once in the life of a
+    # connection.
     conn.prepare_threshold = None
     with TemporaryFile() as trace:
         conn.pgconn.trace(trace.fileno())
@@ -38,5 +44,6 @@ def watched(conn: Connection) -> Iterator[Wire]:
     # Whatever a round trip carried, the server ends it with this message.
     wire.round_trips = len(re.findall(r"^B\t\d+\tReadyForQuery\t", said, re.MULTILINE))
     wire.statements = [
-        " ".join(text.split())[:80] for text in re.findall(r'^F\t\d+\t(?:Query|Parse)\t(?: "\w*")? "([^"]*)', said, re.MULTILINE)
+        " ".join(text.split())[:80]
+        for text in re.findall(r'^F\t\d+\t(?:Query|Parse)\t(?: "\w*")? "([^"]*)', said, re.MULTILINE)
     ]

@@ -1,4 +1,7 @@
-"""Builds what a test needs: the cast, projects, flags. By the sql modules of the service, on the test's own connection."""
+"""Builds what a test needs: the cast, projects, flags.
+
+By the sql modules of the service, on the test's own connection.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,7 +34,9 @@ class Caller:
         headers = dict(kwargs.pop("headers", None) or {})
         if self.key is not None:
             headers.setdefault("Authorization", self.key)
-        response = self.app.test_client(use_cookies=False).open(path, method=method, headers=headers, buffered=True, **kwargs)
+        response = self.app.test_client(use_cookies=False).open(
+            path, method=method, headers=headers, buffered=True, **kwargs
+        )
         records.check(self.app, response)
         return response
 
@@ -71,10 +76,14 @@ class World:
             fields = {"environment": "development"} | fields
         secret = api_tokens.generate(environment=fields.get("environment") or "*")
         dates = {name: fields.pop(name) for name in ("created_at",) if name in fields}
-        fixtures.update(self.conn, "api_keys", api_tokens.insert(self.conn, secret, name=name, kind=kind, **fields), **dates)
+        fixtures.update(
+            self.conn, "api_keys", api_tokens.insert(self.conn, secret, name=name, kind=kind, **fields), **dates
+        )
         return Caller(self.app, secret)
 
-    def project(self, project_id: str, environments: tuple[str, ...] = ("development", "production"), **fields: Any) -> str:
+    def project(
+        self, project_id: str, environments: tuple[str, ...] = ("development", "production"), **fields: Any
+    ) -> str:
         """A project with these environments."""
         fixtures.insert_project(self.conn, project_id, fields.pop("name", project_id.title()), **fields)
         for environment in environments:

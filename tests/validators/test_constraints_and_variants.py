@@ -9,7 +9,7 @@ from validators.flags.strategies import StrategyChange, StrategyInput, with_defa
 from validators.flags.variants import Payload, StrategyVariant, Variant, balanced
 from validators.vocabulary.constraints import OPERATORS, Constraint
 
-# --- Constraints ----------------------------------------------------------------------------------------------------------------------
+# --- Constraints ------------------------------------------------------------------------------------------------------
 
 KEPT = {"values": [], "inverted": False, "caseInsensitive": False}
 
@@ -31,8 +31,16 @@ def test_there_are_fifteen_operators() -> None:
 @pytest.mark.parametrize(
     ("operator", "good", "bad"),
     [
-        ("NUM", ["0", "-1", "3.5", "1e3", "007", "1E-2"], ["", " 1", "1 ", "x", "1,5", ".5", "1.", "NaN", "0x10", "1e999"]),
-        ("DATE", ["2026-05-31T12:00:00Z", "2026-05-31t12:00:00+02:00"], ["", "2026-05-31", "2026-05-31T12:00:00", "2026-02-30T12:00:00Z"]),
+        (
+            "NUM",
+            ["0", "-1", "3.5", "1e3", "007", "1E-2"],
+            ["", " 1", "1 ", "x", "1,5", ".5", "1.", "NaN", "0x10", "1e999"],
+        ),
+        (
+            "DATE",
+            ["2026-05-31T12:00:00Z", "2026-05-31t12:00:00+02:00"],
+            ["", "2026-05-31", "2026-05-31T12:00:00", "2026-02-30T12:00:00Z"],
+        ),
         (
             "SEMVER",
             ["0.0.0", "1.2.3", "10.20.30", "1.2.3-beta.1", "1.2.3-0a", "1.2.3+build.7", "1.2.3-rc+7"],
@@ -88,11 +96,18 @@ def test_what_is_no_constraint_is_refused(asked: dict[str, Any]) -> None:
 def test_a_constraint_is_kept_whole_and_in_order() -> None:
     kept = Constraint().load({"operator": "IN", "contextName": "userId"})
     assert list(kept.items()) == [("contextName", "userId"), ("operator", "IN"), *KEPT.items()]
-    asked = {"value": "5", "caseInsensitive": True, "inverted": True, "values": ["a"], "operator": "NUM_EQ", "contextName": "age"}
+    asked = {
+        "value": "5",
+        "caseInsensitive": True,
+        "inverted": True,
+        "values": ["a"],
+        "operator": "NUM_EQ",
+        "contextName": "age",
+    }
     assert Constraint().load(asked) == asked
 
 
-# --- Variants -------------------------------------------------------------------------------------------------------------------------
+# --- Variants ---------------------------------------------------------------------------------------------------------
 
 
 def weights(*variants: tuple[str, int, str]) -> dict[str, int]:
@@ -159,7 +174,7 @@ def test_variants_of_strategies_are_whole_those_of_flags_need_not() -> None:
         assert refuses(Variant, bare | {"weight": weight}), weight
 
 
-# --- Strategies -----------------------------------------------------------------------------------------------------------------------
+# --- Strategies -------------------------------------------------------------------------------------------------------
 
 
 def test_a_new_strategy_has_everything_but_its_place() -> None:
@@ -203,5 +218,7 @@ def test_a_gradual_rollout_gets_what_it_cannot_do_without() -> None:
     full = {"rollout": "100", "groupId": "f", "stickiness": "userId"}
     assert with_defaults("flexibleRollout", {}, flag="f", stickiness="userId") == full
     assert with_defaults("flexibleRollout", {"rollout": "5"}, flag="f", stickiness="userId") == full | {"rollout": "5"}
-    assert with_defaults("flexibleRollout", {"stickiness": ""}, flag="f", stickiness="userId")["stickiness"] == "default"
+    assert (
+        with_defaults("flexibleRollout", {"stickiness": ""}, flag="f", stickiness="userId")["stickiness"] == "default"
+    )
     assert with_defaults("default", {}, flag="f", stickiness="userId") == {}

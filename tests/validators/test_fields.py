@@ -40,7 +40,9 @@ def test_any_other_text_is_taken_as_it_is(value: str) -> None:
     takes(Text(), value, value)
 
 
-@pytest.mark.parametrize(("text", "is_taken"), [("", False), ("a", False), ("ab", True), ("🎉🎉", True), ("abc", True), ("abcd", False)])
+@pytest.mark.parametrize(
+    ("text", "is_taken"), [("", False), ("a", False), ("ab", True), ("🎉🎉", True), ("abc", True), ("abcd", False)]
+)
 def test_length_is_counted_in_characters(text: str, is_taken: bool) -> None:
     field = Text(min=2, max=3)
     if is_taken:
@@ -64,7 +66,13 @@ def test_one_of_a_list_is_exact(value: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "read"),
-    [("a b", "a b"), (" ab\n", "ab"), ("\u00a0\u3000ab\u2028\t\x1f", "ab"), (" " * 10**5 + "abc", "abc"), ("\u200b ", None)],
+    [
+        ("a b", "a b"),
+        (" ab\n", "ab"),
+        ("\u00a0\u3000ab\u2028\t\x1f", "ab"),
+        (" " * 10**5 + "abc", "abc"),
+        ("\u200b ", None),
+    ],
 )
 def test_white_space_around_a_trimmed_text_does_not_count(value: str, read: str | None) -> None:
     field = Trimmed(min=2, max=3)
@@ -108,8 +116,6 @@ NO_NAMES = [
     "a;b",
     "a=b",
     "$a",
-]
-NO_NAMES += [
     "a" * 101,
     "é",
     "ａ",
@@ -149,22 +155,38 @@ def test_a_name_has_its_own_longest_length() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["a", "ada", "Ada", "ada lovelace", "ada.lovelace", "é", "漢字", "🎉", "1", "-", "a" * 255, "é" * 255, "a\u200bb"]
+    "value",
+    ["a", "ada", "Ada", "ada lovelace", "ada.lovelace", "é", "漢字", "🎉", "1", "-", "a" * 255, "é" * 255, "a\u200bb"],
 )
 def test_a_user_name_is_taken_as_it_is(value: str) -> None:
     takes(Username(), value, value)
 
 
-@pytest.mark.parametrize("value", ["", "@", "a@b", "@a", "a@", " a", "a ", " ", "\ta", "a\n", "\u00a0a", "a\u3000", "a" * 256, "a\u2028"])
+@pytest.mark.parametrize(
+    "value", ["", "@", "a@b", "@a", "a@", " a", "a ", " ", "\ta", "a\n", "\u00a0a", "a\u3000", "a" * 256, "a\u2028"]
+)
 def test_a_user_name_is_not_empty_nor_an_address_nor_padded(value: str) -> None:
     assert refuses(Username(), value).startswith("must ")
 
 
-EMAILS = [("ada@example.org", "ada@example.org"), ("ADA@Example.ORG", "ada@example.org"), ("a@b", "a@b")]
-EMAILS += [("ada@host.local", "ada@host.local"), ("ada@site.test", "ada@site.test"), ("ada+tag@example.org", "ada+tag@example.org")]
-EMAILS += [("o'neil@example.org", "o'neil@example.org"), ("ÄDA@EXÄMPLE.org", "äda@exämple.org"), ("用户@例子.公司", "用户@例子.公司")]
-EMAILS += [("İ@b", "i̇@b"), ("a..b@c", "a..b@c"), ("1@[127.0.0.1]", "1@[127.0.0.1]"), ("a" * 252 + "@b", "a" * 252 + "@b")]
-EMAILS += [("İ" * 126 + "@b", "i̇" * 126 + "@b"), ("%_\\@b", "%_\\@b"), ("Σ@B", "σ@b")]
+EMAILS = [
+    ("ada@example.org", "ada@example.org"),
+    ("ADA@Example.ORG", "ada@example.org"),
+    ("a@b", "a@b"),
+    ("ada@host.local", "ada@host.local"),
+    ("ada@site.test", "ada@site.test"),
+    ("ada+tag@example.org", "ada+tag@example.org"),
+    ("o'neil@example.org", "o'neil@example.org"),
+    ("ÄDA@EXÄMPLE.org", "äda@exämple.org"),
+    ("用户@例子.公司", "用户@例子.公司"),
+    ("İ@b", "i̇@b"),
+    ("a..b@c", "a..b@c"),
+    ("1@[127.0.0.1]", "1@[127.0.0.1]"),
+    ("a" * 252 + "@b", "a" * 252 + "@b"),
+    ("İ" * 126 + "@b", "i̇" * 126 + "@b"),
+    ("%_\\@b", "%_\\@b"),
+    ("Σ@B", "σ@b"),
+]
 
 
 @pytest.mark.parametrize(("value", "read"), EMAILS)
@@ -172,23 +194,73 @@ def test_an_address_is_kept_in_lower_case(value: str, read: str) -> None:
     takes(Email(), value, read)
 
 
-NO_EMAILS = ["", "@", "a", "a@", "@b", "a@b@c", "a@@b", "@a@b", "a@b@", "example.org", "a b@c", "a@b c", " a@b", "a@b ", "a @b", "a@ b"]
-NO_EMAILS += ["a@b\n", "\na@b", "a\t@b", "a@b\r\nBcc: c@d", "a\x01@b", "a@\x1fb", "a\x7f@b", "a@b\x85", "a\x9f@b", "a\u00a0@b"]
-NO_EMAILS += ["a@b\u2028c", "a\u3000@b", "a" * 253 + "@b", "İ" * 127 + "@b", "a@" + "b" * 253, "a" * 10**6 + "@b", "a\x1c@b", "a\u1680@b"]
+NO_EMAILS = [
+    "",
+    "@",
+    "a",
+    "a@",
+    "@b",
+    "a@b@c",
+    "a@@b",
+    "@a@b",
+    "a@b@",
+    "example.org",
+    "a b@c",
+    "a@b c",
+    " a@b",
+    "a@b ",
+    "a @b",
+    "a@ b",
+    "a@b\n",
+    "\na@b",
+    "a\t@b",
+    "a@b\r\nBcc: c@d",
+    "a\x01@b",
+    "a@\x1fb",
+    "a\x7f@b",
+    "a@b\x85",
+    "a\x9f@b",
+    "a\u00a0@b",
+    "a@b\u2028c",
+    "a\u3000@b",
+    "a" * 253 + "@b",
+    "İ" * 127 + "@b",
+    "a@" + "b" * 253,
+    "a" * 10**6 + "@b",
+    "a\x1c@b",
+    "a\u1680@b",
+]
 
 
 @pytest.mark.parametrize("value", NO_EMAILS, ids=lambda value: ascii(value[:20]))
 def test_what_is_no_address_of_at_most_254_characters_is_refused(value: str) -> None:
-    assert refuses(Email(), value) in ("must be an email address such as ada@example.org", "must be at most 254 characters long")
+    assert refuses(Email(), value) in (
+        "must be an email address such as ada@example.org",
+        "must be at most 254 characters long",
+    )
 
 
 @pytest.mark.parametrize(
-    "value", ["12345678", "        ", "é" * 8, "🎉" * 8, "🎉" * 18, "é" * 36, "a" * 72, "pass word\t\n", "\u202e\u200b" * 4, "a" * 8]
+    "value",
+    [
+        "12345678",
+        "        ",
+        "é" * 8,
+        "🎉" * 8,
+        "🎉" * 18,
+        "é" * 36,
+        "a" * 72,
+        "pass word\t\n",
+        "\u202e\u200b" * 4,
+        "a" * 8,
+    ],
 )
 def test_a_password_of_8_characters_to_72_bytes_is_taken_as_it_is(value: str) -> None:
     takes(Password(min=8), value, value)
 
 
-@pytest.mark.parametrize("value", ["", "1234567", "🎉" * 7, "é" * 7, "a" * 73, "é" * 37, "🎉" * 19, "a" * 71 + "é", "漢" * 25, "a" * 10**6])
+@pytest.mark.parametrize(
+    "value", ["", "1234567", "🎉" * 7, "é" * 7, "a" * 73, "é" * 37, "🎉" * 19, "a" * 71 + "é", "漢" * 25, "a" * 10**6]
+)
 def test_a_password_that_is_too_short_or_too_long_is_refused(value: str) -> None:
     assert refuses(Password(min=8), value) in ("must be at least 8 characters long", "must be at most 72 bytes long")

@@ -69,8 +69,14 @@ def test_a_list_is_what_its_field_makes_of_each() -> None:
     takes(ListOf(Email()), [], [])
     takes(ListOf(Email()), ["A@b", "c@d"], ["a@b", "c@d"])
     takes(ListOf(Integer(min=0, allow_none=True), allow_none=True), [1, None], [1, None])
-    assert problems(ListOf(Text()), ["a", "b", "c", 5, "d", None]) == {3: ["must be a string"], 5: ["Field may not be null."]}
-    assert problems(ListOf(ListOf(Text())), [["a"], ["b", 5], 7]) == {1: {1: ["must be a string"]}, 2: ["must be a list"]}
+    assert problems(ListOf(Text()), ["a", "b", "c", 5, "d", None]) == {
+        3: ["must be a string"],
+        5: ["Field may not be null."],
+    }
+    assert problems(ListOf(ListOf(Text())), [["a"], ["b", 5], 7]) == {
+        1: {1: ["must be a string"]},
+        2: ["must be a list"],
+    }
 
 
 def test_a_list_is_bounded() -> None:
@@ -110,8 +116,15 @@ def test_an_object_of_free_keys_is_what_its_field_makes_of_each_value() -> None:
     takes(ObjectOf(Email()), {}, {})
     takes(ObjectOf(Email()), {"": "A@b", "ключ": "c@d"}, {"": "a@b", "ключ": "c@d"})
     assert problems(ObjectOf(Text()), {"a": "a", "b": 5}) == {"b": ["must be a string"]}
-    takes(ObjectOf(Boolean()), dict.fromkeys(map(str, range(MAX_KEYS)), True), dict.fromkeys(map(str, range(MAX_KEYS)), True))
-    assert refuses(ObjectOf(Text()), dict.fromkeys(map(str, range(MAX_KEYS + 1)), 5)) == f"must have at most {MAX_KEYS} properties"
+    takes(
+        ObjectOf(Boolean()),
+        dict.fromkeys(map(str, range(MAX_KEYS)), True),
+        dict.fromkeys(map(str, range(MAX_KEYS)), True),
+    )
+    assert (
+        refuses(ObjectOf(Text()), dict.fromkeys(map(str, range(MAX_KEYS + 1)), 5))
+        == f"must have at most {MAX_KEYS} properties"
+    )
 
 
 @pytest.mark.parametrize("text", BROKEN_TEXT)
@@ -119,7 +132,21 @@ def test_a_key_that_cannot_be_stored_is_refused(text: str) -> None:
     assert refuses(ObjectOf(Text()), {"a": "a", text: "a"}).startswith("the name of a property must not contain ")
 
 
-ANYTHING = [None, True, 0, -1, 5.5, 10**400, "", "a", [], {}, [None, [1, {"a": [True]}]], {"": {"ключ": "значение"}}, *ODD_TEXT]
+ANYTHING = [
+    None,
+    True,
+    0,
+    -1,
+    5.5,
+    10**400,
+    "",
+    "a",
+    [],
+    {},
+    [None, [1, {"a": [True]}]],
+    {"": {"ключ": "значение"}},
+    *ODD_TEXT,
+]
 
 
 @pytest.mark.parametrize("value", ANYTHING, ids=lambda value: ascii(value)[:20])
@@ -130,7 +157,13 @@ def test_anything_is_taken_as_it_is(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [*BROKEN_TEXT, float("inf"), float("-inf"), float("nan")], ids=ascii)
 def test_what_cannot_be_stored_is_refused_wherever_it_stands(value: Any) -> None:
-    for inside in (value, [value], {"a": value}, [1, {"a": [[], {"b": value}]}], *([{value: 1}] if isinstance(value, str) else [])):
+    for inside in (
+        value,
+        [value],
+        {"a": value},
+        [1, {"a": [[], {"b": value}]}],
+        *([{value: 1}] if isinstance(value, str) else []),
+    ):
         assert refuses(Anything(), inside).startswith("must not contain ")
 
 

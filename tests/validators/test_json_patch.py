@@ -1,4 +1,4 @@
-"""JSON patches: each operation of RFC 6902, what cannot be done, and that a small patch does not make a large document."""
+"""JSON patches: each operation of RFC 6902, what cannot be done, and the size of the document after them."""
 
 from typing import Any
 
@@ -29,7 +29,11 @@ DONE: list[tuple[Any, list[dict[str, Any]], Any]] = [
     ({"foo": ["bar", "qux", "baz"]}, [step("remove", "/foo/1")], {"foo": ["bar", "baz"]}),
     ({"baz": "qux"}, [step("replace", "/baz", value="boo")], {"baz": "boo"}),
     ({"foo": {"a": 1}, "qux": {}}, [step("move", "/qux/b", from_="/foo/a")], {"foo": {}, "qux": {"b": 1}}),
-    ({"foo": ["all", "grass", "cows", "eat"]}, [step("move", "/foo/3", from_="/foo/1")], {"foo": ["all", "cows", "eat", "grass"]}),
+    (
+        {"foo": ["all", "grass", "cows", "eat"]},
+        [step("move", "/foo/3", from_="/foo/1")],
+        {"foo": ["all", "cows", "eat", "grass"]},
+    ),
     ({"foo": ["bar"]}, [step("add", "/foo/-", value=["abc", "def"])], {"foo": ["bar", ["abc", "def"]]}),
     ({"/": 9, "~1": 10}, [step("test", "/~01", value=10), step("remove", "/~1")], {"~1": 10}),
     ({}, [step("add", "/child", value={"grand": {}})], {"child": {"grand": {}}}),
@@ -45,7 +49,11 @@ DONE: list[tuple[Any, list[dict[str, Any]], Any]] = [
     (ABC, [step("replace", "", value={"x": 1}), step("add", "/", value=2)], {"x": 1, "": 2}),
     ({"": {"": 1}}, [step("remove", "//")], {"": {}}),
     (ABC, [step("add", "", value=None)], None),
-    ({"a": {"b": [1]}}, [step("copy", "/c", from_="/a"), step("add", "/c/b/-", value=2)], {"a": {"b": [1]}, "c": {"b": [1, 2]}}),
+    (
+        {"a": {"b": [1]}},
+        [step("copy", "/c", from_="/a"), step("add", "/c/b/-", value=2)],
+        {"a": {"b": [1]}, "c": {"b": [1, 2]}},
+    ),
     ({"a": {"ab": 1}}, [step("move", "/ab", from_="/a")], {"ab": {"ab": 1}}),
     ({"a": [1, {"b": True}]}, [step("test", "/a", value=[1.0, {"b": True}])], {"a": [1, {"b": True}]}),
     (ABC, [], ABC),
@@ -141,7 +149,11 @@ def test_moves_can_nest_a_document_deeper_than_python_can_compare() -> None:
     for _ in range(90):
         nested = {"a": nested}
     steps = [step("add", f"/{name}{'/a' * deep}", value=nested) for name in "xyz" for deep in range(0, 450, 90)]
-    steps += [step("move", f"/y{'/a' * 450}", from_="/x"), step("move", f"/z{'/a' * 450}", from_="/y"), step("test", "", value=1)]
+    steps += [
+        step("move", f"/y{'/a' * 450}", from_="/x"),
+        step("move", f"/z{'/a' * 450}", from_="/y"),
+        step("test", "", value=1),
+    ]
     with pytest.raises(ValidationError) as refusal:
         patch({}, *steps)
     assert refusal.value.messages == {17: {"path": ["is nested too deep"]}}
@@ -149,7 +161,9 @@ def test_moves_can_nest_a_document_deeper_than_python_can_compare() -> None:
 
 def test_the_values_of_a_patch_stay_as_they_are() -> None:
     value: Any = [1]
-    assert patched([], [step("add", "/-", value=value), step("add", "/-", value=value), step("add", "/0/-", value=2)]) == [[1, 2], [1]]
+    assert patched(
+        [], [step("add", "/-", value=value), step("add", "/-", value=value), step("add", "/0/-", value=2)]
+    ) == [[1, 2], [1]]
     assert value == [1]
 
 

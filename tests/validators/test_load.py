@@ -1,4 +1,6 @@
-"""What load(), its kin and load_query() make of a request as a whole: every problem is named, and an answer stays small."""
+"""What load(), its kin and load_query() make of a request as a whole: every problem is named, and an answer stays
+small.
+"""
 
 import json
 from collections.abc import Callable
@@ -45,7 +47,13 @@ class Strategy(Body):
     parameters = ObjectOf(Text())
 
 
-def sent(loader: Callable[[Body], Any], body: Any, *, schema: type[Body] = Strategy, content_type: str | None = "application/json") -> Any:
+def sent(
+    loader: Callable[[Body], Any],
+    body: Any,
+    *,
+    schema: type[Body] = Strategy,
+    content_type: str | None = "application/json",
+) -> Any:
     """What a loader makes of a body: bytes as they are, anything else as JSON."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     with Flask(__name__).test_request_context("/", method="POST", data=data, content_type=content_type):
@@ -67,7 +75,10 @@ def refusal(loader: Callable[[Body], Any], body: Any, **kwargs: Any) -> str:
         ({"constraints": [{"operator": "IN"}, 5]}, "constraints.1: must be a JSON object"),
         ({"constraints": [None]}, "constraints.0: must not be null"),
         ({"constraints": {}}, "constraints: must be a list"),
-        ({"constraints": [{"operator": "IN", "values": ["a", "b", "c", 5]}]}, "constraints.0.values.3: must be a string"),
+        (
+            {"constraints": [{"operator": "IN", "values": ["a", "b", "c", 5]}]},
+            "constraints.0.values.3: must be a string",
+        ),
         ({"constraints": [{"operator": "IN", "x": 1}]}, "constraints.0.x: unknown property"),
         ({"parameters": {"rollout": 50}}, "parameters.rollout: must be a string"),
         ({"parameters": {"x" * 200: 50}}, f"parameters.{'x' * 100}: must be a string"),

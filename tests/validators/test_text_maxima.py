@@ -11,7 +11,13 @@ from tests.support.world import Caller, World, refused
 from validators import Body
 from validators.fields import DESCRIPTION_MAX, TITLE_MAX, Text
 
-MOST = {"description": DESCRIPTION_MAX, "title": TITLE_MAX, "name": TITLE_MAX, "tokenName": TITLE_MAX, "username": TITLE_MAX}
+MOST = {
+    "description": DESCRIPTION_MAX,
+    "title": TITLE_MAX,
+    "name": TITLE_MAX,
+    "tokenName": TITLE_MAX,
+    "username": TITLE_MAX,
+}
 # These only name something that exists. The texts are compared, and not stored.
 REFERENCES = {"Login.username", "UpdateFlag.name", "RolePermission.name", "NewPassword.name", "NewPassword.username"}
 
@@ -37,7 +43,12 @@ TEXTS = {
 def test_the_free_texts_are_those_of_all_records() -> None:
     assert len(TEXTS) > 60
     assert TEXTS.keys() >= REFERENCES
-    assert {"CreateFlag.description", "ImportedFeature.description", "StrategyChange.title", "CreateGroup.name"} <= TEXTS.keys()
+    assert {
+        "CreateFlag.description",
+        "ImportedFeature.description",
+        "StrategyChange.title",
+        "CreateGroup.name",
+    } <= TEXTS.keys()
 
 
 @pytest.mark.parametrize("path", sorted(TEXTS.keys() - REFERENCES))
@@ -58,7 +69,10 @@ def test_a_longer_text_that_is_stored_stays_readable(world: World, alice: Caller
     assert flag["description"] == "ü" * 6000
     assert alice.get("/api/admin/search/features", query_string={"query": "ÜÜ"}).json["total"] == 1
     path = "/api/admin/projects/default/features/old"
-    assert refused(alice.put(path, json={"description": flag["description"]})) == "description: must be at most 5000 characters long"
+    assert (
+        refused(alice.put(path, json={"description": flag["description"]}))
+        == "description: must be at most 5000 characters long"
+    )
     assert alice.put(path, json={"stale": True}).status_code == 200
     assert alice.get(path).json["description"] == "ü" * 6000
     assert alice.put(path, json={"description": "ü" * 5000}).status_code == 200

@@ -33,4 +33,8 @@ BULK = "/api/admin/projects/<project_id>/bulk_features/environments/<environment
 
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """The flag of each project, to be switched as one of several."""
-    return Props(bodies=dict.fromkeys((f"POST {BULK}/on", f"POST {BULK}/off"), lambda project: {"features": [f"flag-of-{project}"]}))
+    return Props(
+        bodies=dict.fromkeys(
+            (f"POST {BULK}/on", f"POST {BULK}/off"), lambda project: {"features": [f"flag-of-{project}"]}
+        )
+    )

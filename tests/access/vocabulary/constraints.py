@@ -12,4 +12,6 @@ TABLE = """
 
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """A constraint."""
-    return Props(bodies={"POST /api/admin/constraints/validate": {"contextName": "userId", "operator": "IN", "values": ["7"]}})
+    return Props(
+        bodies={"POST /api/admin/constraints/validate": {"contextName": "userId", "operator": "IN", "values": ["7"]}}
+    )

@@ -36,7 +36,10 @@ TABLE = """
 
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """A segment of each project, and one of all, which the strategies can have."""
-    words = {p: {"segment_id": segments.insert(world.conn, f"of {p}", [], project=p)} for p in ("default", "hermes", "apollo")}
+    words = {
+        p: {"segment_id": segments.insert(world.conn, f"of {p}", [], project=p)}
+        for p in ("default", "hermes", "apollo")
+    }
     shared = segments.insert(world.conn, "of all", [])
     find = """
         SELECT strategies.id FROM strategies JOIN flags ON flags.id = flag_id

@@ -1,4 +1,7 @@
-"""Which permission opens which route: it alone does, all others together do not, and not that of another environment."""
+"""The permission that each route needs: it is enough alone, and all others together are not.
+
+The permission of another environment is not enough either.
+"""
 
 import pytest
 
@@ -17,9 +20,17 @@ BULK = f"{PROJECT}/bulk_features/environments/<environment>"
 ACCESS = [
     f"POST {PROJECT}/access",
     f"PUT {PROJECT}/access",
-    *(f"{method} {PROJECT}/access/{holder}/roles" for method in ("PUT", "DELETE") for holder in ("users/<user_id>", "groups/<group_id>")),
+    *(
+        f"{method} {PROJECT}/access/{holder}/roles"
+        for method in ("PUT", "DELETE")
+        for holder in ("users/<user_id>", "groups/<group_id>")
+    ),
 ]
-SEGMENTS = ["POST /api/admin/segments", "PUT /api/admin/segments/<segment_id>", "DELETE /api/admin/segments/<segment_id>"]
+SEGMENTS = [
+    "POST /api/admin/segments",
+    "PUT /api/admin/segments/<segment_id>",
+    "DELETE /api/admin/segments/<segment_id>",
+]
 TOKENS = "/api/admin/api-tokens"
 TOKEN = f"{TOKENS}/<slashed:api_token>"
 # By permission, what it opens. What is nowhere here and closed to viewers is for those who administer.
@@ -38,7 +49,8 @@ OPENS = {
     ],
     "DELETE_FEATURE": [f"DELETE {FLAG}", f"POST {PROJECT}/archive", "DELETE /api/admin/archive/<feature_name>"],
     "MOVE_FEATURE_TOGGLE": [f"POST {FLAG}/changeProject"],
-    "UPDATE_FEATURE_DEPENDENCY": [f"{it} {FLAG}/dependencies" for it in ("POST", "DELETE")] + [f"DELETE {FLAG}/dependencies/<parent>"],
+    "UPDATE_FEATURE_DEPENDENCY": [f"{it} {FLAG}/dependencies" for it in ("POST", "DELETE")]
+    + [f"DELETE {FLAG}/dependencies/<parent>"],
     "CREATE_FEATURE_STRATEGY": [f"POST {PLACE}/strategies"],
     "UPDATE_FEATURE_STRATEGY": [
         f"PUT {PLACE}/strategies/<strategy_id>",
@@ -47,7 +59,11 @@ OPENS = {
     ],
     "DELETE_FEATURE_STRATEGY": [f"DELETE {PLACE}/strategies/<strategy_id>"],
     "UPDATE_FEATURE_ENVIRONMENT": [f"POST {path}/{switch}" for path in (PLACE, BULK) for switch in ("on", "off")],
-    "UPDATE_FEATURE_ENVIRONMENT_VARIANTS": [f"PUT {PLACE}/variants", f"PATCH {PLACE}/variants", f"PUT {FLAG}/variants-batch"],
+    "UPDATE_FEATURE_ENVIRONMENT_VARIANTS": [
+        f"PUT {PLACE}/variants",
+        f"PATCH {PLACE}/variants",
+        f"PUT {FLAG}/variants-batch",
+    ],
     "CREATE_PROJECT": ["POST /api/admin/projects"],
     "UPDATE_PROJECT": [
         f"PUT {PROJECT}",
@@ -95,7 +111,11 @@ BESIDE = {"POST /api/admin/features-batch/import": ["UPDATE_FEATURE_ENVIRONMENT"
 GIVING = [route for route in ACCESS if not route.startswith("DELETE")]
 MEMBER = 5
 # What the permission is for stands in the body, so that comes first.
-BODY_FIRST = {f"PUT {FLAG}/variants-batch", "POST /api/admin/features-batch/import", "POST /api/admin/segments/strategies"}
+BODY_FIRST = {
+    f"PUT {FLAG}/variants-batch",
+    "POST /api/admin/features-batch/import",
+    "POST /api/admin/segments/strategies",
+}
 
 
 def closed(family: Family) -> dict[str, int]:
@@ -180,7 +200,9 @@ def test_a_permission_of_one_environment_opens_nothing_in_another(stage: Stage, 
                 # What all of them ask for is in development.
                 response = stage.ask(holder.given(permission, environment=environment), route)
                 if response.status_code != status:
-                    complaints.append(f"{route} by {permission} in {environment}: {response.status_code} {response.text:.200}")
+                    complaints.append(
+                        f"{route} by {permission} in {environment}: {response.status_code} {response.text:.200}"
+                    )
     verdict(complaints)
 
 

@@ -8,7 +8,10 @@ from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.world import Caller, World, refused
 
-DELETE_STRATEGY = "DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>"
+DELETE_STRATEGY = (
+    "DELETE "
+    "/api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>"
+)
 ACCESS = "GET /api/admin/projects/<project_id>/access"
 
 
@@ -73,7 +76,11 @@ def test_roles_add_up(stage: Stage) -> None:
 def test_a_role_holds_in_the_project_in_which_it_is_held(stage: Stage) -> None:
     both = {"development", "production"}
     assert deletes(stage, stage.cast["eve"]) == {("default", environment) for environment in both}
-    assert deletes(stage, stage.cast["olga"]) == deletes(stage, stage.cast["max"]) == {("apollo", environment) for environment in both}
+    assert (
+        deletes(stage, stage.cast["olga"])
+        == deletes(stage, stage.cast["max"])
+        == {("apollo", environment) for environment in both}
+    )
     fixtures.add_project_user(stage.conn, "hermes", stage.cast["victor"].id or 0, 5)
     assert deletes(stage, stage.cast["victor"]) == {("hermes", environment) for environment in both}
 
@@ -98,7 +105,8 @@ def test_a_custom_root_role_holds_in_every_project(stage: Stage, world: World) -
 
 
 @pytest.mark.parametrize(
-    "permission", ["CREATE_FEATURE_STRATEGY", "UPDATE_FEATURE_STRATEGY", "DELETE_FEATURE", "UPDATE_PROJECT", "DELETE_STRATEGY"]
+    "permission",
+    ["CREATE_FEATURE_STRATEGY", "UPDATE_FEATURE_STRATEGY", "DELETE_FEATURE", "UPDATE_PROJECT", "DELETE_STRATEGY"],
 )
 def test_no_other_permission_will_do(stage: Stage, permission: str) -> None:
     role = roles.insert(stage.conn, "Other")
@@ -109,7 +117,11 @@ def test_no_other_permission_will_do(stage: Stage, permission: str) -> None:
 
 def test_either_of_two_permissions_opens_the_access_list(stage: Stage) -> None:
     victor = stage.cast["victor"]
-    for permission, status in (("UPDATE_PROJECT", 200), ("PROJECT_USER_ACCESS_READ", 200), ("PROJECT_USER_ACCESS_WRITE", 403)):
+    for permission, status in (
+        ("UPDATE_PROJECT", 200),
+        ("PROJECT_USER_ACCESS_READ", 200),
+        ("PROJECT_USER_ACCESS_WRITE", 403),
+    ):
         role = roles.insert(stage.conn, permission)
         fixtures.allow(stage.conn, role, permission)
         fixtures.add_project_user(stage.conn, "apollo", victor.id or 0, role)

@@ -21,7 +21,13 @@ pytestmark = pytest.mark.slow
 
 NEW = f"another {PASSWORD}"
 ROUTES = list(dict.fromkeys(row.route for row in ROWS))
-WORDS = {"project_id": "default", "feature_name": "flag-of-default", "environment": "development", "name": "userId", "type": "simple"}
+WORDS = {
+    "project_id": "default",
+    "feature_name": "flag-of-default",
+    "environment": "development",
+    "name": "userId",
+    "type": "simple",
+}
 
 
 def session(world: World, user: Caller) -> dict[str, str]:
@@ -40,7 +46,10 @@ def of_deleted(world: World, alice: Caller, ada: Caller) -> list[dict[str, str]]
     both = [key(ada), session(world, ada)]
     assert alice.delete(f"/api/admin/user-admin/{ada.id}").status_code == 200
     # A new user with the same name is another user.
-    assert alice.post("/api/admin/user-admin", json={"username": "ada", "email": ada.email, "rootRole": 1}).status_code == 201
+    assert (
+        alice.post("/api/admin/user-admin", json={"username": "ada", "email": ada.email, "rootRole": 1}).status_code
+        == 201
+    )
     return both
 
 
@@ -117,7 +126,9 @@ def deleted_key(world: World, alice: Caller, _: Caller) -> list[dict[str, str]]:
 def ended_key(world: World, alice: Caller, _: Caller) -> list[dict[str, str]]:
     """An admin key to which an end in the past has been given."""
     admin = world.api_key()
-    assert alice.put(f"/api/admin/api-tokens/{admin.key}", json={"expiresAt": "2020-01-01T00:00:00Z"}).status_code == 200
+    assert (
+        alice.put(f"/api/admin/api-tokens/{admin.key}", json={"expiresAt": "2020-01-01T00:00:00Z"}).status_code == 200
+    )
     return [key(admin)]
 
 
@@ -155,7 +166,9 @@ DEAD: list[Callable[[World, Caller, Caller], list[dict[str, str]]]] = [
 
 
 @pytest.mark.parametrize("dead", DEAD, ids=lambda dead: dead.__name__.replace("_", " "))
-def test_what_was_a_credential_opens_nothing(stage: Stage, world: World, app: Flask, dead: Callable[..., list[dict[str, str]]]) -> None:
+def test_what_was_a_credential_opens_nothing(
+    stage: Stage, world: World, app: Flask, dead: Callable[..., list[dict[str, str]]]
+) -> None:
     # It was the session of an administrator.
     ada = world.user("Ada", root_role=1, password_hash=HASH)
     credentials = dead(world, stage.cast["alice"], ada)

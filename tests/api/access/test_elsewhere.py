@@ -1,4 +1,6 @@
-"""What is hidden or elsewhere is as good as nothing: its answers and those for what does not exist are the same, for every route."""
+"""What is hidden or elsewhere is as good as nothing: its answers and those for what does not exist are the same, for
+every route.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -35,7 +37,7 @@ def of(stage: Stage, route: str, project: str) -> Asked:
 
 
 def pairs(stage: Stage, route: str) -> Iterator[tuple[str, Asked, Asked]]:
-    """What asks for things of apollo, and the same for what does not exist; nothing for a route that asks for neither."""
+    """Requests for things of apollo, and the same for what does not exist; none for a route without such things."""
     there, nowhere, here = (of(stage, route, project) for project in ("apollo", "nowhere", "default"))
     asks_for = [word for word in ("project_id", *WITHIN, "segment_id") if word in parameters(route)]
     for word in asks_for:
@@ -55,7 +57,12 @@ def differences(stage: Stage, caller: Caller, route: str, what: str, there: Aske
 
 # Strangers
 
-WRONG = ({"Authorization": "forged"}, {"Authorization": "user:" + "0" * 64}, {"Cookie": "session=forged"}, {"Authorization": "\xff"})
+WRONG = (
+    {"Authorization": "forged"},
+    {"Authorization": "user:" + "0" * 64},
+    {"Cookie": "session=forged"},
+    {"Authorization": "\xff"},
+)
 
 
 @pytest.mark.parametrize("family", CLOSED)
@@ -92,7 +99,9 @@ def test_an_unknown_signup_token_is_one_like_another(stage: Stage, stranger: Cal
 def powers(world: World, request: pytest.FixtureRequest) -> None:
     """What viewers may: as always; or whatever one can without administering, and still not see what is private."""
     if request.param:
-        world.conn.execute("INSERT INTO role_permissions (role_id, permission) SELECT 3, name FROM permissions WHERE name <> 'ADMIN'")
+        world.conn.execute(
+            "INSERT INTO role_permissions (role_id, permission) SELECT 3, name FROM permissions WHERE name <> 'ADMIN'"
+        )
 
 
 @pytest.mark.usefixtures("powers")
@@ -124,11 +133,17 @@ def test_filters_treat_hidden_and_missing_alike(stage: Stage, route: str) -> Non
     stage.furnish(ROUTES[route])
     # That there is something to be found.
     for project in ("apollo", "default"):
-        assert alice.post(f"/api/admin/projects/{project}/features", json={"name": f"new-in-{project}"}).status_code == 201
+        assert (
+            alice.post(f"/api/admin/projects/{project}/features", json={"name": f"new-in-{project}"}).status_code == 201
+        )
     complaints = []
     for name in filters(route):
         for form in ("{}", "IS:{}", "IS_ANY_OF:{},default", "IS_NOT:{}", "IS_NONE_OF:{}"):
-            for there, nowhere in (("apollo", "nowhere"), ("new-in-apollo", "new-in-nowhere"), ("flag-of-apollo", "flag-of-nowhere")):
+            for there, nowhere in (
+                ("apollo", "nowhere"),
+                ("new-in-apollo", "new-in-nowhere"),
+                ("flag-of-apollo", "flag-of-nowhere"),
+            ):
                 both = (Asked({}, query=f"?{name}={form.format(it)}", names=[it]) for it in (there, nowhere))
                 complaints += differences(stage, outsider, route, f"{name} {form}", *both)
     verdict(complaints)
@@ -137,7 +152,9 @@ def test_filters_treat_hidden_and_missing_alike(stage: Stage, route: str) -> Non
 # What is elsewhere, asked for by those who see all
 
 
-@pytest.mark.parametrize("family", [pytest.param(it, id=it.name) for it in FAMILIES if any("<project_id>" in row.route for row in it.rows)])
+@pytest.mark.parametrize(
+    "family", [pytest.param(it, id=it.name) for it in FAMILIES if any("<project_id>" in row.route for row in it.rows)]
+)
 def test_what_is_of_another_project_is_not_there(stage: Stage, family: Family) -> None:
     stage.furnish(family)
     before, complaints = fingerprint(stage.conn), []
@@ -146,7 +163,9 @@ def test_what_is_of_another_project_is_not_there(stage: Stage, family: Family) -
         for elsewhere in ("hermes", "apollo"):
             there = of(stage, route, elsewhere)
             for word in set(WITHIN) & set(parameters(route)):
-                both = (replace(it, words=here.words | {word: it.words[word]}, body=here.body) for it in (there, nowhere))
+                both = (
+                    replace(it, words=here.words | {word: it.words[word]}, body=here.body) for it in (there, nowhere)
+                )
                 complaints += differences(stage, stage.cast["alice"], route, word, *both)
         if "strategy_id" in parameters(route):
             of_production = replace(here, words=here.words | {"strategy_id": stage.strategies["default", "production"]})

@@ -1,4 +1,6 @@
-"""What happens in a private project changes no answer to callers who may not see it, except counts of the whole instance."""
+"""What happens in a private project changes no answer to callers who may not see it, except counts of the whole
+instance.
+"""
 
 import json
 from collections.abc import Iterator
@@ -26,13 +28,26 @@ TELLING = [
     "POST /api/admin/features-batch/validate",
 ]
 ASKED = [
-    route for route in dict.fromkeys(row.route for row in ROWS) if route in TELLING or (route.startswith("GET") and route != "GET /logout")
+    route
+    for route in dict.fromkeys(row.route for row in ROWS)
+    if route in TELLING or (route.startswith("GET") and route != "GET /logout")
 ]
 FAMILIES_ASKED = list({ROUTES[route].name: ROUTES[route] for route in ASKED}.values())
 # The answers of these do not depend on a project.
-OF_NO_PROJECT = {"account", "people.groups", "people.personal_tokens", "people.roles", "people.service_accounts", "people.users"}
-OF_NO_PROJECT |= {"tokens.signup_tokens", "vocabulary.environments", "vocabulary.flag_types", "vocabulary.strategy_types"}
-OF_NO_PROJECT |= {"vocabulary.tag_types", "vocabulary.tags"}
+OF_NO_PROJECT = {
+    "account",
+    "people.groups",
+    "people.personal_tokens",
+    "people.roles",
+    "people.service_accounts",
+    "people.users",
+    "tokens.signup_tokens",
+    "vocabulary.environments",
+    "vocabulary.flag_types",
+    "vocabulary.strategy_types",
+    "vocabulary.tag_types",
+    "vocabulary.tags",
+}
 # What is to be in apollo.
 HIDDEN = {"project_id": "apollo", "feature_name": "hidden", "environment": "production"}
 LINES = "GET /api/admin/search/events"
@@ -46,7 +61,12 @@ BODIES = {
 }
 QUERIES = {
     LINES: ["?query=hidden", "?feature=IS:hidden", "?project=IS:apollo", "?type=IS:feature-created"],
-    "GET /api/admin/search/features": ["?query=hidden", "?tag=INCLUDE:simple:beta", "?segment=INCLUDE:shared", "?project=IS:apollo"],
+    "GET /api/admin/search/features": [
+        "?query=hidden",
+        "?tag=INCLUDE:simple:beta",
+        "?segment=INCLUDE:shared",
+        "?project=IS:apollo",
+    ],
     "GET /api/admin/projects": ["?archived=true"],
 }
 # What is counted in the whole instance is counted for everybody alike (docs/development/decisions.md).
@@ -66,7 +86,10 @@ APOLLO = "/api/admin/projects/apollo"
 
 
 def live(world: World, alice: Caller, shared: int) -> None:
-    """A day in apollo: Alice does there whatever can be done, and its flags are used; and other private projects are made."""
+    """A day in apollo:
+
+    Alice does there whatever can be done, and its flags are used; and other private projects are made.
+    """
 
     def done(method: str, path: str, body: Any = None) -> Any:
         response = alice.request(method, path, **({} if body is None else {"json": body}))
@@ -75,7 +98,9 @@ def live(world: World, alice: Caller, shared: int) -> None:
 
     place = f"{APOLLO}/features/hidden/environments/production"
     constraint = {"contextName": "userId", "operator": "IN", "values": ["7"]}
-    own = done("POST", "/api/admin/segments", {"name": "hidden segment", "constraints": [constraint], "project": "apollo"}).json["id"]
+    own = done(
+        "POST", "/api/admin/segments", {"name": "hidden segment", "constraints": [constraint], "project": "apollo"}
+    ).json["id"]
     for name in ("hidden", "other"):
         done("POST", f"{APOLLO}/features", {"name": name, "tags": [{"type": "simple", "value": "beta"}]})
     strategy = {"name": "flexibleRollout", "constraints": [constraint], "segments": [shared, own]}
@@ -90,11 +115,23 @@ def live(world: World, alice: Caller, shared: int) -> None:
     done("POST", f"{APOLLO}/access", {"roles": [5], "users": [alice.id], "groups": []})
     done("PUT", f"{APOLLO}/settings", {"defaultStickiness": "userId"})
     done("POST", f"{APOLLO}/environments/production/default-strategy", strategy)
-    done("POST", "/api/admin/api-tokens", {"type": "client", "tokenName": "hidden", "environment": "production", "projects": ["apollo"]})
+    done(
+        "POST",
+        "/api/admin/api-tokens",
+        {"type": "client", "tokenName": "hidden", "environment": "production", "projects": ["apollo"]},
+    )
     for name in ("Artemis", "Ares"):
         done("POST", "/api/admin/projects", {"name": name, "mode": "private"})
     done("POST", "/api/admin/projects/archive/ares")
-    report = {"project": "apollo", "flag": "hidden", "environment": "production", "app": "web", "at": datetime.now(UTC), "yes": 5, "no": 3}
+    report = {
+        "project": "apollo",
+        "flag": "hidden",
+        "environment": "production",
+        "app": "web",
+        "at": datetime.now(UTC),
+        "yes": 5,
+        "no": 3,
+    }
     fixtures.report_usage(world.conn, [report])
 
 
@@ -112,7 +149,9 @@ def leaves(answer: Any, key: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def asks(stage: Stage, caller: Caller, family: Family) -> Iterator[tuple[str, TestResponse]]:
-    """What the caller gets from the routes of a family: for what they are asked for elsewhere, and for what there is to be in apollo."""
+    """What the caller gets from the routes of a family: for what they are asked for elsewhere, and for what there is to
+    be in apollo.
+    """
     for route in ASKED:
         if ROUTES[route] is family:
             words, body, query = stage.words(route), stage.body(route), stage.props[family.name].queries.get(route, "")
@@ -131,7 +170,11 @@ def told(stage: Stage, caller: Caller, family: Family) -> list[tuple[str, int, l
     """The route, the status, and the values of each answer."""
     found = []
     for route, response in asks(stage, caller, family):
-        answer = [json.loads(line) for line in response.text.splitlines()] if response.mimetype.endswith("ndjson") else response.json
+        answer = (
+            [json.loads(line) for line in response.text.splitlines()]
+            if response.mimetype.endswith("ndjson")
+            else response.json
+        )
         # The id of an error is its own.
         values = leaves(answer | {"id": None} if response.status_code >= 400 else answer)
         found.append((route, response.status_code, [(name, repr(value)) for name, value in values]))

@@ -1,4 +1,4 @@
-"""When several refusals fit one request, which of them it gets: each pair of neighbours in the order of decisions.md."""
+"""The order of refusals, where several fit one request: each pair of neighbours in decisions.md."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -71,15 +71,18 @@ class Refusals:
         assert refused(response, 403, "NoAccessError") == "This signup token is disabled or has expired."
 
 
+# The other fixtures create users. All users must exist before the first request.
 @pytest.fixture
-def refusals(alice: Caller, victor: Caller, stranger: Caller, apollo: str, token: str, conn: Connection) -> Iterator[Refusals]:  # noqa: ARG001
-    """The refusals of a test. All users must exist before the first request."""
+def refusals(alice, victor, stranger, apollo, token, conn) -> Iterator[Refusals]:  # noqa: ARG001
+    """The refusals of a test."""
     refusals = Refusals(conn)
     yield refusals
     assert fingerprint(conn) == refusals.before
 
 
-def test_too_large_a_body_comes_before_everything(refusals: Refusals, world: World, stranger: Caller, victor: Caller, token: str) -> None:
+def test_too_large_a_body_comes_before_everything(
+    refusals: Refusals, world: World, stranger: Caller, victor: Caller, token: str
+) -> None:
     callers = [stranger, Caller(world.app, "no key"), victor, world.api_key("client"), world.api_key("frontend")]
     refusals.before = fingerprint(world.conn)
     for caller in callers:
@@ -115,7 +118,9 @@ def test_no_caller_comes_before_all_that_is_wrong_with_a_request(refusals: Refus
 
 
 @pytest.mark.parametrize("kind", ["client", "frontend"])
-def test_the_wrong_kind_of_key_comes_before_permission_project_and_body(refusals: Refusals, world: World, kind: str) -> None:
+def test_the_wrong_kind_of_key_comes_before_permission_project_and_body(
+    refusals: Refusals, world: World, kind: str
+) -> None:
     key = world.api_key(kind)
     refusals.before = fingerprint(world.conn)
     refusals.wrong_key(key.put(TOKEN.format("no-such-token"), data=b"x", **PLAIN))
@@ -137,7 +142,9 @@ def test_a_cross_site_request_is_refused_before_all_else(refusals: Refusals, wor
     refusals.unknown_caller(cookie.delete(STRATEGY.format("apollo", "x"), headers=forged | {"Cookie": "session=x"}))
 
 
-def test_no_permission_comes_before_a_project_that_is_hidden_or_unknown(refusals: Refusals, victor: Caller, alice: Caller) -> None:
+def test_no_permission_comes_before_a_project_that_is_hidden_or_unknown(
+    refusals: Refusals, victor: Caller, alice: Caller
+) -> None:
     for project in ("apollo", "no-such-project"):
         refusals.no_permission(victor.delete(STRATEGY.format(project, "x")))
         refusals.no_permission(victor.get(f"/api/admin/projects/{project}/access"))
@@ -148,7 +155,9 @@ def test_no_permission_comes_before_a_project_that_is_hidden_or_unknown(refusals
     refusals.no_project(alice.get("/api/admin/projects/no-such-project/overview"))
 
 
-def test_no_permission_comes_before_the_body_and_what_is_not_there(refusals: Refusals, victor: Caller, token: str) -> None:
+def test_no_permission_comes_before_the_body_and_what_is_not_there(
+    refusals: Refusals, victor: Caller, token: str
+) -> None:
     for secret in (token, "no-such-token"):
         for how in (
             {"data": b"x", **PLAIN},
@@ -169,7 +178,9 @@ def test_no_project_comes_before_the_strategy_that_is_not_there(refusals: Refusa
     refusals.no_project(alice.get("/api/admin/projects/no-such-project/overview?limit=%ff"))
 
 
-def test_the_wrong_content_type_comes_before_broken_json(refusals: Refusals, alice: Caller, stranger: Caller, token: str) -> None:
+def test_the_wrong_content_type_comes_before_broken_json(
+    refusals: Refusals, alice: Caller, stranger: Caller, token: str
+) -> None:
     for path in (TOKEN.format(token), TOKEN.format("no-such-token")):
         refusals.wrong_type(alice.put(path, data=b"{", **PLAIN))
     refusals.wrong_type(alice.post(DEPRECATED, data=b"{", **PLAIN))
@@ -178,7 +189,9 @@ def test_the_wrong_content_type_comes_before_broken_json(refusals: Refusals, ali
         refusals.wrong_type(stranger.post(path, data=b"{", **PLAIN))
 
 
-def test_broken_json_comes_before_what_does_not_fit(refusals: Refusals, alice: Caller, stranger: Caller, token: str) -> None:
+def test_broken_json_comes_before_what_does_not_fit(
+    refusals: Refusals, alice: Caller, stranger: Caller, token: str
+) -> None:
     refusals.no_json(alice.put(TOKEN.format(token), data=b'{"enabled": 5', **JSON))
     refusals.no_json(alice.put(TOKEN.format("no-such-token"), data=b'{"enabled": false}}', **JSON))
     refusals.no_json(alice.post(DEPRECATED, data=b'{"limit": 0, "limit": 0}', **JSON))
@@ -188,12 +201,18 @@ def test_broken_json_comes_before_what_does_not_fit(refusals: Refusals, alice: C
 
 def test_what_does_not_fit_comes_before_what_is_not_there(refusals: Refusals, alice: Caller, stranger: Caller) -> None:
     refusals.misfit(alice.put(TOKEN.format("no-such-token"), json={"enabled": 5}), "enabled")
-    refusals.misfit(stranger.post(SIGNUP.format("no-such-token"), json={"email": 5, "name": "x", "password": "x" * 8}), "email")
+    refusals.misfit(
+        stranger.post(SIGNUP.format("no-such-token"), json={"email": 5, "name": "x", "password": "x" * 8}), "email"
+    )
     refusals.not_there(alice.put(TOKEN.format("no-such-token"), json={"enabled": True}))
-    refusals.not_there(stranger.post(SIGNUP.format("no-such-token"), json={"email": "a@b", "name": "x", "password": "y" * 8}))
+    refusals.not_there(
+        stranger.post(SIGNUP.format("no-such-token"), json={"email": "a@b", "name": "x", "password": "y" * 8})
+    )
 
 
-def test_what_does_not_fit_comes_before_a_token_that_cannot_be_used(refusals: Refusals, world: World, stranger: Caller, token: str) -> None:
+def test_what_does_not_fit_comes_before_a_token_that_cannot_be_used(
+    refusals: Refusals, world: World, stranger: Caller, token: str
+) -> None:
     world.conn.execute("UPDATE signup_tokens SET enabled = false WHERE secret = %s", [token])
     refusals.before = fingerprint(world.conn)
     refusals.misfit(stranger.post(SIGNUP.format(token), json={"email": "a", "name": "x", "password": "y" * 8}), "email")

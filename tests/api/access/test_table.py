@@ -13,7 +13,10 @@ from tests.support.verdicts import CLOSED, changed, verdict
 from tests.support.world import Caller, refused
 
 UPDATE_TOKEN = "PUT /api/admin/invite-link/tokens/<token>"
-DELETE_STRATEGY = "DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>"
+DELETE_STRATEGY = (
+    "DELETE "
+    "/api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>"
+)
 # What is asked of these with every credential is read by the same code for all the others.
 ORIGINAL = [
     UPDATE_TOKEN,
@@ -32,7 +35,12 @@ OPEN = [pytest.param(family, id=family.name) for family in FAMILIES if family.pu
 
 
 def test_every_route_is_in_a_table_and_no_other(app: Flask) -> None:
-    served = {f"{method} {rule.rule}" for rule in app.url_map.iter_rules() for method in rule.methods or () if method != "HEAD"}
+    served = {
+        f"{method} {rule.rule}"
+        for rule in app.url_map.iter_rules()
+        for method in rule.methods or ()
+        if method != "HEAD"
+    }
     # What the page of the documentation is made of.
     served -= {route for route in served if route.startswith("GET /docs/")}
     assert served - ROUTES.keys() == set(), "served, and in no table"
@@ -96,7 +104,9 @@ def test_each_mismatch_is_reported(stage: Stage) -> None:
     [complaint] = stage.mismatch(row, "eve", eve, 403, "another reason")
     assert complaint.endswith("does not say: another reason")
     stage.props["tokens.signup_tokens"].words.clear()
-    assert stage.mismatch(row, "eve", eve, 403) == [f"{UPDATE_TOKEN} - eve: expected 403, but furnish() has no words for {{'token'}}"]
+    assert stage.mismatch(row, "eve", eve, 403) == [
+        f"{UPDATE_TOKEN} - eve: expected 403, but furnish() has no words for {{'token'}}"
+    ]
 
 
 @pytest.mark.parametrize("family", OPEN)
@@ -107,7 +117,12 @@ def test_a_public_route_answers_every_caller_alike(stage: Stage, app: Flask, fam
         row = Row(route, "-", {})
         for name, caller in stage.cast.items():
             complaints += stage.mismatch(row, name, caller, status)
-        for header in ({"Authorization": "forged"}, {"Authorization": ""}, {"Cookie": "session=forged"}, {"Origin": "http://evil.example"}):
+        for header in (
+            {"Authorization": "forged"},
+            {"Authorization": ""},
+            {"Cookie": "session=forged"},
+            {"Origin": "http://evil.example"},
+        ):
             complaints += stage.mismatch(row, str(header), Caller(app), status, **header)
     verdict(complaints)
 
@@ -141,7 +156,9 @@ def test_no_change_by_cookie_comes_from_elsewhere(stage: Stage, app: Flask, fami
     complaints = []
     for row in family.firsts:
         if row.method != "GET":
-            complaints += stage.mismatch(row, "alice elsewhere", Caller(app), 403, "must come from this service's own pages", **headers)
+            complaints += stage.mismatch(
+                row, "alice elsewhere", Caller(app), 403, "must come from this service's own pages", **headers
+            )
     verdict(complaints + changed(stage, before))
 
 
@@ -178,18 +195,36 @@ def test_the_right_header_counts_whatever_the_cookie_says(stage: Stage, route: s
     for cookie in ("session=forged", "session=", stage.session_of(stage.cast["victor"])):
         assert stage.ask(stage.cast["alice"], route, Cookie=cookie).status_code == 200
     stage.conn.execute("DELETE FROM sessions")
-    refused(stage.ask(stage.cast["victor"], UPDATE_TOKEN, Cookie=stage.session_of(stage.cast["alice"])), 403, "NoAccessError")
+    refused(
+        stage.ask(stage.cast["victor"], UPDATE_TOKEN, Cookie=stage.session_of(stage.cast["alice"])),
+        403,
+        "NoAccessError",
+    )
 
 
 FOREIGN = [
     {"Origin": origin}
-    for origin in ("http://evil.example", "null", "https://localhost", "http://localhost:81", "http://localhost.evil.example")
+    for origin in (
+        "http://evil.example",
+        "null",
+        "https://localhost",
+        "http://localhost:81",
+        "http://localhost.evil.example",
+    )
 ]
 FOREIGN += [{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}]
 FOREIGN += [{"Origin": "http://evil.example", "Sec-Fetch-Site": "same-origin"}]
-FOREIGN += [{"Origin": "http://localhost", "Sec-Fetch-Site": "cross-site"}, {"Origin": "http://localhost", "Sec-Fetch-Site": "same-site"}]
-OWN = [{}, {"Origin": "http://localhost"}, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}]
-OWN += [{"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}]
+FOREIGN += [
+    {"Origin": "http://localhost", "Sec-Fetch-Site": "cross-site"},
+    {"Origin": "http://localhost", "Sec-Fetch-Site": "same-site"},
+]
+OWN = [
+    {},
+    {"Origin": "http://localhost"},
+    {"Sec-Fetch-Site": "same-origin"},
+    {"Sec-Fetch-Site": "none"},
+    {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"},
+]
 
 
 @pytest.mark.parametrize("route", CHANGES)
@@ -209,7 +244,10 @@ def test_a_change_by_key_may_come_from_anywhere(stage: Stage, route: str) -> Non
     stage.furnish(ROUTES[route])
     for headers in FOREIGN + OWN:
         assert stage.ask(stage.cast["alice"], route, **headers).status_code == 200, headers
-        assert stage.ask(stage.cast["admin"], route, Cookie=stage.session_of(stage.cast["alice"]), **headers).status_code == 200, headers
+        assert (
+            stage.ask(stage.cast["admin"], route, Cookie=stage.session_of(stage.cast["alice"]), **headers).status_code
+            == 200
+        ), headers
         stage.conn.execute("DELETE FROM sessions")
 
 

@@ -24,7 +24,9 @@ def types(world: World, since: int) -> list[str]:
 
 def date_back(conn: Connection, since: int, seconds: int) -> None:
     """Let the events since then be this old."""
-    conn.execute("UPDATE events SET created_at = clock_timestamp() - make_interval(secs => %s) WHERE id > %s", [seconds, since])
+    conn.execute(
+        "UPDATE events SET created_at = clock_timestamp() - make_interval(secs => %s) WHERE id > %s", [seconds, since]
+    )
 
 
 def export(caller: Caller, environment: str = "development", **selector: Any) -> None:
@@ -88,7 +90,10 @@ def test_exports_are_recorded_once_a_minute_by_author_and_environment(
     for caller in (alice, key, other, key, other):
         export(caller)
     export(key, "production")
-    authors = [(event["created_by"], event["created_by_user_id"], event["data"]["environment"]) for event in world.events(since)]
+    authors = [
+        (event["created_by"], event["created_by_user_id"], event["data"]["environment"])
+        for event in world.events(since)
+    ]
     assert authors == [
         ("victor@example.org", victor.id, "development"),
         ("alice@example.org", alice.id, "development"),
@@ -125,6 +130,8 @@ def test_eight_at_once_write_one_event(committed: World, number: int) -> None:
     calls = [lambda: user.post(EXPORT, json={"environment": "development", "features": []})] * 8
     calls += [lambda: user.post(path), lambda: user.delete(path)] * 4
     assert statuses(at_once(*calls)) == {200: 16}
-    found = Counter(row["type"] for row in rows(committed.conn, "SELECT type FROM events WHERE id > %(id)s", {"id": since}))
+    found = Counter(
+        row["type"] for row in rows(committed.conn, "SELECT type FROM events WHERE id > %(id)s", {"id": since})
+    )
     assert found.pop("features-exported") == 1
     assert max(found.values()) == 1

@@ -23,16 +23,21 @@ DEPRECATED = "/api/admin/events/search"
 FLAGS = "/api/admin/projects/default/features"
 EXPORT = "/api/admin/features-batch/export"
 FEWER = "The response would exceed 64 MiB. Ask for fewer events: set a smaller limit."
-FEWER_OF_FLAG = "The response would exceed 64 MiB. Ask for fewer: use GET /api/admin/search/events with feature and limit."
+FEWER_OF_FLAG = (
+    "The response would exceed 64 MiB. Ask for fewer: use GET /api/admin/search/events with feature and limit."
+)
 KEY = {"Authorization": ADMIN_KEY}
 MIB = 1 << 20
-# What was measured for 60 MB of events, and a third more: 170 MiB in the worker and 480 MiB in PostgreSQL. A refusal takes 14 MiB there.
+# What was measured for 60 MB of events, and a third more: 170 MiB in the worker and 480 MiB in PostgreSQL. A refusal
+# takes 14 MiB there.
 MOST_OF_WORKER = 230 * MIB
 MOST_OF_POSTGRESQL = 640 * MIB
 MOST_OF_REFUSAL = 40 * MIB
 
 
-def test_a_page_is_measured_by_the_bytes_of_its_payloads(world: World, alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_is_measured_by_the_bytes_of_its_payloads(
+    world: World, alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world.conn.execute("TRUNCATE events")
     # Bytes, not characters: an é has two. The tags are "[]".
     for _ in range(3):
@@ -59,10 +64,15 @@ def test_a_page_is_measured_by_the_bytes_of_its_payloads(world: World, alice: Ca
     assert alice.get(SEARCH, query_string={"type": "IS:tag-deleted"}).json == {"events": [], "total": 0}
 
 
-def test_a_list_of_flags_is_measured_by_the_bytes_of_its_texts(world: World, alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_of_flags_is_measured_by_the_bytes_of_its_texts(
+    world: World, alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("a", "b"):
         assert alice.post(f"{FLAGS}", json={"name": name, "description": "é" * 50}).status_code == 201
-        assert alice.post(f"/api/admin/features/{name}/tags", json={"type": "simple", "value": "x" * 44}).status_code == 201
+        assert (
+            alice.post(f"/api/admin/features/{name}/tags", json={"type": "simple", "value": "x" * 44}).status_code
+            == 201
+        )
     # 100 bytes of each description, and 50 of "simple" and the tag.
     asked: list[tuple[str, Callable[[], Any], Callable[[], Any], str]] = [
         (
@@ -95,18 +105,29 @@ def test_a_list_of_flags_is_measured_by_the_bytes_of_its_texts(world: World, ali
 
 
 # What is put on flag a in one environment: a thousand bytes each.
-PLACED = "WITH place AS (SELECT flag_id, environment FROM flag_environments WHERE environment = 'development') INSERT INTO"
+PLACED = (
+    "WITH place AS (SELECT flag_id, environment FROM flag_environments WHERE environment = 'development') INSERT INTO"
+)
 LARGE = {
     "parameters": (
-        f"{PLACED} strategies (id, flag_id, environment, name, parameters) SELECT 'x', flag_id, environment, 'default', %s FROM place",
+        (
+            f"{PLACED} strategies (id, flag_id, environment, name, parameters) "
+            "SELECT 'x', flag_id, environment, 'default', %s FROM place"
+        ),
         {"groupId": "x" * 1000},
     ),
     "constraints": (
-        f"{PLACED} strategies (id, flag_id, environment, name, constraints) SELECT 'x', flag_id, environment, 'default', %s FROM place",
+        (
+            f"{PLACED} strategies (id, flag_id, environment, name, constraints) "
+            "SELECT 'x', flag_id, environment, 'default', %s FROM place"
+        ),
         [{"contextName": "userId", "operator": "IN", "values": ["x" * 1000]}],
     ),
     "overrides": (
-        f"{PLACED} variants (flag_id, environment, name, weight, overrides) SELECT flag_id, environment, 'x', 1000, %s FROM place",
+        (
+            f"{PLACED} variants (flag_id, environment, name, weight, overrides) "
+            "SELECT flag_id, environment, 'x', 1000, %s FROM place"
+        ),
         [{"contextName": "userId", "values": ["x" * 1000]}],
     ),
     "payload": (
@@ -125,7 +146,9 @@ LARGE = {
 
 
 @pytest.mark.parametrize("part", LARGE)
-def test_an_export_is_measured_by_all_that_can_be_large(world: World, alice: Caller, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+def test_an_export_is_measured_by_all_that_can_be_large(
+    world: World, alice: Caller, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
     assert alice.post(FLAGS, json={"name": "a"}).status_code == 201
     statement, document = LARGE[part]
     world.conn.execute(statement, [json.dumps(document)])  # pyright: ignore
@@ -151,14 +174,15 @@ def test_what_postgresql_cannot_hold_is_refused_for_good(make_app: Callable[...,
 
 @pytest.fixture(scope="module")
 def service(make_database: Callable[..., str]) -> Iterator[Service]:
-    """The real service, one process with one connection, on a thousand events and a hundred flags of a megabyte each."""
+    """The real service with one process and one connection, 1,000 events and 100 flags of a megabyte each."""
     url = make_database()
     with connect(url) as conn:
         conn.execute("SET statement_timeout = 0")
         conn.execute("TRUNCATE events RESTART IDENTITY")
         conn.execute(
             "INSERT INTO events (type, created_by, feature_name, data)"
-            " SELECT 'feature-updated', 'system', 'f', json_build_object('text', repeat('x', 1000000)) FROM generate_series(1, 1000)"
+            " SELECT 'feature-updated', 'system', 'f', json_build_object('text', repeat('x', 1000000)) "
+            "FROM generate_series(1, 1000)"
         )
         # As an earlier version took them.
         conn.execute(

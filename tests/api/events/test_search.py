@@ -47,7 +47,9 @@ def test_without_limit_a_page_holds_fifty(alice: Caller, log: Log) -> None:
 
 
 def test_a_page_holds_at_most_a_thousand(alice: Caller, log: Log) -> None:
-    log.conn.execute("INSERT INTO events (type, created_by) SELECT 'tag-created', 'system' FROM generate_series(1, 1001)")
+    log.conn.execute(
+        "INSERT INTO events (type, created_by) SELECT 'tag-created', 'system' FROM generate_series(1, 1001)"
+    )
     for limit in (1, 999, 1000):
         ids, total = page(alice.get(PATH, query_string={"limit": limit}))
         assert (len(ids), total) == (limit, 1001)
@@ -94,14 +96,18 @@ def test_every_wrong_parameter_is_named_in_one_message(alice: Caller) -> None:
 
 @pytest.mark.parametrize("name", ["query", "feature", "project", "type", "createdBy", "from", "to", "offset", "limit"])
 def test_a_parameter_given_twice_is_refused(alice: Caller, name: str) -> None:
-    right = {"from": "IS:2024-05-31", "to": "IS:2024-05-31", "offset": "0", "limit": "5", "createdBy": "IS:1"}.get(name, "IS:x")
+    right = {"from": "IS:2024-05-31", "to": "IS:2024-05-31", "offset": "0", "limit": "5", "createdBy": "IS:1"}.get(
+        name, "IS:x"
+    )
     for query in (f"{name}={right}&{name}={right}", f"{name}={right}&{name}=", f"{name}=&x=1&{name}={right}"):
         assert name in refused(alice.get(f"{PATH}?{query}"))
 
 
 def test_an_unknown_parameter_is_ignored_also_when_it_is_given_twice(alice: Caller, log: Log) -> None:
     event = log.add()
-    assert found(alice.get(f"{PATH}?Limit=0&LIMIT=0&x=1&x=2&=&__proto__=1&features=IS:a&from_=x&from_=y&sort=asc")) == [event]
+    assert found(alice.get(f"{PATH}?Limit=0&LIMIT=0&x=1&x=2&=&__proto__=1&features=IS:a&from_=x&from_=y&sort=asc")) == [
+        event
+    ]
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain", "", "multipart/form-data; boundary=x"])

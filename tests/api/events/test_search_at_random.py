@@ -24,7 +24,10 @@ class Past:
         self.conn = conn
         self.random = Random(seed)
         conn.execute("DELETE FROM events")
-        self.projects = [world.project(f"past-{letter}", mode=mode) for letter, mode in zip("abcd", ("open", "private") * 2, strict=True)]
+        self.projects = [
+            world.project(f"past-{letter}", mode=mode)
+            for letter, mode in zip("abcd", ("open", "private") * 2, strict=True)
+        ]
         self.events: dict[int, dict[str, Any]] = {}
 
     def grow(self, number: int) -> None:
@@ -32,7 +35,9 @@ class Past:
         choice = self.random.choice
         days = [NOW.date() - timedelta(days=self.random.choice([0, 0, 1, 3, 40, 300, 400, 800])) for _ in range(6)]
         for _ in range(number):
-            at = datetime.combine(choice(days), datetime.min.time(), UTC) + timedelta(minutes=self.random.randrange(1440))
+            at = datetime.combine(choice(days), datetime.min.time(), UTC) + timedelta(
+                minutes=self.random.randrange(1440)
+            )
             event = {
                 "at": at,
                 "project": choice([*self.projects, "gone", None]),
@@ -56,7 +61,10 @@ class Past:
         """Move events to another day and project."""
         moved = self.random.sample(sorted(self.events), number)
         at = NOW - timedelta(days=500)
-        self.conn.execute("UPDATE events SET created_at = %(at)s, project = 'past-a' WHERE id = ANY(%(ids)s)", {"at": at, "ids": moved})
+        self.conn.execute(
+            "UPDATE events SET created_at = %(at)s, project = 'past-a' WHERE id = ANY(%(ids)s)",
+            {"at": at, "ids": moved},
+        )
         for event_id in moved:
             self.events[event_id] |= {"at": at, "project": "past-a"}
 
@@ -73,10 +81,15 @@ class Past:
                 words[name] = "IS_ANY_OF:" + ",".join(self.random.sample(values, self.random.choice([1, 1, 2, 3])))
         for name in ("from", "to"):
             if self.random.random() < 0.3:
-                words[name] = f"IS:{NOW.date() - timedelta(days=self.random.choice([0, 1, 2, 40, 100, 400, 800, 5000]))}"
+                words[name] = (
+                    f"IS:{NOW.date() - timedelta(days=self.random.choice([0, 1, 2, 40, 100, 400, 800, 5000]))}"
+                )
         if self.random.random() < 0.1:
             words["query"] = "zebra"
-        return words | {"limit": self.random.choice([1, 5, 50]), "offset": self.random.choice([0, 0, 3, 40, 1001, 1100])}
+        return words | {
+            "limit": self.random.choice([1, 5, 50]),
+            "offset": self.random.choice([0, 0, 3, 40, 1001, 1100]),
+        }
 
     def answer(self, words: Mapping[str, Any], visible: set[str] | None) -> tuple[list[int], int]:
         """What a look at every event finds."""
@@ -96,12 +109,16 @@ class Past:
                 and ("to" not in words or day <= words["to"][3:])
             )
 
-        found = sorted(((event["at"], event_id) for event_id, event in self.events.items() if fits(event)), reverse=True)
+        found = sorted(
+            ((event["at"], event_id) for event_id, event in self.events.items() if fits(event)), reverse=True
+        )
         return [event_id for _, event_id in found[words["offset"] :][: words["limit"]]], len(found)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_search_returns_what_a_look_at_every_event_gives(conn: Connection, world: World, alice: Caller, max: Caller, seed: int) -> None:
+def test_a_search_returns_what_a_look_at_every_event_gives(
+    conn: Connection, world: World, alice: Caller, max: Caller, seed: int
+) -> None:
     past = Past(conn, world, seed)
     world.member("past-b", max)
     visible = {"past-a", "past-b", "past-c"}
@@ -122,14 +139,21 @@ def test_the_deprecated_search_has_the_same_totals(conn: Connection, world: Worl
     for asked in ({}, {"project": "past-a"}, {"type": "user-created"}, {"project": "past-b", "type": "user-created"}):
         answer = alice.post("/api/admin/events/search", json=asked).json
         wanted = [event_id for event_id, event in past.events.items() if asked.items() <= event.items()]
-        assert (answer["totalEvents"], [event["id"] for event in answer["events"]]) == (len(wanted), sorted(wanted, reverse=True))
+        assert (answer["totalEvents"], [event["id"] for event in answer["events"]]) == (
+            len(wanted),
+            sorted(wanted, reverse=True),
+        )
 
 
 def test_a_name_is_not_taken_for_another_key(conn: Connection, alice: Caller) -> None:
     conn.execute("DELETE FROM events")
     add(conn, 3, project='a", "feature-created')
     add(conn, 2, project="null", creator=1)
-    for words, total in (({"project": "IS:null"}, 2), ({"project": "IS:a", "type": "IS:feature-created"}, 0), ({"type": "IS:null"}, 0)):
+    for words, total in (
+        ({"project": "IS:null"}, 2),
+        ({"project": "IS:a", "type": "IS:feature-created"}, 0),
+        ({"type": "IS:null"}, 0),
+    ):
         assert page(alice.get(PATH, query_string=words))[1] == total
 
 
@@ -148,9 +172,16 @@ def test_events_of_extreme_years_are_listed_and_counted(conn: Connection) -> Non
     conn.execute("DELETE FROM events")
     add(conn, at=NOW, project="a")
     for at in ("0044-03-15 BC", "12000-01-01"):
-        conn.execute("INSERT INTO events (created_at, type, created_by, project) VALUES (%s, 'feature-created', 'x', 'b')", [at])
+        conn.execute(
+            "INSERT INTO events (created_at, type, created_by, project) VALUES (%s, 'feature-created', 'x', 'b')", [at]
+        )
     today = NOW.date()
-    for asked, found in (({}, 3), ({"last_day": today}, 2), ({"first_day": today}, 2), ({"first_day": today, "last_day": today}, 1)):
+    for asked, found in (
+        ({}, 3),
+        ({"last_day": today}, 2),
+        ({"first_day": today}, 2),
+        ({"first_day": today, "last_day": today}, 1),
+    ):
         for projects in ({}, {"projects": ["a", "b"]}):
             answer = json.loads(event_search.search(conn, asked | projects, None, limit=50, offset=0))
             assert (len(answer["events"]), answer["total"]) == (found, found), (asked, projects)

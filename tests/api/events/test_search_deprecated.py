@@ -80,7 +80,11 @@ def test_limit_is_the_size_of_a_page_and_the_total_counts_all(alice: Caller, log
 
 def test_type_project_and_feature_are_exact_and_case_sensitive(alice: Caller, log: Log) -> None:
     wanted = log.add("tag-created", project="p", feature="f")
-    others = [log.add(), log.add("tag-deleted", project="P", feature="F"), log.add("tag-import", project="p ", feature="ff")]
+    others = [
+        log.add(),
+        log.add("tag-deleted", project="P", feature="F"),
+        log.add("tag-import", project="p ", feature="ff"),
+    ]
     for field, word in (("type", "tag-created"), ("project", "p"), ("feature", "f")):
         assert search(alice, **{field: word}) == [wanted], field
     assert search(alice, project="P") == search(alice, feature="F") == [others[1]]
@@ -112,19 +116,35 @@ def test_what_does_not_fit_is_refused(alice: Caller, log: Log, field: str, wrong
 
 
 def test_every_wrong_field_is_named_in_one_message(alice: Caller) -> None:
-    message = refused(alice.post(PATH, json={"type": "x", "project": 1, "feature": None, "query": [], "limit": "5", "offset": -1}))
-    assert sorted(part.split(": ", 1)[0] for part in message.split("; ")) == ["feature", "limit", "offset", "project", "query", "type"]
+    message = refused(
+        alice.post(PATH, json={"type": "x", "project": 1, "feature": None, "query": [], "limit": "5", "offset": -1})
+    )
+    assert sorted(part.split(": ", 1)[0] for part in message.split("; ")) == [
+        "feature",
+        "limit",
+        "offset",
+        "project",
+        "query",
+        "type",
+    ]
 
 
 def test_unknown_properties_are_accepted(alice: Caller, log: Log) -> None:
     event = log.add()
     assert search(
-        alice, createdBy="IS:1", Limit=0, types=["x"], nested={"limit": {"a": [None]}}, __proto__=None, **{"": 1, "é\0": "\ud800"}
+        alice,
+        createdBy="IS:1",
+        Limit=0,
+        types=["x"],
+        nested={"limit": {"a": [None]}},
+        __proto__=None,
+        **{"": 1, "é\0": "\ud800"},
     ) == [event]
 
 
 @pytest.mark.parametrize(
-    "content_type", ["application/json", "application/json; charset=utf-8", "Application/JSON", 'application/json;charset="UTF-8"']
+    "content_type",
+    ["application/json", "application/json; charset=utf-8", "Application/JSON", 'application/json;charset="UTF-8"'],
 )
 def test_json_is_taken_with_and_without_a_charset(alice: Caller, log: Log, content_type: str) -> None:
     event = log.add()
@@ -132,7 +152,8 @@ def test_json_is_taken_with_and_without_a_charset(alice: Caller, log: Log, conte
 
 
 @pytest.mark.parametrize(
-    "content_type", ["text/plain", "text/json", "application/x-www-form-urlencoded", "application/jsonx", "application/*", "json"]
+    "content_type",
+    ["text/plain", "text/json", "application/x-www-form-urlencoded", "application/jsonx", "application/*", "json"],
 )
 def test_any_other_content_type_is_refused(alice: Caller, content_type: str) -> None:
     for body in (b"{}", b"{", b"limit=1", b""):
@@ -144,7 +165,22 @@ def test_a_body_without_a_content_type_is_refused(alice: Caller) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"[]", b"[{}]", b'"x"', b"5", b"null", b"true", b"{", b"{}{}", b"{} x", b"{'a': 1}", b'{"limit": 1,}', b"\xff"]
+    "body",
+    [
+        b"",
+        b"[]",
+        b"[{}]",
+        b'"x"',
+        b"5",
+        b"null",
+        b"true",
+        b"{",
+        b"{}{}",
+        b"{} x",
+        b"{'a': 1}",
+        b'{"limit": 1,}',
+        b"\xff",
+    ],
 )
 def test_a_body_that_is_no_json_object_is_refused(alice: Caller, body: bytes) -> None:
     refused(alice.post(PATH, data=body, content_type="application/json"))
@@ -165,7 +201,14 @@ def test_the_answer_says_that_it_is_deprecated_and_names_its_successor(alice: Ca
 
 def test_both_searches_say_the_same_of_an_event(alice: Caller, log: Log) -> None:
     log.add("tag-created", at=NOON, tags=[{"type": "simple", "value": "xx"}])
-    log.add(by=Author("a", 7), project="p", environment="e", feature="f", data={"z": 1, "a": {"y": None, "b": []}}, pre_data={"z": "é"})
+    log.add(
+        by=Author("a", 7),
+        project="p",
+        environment="e",
+        feature="f",
+        data={"z": 1, "a": {"y": None, "b": []}},
+        pre_data={"z": "é"},
+    )
     old, new = alice.post(PATH, json={}).json["events"], alice.get(SUCCESSOR).json["events"]
     assert old == new
     assert str(old) == str(new)
@@ -173,7 +216,10 @@ def test_both_searches_say_the_same_of_an_event(alice: Caller, log: Log) -> None
 
 
 def test_refusals_point_to_the_successor_too(alice: Caller, stranger: Caller) -> None:
-    for response in (alice.post("/api/admin/events/search", json={"limit": 0}), stranger.post("/api/admin/events/search", json={})):
+    for response in (
+        alice.post("/api/admin/events/search", json={"limit": 0}),
+        stranger.post("/api/admin/events/search", json={}),
+    ):
         assert response.status_code in (400, 401)
         assert response.headers["Deprecation"] == "true"
         assert response.headers["Link"].endswith('/api/admin/search/events>; rel="successor-version"')

@@ -47,7 +47,17 @@ def test_is_finds_one_name_and_a_comma_list_any_of_them(alice: Caller, log: Log,
     assert search(alice, **{field: "IS_ANY_OF:tag-deleted,tag-deleted"}) == [b]
 
 
-NOTHINGS = ["IS:", "IS_ANY_OF:", "IS:,", "IS_ANY_OF:,,", "IS:no-such-thing", "IS_ANY_OF:no,such,thing", "IS:null", "IS:None", "IS:*"]
+NOTHINGS = [
+    "IS:",
+    "IS_ANY_OF:",
+    "IS:,",
+    "IS_ANY_OF:,,",
+    "IS:no-such-thing",
+    "IS_ANY_OF:no,such,thing",
+    "IS:null",
+    "IS:None",
+    "IS:*",
+]
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -57,7 +67,20 @@ def test_a_filter_without_a_name_that_is_there_finds_nothing(alice: Caller, log:
     assert {text: search(alice, **{field: text}) for text in NOTHINGS} == {text: [] for text in NOTHINGS}
 
 
-NAMES = ["release", "Release", "RELEASE", "release ", " release", "releases", "pre-release", "rele_se", "rele%", "r.*", "größe", "GRÖSSE"]
+NAMES = [
+    "release",
+    "Release",
+    "RELEASE",
+    "release ",
+    " release",
+    "releases",
+    "pre-release",
+    "rele_se",
+    "rele%",
+    "r.*",
+    "größe",
+    "GRÖSSE",
+]
 
 
 @pytest.mark.parametrize("field", ["feature", "project"])
@@ -68,16 +91,43 @@ def test_names_are_exact_and_case_sensitive(alice: Caller, log: Log, field: str)
         assert search(alice, **{field: f"IS_ANY_OF:{name},no-such-thing"}) == [event], name
 
 
-@pytest.mark.parametrize("type", ["Tag-created", "TAG-CREATED", "tag_created", "tag-create", "tag-created ", "tag", "tag%", "tag-create."])
+@pytest.mark.parametrize(
+    "type", ["Tag-created", "TAG-CREATED", "tag_created", "tag-create", "tag-created ", "tag", "tag%", "tag-create."]
+)
 def test_types_are_exact_and_case_sensitive(alice: Caller, log: Log, type: str) -> None:
     log.add("tag-created")
     assert search(alice, type=f"IS:{type}") == []
     assert search(alice, type=f"IS_ANY_OF:{type},no-such-type") == []
 
 
-ODD_NAMES = ["two words", "100%", "a_b", "it's", '"quoted"', "back\\slash", "a:b", "IS:a", "a;b", "a&b=c", "a+b", "a#b", "a?b", "{1}"]
-ODD_NAMES += ["[x]", "'; DROP TABLE events; --", "%(project)s", "{conditions}", "$1", "\u202eabc", "a\u200bb", "\t", "__proto__", "NULL"]
-ODD_NAMES += ["漢字", "🎉"]
+ODD_NAMES = [
+    "two words",
+    "100%",
+    "a_b",
+    "it's",
+    '"quoted"',
+    "back\\slash",
+    "a:b",
+    "IS:a",
+    "a;b",
+    "a&b=c",
+    "a+b",
+    "a#b",
+    "a?b",
+    "{1}",
+    "[x]",
+    "'; DROP TABLE events; --",
+    "%(project)s",
+    "{conditions}",
+    "$1",
+    "\u202eabc",
+    "a\u200bb",
+    "\t",
+    "__proto__",
+    "NULL",
+    "漢字",
+    "🎉",
+]
 
 
 @pytest.mark.parametrize("field", ["feature", "project"])
@@ -126,7 +176,9 @@ def test_created_by_takes_the_ids_of_users(alice: Caller, log: Log) -> None:
     assert search(alice, createdBy="IS:7,9223372036854775807,2147483648,-7") == [ada]
 
 
-@pytest.mark.parametrize("text", ["IS:", "IS_ANY_OF:", "IS:8", "IS:0", "IS:-7", "IS:2147483648", "IS:9223372036854775807"])
+@pytest.mark.parametrize(
+    "text", ["IS:", "IS_ANY_OF:", "IS:8", "IS:0", "IS:-7", "IS:2147483648", "IS:9223372036854775807"]
+)
 def test_created_by_without_an_id_that_is_there_finds_nothing(alice: Caller, log: Log, text: str) -> None:
     log.add(by=ADA)
     log.add()
@@ -147,7 +199,9 @@ TICK = timedelta(microseconds=1)
 
 
 def test_days_are_whole_and_in_utc_and_both_included(alice: Caller, log: Log) -> None:
-    before, first, last, after = (log.add(at=at) for at in (MIDNIGHT - TICK, MIDNIGHT, MIDNIGHT + DAY - TICK, MIDNIGHT + DAY))
+    before, first, last, after = (
+        log.add(at=at) for at in (MIDNIGHT - TICK, MIDNIGHT, MIDNIGHT + DAY - TICK, MIDNIGHT + DAY)
+    )
     assert search(alice, from_="IS:2024-02-29", to="IS:2024-02-29") == [last, first]
     assert search(alice, from_="IS:2024-02-29") == [after, last, first]
     assert search(alice, to="IS:2024-02-29") == [last, first, before]
@@ -183,12 +237,28 @@ def test_only_days_that_exist_are_taken(alice: Caller, parameter: str) -> None:
 
 
 def test_filters_combine_with_and(alice: Caller, log: Log) -> None:
-    wanted: dict[str, Any] = {"type": "tag-created", "by": ADA, "at": NOON, "project": "p", "feature": "f", "data": {"word": "needle"}}
+    wanted: dict[str, Any] = {
+        "type": "tag-created",
+        "by": ADA,
+        "at": NOON,
+        "project": "p",
+        "feature": "f",
+        "data": {"word": "needle"},
+    }
     asked = {"type": "IS:tag-created", "createdBy": "IS:7", "project": "IS:p", "feature": "IS:f", "query": "needle"}
     asked |= {"from_": "IS:2024-05-31", "to": "IS:2024-05-31"}
     # One event has it all; of the others, each lacks what one parameter asks for.
-    lacks: dict[str, dict[str, Any]] = {"type": {"type": "tag-deleted"}, "createdBy": {"by": BEN}, "project": {"project": "q"}}
-    lacks |= {"feature": {"feature": "g"}, "query": {"data": {"word": "hay"}}, "from_": {"at": NOON - DAY}, "to": {"at": NOON + DAY}}
+    lacks: dict[str, dict[str, Any]] = {
+        "type": {"type": "tag-deleted"},
+        "createdBy": {"by": BEN},
+        "project": {"project": "q"},
+    }
+    lacks |= {
+        "feature": {"feature": "g"},
+        "query": {"data": {"word": "hay"}},
+        "from_": {"at": NOON - DAY},
+        "to": {"at": NOON + DAY},
+    }
     lacking = {parameter: log.add(**wanted | other) for parameter, other in lacks.items()}
     whole = log.add(**wanted)
     assert lacking.keys() == asked.keys()

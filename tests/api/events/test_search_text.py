@@ -78,10 +78,30 @@ def test_upper_and_lower_case_are_the_same(search: Search, log: Log, field: str)
 
 
 @pytest.mark.parametrize(
-    "word", ["é", "Grüße", "漢字", "かな", "한국어", "🎉", "👩‍👩‍👧", "Кириллица", "עברית", "العربية", "ไทย", "\u200b", "ﬁ", "ß"]
+    "word",
+    [
+        "é",
+        "Grüße",
+        "漢字",
+        "かな",
+        "한국어",
+        "🎉",
+        "👩‍👩‍👧",
+        "Кириллица",
+        "עברית",
+        "العربية",
+        "ไทย",
+        "\u200b",
+        "ﬁ",
+        "ß",
+    ],
 )
 def test_any_script_is_found_as_it_was_written(search: Search, log: Log, word: str) -> None:
-    events = [log.add(data={"name": f"a {word} b"}), log.add(pre_data={word: 1}), log.add(tags=[{"type": "simple", "value": word * 2}])]
+    events = [
+        log.add(data={"name": f"a {word} b"}),
+        log.add(pre_data={word: 1}),
+        log.add(tags=[{"type": "simple", "value": word * 2}]),
+    ]
     log.add(data={"name": "a b"})
     assert search(word) == events[::-1]
     # Not as an escape sequence, which such a word would be in JSON of ASCII alone.
@@ -89,11 +109,43 @@ def test_any_script_is_found_as_it_was_written(search: Search, log: Log, word: s
 
 
 # With what each would also match if it meant more than itself.
-LITERALS = [("%", "x"), ("_", "x"), (".", "x"), ("a.c", "abc"), ("a_c", "abc"), ("a%c", "abc"), ("a*", "aaa"), ("a+", "aa"), ("a?", "a")]
-LITERALS += [("[abc]", "a"), ("(a|b)", "a"), ("a|b", "a"), ("^", "x"), ("$", "x"), ("a{2}", "aa"), ("***=abc", "abc"), ("***:abc", "abc")]
-LITERALS += [("(?i)abc", "abc"), ("(?e)abc", "abc"), ("***", "x"), ("***=", "x"), ("(?:", "x"), ("[x", "x"), ("(", "x"), (")", "x")]
-LITERALS += [("*", "x"), ("%%", "x"), ("%s", "s"), ("%(pattern)s", "x"), ("';--", "x"), ("$$", "x"), ("#", "x"), ("a b", "ab")]
-LITERALS += [("  ", " x "), ("{record}", "x")]
+LITERALS = [
+    ("%", "x"),
+    ("_", "x"),
+    (".", "x"),
+    ("a.c", "abc"),
+    ("a_c", "abc"),
+    ("a%c", "abc"),
+    ("a*", "aaa"),
+    ("a+", "aa"),
+    ("a?", "a"),
+    ("[abc]", "a"),
+    ("(a|b)", "a"),
+    ("a|b", "a"),
+    ("^", "x"),
+    ("$", "x"),
+    ("a{2}", "aa"),
+    ("***=abc", "abc"),
+    ("***:abc", "abc"),
+    ("(?i)abc", "abc"),
+    ("(?e)abc", "abc"),
+    ("***", "x"),
+    ("***=", "x"),
+    ("(?:", "x"),
+    ("[x", "x"),
+    ("(", "x"),
+    (")", "x"),
+    ("*", "x"),
+    ("%%", "x"),
+    ("%s", "s"),
+    ("%(pattern)s", "x"),
+    ("';--", "x"),
+    ("$$", "x"),
+    ("#", "x"),
+    ("a b", "ab"),
+    ("  ", " x "),
+    ("{record}", "x"),
+]
 
 
 def test_no_character_means_anything_but_itself(search: Search, conn: Connection) -> None:
@@ -106,7 +158,8 @@ def test_no_character_means_anything_but_itself(search: Search, conn: Connection
 
 
 @pytest.mark.parametrize(
-    ("text", "is_found"), [("\\", True), ("\\\\", True), ("\\d", True), ("\\\\d", True), ("\\\\\\", False), ("\\w", False)]
+    ("text", "is_found"),
+    [("\\", True), ("\\\\", True), ("\\d", True), ("\\\\d", True), ("\\\\\\", False), ("\\w", False)],
 )
 def test_a_backslash_is_one(search: Search, log: Log, text: str, is_found: bool) -> None:
     # In JSON text it stands twice.
@@ -148,9 +201,14 @@ def test_a_text_of_a_thousand_characters_is_found(search: Search, log: Log) -> N
 @pytest.mark.parametrize("length", [1001, 60_000, 1_000_000])
 def test_a_longer_text_is_refused(alice: Caller, log: Log, length: int) -> None:
     log.add(data={"word": "x" * length})
-    assert refused(alice.post(DEPRECATED, json={"query": "x" * length})) == "query: must be at most 1000 characters long"
+    assert (
+        refused(alice.post(DEPRECATED, json={"query": "x" * length})) == "query: must be at most 1000 characters long"
+    )
     if length < 8000:
-        assert refused(alice.get(PATH, query_string={"query": "x" * length})) == "query: must be at most 1000 characters long"
+        assert (
+            refused(alice.get(PATH, query_string={"query": "x" * length}))
+            == "query: must be at most 1000 characters long"
+        )
 
 
 def test_a_query_string_of_more_than_8192_bytes_is_refused(alice: Caller, log: Log) -> None:

@@ -1,18 +1,17 @@
-"""GET /api/admin/search/events with Accept: application/x-ndjson: which lines, in which order, and how they are gone on with."""
+"""GET /api/admin/search/events with Accept: application/x-ndjson: which lines, in which order, and how they are gone on
+with.
+"""
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
-from werkzeug.test import TestResponse
 
 from sql import event_stream
 from sql.database import Connection
+from tests.support.event_lines import LINES, ids, stream
 from tests.support.event_search import NOON, PATH, Author, Log
 from tests.support.world import Caller, World, refused
-
-LINES = {"Accept": "application/x-ndjson"}
 
 
 @pytest.fixture
@@ -23,83 +22,12 @@ def log(conn: Connection) -> Log:
 
 @pytest.fixture
 def small_batches(conn: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches of three lines or seven ids, from id 1: other tests have used thousands of ids, which would all be batches."""
+    """Batches of three lines or seven ids, from id 1: other tests have used thousands of ids, which would all be
+    batches.
+    """
     conn.execute("ALTER TABLE events ALTER COLUMN id RESTART")
     monkeypatch.setattr(event_stream, "MOST_LINES", 3)
     monkeypatch.setattr(event_stream, "MOST_IDS", 7)
-
-
-def stream(caller: Caller, **query: Any) -> list[dict[str, Any]]:
-    """The events of a stream that came to its end."""
-    response = caller.get(PATH, query_string=query, headers=LINES)
-    assert (response.status_code, response.mimetype) == (200, "application/x-ndjson"), response.text
-    return [json.loads(line) for line in response.get_data().split(b"\n")[:-1]]
-
-
-def ids(caller: Caller, **query: Any) -> list[int]:
-    """Their ids."""
-    return [event["id"] for event in stream(caller, **query)]
-
-
-def answered_by_lines(response: TestResponse) -> bool:
-    """Whether an answer has lines; AssertionError when it has neither form."""
-    assert response.status_code == 200
-    assert "Accept" in response.vary
-    assert response.mimetype in ("application/json", "application/x-ndjson")
-    return response.mimetype == "application/x-ndjson"
-
-
-# Which form
-
-
-@pytest.mark.parametrize(
-    ("accept", "lines"),
-    [
-        (None, False),
-        ("", False),
-        ("*/*", False),
-        ("application/*", False),
-        ("application/json", False),
-        ("text/html,application/xhtml+xml,*/*;q=0.8", False),
-        ("text/html", False),
-        ("application/ndjson", False),
-        ("application/x-ndjson;q=0", False),
-        ("application/json, application/x-ndjson", False),
-        ("application/json, application/x-ndjson;q=0.9", False),
-        (";;;=,q", False),
-        ("application/x-ndjson", True),
-        ("Application/X-NDJSON", True),
-        ("application/x-ndjson, */*;q=0.1", True),
-        ("application/json;q=0.9, application/x-ndjson", True),
-    ],
-)
-def test_the_accept_header_chooses_lines(alice: Caller, log: Log, accept: str | None, lines: bool) -> None:
-    log.add()
-    assert answered_by_lines(alice.get(PATH, headers={} if accept is None else {"Accept": accept})) is lines
-
-
-def test_a_refusal_depends_on_the_form_too_and_is_json_in_both(world: World, alice: Caller, stranger: Caller) -> None:
-    refusals = [(stranger, 401, "AuthenticationRequired"), (alice, 400, "ValidationError")]
-    refusals += [(world.api_key(kind), 403, "NoAccessError") for kind in ("client", "frontend")]
-    for caller, status, name in refusals:
-        for headers in ({}, LINES):
-            response = caller.get(PATH, query_string={"limit": "x"}, headers=headers)
-            refused(response, status, name)
-            assert "Accept" in response.vary
-
-
-def test_the_deprecated_search_has_no_lines(alice: Caller, log: Log) -> None:
-    log.add()
-    response = alice.post("/api/admin/events/search", json={}, headers=LINES)
-    assert (response.status_code, response.mimetype) == (200, "application/json")
-
-
-def test_a_head_request_gets_the_head_alone(alice: Caller, log: Log) -> None:
-    log.add()
-    response = alice.request("HEAD", PATH, headers=LINES)
-    assert (response.status_code, response.mimetype, response.get_data()) == (200, "application/x-ndjson", b"")
-    refused_head = alice.request("HEAD", PATH, query_string={"offset": 0}, headers=LINES)
-    assert refused_head.status_code == 400
 
 
 # The lines
@@ -108,7 +36,13 @@ def test_a_head_request_gets_the_head_alone(alice: Caller, log: Log) -> None:
 def test_a_line_is_the_record_of_the_other_form(alice: Caller, log: Log) -> None:
     tags = [{"type": "simple", "value": "größe"}]
     log.add(
-        "feature-updated", by=Author("ada", 7), at=NOON, project="default", feature="f", data={"é": '漢字 🎉 \u2028 " \\ \n'}, tags=tags
+        "feature-updated",
+        by=Author("ada", 7),
+        at=NOON,
+        project="default",
+        feature="f",
+        data={"é": '漢字 🎉 \u2028 " \\ \n'},
+        tags=tags,
     )
     log.add("tag-created", at=NOON + timedelta(days=1))
     assert stream(alice) == alice.get(PATH).json["events"][::-1]
@@ -156,7 +90,9 @@ def test_every_event_is_given_once_however_many_batches_it_takes(alice: Caller, 
 
 
 def test_a_limit_can_be_larger_than_that_of_a_page_and_none_is_none(alice: Caller, log: Log) -> None:
-    log.conn.execute("INSERT INTO events (type, created_by) SELECT 'tag-created', 'system' FROM generate_series(1, 2500)")
+    log.conn.execute(
+        "INSERT INTO events (type, created_by) SELECT 'tag-created', 'system' FROM generate_series(1, 2500)"
+    )
     assert len(ids(alice)) == 2500
     assert len(ids(alice, limit=1001)) == 1001
     assert len(ids(alice, limit=10**18)) == 2500
@@ -208,13 +144,6 @@ def test_a_limit_of_nothing_is_refused(alice: Caller) -> None:
     assert "from 1 to" in refused(alice.get(PATH, query_string={"limit": "0"}, headers=LINES))
 
 
-def test_what_belongs_to_the_other_form_is_refused_in_each(alice: Caller) -> None:
-    assert refused(alice.get(f"{PATH}?offset=0", headers=LINES)) == "offset: cannot be used with Accept: application/x-ndjson; use after"
-    assert refused(alice.get(f"{PATH}?after=0")) == "after: can only be used with Accept: application/x-ndjson"
-    for twice in ("after=1&after=1", "limit=1&limit=1"):
-        assert "more than once" in refused(alice.get(f"{PATH}?{twice}", headers=LINES))
-
-
 # What the caller may see
 
 
@@ -246,7 +175,9 @@ def test_each_batch_is_what_the_caller_may_see_by_then(log: Log, max: Caller, ap
 
 
 @pytest.mark.usefixtures("small_batches")
-def test_with_the_credentials_the_stream_ends_in_the_middle(log: Log, max: Caller, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_the_credentials_the_stream_ends_in_the_middle(
+    log: Log, max: Caller, capsys: pytest.CaptureFixture[str]
+) -> None:
     added = [log.add(project="default") for _ in range(9)]
     query = {"after": added[0] - 1}
     found = max.app.test_client().get(PATH, query_string=query, headers=LINES | {"Authorization": max.key or ""})
@@ -274,7 +205,12 @@ def test_the_line_of_a_stream_is_written_at_its_end_and_counts_its_events(
     assert response.get_data().count(b"\n") == 2
     response.close()
     line = json.loads(capsys.readouterr().out)
-    assert (line["route"], line["status"], line["caller"], line["events"]) == (PATH, 200, f"personal-token:{alice.id}", 2)
+    assert (line["route"], line["status"], line["caller"], line["events"]) == (
+        PATH,
+        200,
+        f"personal-token:{alice.id}",
+        2,
+    )
     assert line["requestId"] == response.headers["X-Request-ID"]
     assert line["ms"] > 0
     assert "cut" not in line

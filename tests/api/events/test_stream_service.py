@@ -1,4 +1,6 @@
-"""300,000 events, through the real service and the real command: in constant memory, each once, and without delaying other requests."""
+"""300,000 events, through the real service and the real command: in constant memory, each once, and without delaying
+other requests.
+"""
 
 import subprocess
 import time
@@ -21,11 +23,13 @@ from tests.support.service import PATIENCE, Service, wait_until
 pytestmark = pytest.mark.slow
 
 MANY = 300_000
-# In kB. A batch is 1 MiB of lines at most, and is there about four times while it is made and sent; all of it would be 75,000.
+# In kB. A batch is 1 MiB of lines at most, and is there about four times while it is made and sent; all of it would be
+# 75,000.
 MOST_GROWTH = 10_000
 FILL = """
     INSERT INTO events (created_at, type, created_by, project, data)
-    SELECT now() - number * interval '1 second', 'feature-updated', 'system', 'p' || number %% 7, json_build_object('number', number)
+    SELECT now() - number * interval '1 second', 'feature-updated', 'system', 'p' || number %% 7,
+           json_build_object('number', number)
       FROM generate_series(1, %s) AS number
 """
 
@@ -69,7 +73,9 @@ def id_of(line: bytes) -> int:
 
 
 def follow(read: Callable[[int], bytes], last: int, until: int | None = None) -> int:
-    """The id of the last line that was read, each of which must have the next id, beginning behind this one; until: where to stop."""
+    """The id of the last line that was read, each of which must have the next id, beginning behind this one; until:
+    where to stop.
+    """
     rest = b""
     while (until is None or last < until) and (more := read(1 << 18)):
         *lines, rest = (rest + more).split(b"\n")
@@ -86,7 +92,9 @@ def memory(pid: int) -> int:
 
 
 class Watch:
-    """Looks at the memory of a process while the block lasts. growth: the most that it had more than when the block began, in kB."""
+    """Looks at the memory of a process while the block lasts. growth: the most that it had more than when the block
+    began, in kB.
+    """
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -112,9 +120,13 @@ class Watch:
 
 
 def export(url: str, is_warm: Event) -> tuple[int, int]:
-    """How many events the command writes, which must be those from 1 on, each once; and how much memory it took for that, in kB."""
+    """How many events the command writes, which must be those from 1 on, each once; and how much memory it took for
+    that, in kB.
+    """
     command = [str(FLASK), "--app", "app", "events", "export"]
-    with subprocess.Popen(command, cwd=ROOT, env=clean({"DATABASE_URL": url}), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, cwd=ROOT, env=clean({"DATABASE_URL": url}), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdout
         assert process.stderr
         count = follow(process.stdout.read1, 0, 5000)
@@ -153,7 +165,10 @@ def test_a_client_that_does_not_read_delays_no_other(service: Service, url: str)
     with streaming(service) as answer, connect(url) as conn:
         assert id_of(answer.readline().rstrip()) == 1
         # Nothing of the database is held: no statement runs, and no transaction is open.
-        idle = "SELECT bool_and(state = 'idle') FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        idle = (
+            "SELECT bool_and(state = 'idle') FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
         wait_until(lambda: value(conn, idle), "the stream waited for its client")
         with ThreadPoolExecutor(3) as pool:
             asked = [pool.submit(service.get, PATH, headers={"Authorization": ADMIN_KEY}) for _ in range(9)]

@@ -23,7 +23,10 @@ from tests.support.instance import ADMIN_KEY
 from tests.support.service import wait_until
 
 HEADERS = {"Accept": "application/x-ndjson", "Authorization": ADMIN_KEY}
-HELD_UP = "An open transaction in PostgreSQL can still write events with lower ids than the newest event. Try again after it has ended."
+HELD_UP = (
+    "An open transaction in PostgreSQL can still write events with lower ids than the newest event. Try "
+    "again after it has ended."
+)
 # Other tests on the same server may have transactions open, which are waited for.
 PATIENT = {"WAIT_SECONDS": 30}
 # One stream at a time.
@@ -104,7 +107,9 @@ def test_an_event_that_is_not_committed_is_waited_for(
         assert given(client) == [1, 2, 3, 4, 5]
 
 
-def test_writers_that_commit_in_reverse_order_are_all_read(client: FlaskClient, impatient: FlaskClient, empty_log: str) -> None:
+def test_writers_that_commit_in_reverse_order_are_all_read(
+    client: FlaskClient, impatient: FlaskClient, empty_log: str
+) -> None:
     writers = [connect(empty_log) for _ in range(4)]
     for writer in writers:
         writer.execute("BEGIN")
@@ -125,8 +130,9 @@ def test_writers_that_commit_in_reverse_order_are_all_read(client: FlaskClient, 
 def test_an_older_transaction_with_a_later_event_hides_nothing(
     client: FlaskClient, impatient: FlaskClient, conn: Connection, empty_log: str
 ) -> None:
-    # The event with the higher id has the older transaction, which is the newest one that has ended: neither xmin of the rows nor
-    # pg_snapshot_xmax() shows that an event with a lower id is to come. (The first request is a transaction too: it notes the key's use.)
+    # The event with the higher id has the older transaction, which is the newest one that has ended: neither xmin of
+    # the rows nor pg_snapshot_xmax() shows that an event with a lower id is to come. (The first request is a
+    # transaction too: it notes the key's use.)
     assert given(client) == []
     with connect(empty_log) as older, connect(empty_log) as younger:
         with younger.transaction():
@@ -137,20 +143,22 @@ def test_an_older_transaction_with_a_later_event_hides_nothing(
                 write(older)
             assert is_held_up(impatient)
         assert given(client) == [1, 2]
-    assert conn.execute("SELECT (xmin::text::bigint > lead(xmin::text::bigint) OVER (ORDER BY id)) AS swapped FROM events").fetchone() == {
-        "swapped": True
-    }
+    assert conn.execute(
+        "SELECT (xmin::text::bigint > lead(xmin::text::bigint) OVER (ORDER BY id)) AS swapped FROM events"
+    ).fetchone() == {"swapped": True}
 
 
 def test_a_writer_has_a_transaction_id_before_its_event_has_an_id(
     client: FlaskClient, impatient: FlaskClient, conn: Connection, empty_log: str
 ) -> None:
-    # While a row trigger waits, the event has its id, and the row is not written yet. It is not the first event, because PostgreSQL logs
-    # every 32nd id of a sequence, which takes a transaction id.
+    # While a row trigger waits, the event has its id, and the row is not written yet. It is not the first event,
+    # because PostgreSQL logs every 32nd id of a sequence, which takes a transaction id.
     write(conn)
     conn.execute(
-        "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN PERFORM pg_advisory_xact_lock(1); RETURN new; END$$;"
-        "CREATE TRIGGER wait BEFORE INSERT ON events FOR EACH ROW WHEN (new.type = 'tag-deleted') EXECUTE FUNCTION wait()"
+        "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql"
+        " AS $$BEGIN PERFORM pg_advisory_xact_lock(1); RETURN new; END$$;"
+        "CREATE TRIGGER wait BEFORE INSERT ON events FOR EACH ROW"
+        " WHEN (new.type = 'tag-deleted') EXECUTE FUNCTION wait()"
     )
     with connect(empty_log) as other, connect(empty_log) as slow, ThreadPoolExecutor(1) as pool:
         with other.transaction():
@@ -176,7 +184,9 @@ def test_a_stream_waits_for_a_transaction_that_ends_soon(client: FlaskClient, co
         assert reading.result() == [1, 2]
 
 
-def test_ids_of_changes_that_were_rolled_back_hold_nothing_up(client: FlaskClient, conn: Connection, empty_log: str) -> None:
+def test_ids_of_changes_that_were_rolled_back_hold_nothing_up(
+    client: FlaskClient, conn: Connection, empty_log: str
+) -> None:
     write(conn)
     with conn.transaction():
         write(conn)
@@ -219,7 +229,9 @@ def test_a_failing_statement_cuts_the_stream_and_is_logged(
     assert "not for this log" not in str(line)
 
 
-def test_only_a_quarter_of_the_threads_may_stream(empty_log: str, conn: Connection, make_app: Callable[..., Flask]) -> None:
+def test_only_a_quarter_of_the_threads_may_stream(
+    empty_log: str, conn: Connection, make_app: Callable[..., Flask]
+) -> None:
     write(conn)
     client = make_app(empty_log, THREADS=8, **PATIENT).test_client()
     # One caller has at most half of the streams: these are three callers.
@@ -230,13 +242,19 @@ def test_only_a_quarter_of_the_threads_may_stream(empty_log: str, conn: Connecti
         with closing(client.get(PATH, headers=second)) as other:
             assert other.status_code == 200
             refusal = client.get(PATH, headers=third)
-            assert (refusal.status_code, refusal.json["name"], refusal.headers["Retry-After"]) == (503, "UnavailableError", "1")
+            assert (refusal.status_code, refusal.json["name"], refusal.headers["Retry-After"]) == (
+                503,
+                "UnavailableError",
+                "1",
+            )
             assert client.head(PATH, headers=HEADERS).status_code == 200
         with closing(client.get(PATH, headers=third)) as other:
             assert other.status_code == 200
 
 
-def test_large_events_come_in_small_batches(client: FlaskClient, conn: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_events_come_in_small_batches(
+    client: FlaskClient, conn: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(40):
         write(conn, data={"much": "x" * 100_000, "number": number})
     monkeypatch.setattr(event_stream, "MOST_BYTES", 250_000)

@@ -27,13 +27,18 @@ def log(world: World, conn: Connection, apollo: str) -> dict[int, str]:
     world.project("hades", mode="private")
     world.project("kronos", mode="private", archived_at=datetime(2024, 1, 1, tzinfo=UTC))
     log = Log(conn)
-    said = {log.add(project=project): project for project in (apollo, "hermes", "athena", "hades", "kronos", "troy", "default")}
+    said = {
+        log.add(project=project): project
+        for project in (apollo, "hermes", "athena", "hades", "kronos", "troy", "default")
+    }
     return said | {log.add(): "none", log.add(project="*"): "*"}
 
 
 @pytest.fixture(params=["GET", "POST"])
 def sees(request: pytest.FixtureRequest, log: dict[int, str]) -> Sight:
-    """What a caller sees of the log in either form of the search, which must be what the total counts, page by page too."""
+    """What a caller sees of the log in either form of the search, which must be what the total counts, page by page
+    too.
+    """
 
     def sees(caller: Caller, **headers: str) -> set[str]:
         if request.param == "GET":
@@ -153,7 +158,9 @@ def test_client_and_frontend_keys_are_refused(world: World) -> None:
         assert kind in refused(key.post(DEPRECATED, json={}), 403, "NoAccessError")
 
 
-def test_a_session_sees_what_a_token_sees(sees: Sight, world: World, alice: Caller, eve: Caller, olga: Caller, victor: Caller) -> None:
+def test_a_session_sees_what_a_token_sees(
+    sees: Sight, world: World, alice: Caller, eve: Caller, olga: Caller, victor: Caller
+) -> None:
     for user, seen in ((alice, EVERYTHING), (eve, ALL_PROJECTS), (olga, PUBLIC | {"apollo"}), (victor, PUBLIC)):
         sessions.insert(world.conn, digest(f"session of {user.id}"), user.id, 48)
         assert sees(Caller(world.app), Cookie=f'session="session of {user.id}"') == seen
@@ -173,7 +180,11 @@ def test_a_stranger_and_an_unknown_credential_are_refused(world: World, stranger
 
 def test_an_expired_key_token_or_session_is_refused(world: World, alice: Caller) -> None:
     now = world.conn.execute("SELECT now() AS now").fetchone()["now"]
-    for expiry, works in ((now, False), (now - timedelta(microseconds=1), False), (now + timedelta(microseconds=1), True)):
+    for expiry, works in (
+        (now, False),
+        (now - timedelta(microseconds=1), False),
+        (now + timedelta(microseconds=1), True),
+    ):
         for kind in ("admin", "client"):
             key = world.api_key(kind, expires_at=expiry)
             if not works:
@@ -183,9 +194,15 @@ def test_an_expired_key_token_or_session_is_refused(world: World, alice: Caller)
         token = Caller(world.app, personal_tokens.insert(world.conn, alice.id, f"until {expiry}", expiry))
         cookie = f"session=until-{expiry.timestamp()}"
         sessions.insert(world.conn, digest(f"until-{expiry.timestamp()}"), alice.id, 1)
-        world.conn.execute("UPDATE sessions SET expires_at = %s WHERE digest = %s", [expiry, digest(f"until-{expiry.timestamp()}")])
+        world.conn.execute(
+            "UPDATE sessions SET expires_at = %s WHERE digest = %s", [expiry, digest(f"until-{expiry.timestamp()}")]
+        )
         if works:
-            assert token.get(PATH).status_code == Caller(world.app).get(PATH, headers={"Cookie": cookie}).status_code == 200
+            assert (
+                token.get(PATH).status_code
+                == Caller(world.app).get(PATH, headers={"Cookie": cookie}).status_code
+                == 200
+            )
         else:
             refused_as_nobody(token)
             refused_as_nobody(Caller(world.app), Cookie=cookie)

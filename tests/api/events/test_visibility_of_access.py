@@ -20,14 +20,25 @@ from tests.support.event_search import PATH, Log, page
 from tests.support.world import Caller, World
 
 ACCESS_TYPES = [
-    type for type in records.SCHEMAS["eventType"]["enum"] if type.startswith(("project-access-", "project-user-", "project-group-"))
+    type
+    for type in records.SCHEMAS["eventType"]["enum"]
+    if type.startswith(("project-access-", "project-user-", "project-group-"))
 ]
 
 
 def visible_to(caller: Caller, conn: Connection) -> Visible | None:
-    """What a caller sees of the log. A stream waits for open transactions, such as that of this test, so it is read without a request."""
+    """What a caller sees of the log.
+
+    A stream waits for open transactions, such as that of this test, so it is read without a request.
+    """
     found = authenticate(
-        conn, key=digest(caller.key or ""), session=None, permissions=(), project=None, environment=None, list_projects=True
+        conn,
+        key=digest(caller.key or ""),
+        session=None,
+        permissions=(),
+        project=None,
+        environment=None,
+        list_projects=True,
     )
     assert found is not None
     return None if found["is_admin"] else Visible(found["visible"], found["readable"])
@@ -47,7 +58,9 @@ def access_events(caller: Caller, log: Log) -> set[str | None]:
     kept = {row["id"]: row for row in rows(log.conn, "SELECT id, type, project FROM events")}
     found = [(kept[id]["project"], kept[id]["type"]) for id in ids if kept[id]["type"] in ACCESS_TYPES]
     # All types of a project, or none.
-    assert sorted(found) == sorted((project, type) for project in {project for project, _ in found} for type in ACCESS_TYPES)
+    assert sorted(found) == sorted(
+        (project, type) for project in {project for project, _ in found} for type in ACCESS_TYPES
+    )
     for project in ("apollo", "hermes", "default"):
         words = {"project": f"IS:{project}", "type": f"IS_ANY_OF:{','.join(ACCESS_TYPES)}"}
         asked = page(caller.get(PATH, query_string=words))
@@ -70,14 +83,19 @@ def access_log(request: pytest.FixtureRequest, world: World, conn: Connection, a
             log.add(type, project=project, at=at)
     if request.param:
         fill_weeks(conn)
-        assert rows(conn, "SELECT number, of_access FROM event_weeks WHERE kind = 'all'") == [{"number": 39, "of_access": 36}]
+        assert rows(conn, "SELECT number, of_access FROM event_weeks WHERE kind = 'all'") == [
+            {"number": 39, "of_access": 36}
+        ]
     return log
 
 
 @pytest.mark.usefixtures("access_log")
 def test_a_filter_for_a_type_opens_nothing_and_hides_nothing(max: Caller, olga: Caller) -> None:
     for caller, number in ((max, 0), (olga, 1)):
-        for words, total in (("IS:project-access-added", number), ("IS_ANY_OF:project-access-added,project-updated", number + 3)):
+        for words, total in (
+            ("IS:project-access-added", number),
+            ("IS_ANY_OF:project-access-added,project-updated", number + 3),
+        ):
             assert page(caller.get(PATH, query_string={"type": words}))[1] == total
     assert page(max.get(PATH, query_string={"type": "IS:project-updated"}))[1] == 3
 
@@ -89,7 +107,13 @@ def test_twelve_types_show_roles_of_users() -> None:
 def test_events_of_an_access_list_need_the_permission_of_the_list(
     access_log: Log, world: World, alice: Caller, eve: Caller, victor: Caller, olga: Caller, max: Caller
 ) -> None:
-    expected = [(alice, {"apollo", "hermes", "default"}), (eve, {"default"}), (olga, {"apollo"}), (max, set()), (victor, set())]
+    expected = [
+        (alice, {"apollo", "hermes", "default"}),
+        (eve, {"default"}),
+        (olga, {"apollo"}),
+        (max, set()),
+        (victor, set()),
+    ]
     for caller, projects in [*expected, (world.api_key(), {"apollo", "hermes", "default"})]:
         assert access_events(caller, access_log) == projects
         for project in ("apollo", "hermes", "default"):
@@ -100,13 +124,17 @@ def test_events_of_an_access_list_need_the_permission_of_the_list(
 
 @pytest.mark.parametrize("permission", ["UPDATE_PROJECT", "PROJECT_USER_ACCESS_READ"])
 @pytest.mark.parametrize("way", ["role", "group", "root role of a group", "root role in one project"])
-def test_either_permission_is_enough_however_it_is_held(access_log: Log, world: World, victor: Caller, permission: str, way: str) -> None:
+def test_either_permission_is_enough_however_it_is_held(
+    access_log: Log, world: World, victor: Caller, permission: str, way: str
+) -> None:
     assert access_events(victor, access_log) == set()
     role = roles.insert(world.conn, "Reader", type="root-custom" if way.startswith("root") else "custom")
     group = groups.insert(world.conn, "Crew", root_role=role if way == "root role of a group" else None)
     fixtures.add_group_user(world.conn, group, victor.id)
     if way == "root role in one project":
-        world.conn.execute("INSERT INTO role_permissions (role_id, permission, project_id) VALUES (3, %s, 'hermes')", [permission])
+        world.conn.execute(
+            "INSERT INTO role_permissions (role_id, permission, project_id) VALUES (3, %s, 'hermes')", [permission]
+        )
     else:
         fixtures.allow(world.conn, role, permission)
     if way == "role":
@@ -118,12 +146,17 @@ def test_either_permission_is_enough_however_it_is_held(access_log: Log, world: 
 
 
 def test_a_permission_in_one_environment_is_not_that_of_the_list(access_log: Log, world: World, victor: Caller) -> None:
-    grant = "INSERT INTO role_permissions (role_id, permission, environment) VALUES (3, 'PROJECT_USER_ACCESS_READ', 'development')"
+    grant = (
+        "INSERT INTO role_permissions (role_id, permission, environment) "
+        "VALUES (3, 'PROJECT_USER_ACCESS_READ', 'development')"
+    )
     world.conn.execute(grant)
     assert access_events(victor, access_log) == set()
 
 
-def test_event_creators_are_those_of_events_that_the_caller_finds(access_log: Log, world: World, victor: Caller, olga: Caller) -> None:
+def test_event_creators_are_those_of_events_that_the_caller_finds(
+    access_log: Log, world: World, victor: Caller, olga: Caller
+) -> None:
     world.conn.execute("DELETE FROM events")
     access_log.add("project-access-added", project="apollo")
     world.conn.execute("UPDATE events SET created_by_user_id = %s", [olga.id])

@@ -35,17 +35,22 @@ WRONG = """
                         date_trunc('week', created_at AT TIME ZONE 'UTC')::date AS monday,
                         count(*) AS number
                    FROM events
-                  GROUP BY monday, GROUPING SETS ((), (project), (type), (environment))) AS counted USING (kind, name, monday)
+                  GROUP BY monday, GROUPING SETS ((), (project), (type), (environment))) AS counted
+             USING (kind, name, monday)
      WHERE event_weeks.number IS DISTINCT FROM counted.number
        AND (kind = 'all' OR name <> '')
        AND monday IN (SELECT monday FROM event_weeks)
 """
 # Where the finished weeks end.
 BOUNDARY: LiteralString = "date_trunc('week', now() - interval '26 hours')"
-PAST_WEEKS: LiteralString = f"SELECT count(DISTINCT date_trunc('week', created_at)) FROM events WHERE created_at < {BOUNDARY}"
+PAST_WEEKS: LiteralString = (
+    f"SELECT count(DISTINCT date_trunc('week', created_at)) FROM events WHERE created_at < {BOUNDARY}"
+)
 CHANGES: dict[str, LiteralString] = {
     "a prune": f"DELETE FROM events WHERE created_at < {BOUNDARY} - interval '2 weeks'",
-    "a back-dated insert": f"INSERT INTO events (type, created_by, created_at) VALUES ('x', 'x', {BOUNDARY} - interval '2 weeks')",
+    "a back-dated insert": (
+        f"INSERT INTO events (type, created_by, created_at) VALUES ('x', 'x', {BOUNDARY} - interval '2 weeks')"
+    ),
     "an update": "UPDATE events SET created_at = created_at - interval '7 days'",
     "a truncation": "TRUNCATE events",
 }
@@ -80,7 +85,12 @@ def test_the_first_search_adds_up_finished_weeks_and_the_next_uses_them(connecti
     conn, *_ = connections
     assert (total(conn), filled(conn)) == (40, 3)
     conn.execute("UPDATE event_weeks SET number = number + 100 WHERE kind = 'project'")
-    for asked, found in (({}, 40), ({"project": "default"}, 340), ({"project": "other"}, 0), ({"type": "feature-created"}, 40)):
+    for asked, found in (
+        ({}, 40),
+        ({"project": "default"}, 340),
+        ({"project": "other"}, 0),
+        ({"type": "feature-created"}, 40),
+    ):
         assert total(conn, **asked) == found
     # Of a day, the week is counted.
     days = {"first_day": OLD.date(), "last_day": OLD.date() + timedelta(days=7)}
@@ -124,9 +134,11 @@ def test_adding_up_gives_way_to_a_truncation(connections: list[Connection]) -> N
 # What a session sees in place of the clock. Defaults and triggers keep the real one.
 CLOCK = """
     CREATE SCHEMA IF NOT EXISTS clock;
-    CREATE OR REPLACE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT '{at}'::timestamptz$$;
+    CREATE OR REPLACE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE
+        AS $$SELECT '{at}'::timestamptz$$;
     CREATE OR REPLACE FUNCTION clock.now() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT '{at}'::timestamptz$$;
-    CREATE OR REPLACE FUNCTION clock.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT '{at}'::timestamptz$$;
+    CREATE OR REPLACE FUNCTION clock.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE
+        AS $$SELECT '{at}'::timestamptz$$;
     SET search_path = clock, public, pg_catalog
 """
 
@@ -162,7 +174,9 @@ def test_a_read_only_server_counts(connections: list[Connection]) -> None:
     conn, other, _ = connections
     other.execute("SET default_transaction_read_only = on")
     assert (total(other), filled(other), value(other, IS_DUE)) == (40, 0, False)
-    conn.execute("CREATE ROLE weeks_reader; GRANT SELECT ON ALL TABLES IN SCHEMA public TO weeks_reader; SET ROLE weeks_reader")
+    conn.execute(
+        "CREATE ROLE weeks_reader; GRANT SELECT ON ALL TABLES IN SCHEMA public TO weeks_reader; SET ROLE weeks_reader"
+    )
     try:
         assert (total(conn), filled(conn), value(conn, IS_DUE)) == (40, 0, False)
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
@@ -239,7 +253,13 @@ def test_insights_count_a_week_in_which_a_type_changed(conn: Connection) -> None
     insights.trends(conn, *days, None)
     assert len(rows(conn, FILLED)) >= 3
     conn.execute("INSERT INTO past_environment_types VALUES ('staging', 'test', %s)", [wednesday])
-    found, wanted = (json.loads(it.trends(conn, *days, None))["environmentTypeTrends"] for it in (insights, insights_by_week))
+    found, wanted = (
+        json.loads(it.trends(conn, *days, None))["environmentTypeTrends"] for it in (insights, insights_by_week)
+    )
     assert found == wanted
-    of_staging = [(it["environmentType"], it["totalUpdates"]) for it in found if it["environmentType"] in ("test", "preproduction")]
+    of_staging = [
+        (it["environmentType"], it["totalUpdates"])
+        for it in found
+        if it["environmentType"] in ("test", "preproduction")
+    ]
     assert of_staging == [("test", 4), ("preproduction", 2), ("test", 2), ("preproduction", 4)]

@@ -11,7 +11,7 @@ from tests.support.flags import FLAGS, core, event, recorded
 from tests.support.world import refused
 from validators.flags.core import TYPES
 
-# --- Creation -------------------------------------------------------------------------------------------------------------------------
+# --- Creation ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_new_flag_is_off_everywhere_and_recorded(world, alice, conn):
@@ -23,7 +23,14 @@ def test_a_new_flag_is_off_everywhere_and_recorded(world, alice, conn):
     record = response.json
     assert record == core(conn)
     assert record.pop("createdAt").endswith("Z")
-    unset = {"project": "default", "enabled": False, "stale": False, "archived": False, "archivedAt": None, "lastSeenAt": None}
+    unset = {
+        "project": "default",
+        "enabled": False,
+        "stale": False,
+        "archived": False,
+        "archivedAt": None,
+        "lastSeenAt": None,
+    }
     assert record == body | unset
     assert recorded(world, since, alice) == [event("feature-created", data=response.json)]
     places = alice.get(f"{FLAGS}/f").json["environments"]
@@ -94,7 +101,12 @@ def test_a_name_that_looks_like_a_part_of_an_address_is_a_name(alice, name):
     assert alice.post(FLAGS, json={"name": name}).status_code == 201
     assert alice.get(f"{FLAGS}/{name}").json["name"] == name
     assert alice.put(f"{FLAGS}/{name}", json={"name": name}).status_code == 200
-    assert alice.post(f"/api/admin/features/{name}/tags", json={"type": "simple", "value": name[:50].ljust(2, "-")}).status_code == 201
+    assert (
+        alice.post(
+            f"/api/admin/features/{name}/tags", json={"type": "simple", "value": name[:50].ljust(2, "-")}
+        ).status_code
+        == 201
+    )
     assert alice.delete(f"{FLAGS}/{name}").status_code == 202
     assert alice.post(f"/api/admin/archive/revive/{name}").status_code == 200
     assert alice.delete(f"{FLAGS}/{name}").status_code == 202
@@ -154,7 +166,7 @@ def test_the_types_of_flags_are_those_of_the_database(conn):
     assert {row["id"] for row in conn.execute("SELECT id FROM flag_types").fetchall()} == TYPES
 
 
-# --- The list -------------------------------------------------------------------------------------------------------------------------
+# --- The list ---------------------------------------------------------------------------------------------------------
 
 
 def names(caller, query="", path=FLAGS):
@@ -198,7 +210,8 @@ def test_an_item_has_no_strategies_no_usage_and_no_archived_at(world, alice, con
         "favorite": True,
         "tags": [{"type": "simple", "value": "beta"}],
         "environments": [
-            empty | {"name": name, "environment": name, "type": name, "enabled": on, "sortOrder": order, "hasStrategies": on}
+            empty
+            | {"name": name, "environment": name, "type": name, "enabled": on, "sortOrder": order, "hasStrategies": on}
             for name, on, order in (("development", False, 1), ("production", True, 2))
         ],
     }
@@ -212,7 +225,9 @@ def test_a_list_is_one_statement_after_the_guard(world, alice, conn, monkeypatch
     alice.get(FLAGS)
     asked = []
     execute = type(conn).execute
-    monkeypatch.setattr(type(conn), "execute", lambda self, *args, **kwargs: asked.append(args) or execute(self, *args, **kwargs))
+    monkeypatch.setattr(
+        type(conn), "execute", lambda self, *args, **kwargs: asked.append(args) or execute(self, *args, **kwargs)
+    )
     alice.get(FLAGS)
     alice.get(f"{FLAGS}/f0")
     assert len(asked) == 4
@@ -237,6 +252,14 @@ def test_flags_are_listed_by_any_of_several_tags(world, alice, conn):
     assert names(alice, "?tag=simple:one") == ["a"]
     assert names(alice, "?tag=simple:one&tag=team:one&tag=simple:two") == ["a", "b"]
     assert names(alice, "?tag=team:x:y") == ["c"]
-    assert names(alice, "?tag=simple:one&namePrefix=b") == names(alice, "?tag=team:none") == names(alice, "?tag=simple:ONE") == []
-    assert refused(alice.get(f"{FLAGS}?tag=simple:one&tag=simple")) == "tag: must look like simple:beta, a type and a value"
+    assert (
+        names(alice, "?tag=simple:one&namePrefix=b")
+        == names(alice, "?tag=team:none")
+        == names(alice, "?tag=simple:ONE")
+        == []
+    )
+    assert (
+        refused(alice.get(f"{FLAGS}?tag=simple:one&tag=simple"))
+        == "tag: must look like simple:beta, a type and a value"
+    )
     assert "NUL" in refused(alice.get(f"{FLAGS}?tag=simple:%00"))

@@ -11,7 +11,9 @@ from tests.support.flag_environments import recorded, strategies_of, switch, swi
 from tests.support.world import refused
 
 
-@pytest.mark.parametrize("query", ["", "?shouldActivateDisabledStrategies=false", "?shouldActivateDisabledStrategies=true", "?other=1"])
+@pytest.mark.parametrize(
+    "query", ["", "?shouldActivateDisabledStrategies=false", "?shouldActivateDisabledStrategies=true", "?other=1"]
+)
 def test_on_without_a_strategy_adds_a_full_rollout(world, alice, conn, query):
     tagged_flag(world)
     conn.execute("UPDATE projects SET default_stickiness = 'sessionId' WHERE id = 'default'")
@@ -38,7 +40,10 @@ def test_on_without_a_strategy_adds_a_full_rollout(world, alice, conn, query):
 
 def default_strategy(conn: Connection, **said: Any) -> None:
     """Let flags of project default get this strategy in development."""
-    statement = "UPDATE project_environments SET default_strategy = %s WHERE project_id = 'default' AND environment = 'development'"
+    statement = (
+        "UPDATE project_environments SET default_strategy = %s "
+        "WHERE project_id = 'default' AND environment = 'development'"
+    )
     conn.execute(statement, [Json(said)])
 
 
@@ -46,7 +51,9 @@ def test_on_without_an_enabled_strategy_appends_the_default(world, alice, conn):
     flag = tagged_flag(world)
     old = world.strategy(flag, disabled=True, sort_order=4)
     segment = segments.insert(conn, "beta", [])
-    constraints = [{"contextName": "userId", "operator": "IN", "values": ["7"], "inverted": False, "caseInsensitive": False}]
+    constraints = [
+        {"contextName": "userId", "operator": "IN", "values": ["7"], "inverted": False, "caseInsensitive": False}
+    ]
     variant = {"name": "blue", "weight": 1000, "weightType": "variable", "stickiness": "default"}
     default_strategy(
         conn,

@@ -19,7 +19,9 @@ def now(conn):
 
 
 def hung_with_everything(world, conn, **fields):
-    """The id of a flag that has a strategy with a variant and a segment, a variant, a tag, a favourite and two dependencies."""
+    """The id of a flag that has a strategy with a variant and a segment, a variant, a tag, a favourite and two
+    dependencies.
+    """
     flag = world.flag("f", **fields)
     strategy = world.strategy(flag)
     fixtures.insert_variant(conn, flag, "development", strategy, name="a", weight=1000)
@@ -41,7 +43,10 @@ HANGING = {
 
 def hanging(conn, flag):
     """How many rows hang on the flag, by table."""
-    return {table: value(conn, f"SELECT count(*) FROM {table} WHERE {condition}", {"id": flag}) for table, condition in HANGING.items()}
+    return {
+        table: value(conn, f"SELECT count(*) FROM {table} WHERE {condition}", {"id": flag})
+        for table, condition in HANGING.items()
+    }
 
 
 def test_with_a_deleted_flag_goes_what_hangs_on_it_and_its_name_is_free(world, alice, conn, now):
@@ -52,9 +57,15 @@ def test_with_a_deleted_flag_goes_what_hangs_on_it_and_its_name_is_free(world, a
     assert (response.status_code, response.data) == (200, b"")
     assert set(hanging(conn, flag).values()) == {0}
     assert recorded(world, since, alice) == [event("feature-deleted", pre_data=pre, tags=[BETA])]
-    assert value(conn, "SELECT deleted_at = now() AND project_id = 'default' FROM flags WHERE id = %(id)s", {"id": flag})
+    assert value(
+        conn, "SELECT deleted_at = now() AND project_id = 'default' FROM flags WHERE id = %(id)s", {"id": flag}
+    )
     assert value(conn, "SELECT count(*) FROM tags") == value(conn, "SELECT count(*) FROM segments") == 1
-    for response in (alice.delete(f"{ARCHIVE}/f"), alice.post(f"{ARCHIVE}/revive/f"), alice.get("/api/admin/features/f/tags")):
+    for response in (
+        alice.delete(f"{ARCHIVE}/f"),
+        alice.post(f"{ARCHIVE}/revive/f"),
+        alice.get("/api/admin/features/f/tags"),
+    ):
         refused(response, 404, "NotFoundError")
     refused(alice.post(f"{PROJECT}/revive", json={"features": ["f"]}), 404, "NotFoundError")
     assert alice.post(FLAGS, json={"name": "f"}).status_code == 201
@@ -82,11 +93,19 @@ def test_the_past_still_counts_a_deleted_flag(world, alice):
 
 def test_all_archived_flags_of_a_project_are_deleted_in_one_statement(world, conn, now):
     world.project("apollo")
-    for name, project, at in (("b", "default", now), ("a", "default", now), ("live", "default", None), ("other", "apollo", now)):
+    for name, project, at in (
+        ("b", "default", now),
+        ("a", "default", now),
+        ("live", "default", None),
+        ("other", "apollo", now),
+    ):
         fixtures.tag(conn, world.flag(name, project, archived_at=at), "simple", "beta")
     before = {name: core(conn, name) for name in ("a", "b")}
     gone = flag_lifecycle.delete_archived(conn, "default")
     assert gone == [{"name": name, "record": before[name], "tags": [BETA]} for name in ("a", "b")]
-    assert [row["name"] for row in rows(conn, "SELECT name FROM flags WHERE deleted_at IS NULL ORDER BY name")] == ["live", "other"]
+    assert [row["name"] for row in rows(conn, "SELECT name FROM flags WHERE deleted_at IS NULL ORDER BY name")] == [
+        "live",
+        "other",
+    ]
     assert value(conn, "SELECT count(*) FROM flag_tags") == 2
     assert flag_lifecycle.delete_archived(conn, "default") == []

@@ -50,7 +50,9 @@ def recorded(world: World, since: int) -> list[tuple[str, Any]]:
     """Types and data of the events since then; each must be of flag child, with its tags and by alice."""
     events = world.events(since)
     for event in events:
-        about = [event[column] for column in ("project", "feature_name", "environment", "pre_data", "created_by", "tags")]
+        about = [
+            event[column] for column in ("project", "feature_name", "environment", "pre_data", "created_by", "tags")
+        ]
         assert about == ["default", "child", None, None, "alice@example.org", [{"type": "simple", "value": "beta"}]]
     return [(event["type"], event["data"]) for event in events]
 
@@ -151,7 +153,11 @@ def test_a_body_that_does_not_fit_is_400(world, alice, conn, sent):
 def test_a_body_is_needed_and_must_be_json(world, alice):
     family(world)
     refused(alice.post(path("dependencies")))
-    refused(alice.post(path("dependencies"), data=b'{"feature": "parent"}', content_type="text/plain"), 415, "ContentTypeError")
+    refused(
+        alice.post(path("dependencies"), data=b'{"feature": "parent"}', content_type="text/plain"),
+        415,
+        "ContentTypeError",
+    )
 
 
 def test_one_dependency_is_removed(world, alice, conn):

@@ -11,7 +11,7 @@ from tests.support import fixtures
 from tests.support.flag_environments import path, recorded, strategies_of, switch, switched_on, tagged_flag
 from tests.support.world import refused
 
-# --- To see a flag in an environment --------------------------------------------------------------------------------------------------
+# --- To see a flag in an environment ----------------------------------------------------------------------------------
 
 
 def test_a_flag_in_an_environment_has_the_name_of_the_flag(world, alice, conn):
@@ -19,7 +19,17 @@ def test_a_flag_in_an_environment_has_the_name_of_the_flag(world, alice, conn):
     strategy = world.strategy(flag, disabled=True, parameters={"rollout": "5"})
     fixtures.insert_variant(conn, flag, "development", None, name="blue", weight=1000)
     seen_at = value(conn, "SELECT now()")
-    reports = [{"project": "default", "flag": "f", "environment": "development", "app": "shop", "at": seen_at, "yes": 3, "no": 1}]
+    reports = [
+        {
+            "project": "default",
+            "flag": "f",
+            "environment": "development",
+            "app": "shop",
+            "at": seen_at,
+            "yes": 3,
+            "no": 1,
+        }
+    ]
     fixtures.report_usage(conn, reports)
     seen = alice.get(path()).json
     assert seen == {
@@ -46,7 +56,9 @@ def test_a_flag_in_an_environment_has_the_name_of_the_flag(world, alice, conn):
                 "segments": [],
             }
         ],
-        "variants": [{"name": "blue", "weight": 1000, "weightType": "variable", "stickiness": "default", "overrides": []}],
+        "variants": [
+            {"name": "blue", "weight": 1000, "weightType": "variable", "stickiness": "default", "overrides": []}
+        ],
         "yes": 3,
         "no": 1,
     }
@@ -67,7 +79,7 @@ def test_such_an_environment_can_be_switched_on(world, alice, conn):
     assert switched_on(conn) == ["f/development"]
 
 
-# --- On -------------------------------------------------------------------------------------------------------------------------------
+# --- On ---------------------------------------------------------------------------------------------------------------
 
 
 def test_on_with_an_enabled_strategy(world, alice, conn):
@@ -77,7 +89,10 @@ def test_on_with_an_enabled_strategy(world, alice, conn):
     assert answer.status_code == 200
     # What a client of the MCP server reads.
     assert answer.json["name"] == "f"
-    assert [(place["name"], place["enabled"]) for place in answer.json["environments"]] == [("development", True), ("production", False)]
+    assert [(place["name"], place["enabled"]) for place in answer.json["environments"]] == [
+        ("development", True),
+        ("production", False),
+    ]
     assert [(it["id"], it["disabled"]) for it in strategies_of(answer)] == [(strategy, False)]
     assert switched_on(conn) == ["f/development"]
     assert recorded(world, since) == ["feature-environment-enabled"]
@@ -95,13 +110,24 @@ def test_the_answer_is_the_flag_as_the_caller_has_it(world, alice, conn):
 
 def test_on_can_enable_all_disabled_strategies(world, alice, conn):
     flag = tagged_flag(world)
-    ids = [world.strategy(flag, disabled=disabled, sort_order=place) for place, disabled in ((2, True), (0, True), (1, False))]
+    ids = [
+        world.strategy(flag, disabled=disabled, sort_order=place)
+        for place, disabled in ((2, True), (0, True), (1, False))
+    ]
     elsewhere = world.strategy(flag, "production", disabled=True)
     before = {it["id"]: it for it in alice.get(path("/strategies")).json}
     since = world.last_event_id()
     answer = switch(alice, "on", "?shouldActivateDisabledStrategies=true")
-    assert [(it["id"], it["disabled"]) for it in strategies_of(answer)] == [(ids[1], False), (ids[2], False), (ids[0], False)]
-    assert recorded(world, since) == ["feature-strategy-update", "feature-strategy-update", "feature-environment-enabled"]
+    assert [(it["id"], it["disabled"]) for it in strategies_of(answer)] == [
+        (ids[1], False),
+        (ids[2], False),
+        (ids[0], False),
+    ]
+    assert recorded(world, since) == [
+        "feature-strategy-update",
+        "feature-strategy-update",
+        "feature-environment-enabled",
+    ]
     assert [(event["pre_data"], event["data"]) for event in world.events(since)[:2]] == [
         (before[id], before[id] | {"disabled": False}) for id in (ids[1], ids[0])
     ]
@@ -123,12 +149,16 @@ def test_on_twice_changes_nothing_more(world, alice, conn):
 @pytest.mark.parametrize("word", ["yes", "", "1", "True", "true&shouldActivateDisabledStrategies=true"])
 def test_the_query_is_true_or_false(world, alice, conn, word):
     tagged_flag(world)
-    assert "shouldActivateDisabledStrategies" in refused(switch(alice, "on", f"?shouldActivateDisabledStrategies={word}"))
+    assert "shouldActivateDisabledStrategies" in refused(
+        switch(alice, "on", f"?shouldActivateDisabledStrategies={word}")
+    )
     assert switched_on(conn) == []
 
 
 @pytest.mark.parametrize("to", ["on", "off"])
-@pytest.mark.parametrize(("data", "content_type"), [(b"{not json", "text/plain"), (b"{}", "application/json"), (b"\xff", None)])
+@pytest.mark.parametrize(
+    ("data", "content_type"), [(b"{not json", "text/plain"), (b"{}", "application/json"), (b"\xff", None)]
+)
 def test_any_body_is_let_pass(world, alice, to, data, content_type):
     tagged_flag(world)
     assert alice.post(path(f"/{to}"), data=data, content_type=content_type).status_code == 200
@@ -166,7 +196,8 @@ def test_the_permissions_hold_in_their_environment(world, victor, conn):
 
 
 @pytest.mark.parametrize(
-    ("type", "sets"), [("production", True), ("development", False), ("test", False), ("preproduction", False), ("Production", False)]
+    ("type", "sets"),
+    [("production", True), ("development", False), ("test", False), ("preproduction", False), ("Production", False)],
 )
 def test_the_first_time_in_production_is_remembered(world, alice, conn, type, sets):
     conn.execute("UPDATE environments SET type = %s WHERE name = 'development'", [type])
@@ -189,7 +220,7 @@ def test_the_overview_counts_the_days_to_production(world, alice, conn):
     assert alice.get("/api/admin/projects/default/overview").json["stats"]["avgTimeToProdCurrentWindow"] == 3
 
 
-# --- Off ------------------------------------------------------------------------------------------------------------------------------
+# --- Off --------------------------------------------------------------------------------------------------------------
 
 
 def test_off_leaves_the_strategies(world, alice, conn):

@@ -15,7 +15,9 @@ from tests.support.wire import watched
 from tests.support.world import Caller, refused
 
 
-def switch_many(caller: Caller, to: str, *features: str, query: str = "", environment: str = "development") -> TestResponse:
+def switch_many(
+    caller: Caller, to: str, *features: str, query: str = "", environment: str = "development"
+) -> TestResponse:
     """Switch flags of project default."""
     path = f"/api/admin/projects/default/bulk_features/environments/{environment}/{to}{query}"
     return caller.post(path, json={"features": list(features)})
@@ -33,7 +35,10 @@ def test_several_flags_are_switched_each_as_if_alone(world, alice, conn):
     since = world.last_event_id()
     assert done(switch_many(alice, "on", "dim", "on", "bare", "dim"))
     assert switched_on(conn) == ["bare/development", "dim/development", "on/development"]
-    said = [(event["type"], event["feature_name"], event["tags"], event["environment"], event["project"]) for event in world.events(since)]
+    said = [
+        (event["type"], event["feature_name"], event["tags"], event["environment"], event["project"])
+        for event in world.events(since)
+    ]
     tags = [{"type": "simple", "value": "beta"}]
     assert said == [
         ("feature-strategy-add", "bare", tags, "development", "default"),
@@ -59,7 +64,9 @@ def test_their_disabled_strategies_can_be_enabled(world, alice, conn):
     since = world.last_event_id()
     assert done(switch_many(alice, "on", "a", "b", query="?shouldActivateDisabledStrategies=true"))
     assert value(conn, "SELECT array_agg(disabled) FROM strategies") == [False, False]
-    assert [event["type"] for event in world.events(since)] == ["feature-strategy-update"] * 2 + ["feature-environment-enabled"] * 2
+    assert [event["type"] for event in world.events(since)] == ["feature-strategy-update"] * 2 + [
+        "feature-environment-enabled"
+    ] * 2
 
 
 @pytest.mark.parametrize("to", ["on", "off"])
@@ -100,7 +107,16 @@ def test_no_flag_is_switched_if_one_needs_a_forbidden_strategy(world, victor, co
 
 @pytest.mark.parametrize("to", ["on", "off"])
 @pytest.mark.parametrize(
-    "body", [{}, [], {"features": "a"}, {"features": [1]}, {"features": None}, {"features": [], "more": 1}, {"features": ["a"] * 1001}]
+    "body",
+    [
+        {},
+        [],
+        {"features": "a"},
+        {"features": [1]},
+        {"features": None},
+        {"features": [], "more": 1},
+        {"features": ["a"] * 1001},
+    ],
 )
 def test_a_body_that_does_not_fit_is_400(world, alice, conn, to, body: Any):
     world.flag("a")
@@ -120,7 +136,10 @@ THOUSAND = [f"flag-{number}" for number in range(1000)]
 
 
 def test_a_thousand_flags_take_less_than_two_seconds(alice, conn):
-    conn.execute("INSERT INTO flags (name, project_id) SELECT 'flag-' || number, 'default' FROM generate_series(0, 999) AS number")
+    conn.execute(
+        "INSERT INTO flags (name, project_id) SELECT 'flag-' || number, 'default' "
+        "FROM generate_series(0, 999) AS number"
+    )
     for to in ("on", "off"):
         start = time.monotonic()
         assert done(switch_many(alice, to, *THOUSAND))
@@ -129,7 +148,9 @@ def test_a_thousand_flags_take_less_than_two_seconds(alice, conn):
 
 
 def test_many_flags_cost_no_more_round_trips_than_one(alice, conn):
-    conn.execute("INSERT INTO flags (name, project_id) SELECT 'flag-' || number, 'default' FROM generate_series(0, 29) AS number")
+    conn.execute(
+        "INSERT INTO flags (name, project_id) SELECT 'flag-' || number, 'default' FROM generate_series(0, 29) AS number"
+    )
     assert alice.get("/api/admin/user").status_code == 200
     trips = []
     for names in (THOUSAND[:1], THOUSAND[1:30]):

@@ -1,4 +1,6 @@
-"""What is not in this project, on this flag and in this environment is 404 for every operation there, and stays as it is."""
+"""What is not in this project, on this flag and in this environment is 404 for every operation there, and stays as it
+is.
+"""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -39,7 +41,9 @@ ELSEWHERE = [
 
 @pytest.mark.parametrize("place", ELSEWHERE, ids=str)
 @pytest.mark.parametrize(("method", "what", "body"), OPERATIONS, ids=lambda it: it if isinstance(it, str) else "")
-def test_what_is_not_in_this_project_flag_and_environment_is_404_and_stays(world, alice, conn, method, what, body, place):
+def test_what_is_not_in_this_project_flag_and_environment_is_404_and_stays(
+    world, alice, conn, method, what, body, place
+):
     world.project("hermes")
     conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('unlinked', 'test', 9)")
     strategy = ""

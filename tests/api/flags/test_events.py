@@ -60,7 +60,11 @@ def test_events_of_flags_in_hidden_projects_are_hidden(
 def test_the_word_search_is_not_a_flag(alice: Caller, conn: Connection) -> None:
     Log(conn).add(feature="search", project="default")
     response = alice.get("/api/admin/events/search")
-    assert (response.status_code, response.json["name"], response.headers["Allow"]) == (405, "MethodNotAllowedError", "POST")
+    assert (response.status_code, response.json["name"], response.headers["Allow"]) == (
+        405,
+        "MethodNotAllowedError",
+        "POST",
+    )
 
 
 def test_creators_are_users_each_once_by_name(world: World, conn: Connection, alice: Caller, victor: Caller) -> None:
@@ -93,7 +97,9 @@ def test_creators_of_hidden_events_only_are_not_listed(
     assert victor.get(CREATORS).json == []
 
 
-def test_creators_of_all_visible_projects_are_listed(alice: Caller, eve: Caller, victor: Caller, world: World, conn: Connection) -> None:
+def test_creators_of_all_visible_projects_are_listed(
+    alice: Caller, eve: Caller, victor: Caller, world: World, conn: Connection
+) -> None:
     world.project("apollo", mode="private")
     log = Log(conn)
     log.add(project="default", by=Author("Eve", eve.id))
@@ -105,7 +111,9 @@ def test_creators_of_all_visible_projects_are_listed(alice: Caller, eve: Caller,
     assert [entry["name"] for entry in alice.get(CREATORS).json] == ["Alice", "Eve", "Victor"]
 
 
-def test_creators_in_a_project_of_a_similar_name_are_not_listed(alice: Caller, eve: Caller, victor: Caller, conn: Connection) -> None:
+def test_creators_in_a_project_of_a_similar_name_are_not_listed(
+    alice: Caller, eve: Caller, victor: Caller, conn: Connection
+) -> None:
     log = Log(conn)
     log.add(project="default", by=Author("Eve", eve.id))
     log.add(project="default", by=Author("a key"))
@@ -117,8 +125,11 @@ def test_creators_in_a_project_of_a_similar_name_are_not_listed(alice: Caller, e
 def test_creators_among_many_users_and_projects_are_found_fast(eve: Caller, victor: Caller, conn: Connection) -> None:
     Log(conn).add(project="default", by=Author("Eve", eve.id))
     conn.execute("INSERT INTO projects (id, name) SELECT 'p' || number, 'P' FROM generate_series(1, 1000) AS number")
-    conn.execute("INSERT INTO users (username, root_role_id) SELECT 'user' || number, 3 FROM generate_series(1, 10000) AS number")
-    # Users times projects, one lookup each, would take a minute. As the planner may choose when it takes users to be few:
+    conn.execute(
+        "INSERT INTO users (username, root_role_id) SELECT 'user' || number, 3 FROM generate_series(1, 10000) AS number"
+    )
+    # Users times projects, one lookup each, would take a minute. As the planner may choose when it takes users to be
+    # few:
     plan_by_loops(conn)
     conn.execute("SET LOCAL statement_timeout = '10s'")
     assert [entry["name"] for entry in victor.get(CREATORS).json] == ["Eve"]

@@ -1,28 +1,23 @@
-"""Export: which flags a document holds, and what it says of them (neighbours.md 1.7 and 3.17)."""
+"""Export: what a document says of its flags (neighbours.md 1.7 and 3.17)."""
 
 import json
 
-import pytest
-
 from sql.vocabulary import segments, tag_types
 from tests.support import fixtures
-from tests.support.world import Caller, World, refused
+from tests.support.export import PATH, export
+from tests.support.world import World
 
-PATH = "/api/admin/features-batch/export"
-KEYS = ["features", "featureStrategies", "featureEnvironments", "contextFields", "segments", "tagTypes", "featureTags", "dependencies"]
+KEYS = [
+    "features",
+    "featureStrategies",
+    "featureEnvironments",
+    "contextFields",
+    "segments",
+    "tagTypes",
+    "featureTags",
+    "dependencies",
+]
 ROLLOUT = {"rollout": "25", "stickiness": "default", "groupId": "f"}
-
-
-def export(caller: Caller, environment="development", **body):
-    """The document."""
-    response = caller.post(PATH, json={"environment": environment, **body})
-    assert response.status_code == 200, response.text
-    return response.json
-
-
-def names(document):
-    """The flags of a document."""
-    return [feature["name"] for feature in document["features"]]
 
 
 def depend(world: World, child: int, parent: int, enabled=True, variants=()):
@@ -65,7 +60,10 @@ def test_only_the_environment_is_exported(world, victor):
     development, production = export(victor, features=["f"]), export(victor, "production", features=["f"])
     assert [one["id"] for one in development["featureStrategies"]] == [here]
     assert [one["id"] for one in production["featureStrategies"]] == [there]
-    assert [one["enabled"] for one in (*development["featureEnvironments"], *production["featureEnvironments"])] == [False, True]
+    assert [one["enabled"] for one in (*development["featureEnvironments"], *production["featureEnvironments"])] == [
+        False,
+        True,
+    ]
     blue = {"name": "blue", "weight": 1000, "weightType": "variable", "stickiness": "default", "overrides": []}
     assert development["featureEnvironments"][0]["variants"] == []
     assert production["featureEnvironments"][0]["variants"] == [blue]
@@ -75,18 +73,29 @@ def test_a_strategy_is_exported_with_its_segments_and_fields(world, conn, victor
     for number, name in enumerate(("country", "plan", "unused", "team"), 1):
         values = '[{"value": "NO", "description": "Norway"}]'
         conn.execute(
-            "INSERT INTO context_fields (name, stickiness, sort_order, legal_values) VALUES (%s, true, %s, %s)", [name, number, values]
+            "INSERT INTO context_fields (name, stickiness, sort_order, legal_values) VALUES (%s, true, %s, %s)",
+            [name, number, values],
         )
     flag = world.flag("f")
     zebra, ape = (segments.insert(conn, name, []) for name in ("zebra", "ape"))
     segments.insert(conn, "unused", [])
-    constraint = {"contextName": "country", "operator": "IN", "values": ["NO"], "inverted": False, "caseInsensitive": False}
+    constraint = {
+        "contextName": "country",
+        "operator": "IN",
+        "values": ["NO"],
+        "inverted": False,
+        "caseInsensitive": False,
+    }
     parameters = ROLLOUT | {"stickiness": "plan"}
-    id = world.strategy(flag, title="Norway", disabled=True, sort_order=3, parameters=parameters, constraints=[constraint])
+    id = world.strategy(
+        flag, title="Norway", disabled=True, sort_order=3, parameters=parameters, constraints=[constraint]
+    )
     for segment in (zebra, ape):
         fixtures.add_segment(conn, id, segment)
     payload = {"payload_type": "json", "payload_value": "{}"}
-    fixtures.insert_variant(conn, flag, "development", id, name="b", weight=400, weight_type="fix", stickiness="team", **payload)
+    fixtures.insert_variant(
+        conn, flag, "development", id, name="b", weight=400, weight_type="fix", stickiness="team", **payload
+    )
     fixtures.insert_variant(conn, flag, "development", id, name="a", weight=600)
     document = export(victor, features=["f"])
     told = {
@@ -100,7 +109,13 @@ def test_a_strategy_is_exported_with_its_segments_and_fields(world, conn, victor
         "constraints": [constraint],
         "variants": [
             {"name": "a", "weight": 600, "weightType": "variable", "stickiness": "default"},
-            {"name": "b", "weight": 400, "weightType": "fix", "stickiness": "team", "payload": {"type": "json", "value": "{}"}},
+            {
+                "name": "b",
+                "weight": 400,
+                "weightType": "fix",
+                "stickiness": "team",
+                "payload": {"type": "json", "value": "{}"},
+            },
         ],
         "segments": [ape, zebra],
     }
@@ -140,14 +155,19 @@ def test_tags_and_their_types_are_exported(world, conn, victor):
         {"name": "team", "description": "Whose it is.", "icon": "group"},
     ]
     tags = [("f", "simple", "one"), ("f", "simple", "two"), ("f", "team", "web"), ("g", "simple", "one")]
-    assert document["featureTags"] == [{"featureName": flag, "tagType": type, "tagValue": text} for flag, type, text in tags]
+    assert document["featureTags"] == [
+        {"featureName": flag, "tagType": type, "tagValue": text} for flag, type, text in tags
+    ]
 
 
 def test_dependencies_are_exported_without_their_parents(world, victor):
     child, parent, other = world.flag("child"), world.flag("parent"), world.flag("other")
     depend(world, child, parent, variants=["blue"])
     depend(world, child, other, enabled=False)
-    links = [{"feature": "other", "enabled": False, "variants": []}, {"feature": "parent", "enabled": True, "variants": ["blue"]}]
+    links = [
+        {"feature": "other", "enabled": False, "variants": []},
+        {"feature": "parent", "enabled": True, "variants": ["blue"]},
+    ]
     assert export(victor, features=["child"])["dependencies"] == [{"feature": "child", "dependencies": links}]
     assert export(victor, features=["parent"])["dependencies"] == []
 
@@ -158,51 +178,9 @@ def test_strategies_stand_in_the_order_in_which_they_are_evaluated(world, victor
     for order in (2, 0, 1):
         world.strategy(flag, sort_order=order)
     world.strategy(before, sort_order=7)
-    assert [(one["featureName"], one["sortOrder"]) for one in export(victor, features=["f", "g"])["featureStrategies"]] == expected
-
-
-def test_names_that_are_unknown_or_archived_are_left_out_and_twice_is_once(world, victor):
-    for name in ("b", "a", "B"):
-        world.flag(name)
-    world.flag("gone", archived_at="2026-01-01T00:00:00Z")
-    assert names(export(victor, features=["b", "gone", "nobody", "a", "b", "B", "no name\U0001f600"])) == ["B", "a", "b"]
-
-
-def test_a_tag_chooses_by_its_value_whatever_its_type(world, conn, victor):
-    tag_types.insert(conn, "team", "")
-    for name, type, text in (("one", "simple", "web"), ("two", "team", "web"), ("three", "simple", "website")):
-        fixtures.tag(conn, world.flag(name), type, text)
-    fixtures.tag(conn, world.flag("gone", archived_at="2026-01-01T00:00:00Z"), "simple", "web")
-    assert names(export(victor, tag="web")) == ["one", "two"]
-    assert names(export(victor, tag="we")) == []
-
-
-def test_a_project_chooses_its_flags(world, victor):
-    world.project("hermes")
-    for name, project in (("one", "hermes"), ("two", "default"), ("three", "hermes")):
-        world.flag(name, project)
-    world.flag("gone", "hermes", archived_at="2026-01-01T00:00:00Z")
-    assert names(export(victor, project="hermes")) == ["one", "three"]
-
-
-def test_an_empty_list_is_the_whole_project_or_the_whole_environment(world, victor, max, apollo):
-    world.project("hermes", environments=("development",))
-    for name, project in (("one", "hermes"), ("two", "default"), ("three", "hermes"), ("secret", apollo)):
-        world.flag(name, project)
-    world.flag("gone", archived_at="2026-01-01T00:00:00Z")
-    assert names(export(victor, project="hermes", features=[])) == ["one", "three"]
-    assert names(export(victor, project="hermes", features=["two", "three"])) == ["three"]
-    assert names(export(victor, features=[])) == ["one", "three", "two"]
-    assert names(export(max, features=[])) == ["one", "secret", "three", "two"]
-    assert names(export(victor, "production", features=[])) == ["two"]
-
-
-def test_flags_of_hidden_projects_are_left_out(world, conn, victor, max, apollo):
-    fixtures.tag(conn, world.flag("secret", apollo), "simple", "web")
-    for selector in ({"features": ["secret"]}, {"tag": "web"}):
-        assert names(export(victor, **selector)) == []
-        assert names(export(max, **selector)) == ["secret"]
-    assert refused(victor.post(PATH, json={"environment": "development", "project": apollo}), 404, "NotFoundError")
+    assert [
+        (one["featureName"], one["sortOrder"]) for one in export(victor, features=["f", "g"])["featureStrategies"]
+    ] == expected
 
 
 def test_where_the_environment_is_not_linked_a_flag_is_off_and_bare(world, conn, victor):
@@ -215,39 +193,6 @@ def test_where_the_environment_is_not_linked_a_flag_is_off_and_bare(world, conn,
     assert document["featureStrategies"] == []
     place = {"name": "f", "featureName": "f", "environment": "development", "enabled": False, "variants": []}
     assert document["featureEnvironments"] == [place]
-
-
-def test_an_archived_project_can_be_exported(conn, victor):
-    fixtures.insert_project(conn, "old", "Old", archived_at="2026-01-01T00:00:00Z")
-    assert names(export(victor, project="old")) == []
-
-
-def test_an_unknown_environment_is_not_found_and_leaves_no_event(world, alice):
-    before = world.last_event_id()
-    refused(alice.post(PATH, json={"environment": "nowhere", "features": []}), 404, "NotFoundError")
-    refused(alice.post(PATH, json={"environment": "development", "project": "nowhere"}), 404, "NotFoundError")
-    assert world.events(before) == []
-
-
-@pytest.mark.parametrize(
-    ("body", "says"),
-    [
-        ({"environment": "development"}, "body: must have tag alone, or features, project or both"),
-        ({"environment": "development", "features": [], "tag": "a"}, "body: must have tag alone, or features, project or both"),
-        ({"environment": "development", "project": "default", "tag": "a"}, "body: must have tag alone, or features, project or both"),
-        ({"features": []}, "environment: is required"),
-        ({"environment": "development", "features": "f"}, "features: must be a list"),
-        ({"environment": "development", "features": [1]}, "features.0: must be a string"),
-        ({"environment": "development", "features": None}, "features: must not be null"),
-        ({"environment": "development", "tag": 5}, "tag: must be a string"),
-        ({"environment": "development", "features": [], "downloadFile": "true"}, "downloadFile: must be true or false"),
-        ({"environment": "development", "features": [], "format": "csv"}, "format: unknown property"),
-    ],
-)
-def test_a_body_that_does_not_fit_is_refused(alice, world, body, says):
-    before = world.last_event_id()
-    assert says in refused(alice.post(PATH, json=body))
-    assert world.events(before) == []
 
 
 def test_an_export_is_in_the_log_by_the_names_of_its_flags_alone(world, eve):

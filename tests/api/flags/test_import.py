@@ -15,7 +15,10 @@ def test_a_new_flag_is_what_the_document_says(world, eve):
     made = flag(world)
     assert {key: made[key] for key in feature} == feature
     assert (made["project"], made["archived"], made["createdBy"]["id"]) == ("default", False, eve.id)
-    assert [(one["name"], one["enabled"]) for one in made["environments"]] == [("development", False), ("production", False)]
+    assert [(one["name"], one["enabled"]) for one in made["environments"]] == [
+        ("development", False),
+        ("production", False),
+    ]
     created, imported = world.events(before)
     assert created["type"] == "feature-created"
     assert created["data"] == {key: made[key] for key in created["data"]}
@@ -24,7 +27,11 @@ def test_a_new_flag_is_what_the_document_says(world, eve):
         assert (event["created_by"], event["created_by_user_id"], event["project"]) == (eve.email, eve.id, "default")
         assert (event["pre_data"], event["tags"]) == (None, [])
     assert (created["feature_name"], created["environment"]) == ("f", None)
-    assert (imported["type"], imported["feature_name"], imported["environment"]) == ("features-imported", None, "development")
+    assert (imported["type"], imported["feature_name"], imported["environment"]) == (
+        "features-imported",
+        None,
+        "development",
+    )
     assert imported["data"] is None
 
 
@@ -49,13 +56,26 @@ def test_a_flag_that_is_here_becomes_what_the_document_says(world, conn, alice):
     before, old = world.last_event_id(), flag(world)
     bring_in(alice, document({"name": "f", "type": "experiment", "description": None, "stale": False}))
     new = flag(world)
-    assert (new["type"], new["description"], new["stale"], new["createdAt"]) == ("experiment", None, False, "2025-06-01T00:00:00.000Z")
+    assert (new["type"], new["description"], new["stale"], new["createdAt"]) == (
+        "experiment",
+        None,
+        False,
+        "2025-06-01T00:00:00.000Z",
+    )
     changed, unmarked, imported = world.events(before)
-    assert (changed["type"], unmarked["type"], imported["type"]) == ("feature-metadata-updated", "feature-stale-off", "features-imported")
+    assert (changed["type"], unmarked["type"], imported["type"]) == (
+        "feature-metadata-updated",
+        "feature-stale-off",
+        "features-imported",
+    )
     assert changed["data"] == {key: new[key] for key in changed["data"]}
     assert changed["pre_data"] == {key: old[key] for key in changed["data"]}
     for event in (changed, unmarked):
-        assert (event["feature_name"], event["project"], event["tags"]) == ("f", "default", [{"type": "simple", "value": "web"}])
+        assert (event["feature_name"], event["project"], event["tags"]) == (
+            "f",
+            "default",
+            [{"type": "simple", "value": "web"}],
+        )
     assert value(conn, "SELECT count(*) FROM past_flag_states WHERE state = 'stale'") == 1
 
 
@@ -99,9 +119,15 @@ def test_tags_are_replaced_and_missing_types_are_made(world, conn, alice):
     before = world.last_event_id()
     entries = [("simple", "stays"), ("team", "web"), ("simple", "  new  "), ("team", "web")]
     tags = [{"featureName": "f", "tagType": type, "tagValue": text} for type, text in entries]
-    types = [{"name": "team", "description": "Whose.", "icon": "group", "color": "#fff"}, {"name": "unused"}, {"name": "simple"}]
+    types = [
+        {"name": "team", "description": "Whose.", "icon": "group", "color": "#fff"},
+        {"name": "unused"},
+        {"name": "simple"},
+    ]
     bring_in(alice, document("f", featureTags=tags, tagTypes=types))
-    goes, stays, new, web = ({"type": type, "value": text} for type, text in [("simple", "goes"), *sorted_entries(entries)])
+    goes, stays, new, web = (
+        {"type": type, "value": text} for type, text in [("simple", "goes"), *sorted_entries(entries)]
+    )
     assert flag(world)["tags"] == [new, stays, web]
     events = world.events(before)
     assert [(event["type"], event["data"], event["pre_data"], event["tags"]) for event in events[:-1]] == [
@@ -114,7 +140,16 @@ def test_tags_are_replaced_and_missing_types_are_made(world, conn, alice):
         ("feature-tagged", web, None, [new, stays, web]),
     ]
     assert [event["feature_name"] for event in events] == [None, None, "f", None, "f", None, "f", None]
-    assert [event["project"] for event in events] == [None, None, "default", None, "default", None, "default", "default"]
+    assert [event["project"] for event in events] == [
+        None,
+        None,
+        "default",
+        None,
+        "default",
+        None,
+        "default",
+        "default",
+    ]
     assert value(conn, "SELECT description FROM tag_types WHERE name = 'simple'") == "A plain tag."
 
 
@@ -135,11 +170,16 @@ def test_missing_context_fields_are_made_and_others_left_as_they_are(world, conn
     before = world.last_event_id()
     legal = [{"value": "NO", "description": "Norway"}, {"value": "SE"}]
     country = {"name": "country", "description": "Where.", "stickiness": True, "sortOrder": 7, "legalValues": legal}
-    fields = [country | {"usedInProjects": 3}, {"name": "plan"}, {"name": "userId", "description": "Other.", "stickiness": False}]
+    fields = [
+        country | {"usedInProjects": 3},
+        {"name": "plan"},
+        {"name": "userId", "description": "Other.", "stickiness": False},
+    ]
     wanted = strategy(constraints=[{"contextName": "country", "operator": "IN", "values": ["NO"]}])
     bring_in(alice, document("f", featureStrategies=[wanted], contextFields=fields))
     statement = (
-        "SELECT name, description, stickiness, sort_order, legal_values FROM context_fields WHERE name = ANY(%(names)s) ORDER BY name"
+        "SELECT name, description, stickiness, sort_order, legal_values "
+        "FROM context_fields WHERE name = ANY(%(names)s) ORDER BY name"
     )
     assert [tuple(row.values()) for row in rows(conn, statement, {"names": ["country", "plan", "userId"]})] == [
         ("country", "Where.", True, 7, legal),
@@ -186,7 +226,11 @@ def test_archived_flags_are_left_out(world, conn, alice):
     bring_in(alice, data | {"featureTags": [{"featureName": "f", "tagType": "simple", "tagValue": "web"}]})
     assert value(conn, "SELECT description FROM flags WHERE name = 'f' AND archived_at IS NOT NULL") == "Old."
     assert value(conn, "SELECT count(*) FROM strategies") == 1
-    assert happened(world, before) == [("feature-created", "g"), ("feature-strategy-add", "g"), ("features-imported", None)]
+    assert happened(world, before) == [
+        ("feature-created", "g"),
+        ("feature-strategy-add", "g"),
+        ("features-imported", None),
+    ]
 
 
 def test_a_name_that_a_deleted_flag_had_is_free(world, alice):
@@ -199,7 +243,9 @@ def test_a_name_that_a_deleted_flag_had_is_free(world, alice):
 def test_a_flag_gets_a_state_in_a_newly_linked_environment(world, conn, alice):
     world.flag("f")
     conn.execute("DELETE FROM flag_environments WHERE environment = 'development'")
-    bring_in(alice, document("f", featureStrategies=[strategy()], featureEnvironments=[state(enabled=True, variants=[BLUE])]))
+    bring_in(
+        alice, document("f", featureStrategies=[strategy()], featureEnvironments=[state(enabled=True, variants=[BLUE])])
+    )
     assert (place(world)["enabled"], len(place(world)["strategies"]), place(world)["variants"]) == (True, 1, [BLUE])
 
 

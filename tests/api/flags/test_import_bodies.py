@@ -16,7 +16,12 @@ def test_where_flags_cannot_be_is_not_found(world, conn, alice):
     fixtures.add_project_environment(conn, "old", "development")
     world.project("hermes", environments=("production",))
     before = world.last_event_id()
-    for project, environment in (("old", "development"), ("hermes", "development"), ("default", "nowhere"), ("nowhere", "development")):
+    for project, environment in (
+        ("old", "development"),
+        ("hermes", "development"),
+        ("default", "nowhere"),
+        ("nowhere", "development"),
+    ):
         for path in (IMPORT, IMPORT.replace("import", "validate")):
             refused(alice.post(path, json=body(document("f"), project, environment)), 404, "NotFoundError")
     assert world.events(before) == []
@@ -44,7 +49,9 @@ def test_what_other_versions_write_is_passed_over_at_every_level(world, alice):
         "featureEnvironments": [
             state(variants=[variant | extra | {"overrides": [{"contextName": "userId", "values": []} | extra]}]) | extra
         ],
-        "contextFields": [{"name": "plan", "createdAt": "x", "legalValues": [{"value": "a", "createdAt": None}]} | extra],
+        "contextFields": [
+            {"name": "plan", "createdAt": "x", "legalValues": [{"value": "a", "createdAt": None}]} | extra
+        ],
         "segments": [],
         "tagTypes": [{"name": "team", "color": None} | extra],
         "featureTags": [{"featureName": "f", "tagType": "team", "tagValue": "web", "createdByUserId": 7} | extra],
@@ -54,7 +61,9 @@ def test_what_other_versions_write_is_passed_over_at_every_level(world, alice):
     data["features"].append({"name": "g"})
     bring_in(alice, data)
     [made] = place(world)["strategies"]
-    assert made["constraints"] == [{"contextName": "userId", "operator": "IN", "values": [], "inverted": False, "caseInsensitive": False}]
+    assert made["constraints"] == [
+        {"contextName": "userId", "operator": "IN", "values": [], "inverted": False, "caseInsensitive": False}
+    ]
     assert made["variants"][0]["payload"] == {"type": "csv", "value": ""}
     assert "other" not in json.dumps(flag(world))
 
@@ -78,19 +87,41 @@ def test_a_document_without_its_lists_is_refused(world, alice, data, message):
 
 
 ONE_FIXED = {"name": "a", "weight": 5, "weightType": "fix", "stickiness": "default"}
-NOT_A_NUMBER = {"name": "a", "weight": 5, "weightType": "variable", "stickiness": "default", "payload": {"type": "number", "value": "x"}}
+NOT_A_NUMBER = {
+    "name": "a",
+    "weight": 5,
+    "weightType": "variable",
+    "stickiness": "default",
+    "payload": {"type": "number", "value": "x"},
+}
 
 
 @pytest.mark.parametrize(
     ("more", "message", "name"),
     [
         ({"features": [{"name": "f"}, {"name": "a b"}]}, "invalid flag: name: must contain only A-Z", "a b"),
-        ({"features": [{"name": "f", "type": "toggle"}]}, "invalid flag: type: must be experiment, kill-switch, release", "f"),
+        (
+            {"features": [{"name": "f", "type": "toggle"}]},
+            "invalid flag: type: must be experiment, kill-switch, release",
+            "f",
+        ),
         ({"features": [{"name": "f", "stale": None}]}, "invalid flag: stale: must not be null", "f"),
         ({"features": [{"name": "f"}, 7]}, "invalid flag: body: must be a JSON object", "features.1"),
-        ({"features": [{"name": "f"}, {"name": "\ud800"}]}, "invalid flag: name: must not contain lone surrogates", "features.1"),
-        ({"featureStrategies": [{"name": "default"}]}, "invalid strategy: featureName: is required", "featureStrategies.0"),
-        ({"featureStrategies": [strategy(parameters={"a": []})]}, "invalid strategy: parameters.a: must be a string", "f"),
+        (
+            {"features": [{"name": "f"}, {"name": "\ud800"}]},
+            "invalid flag: name: must not contain lone surrogates",
+            "features.1",
+        ),
+        (
+            {"featureStrategies": [{"name": "default"}]},
+            "invalid strategy: featureName: is required",
+            "featureStrategies.0",
+        ),
+        (
+            {"featureStrategies": [strategy(parameters={"a": []})]},
+            "invalid strategy: parameters.a: must be a string",
+            "f",
+        ),
         ({"featureStrategies": [strategy(parameters={"\ud800": "x"})]}, "invalid strategy: parameters", "f"),
         ({"featureStrategies": [strategy(sortOrder=1.5)]}, "invalid strategy: sortOrder: must be a whole number", "f"),
         (
@@ -103,13 +134,21 @@ NOT_A_NUMBER = {"name": "a", "weight": 5, "weightType": "variable", "stickiness"
             "invalid strategy: variants: must have at least one variant with the weightType variable",
             "f",
         ),
-        ({"featureStrategies": [strategy(variants=[NOT_A_NUMBER])]}, "invalid strategy: variants.0.payload.value: must be a number", "f"),
+        (
+            {"featureStrategies": [strategy(variants=[NOT_A_NUMBER])]},
+            "invalid strategy: variants.0.payload.value: must be a number",
+            "f",
+        ),
         (
             {"featureEnvironments": [state(variants=[{"name": "a", "weight": 1}, {"name": "a", "weight": 1}])]},
             "invalid state: variants: must not contain a name twice",
             "f",
         ),
-        ({"featureEnvironments": [{"enabled": True}]}, "invalid state: featureName: is required", "featureEnvironments.0"),
+        (
+            {"featureEnvironments": [{"enabled": True}]},
+            "invalid state: featureName: is required",
+            "featureEnvironments.0",
+        ),
         (
             {"contextFields": [{"name": "c", "legalValues": [{"value": "a"}, {"value": "a"}]}]},
             "invalid context field: legalValues: must not contain a value twice",
@@ -123,7 +162,11 @@ NOT_A_NUMBER = {"name": "a", "weight": 5, "weightType": "variable", "stickiness"
             "f",
         ),
         (
-            {"dependencies": [{"feature": "f", "dependencies": [{"feature": "g", "enabled": False, "variants": ["a"]}]}]},
+            {
+                "dependencies": [
+                    {"feature": "f", "dependencies": [{"feature": "g", "enabled": False, "variants": ["a"]}]}
+                ]
+            },
             "invalid dependency: dependencies.0.variants: can only be set if enabled is true",
             "f",
         ),

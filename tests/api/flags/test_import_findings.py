@@ -1,4 +1,4 @@
-"""Findings of an import: listed by validation, and refused by the import itself (neighbours.md 3.17, Import finding)."""
+"""Findings of an import: validation lists them, the import refuses them (neighbours.md 3.17, Import finding)."""
 
 import json
 
@@ -74,14 +74,20 @@ def test_custom_types_of_strategies_are_reported(conn, alice):
 
 
 def test_an_unknown_type_of_strategy(world, alice):
-    data = document("f", featureStrategies=[strategy(name="ours"), strategy(name="ours", title="again"), strategy(name="default")])
+    data = document(
+        "f", featureStrategies=[strategy(name="ours"), strategy(name="ours", title="again"), strategy(name="default")]
+    )
     is_an_error(world, alice, data, "name: must be an existing strategy type, not ours", ["f"])
 
 
 @pytest.mark.usefixtures("country")
 def test_a_context_field_with_a_legal_value_that_it_does_not_have_here(world, alice):
     legal = [{"value": "NO"}, {"value": "DK"}]
-    fields = [{"name": "country", "legalValues": legal}, {"name": "userId", "legalValues": legal}, {"name": "new", "legalValues": legal}]
+    fields = [
+        {"name": "country", "legalValues": legal},
+        {"name": "userId", "legalValues": legal},
+        {"name": "new", "legalValues": legal},
+    ]
     message = "The document has legal values of this context field that do not exist here."
     is_an_error(world, alice, document("f", contextFields=fields), message, ["country"])
     assert told(alice, document("f", contextFields=[{"name": "country", "legalValues": legal[:1]}])) == NOTHING
@@ -106,7 +112,9 @@ def test_a_constraint_for_a_value_that_its_field_cannot_have(world, alice):
 
 @pytest.mark.parametrize("archived_at", [None, "2026-01-01T00:00:00Z"])
 def test_a_flag_of_that_name_in_another_project_even_one_that_is_hidden(world, eve, apollo, conn, archived_at):
-    conn.execute("INSERT INTO role_permissions (role_id, permission) SELECT 3, name FROM permissions WHERE name <> 'ADMIN'")
+    conn.execute(
+        "INSERT INTO role_permissions (role_id, permission) SELECT 3, name FROM permissions WHERE name <> 'ADMIN'"
+    )
     victor = world.user("Vera")
     world.flag("f", apollo, archived_at=archived_at)
     for caller in (eve, victor):
@@ -141,7 +149,9 @@ def test_segments_that_stand_twice(world, alice):
 )
 def test_what_is_of_a_flag_that_is_not_in_the_document(world, alice, more):
     world.flag("other")
-    is_an_error(world, alice, document("f", **more), "The document describes this flag, but does not have it.", ["other"])
+    is_an_error(
+        world, alice, document("f", **more), "The document describes this flag, but does not have it.", ["other"]
+    )
 
 
 def test_the_naming_pattern_of_the_project_holds_for_new_flags(world, conn, alice):
@@ -172,13 +182,17 @@ def test_segments_must_be_usable_in_the_project(world, conn, alice):
     segments.insert(conn, "everywhere", [])
     segments.insert(conn, "here", [], project="default")
     segments.insert(conn, "elsewhere", [], project="hermes")
-    names = [{"id": number, "name": name} for number, name in enumerate(("everywhere", "here", "elsewhere", "nowhere"), 1)]
+    names = [
+        {"id": number, "name": name} for number, name in enumerate(("everywhere", "here", "elsewhere", "nowhere"), 1)
+    ]
     data = document("f", featureStrategies=[strategy(segments=[1, 2, 3])], segments=names[:3])
     message = "segments: no segment named {} exists for all projects or for this one"
     is_an_error(world, alice, data, message.format("elsewhere"), ["f"])
     is_an_error(world, alice, document("f", segments=names[3:]), message.format("nowhere"), ["nowhere"])
     message = "segments: the document has no segment with the id 9"
-    is_an_error(world, alice, document("f", featureStrategies=[strategy(segments=[1, 9])], segments=names[:1]), message, ["f"])
+    is_an_error(
+        world, alice, document("f", featureStrategies=[strategy(segments=[1, 9])], segments=names[:1]), message, ["f"]
+    )
 
 
 def test_tags_must_have_types_and_not_be_too_many(world, alice):
@@ -186,7 +200,9 @@ def test_tags_must_have_types_and_not_be_too_many(world, alice):
     is_an_error(world, alice, document("f", featureTags=[tag]), "featureTags: unknown tag types: team", ["f"])
     assert told(alice, document("f", featureTags=[tag], tagTypes=[{"name": "team"}])) == NOTHING
     many = [{"featureName": "f", "tagType": "simple", "tagValue": f"tag {number}"} for number in range(101)]
-    is_an_error(world, alice, document("f", featureTags=many), "featureTags: must have at most 100 tags of a flag", ["f"])
+    is_an_error(
+        world, alice, document("f", featureTags=many), "featureTags: must have at most 100 tags of a flag", ["f"]
+    )
     assert told(alice, document("f", featureTags=many[1:])) == NOTHING
 
 
@@ -201,13 +217,21 @@ def test_strategies_must_keep_to_the_limits(world, conn, app, alice):
     try:
         config.update(limits)
         many = [strategy(title=title) for title in "abc"]
-        is_an_error(world, alice, document("f", featureStrategies=many), "A flag can have at most 2 strategies in an environment.", ["f"])
+        is_an_error(
+            world,
+            alice,
+            document("f", featureStrategies=many),
+            "A flag can have at most 2 strategies in an environment.",
+            ["f"],
+        )
         bring_in(alice, document("f", featureStrategies=many[:2]))
         for constraints, message in (
             ([constraint, constraint], "constraints: must be at most 1"),
             ([constraint | {"values": ["1", "2"]}], "constraints.0.values: must be at most 1"),
         ):
-            is_an_error(world, alice, document("f", featureStrategies=[strategy(constraints=constraints)]), message, ["f"])
+            is_an_error(
+                world, alice, document("f", featureStrategies=[strategy(constraints=constraints)]), message, ["f"]
+            )
         data = document("f", featureStrategies=[strategy(segments=[1, 2])], segments=named)
         is_an_error(world, alice, data, "segments: must be at most 1", ["f"])
     finally:
@@ -231,7 +255,9 @@ def test_parents_must_be_in_the_document_or_here(world, alice):
     world.flag("gone", archived_at="2026-01-01T00:00:00Z")
     world.flag("elsewhere", "hermes")
     data = document("f", "with", dependencies=[links("f", "here", "with", "gone", "elsewhere", "nowhere")])
-    messages = [f"feature: this project has no flag {name} that is not archived" for name in ("gone", "elsewhere", "nowhere")]
+    messages = [
+        f"feature: this project has no flag {name} that is not archived" for name in ("gone", "elsewhere", "nowhere")
+    ]
     assert told(alice, data)["errors"] == {message: ["f"] for message in messages}
     assert refused(alice.post(IMPORT, json=body(data))) == "; ".join(f"f: {message}" for message in messages)
 

@@ -22,7 +22,10 @@ STRATEGIES = ["CREATE_FEATURE_STRATEGY", "DELETE_FEATURE_STRATEGY"]
         (document("here"), ["DELETE_FEATURE_STRATEGY", "UPDATE_FEATURE_ENVIRONMENT_VARIANTS"]),
         (document("same", featureStrategies=[strategy("same", sortOrder=0)]), []),
         (document("f"), ["CREATE_FEATURE"]),
-        (document("here", featureStrategies=[strategy("here", title="new")]), [*STRATEGIES, "UPDATE_FEATURE_ENVIRONMENT_VARIANTS"]),
+        (
+            document("here", featureStrategies=[strategy("here", title="new")]),
+            [*STRATEGIES, "UPDATE_FEATURE_ENVIRONMENT_VARIANTS"],
+        ),
         (
             document("f", featureEnvironments=[state(variants=[{"name": "a", "weight": 1}])]),
             ["CREATE_FEATURE", "UPDATE_FEATURE_ENVIRONMENT_VARIANTS"],
@@ -38,13 +41,18 @@ def test_the_permissions_are_those_of_what_would_be_done(world, conn, victor, da
     world.strategy(world.flag("same"), parameters=ROLLOUT)
     here = world.flag("here")
     world.strategy(here, parameters=ROLLOUT)
-    conn.execute("INSERT INTO variants (flag_id, environment, name, weight) VALUES (%s, 'development', 'blue', 1000)", [here])
+    conn.execute(
+        "INSERT INTO variants (flag_id, environment, name, weight) VALUES (%s, 'development', 'blue', 1000)", [here]
+    )
     needed = sorted(HERE + permissions)
     assert told(victor, data)["permissions"] == {MESSAGE: needed}
     for lacking in needed:
         conn.execute("DELETE FROM role_permissions WHERE role_id = 3")
         conn.execute(
-            "INSERT INTO role_permissions (role_id, permission) SELECT 3, name FROM permissions WHERE name = ANY(%s) AND name <> %s",
+            (
+                "INSERT INTO role_permissions (role_id, permission) SELECT 3, name "
+                "FROM permissions WHERE name = ANY(%s) AND name <> %s"
+            ),
             [needed, lacking],
         )
         assert told(victor, data)["permissions"] == {MESSAGE: [lacking]}

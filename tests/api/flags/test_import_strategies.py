@@ -24,10 +24,20 @@ def test_strategies_are_replaced_with_what_is_in_the_document(world, conn, alice
     constraint = {"contextName": "userId", "operator": "IN", "values": ["7"]}
     variants = [{"name": name, "weight": 0, "weightType": "variable", "stickiness": "default"} for name in ("b", "a")]
     wanted = strategy(
-        id=ID, title="New", disabled=False, sortOrder=4, constraints=[constraint], variants=variants, segments=[900, 901], name="default"
+        id=ID,
+        title="New",
+        disabled=False,
+        sortOrder=4,
+        constraints=[constraint],
+        variants=variants,
+        segments=[900, 901],
+        name="default",
     )
     data = document(
-        "f", featureStrategies=[wanted], segments=[{"id": 900, "name": "norway"}, {"id": 901, "name": "beta"}], contextFields=[]
+        "f",
+        featureStrategies=[wanted],
+        segments=[{"id": 900, "name": "norway"}, {"id": 901, "name": "beta"}],
+        contextFields=[],
     )
     bring_in(alice, data)
     [made] = place(world)["strategies"]
@@ -39,7 +49,9 @@ def test_strategies_are_replaced_with_what_is_in_the_document(world, conn, alice
         "featureName": "f",
         "sortOrder": 4,
         "constraints": [constraint | {"inverted": False, "caseInsensitive": False}],
-        "variants": [{"name": name, "weight": 500, "weightType": "variable", "stickiness": "default"} for name in ("a", "b")],
+        "variants": [
+            {"name": name, "weight": 500, "weightType": "variable", "stickiness": "default"} for name in ("a", "b")
+        ],
         "parameters": ROLLOUT,
         "segments": [segment, other],
     }
@@ -53,7 +65,11 @@ def test_strategies_are_replaced_with_what_is_in_the_document(world, conn, alice
 
 def test_strategies_get_what_every_new_one_gets(world, conn, alice):
     conn.execute("UPDATE projects SET default_stickiness = 'userId' WHERE id = 'default'")
-    entries = [strategy(parameters={}), strategy(parameters={"rollout": 5, "stickiness": ""}), strategy(name="default", parameters={})]
+    entries = [
+        strategy(parameters={}),
+        strategy(parameters={"rollout": 5, "stickiness": ""}),
+        strategy(name="default", parameters={}),
+    ]
     bring_in(alice, document("f", featureStrategies=entries))
     assert [one["parameters"] for one in place(world)["strategies"]] == [
         {"rollout": "100", "groupId": "f", "stickiness": "userId"},
@@ -104,7 +120,10 @@ def test_equal_strategies_are_matched_by_id_first(world, alice):
     for strategy_id in (ID, OTHER_ID):
         world.strategy(id, strategy_id=strategy_id, parameters=ROLLOUT)
     before = world.last_event_id()
-    bring_in(alice, document("f", featureStrategies=[strategy(sortOrder=0), strategy(sortOrder=0, id=ID), strategy(sortOrder=0)]))
+    bring_in(
+        alice,
+        document("f", featureStrategies=[strategy(sortOrder=0), strategy(sortOrder=0, id=ID), strategy(sortOrder=0)]),
+    )
     ids = [one["id"] for one in place(world)["strategies"]]
     assert len(set(ids)) == 3
     assert {ID, OTHER_ID} < set(ids)
@@ -156,7 +175,9 @@ def test_the_first_time_in_production_is_remembered(conn, alice):
     assert value(conn, statement) is None
     bring_in(alice, wanted, environment="production")
     assert value(conn, statement) is True
-    conn.execute("UPDATE flags SET first_in_production_at = '2020-01-01Z'; UPDATE flag_environments SET enabled = false")
+    conn.execute(
+        "UPDATE flags SET first_in_production_at = '2020-01-01Z'; UPDATE flag_environments SET enabled = false"
+    )
     bring_in(alice, wanted, environment="production")
     assert value(conn, statement) is False
 
@@ -167,7 +188,10 @@ def test_a_state_that_is_on_gets_the_default_strategy(world, alice, there):
     bring_in(alice, data)
     [*_, made] = place(world)["strategies"]
     assert (place(world)["enabled"], made["disabled"], made["sortOrder"]) == (True, False, len(there))
-    assert (made["name"], made["parameters"]) == ("flexibleRollout", {"rollout": "100", "groupId": "f", "stickiness": "default"})
+    assert (made["name"], made["parameters"]) == (
+        "flexibleRollout",
+        {"rollout": "100", "groupId": "f", "stickiness": "default"},
+    )
     before = world.last_event_id()
     bring_in(alice, data)
     assert happened(world, before) == [("features-imported", None)]
@@ -175,14 +199,24 @@ def test_a_state_that_is_on_gets_the_default_strategy(world, alice, there):
 
 def set_default(conn, strategy):
     """Give project default a default strategy in development."""
-    statement = "UPDATE project_environments SET default_strategy = %s WHERE project_id = 'default' AND environment = 'development'"
+    statement = (
+        "UPDATE project_environments SET default_strategy = %s "
+        "WHERE project_id = 'default' AND environment = 'development'"
+    )
     conn.execute(statement, [json.dumps(strategy)])
 
 
 def test_the_strategy_by_hand_is_that_of_the_project(world, conn, alice):
     id = segments.insert(conn, "beta", [])
     constraint = {"contextName": "gone", "operator": "IN", "values": ["1"], "inverted": False, "caseInsensitive": False}
-    default = {"name": "flexibleRollout", "title": "Usual", "disabled": True, "segments": [id], "sortOrder": 9, "constraints": [constraint]}
+    default = {
+        "name": "flexibleRollout",
+        "title": "Usual",
+        "disabled": True,
+        "segments": [id],
+        "sortOrder": 9,
+        "constraints": [constraint],
+    }
     set_default(conn, default | {"parameters": {"rollout": "5", "stickiness": "userId", "groupId": "all"}})
     data = document("f", featureEnvironments=[state(enabled=True)])
     bring_in(alice, data)

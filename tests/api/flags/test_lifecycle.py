@@ -32,20 +32,31 @@ def dependencies(conn):
 
 def archived(conn):
     """The names of the archived flags."""
-    return [row["name"] for row in rows(conn, "SELECT name FROM flags WHERE archived_at IS NOT NULL AND deleted_at IS NULL ORDER BY name")]
+    return [
+        row["name"]
+        for row in rows(
+            conn, "SELECT name FROM flags WHERE archived_at IS NOT NULL AND deleted_at IS NULL ORDER BY name"
+        )
+    ]
 
 
 def switched_on(conn):
     """Where flags are on."""
-    statement = "SELECT name || '/' || environment AS place FROM flag_environments JOIN flags ON id = flag_id WHERE enabled ORDER BY 1"
+    statement = (
+        "SELECT name || '/' || environment AS place FROM flag_environments "
+        "JOIN flags ON id = flag_id WHERE enabled ORDER BY 1"
+    )
     return [row["place"] for row in rows(conn, statement)]
 
 
-# --- Archiving ------------------------------------------------------------------------------------------------------------------------
+# --- Archiving --------------------------------------------------------------------------------------------------------
 
 
 def test_an_archived_flag_is_off_and_depends_on_nothing(world, alice, conn):
-    flag, parent = world.flag("f", enabled_in=("development", "production")), world.flag("parent", enabled_in=("production",))
+    flag, parent = (
+        world.flag("f", enabled_in=("development", "production")),
+        world.flag("parent", enabled_in=("production",)),
+    )
     fixtures.tag(conn, flag, "simple", "beta")
     depend(conn, flag, parent)
     since = world.last_event_id()
@@ -79,7 +90,9 @@ def test_a_flag_on_which_a_live_one_depends_stays(world, alice, conn, how):
     if how == "alone":
         message = refused(alice.delete(f"{FLAGS}/parent"), 409, "ConflictError")
     else:
-        message = refused(alice.post(f"{PROJECT}/archive", json={"features": ["other", "parent"]}), 409, "ConflictError")
+        message = refused(
+            alice.post(f"{PROJECT}/archive", json={"features": ["other", "parent"]}), 409, "ConflictError"
+        )
     assert message == "Flags that are not archived depend on parent."
     assert fingerprint(conn) == before
 
@@ -117,7 +130,9 @@ def test_a_list_with_a_flag_that_is_not_in_the_project_does_nothing(world, alice
 
 
 def test_a_list_as_long_as_may_be_takes_no_longer_than_its_flags(alice, conn):
-    conn.execute("INSERT INTO flags (name, project_id) SELECT 'f' || number, 'default' FROM generate_series(1, 3000) AS number")
+    conn.execute(
+        "INSERT INTO flags (name, project_id) SELECT 'f' || number, 'default' FROM generate_series(1, 3000) AS number"
+    )
     names = [f"f{number}" for number in range(10_000)]
     # Of this process alone: each name looked for in the list of the others would be six seconds.
     begun = process_time()
@@ -153,7 +168,7 @@ def test_a_list_that_does_not_fit_is_refused(world, alice, conn, action, change,
     assert fingerprint(conn) == before
 
 
-# --- Reviving -------------------------------------------------------------------------------------------------------------------------
+# --- Reviving ---------------------------------------------------------------------------------------------------------
 
 
 def test_revived_flags_are_off_and_recorded_one_by_one(world, alice, conn, now):
@@ -193,14 +208,16 @@ def test_no_more_come_back_than_the_project_may_have(world, alice, conn, now):
         world.flag(name, "small", archived_at=now)
     world.flag("live", "small")
     before = fingerprint(conn)
-    assert "at most 2 flags" in refused(alice.post("/api/admin/projects/small/revive", json={"features": ["a", "b"]}), 409, "ConflictError")
+    assert "at most 2 flags" in refused(
+        alice.post("/api/admin/projects/small/revive", json={"features": ["a", "b"]}), 409, "ConflictError"
+    )
     assert fingerprint(conn) == before
     assert alice.post("/api/admin/projects/small/revive", json={"features": ["a", "live"]}).status_code == 200
     refused(alice.post(f"{ARCHIVE}/revive/b"), 409, "ConflictError")
     assert alice.post("/api/admin/projects/small/revive", json={"features": ["a", "live"]}).status_code == 200
 
 
-# --- Stale ----------------------------------------------------------------------------------------------------------------------------
+# --- Stale ------------------------------------------------------------------------------------------------------------
 
 
 def test_only_flags_that_become_stale_are_recorded(world, alice, conn, now):
@@ -210,7 +227,10 @@ def test_only_flags_that_become_stale_are_recorded(world, alice, conn, now):
     since = world.last_event_id()
     response = alice.post(f"{PROJECT}/stale", json={"features": ["c", "b", "a"], "stale": True})
     assert (response.status_code, response.data) == (202, b"")
-    assert recorded(world, since, alice) == [event("feature-stale-on", "c"), event("feature-stale-on", "a", tags=[BETA])]
+    assert recorded(world, since, alice) == [
+        event("feature-stale-on", "c"),
+        event("feature-stale-on", "a", tags=[BETA]),
+    ]
     assert value(conn, "SELECT count(*) FROM flags WHERE stale_since IS NOT NULL") == 3
     assert value(conn, "SELECT stale_since FROM flags WHERE name = 'b'") == now - timedelta(days=3)
     since = world.last_event_id()
@@ -240,7 +260,7 @@ def test_stale_is_required(world, alice):
     assert refused(alice.post(f"{PROJECT}/stale", json={"features": ["f"]})) == "stale: is required"
 
 
-# --- All of them ----------------------------------------------------------------------------------------------------------------------
+# --- All of them ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

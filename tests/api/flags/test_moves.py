@@ -18,11 +18,15 @@ def rich(world, conn):
     details = {"type": "experiment", "description": "d", "impression_data": True, "stale_since": "2024-03-01T00:00:00Z"}
     flag = world.flag("f", enabled_in=("development", "production"), **details)
     parameters = {"stickiness": "userId", "groupId": "f", "rollout": "25"}
-    constraints = [{"contextName": "userId", "operator": "IN", "values": ["1"], "inverted": False, "caseInsensitive": False}]
+    constraints = [
+        {"contextName": "userId", "operator": "IN", "values": ["1"], "inverted": False, "caseInsensitive": False}
+    ]
     first = world.strategy(flag, "production", title="t", sort_order=3, parameters=parameters, constraints=constraints)
     world.strategy(flag, "production", name="default", disabled=True, sort_order=4)
     world.strategy(flag, "development", parameters={"userIds": "1"}, name="userWithId")
-    fixtures.insert_variant(conn, flag, "production", first, name="a", weight=1000, payload_type="json", payload_value="{}")
+    fixtures.insert_variant(
+        conn, flag, "production", first, name="a", weight=1000, payload_type="json", payload_value="{}"
+    )
     fixtures.add_segment(conn, first, segments.insert(conn, "everywhere", []))
     fixtures.insert_variant(conn, flag, "production", None, name="b", weight=1000, weight_type="variable")
     conn.execute("""UPDATE variants SET overrides = '[{"contextName":"userId","values":["7"]}]' WHERE name = 'b'""")
@@ -50,7 +54,11 @@ def test_a_copy_has_what_the_flag_has_and_is_off(world, alice, conn):
     assert alice.get(f"{FLAGS}/f").json == before
     copy = alice.get(f"{FLAGS}/copy").json
     assert (copy["tags"], copy["createdBy"]["id"]) == ([], alice.id)
-    assert copy["dependencies"] == before["dependencies"] == [{"feature": "parent", "enabled": True, "variants": ["x", "y"]}]
+    assert (
+        copy["dependencies"]
+        == before["dependencies"]
+        == [{"feature": "parent", "enabled": True, "variants": ["x", "y"]}]
+    )
     assert copy["variants"] == before["variants"]
     told_of = []
     for old, new in zip(before["environments"], copy["environments"], strict=True):
@@ -59,7 +67,9 @@ def test_a_copy_has_what_the_flag_has_and_is_off(world, alice, conn):
         assert len(new["strategies"]) == len(old["strategies"])
         for theirs, ours in zip(old["strategies"], new["strategies"], strict=True):
             assert theirs["id"] != ours["id"]
-            assert without(ours, "id", "featureName", "parameters") == without(theirs, "id", "featureName", "parameters")
+            assert without(ours, "id", "featureName", "parameters") == without(
+                theirs, "id", "featureName", "parameters"
+            )
             renamed = {"groupId": "copy"} if "groupId" in theirs["parameters"] else {}
             assert ours["parameters"] == theirs["parameters"] | renamed
             told_of.append(event("feature-strategy-add", "copy", environment=new["environment"], data=ours))
@@ -81,7 +91,9 @@ def test_a_copy_has_what_the_flag_has_and_is_off(world, alice, conn):
 def test_the_parameters_of_a_copy_keep_their_order(world, alice, conn):
     rich(world, conn)
     assert alice.post(CLONE, json={"name": "copy"}).status_code == 201
-    statement = "SELECT parameters FROM strategies JOIN flags ON flags.id = flag_id WHERE flags.name = 'copy' AND title = 't'"
+    statement = (
+        "SELECT parameters FROM strategies JOIN flags ON flags.id = flag_id WHERE flags.name = 'copy' AND title = 't'"
+    )
     assert list(value(conn, statement).items()) == [("stickiness", "userId"), ("groupId", "copy"), ("rollout", "25")]
 
 
@@ -100,7 +112,9 @@ def test_a_copy_of_a_bare_flag_is_one_event(world, alice, conn):
     depend(conn, flag, world.flag("parent"))
     since = world.last_event_id()
     assert alice.post(CLONE, json={"name": "copy-2"}).status_code == 201
-    assert recorded(world, since)[1:] == [event("feature-dependency-added", "copy-2", data={"feature": "parent", "enabled": True})]
+    assert recorded(world, since)[1:] == [
+        event("feature-dependency-added", "copy-2", data={"feature": "parent", "enabled": True})
+    ]
 
 
 def test_a_copy_is_refused_as_a_new_flag_would_be(world, alice, conn, app, monkeypatch):
@@ -113,7 +127,9 @@ def test_a_copy_is_refused_as_a_new_flag_would_be(world, alice, conn, app, monke
     refused(alice.post(path, json={"name": "gone"}), 409, "NameExistsError")
     refused(alice.post(path, json={"name": "f"}), 409, "NameExistsError")
     assert refused(alice.post(path, json={})) == "name: is required"
-    assert "replaceGroupId: must be true or false" in refused(alice.post(path, json={"name": "g", "replaceGroupId": "no"}))
+    assert "replaceGroupId: must be true or false" in refused(
+        alice.post(path, json={"name": "g", "replaceGroupId": "no"})
+    )
     for name in ("unknown", "gone"):
         refused(alice.post(f"{FLAGS}/{name}/clone", json={"name": "g"}), 404, "NotFoundError")
     assert fingerprint(conn) == before
@@ -124,7 +140,7 @@ def test_a_copy_is_refused_as_a_new_flag_would_be(world, alice, conn, app, monke
     assert "at most 3 flags" in refused(alice.post(f"{FLAGS}/other/clone", json={"name": "h"}))
 
 
-# --- Into another project -------------------------------------------------------------------------------------------------------------
+# --- Into another project ---------------------------------------------------------------------------------------------
 
 
 def test_a_flag_goes_with_all_that_it_has(world, alice, conn):
@@ -132,11 +148,23 @@ def test_a_flag_goes_with_all_that_it_has(world, alice, conn):
     world.flag("f", enabled_in=("production",))
     flag = value(conn, "SELECT id FROM flags")
     fixtures.add_segment(conn, world.strategy(flag, "production"), segments.insert(conn, "of all", []))
-    fixtures.add_segment(conn, world.strategy(flag, "development"), segments.insert(conn, "of theirs", [], project="target"))
+    fixtures.add_segment(
+        conn, world.strategy(flag, "development"), segments.insert(conn, "of theirs", [], project="target")
+    )
     fixtures.tag(conn, flag, "simple", "beta")
     fixtures.report_usage(
         conn,
-        [{"project": "default", "flag": "f", "environment": "production", "app": "a", "yes": 1, "no": 0, "at": "2099-01-01T00:00:00Z"}],
+        [
+            {
+                "project": "default",
+                "flag": "f",
+                "environment": "production",
+                "app": "a",
+                "yes": 1,
+                "no": 0,
+                "at": "2099-01-01T00:00:00Z",
+            }
+        ],
     )
     before, since = alice.get(f"{FLAGS}/f").json, world.last_event_id()
     response = alice.post(MOVE, json={"newProjectId": "target"})
@@ -233,18 +261,25 @@ def test_one_needs_the_permission_in_both_projects(world, eve, olga, conn):
     world.flag("f")
     world.flag("g", "apollo")
     before = fingerprint(conn)
-    # Eve may in default alone, Olga in apollo alone; who lacks the permission does not learn whether the project is there.
+    # Eve may in default alone, Olga in apollo alone; who lacks the permission does not learn whether the project is
+    # there.
     for target in ("apollo", "hidden", "nowhere"):
         refused(eve.post(MOVE, json={"newProjectId": target}), 403, "NoAccessError")
     for target in ("default", "hidden", "nowhere"):
-        refused(olga.post("/api/admin/projects/apollo/features/g/changeProject", json={"newProjectId": target}), 403, "NoAccessError")
+        refused(
+            olga.post("/api/admin/projects/apollo/features/g/changeProject", json={"newProjectId": target}),
+            403,
+            "NoAccessError",
+        )
     refused(olga.post(MOVE, json={"newProjectId": "apollo"}), 403, "NoAccessError")
     assert fingerprint(conn) == before
     world.member("default", olga, 4)
     assert olga.post(MOVE, json={"newProjectId": "apollo"}).status_code == 200
 
 
-@pytest.mark.parametrize("unwritable", ["feature-created", "feature-strategy-add", "feature-dependency-added", "feature-project-change"])
+@pytest.mark.parametrize(
+    "unwritable", ["feature-created", "feature-strategy-add", "feature-dependency-added", "feature-project-change"]
+)
 def test_without_its_event_nothing_changes(world, alice, conn, unwritable):
     world.project("target")
     rich(world, conn)

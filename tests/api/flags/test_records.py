@@ -84,7 +84,9 @@ def test_an_environment_holds_its_strategies_in_order_and_its_variants(world, co
     first = world.strategy(flag, "production", sort_order=0, disabled=True, title="half")
     fixtures.insert_variant(conn, flag, "production", later, name="of-strategy", weight=1000)
     fixtures.insert_variant(conn, flag, "production", None, name="b", weight=500)
-    fixtures.insert_variant(conn, flag, "production", None, name="a", weight=500, payload_type="string", payload_value="x")
+    fixtures.insert_variant(
+        conn, flag, "production", None, name="a", weight=500, payload_type="string", payload_value="x"
+    )
     development, production = read(conn)["environments"]
     assert (development["variantCount"], development["hasStrategies"]) == (0, False)
     assert (production["enabled"], production["variantCount"]) == (True, 2)
@@ -119,18 +121,24 @@ def test_the_lock_gives_what_the_log_says_of_a_flag(world, conn):
         "archived_at": None,
     }
     assert locked["tags"] == [{"type": "simple", "value": "beta"}]
-    assert (locked["record"]["name"], locked["record"]["description"], locked["record"]["archivedAt"]) == ("f", "d", None)
+    assert (locked["record"]["name"], locked["record"]["description"], locked["record"]["archivedAt"]) == (
+        "f",
+        "d",
+        None,
+    )
     assert flags.lock_anywhere(conn, "f", None) == locked
     assert flags.lock(conn, "apollo", "f") is flags.lock_anywhere(conn, "g", None) is None
 
 
-# --- Usage and life -------------------------------------------------------------------------------------------------------------------
+# --- Usage and life ---------------------------------------------------------------------------------------------------
 
 
 def report(conn, at, environment="production", name="f", yes=1, no=0, project="default"):
     """Let usage of a flag be reported at an instant, PostgreSQL's words for it relative to now."""
     instant = value(conn, "SELECT now() + %(at)s::interval", {"at": at})
-    reports = [{"project": project, "flag": name, "environment": environment, "app": "a", "yes": yes, "no": no, "at": instant}]
+    reports = [
+        {"project": project, "flag": name, "environment": environment, "app": "a", "yes": yes, "no": no, "at": instant}
+    ]
     fixtures.report_usage(conn, reports)
 
 
@@ -198,7 +206,7 @@ def test_only_production_environments_make_it_live(world, conn):
     assert read(conn)["lifecycle"]["stage"] == "pre-live"
 
 
-# --- People and others ----------------------------------------------------------------------------------------------------------------
+# --- People and others ------------------------------------------------------------------------------------------------
 
 
 def test_the_creator_has_their_present_name(world, conn):

@@ -51,9 +51,21 @@ def without_ids(document: bytes) -> str:
 def everything():
     """A document that has all that a document can have."""
     variants = [
-        {"name": "blue", "weight": 0, "weightType": "variable", "stickiness": "plan", "payload": {"type": "json", "value": '{"a": "é"}'}},
+        {
+            "name": "blue",
+            "weight": 0,
+            "weightType": "variable",
+            "stickiness": "plan",
+            "payload": {"type": "json", "value": '{"a": "é"}'},
+        },
         {"name": "red", "weight": 333, "weightType": "fix", "stickiness": "default"},
-        {"name": "Zinc", "weight": 0, "weightType": "variable", "stickiness": "random", "payload": {"type": "number", "value": "1e3"}},
+        {
+            "name": "Zinc",
+            "weight": 0,
+            "weightType": "variable",
+            "stickiness": "random",
+            "payload": {"type": "number", "value": "1e3"},
+        },
     ]
     constraints = [
         {"value": "2026-01-01T00:00:00+01:00", "operator": "DATE_AFTER", "contextName": "currentTime"},
@@ -62,24 +74,43 @@ def everything():
     ]
     strategies = [
         strategy(
-            "new-checkout", id=IDS[0], title="Nordic \U0001f600", constraints=constraints, variants=variants, segments=[8, 7], sortOrder=0
+            "new-checkout",
+            id=IDS[0],
+            title="Nordic \U0001f600",
+            constraints=constraints,
+            variants=variants,
+            segments=[8, 7],
+            sortOrder=0,
         ),
         strategy(
-            "new-checkout", id=IDS[1], sortOrder=0, disabled=True, parameters={"stickiness": "team", "rollout": 7, "b": "", "a": True}
+            "new-checkout",
+            id=IDS[1],
+            sortOrder=0,
+            disabled=True,
+            parameters={"stickiness": "team", "rollout": 7, "b": "", "a": True},
         ),
         strategy("new-checkout", id=IDS[2], sortOrder=0, name="userWithId", parameters={"userIds": "1,2"}),
         strategy("Old", id=IDS[3], sortOrder=5, name="default", parameters={}),
     ]
     mine = [variant | {"overrides": [{"contextName": "tenant", "values": ["1", "0"]}]} for variant in variants]
     fields = [
-        {"name": "country", "description": "Where.", "legalValues": [{"value": "SE", "description": "Sweden"}, {"value": "NO"}]},
+        {
+            "name": "country",
+            "description": "Where.",
+            "legalValues": [{"value": "SE", "description": "Sweden"}, {"value": "NO"}],
+        },
         {"name": "email", "sortOrder": 3},
         {"name": "plan", "stickiness": True},
         {"name": "team", "stickiness": True},
         {"name": "tenant"},
         {"name": "unused"},
     ]
-    tags = [("new-checkout", "team", "wéb"), ("new-checkout", "simple", "a b"), ("Old", "simple", "a b"), ("new-checkout", "Area", "x/y")]
+    tags = [
+        ("new-checkout", "team", "wéb"),
+        ("new-checkout", "simple", "a b"),
+        ("Old", "simple", "a b"),
+        ("new-checkout", "Area", "x/y"),
+    ]
     return document(
         {"name": "new-checkout", "type": "experiment", "description": "Ein „Text“\n", "impressionData": True},
         {"name": "Old", "type": "kill-switch", "stale": True},
@@ -94,7 +125,10 @@ def everything():
         dependencies=[
             {
                 "feature": "new-checkout",
-                "dependencies": [{"feature": "parent", "variants": ["b", "a"]}, {"feature": "_other", "enabled": False}],
+                "dependencies": [
+                    {"feature": "parent", "variants": ["b", "a"]},
+                    {"feature": "_other", "enabled": False},
+                ],
             }
         ],
     )
@@ -107,7 +141,11 @@ def test_export_import_export_gives_the_same_document(instance):
     told = json.loads(document)
     assert all(told.values())
     assert [one["id"] for one in told["featureStrategies"]] == [IDS[3], *IDS[:3]]
-    assert second.post(VALIDATE, json=body(told, environment="production")).json == {"errors": [], "warnings": [], "permissions": []}
+    assert second.post(VALIDATE, json=body(told, environment="production")).json == {
+        "errors": [],
+        "warnings": [],
+        "permissions": [],
+    }
     # As text: that the order of keys is the same too is the point.
     given = f'{{"project": "default", "environment": "production", "data": {document.decode()}}}'
     for _ in range(2):

@@ -35,13 +35,26 @@ def five(world: World, conn: Connection, alice: Caller, eve: Caller) -> dict[str
     """Flags a to e, made in this order, in two open projects."""
     world.project("hermes", environments=("development",))
     made = {
-        "a": world.flag("a", description="The 100% cart", type="experiment", created_by_user_id=alice.id, created_at=NOON),
-        "b": world.flag("b", description="über_all", created_by_user_id=eve.id, stale_since=NOON, created_at=NOON + timedelta(hours=1)),
+        "a": world.flag(
+            "a", description="The 100% cart", type="experiment", created_by_user_id=alice.id, created_at=NOON
+        ),
+        "b": world.flag(
+            "b",
+            description="über_all",
+            created_by_user_id=eve.id,
+            stale_since=NOON,
+            created_at=NOON + timedelta(hours=1),
+        ),
         "c": world.flag("c", "hermes", type="kill-switch", created_at=NOON + timedelta(days=1)),
         "d": world.flag("d", enabled_in=("production",), created_at=NOON + timedelta(days=2)),
         "e": world.flag("e", "hermes", enabled_in=("development",), created_at=NOON + timedelta(days=3)),
     }
-    for name, type, value in (("a", "simple", "beta"), ("a", "simple", "gamma"), ("b", "simple", "beta"), ("c", "simple", "x:y")):
+    for name, type, value in (
+        ("a", "simple", "beta"),
+        ("a", "simple", "gamma"),
+        ("b", "simple", "beta"),
+        ("c", "simple", "x:y"),
+    ):
         fixtures.tag(conn, made[name], type, value)
     one, two = segments.insert(conn, "one", []), segments.insert(conn, "two", [])
     for name, chosen in (("a", [one, two]), ("d", [one])):
@@ -140,7 +153,9 @@ def test_the_creator_of_a_flag_is_found(alice: Caller, eve: Caller, five: dict[s
     assert names(alice, createdBy="IS:") == ""
 
 
-def test_the_newest_usage_orders_and_flags_without_any_come_last(alice: Caller, conn: Connection, five: dict[str, int]) -> None:
+def test_the_newest_usage_orders_and_flags_without_any_come_last(
+    alice: Caller, conn: Connection, five: dict[str, int]
+) -> None:
     assert five
     report = {"environment": "development", "app": "web", "yes": 1, "no": 0}
     later = NOON + timedelta(days=5)
@@ -150,7 +165,9 @@ def test_the_newest_usage_orders_and_flags_without_any_come_last(alice: Caller, 
     assert names(alice, sortBy="lastSeenAt", sortOrder="desc") == "a e b c d"
 
 
-def test_favourites_of_the_caller_come_first(world: World, conn: Connection, alice: Caller, eve: Caller, five: dict[str, int]) -> None:
+def test_favourites_of_the_caller_come_first(
+    world: World, conn: Connection, alice: Caller, eve: Caller, five: dict[str, int]
+) -> None:
     flag_favorites.add(conn, alice.id or 0, five["d"])
     flag_favorites.add(conn, eve.id or 0, five["e"])
     assert names(alice, favoritesFirst="true") == "d a b c e"
@@ -197,13 +214,15 @@ def test_flags_of_hidden_projects_are_neither_found_nor_counted(
     "query",
     [
         *("project=hermes", "project=IS", "project=is:a", "project=IS_BEFORE:a", "type=INCLUDE:a", "type=IS:a%0Ab"),
-        "project=IS:a&project=IS:b",
-        *("state=IS:archived", "state=IS:", "state=IS:Stale", "createdBy=IS:ada", "createdBy=IS:1,", "createdBy=IS:1.5"),
-        *("tag=INCLUDE:beta", "tag=INCLUDE::beta", "tag=INCLUDE:simple:", "tag=IS:simple:beta", "tag=INCLUDE", "segment=IS:one"),
-        "segment=one",
+        *("project=IS:a&project=IS:b", "state=IS:archived", "state=IS:", "state=IS:Stale"),
+        *("createdBy=IS:ada", "createdBy=IS:1,", "createdBy=IS:1.5"),
+        *("tag=INCLUDE:beta", "tag=INCLUDE::beta", "tag=INCLUDE:simple:", "tag=IS:simple:beta", "tag=INCLUDE"),
+        *("segment=one", "segment=IS:one"),
         *("status=production", "status=production:on", "status=:enabled", "status=a:enabled&status=b", "status[]=x"),
-        *("createdAt=2026-03-10", "createdAt=IS:2026-03-10", "createdAt=IS_BEFORE:2026-02-30", "createdAt=IS_BEFORE:2026-3-1"),
-        *("sortOrder=up", "sortOrder=ASC", "favoritesFirst=1", "favoritesFirst=", "sortBy=name&sortBy=type", "query=%00", "sortBy=%00"),
+        *("createdAt=2026-03-10", "createdAt=IS:2026-03-10", "createdAt=IS_BEFORE:2026-02-30"),
+        "createdAt=IS_BEFORE:2026-3-1",
+        *("sortOrder=up", "sortOrder=ASC", "favoritesFirst=1", "favoritesFirst=", "sortBy=name&sortBy=type"),
+        *("query=%00", "sortBy=%00"),
         f"query={'a,' * 21}",
         *("limit=0", "limit=101", "limit=x", "limit=5.0", "offset=-1", "offset=9223372036854775808", "limit=1&limit=2"),
     ],
@@ -214,20 +233,27 @@ def test_what_does_not_fit_is_refused(alice: Caller, query: str) -> None:
 
 
 def test_a_hit_says_all_that_is_known_of_its_flag(world: World, conn: Connection, alice: Caller) -> None:
-    flag = world.flag("f", enabled_in=("production",), created_by_user_id=alice.id, description="Ein Ü", impression_data=True)
+    flag = world.flag(
+        "f", enabled_in=("production",), created_by_user_id=alice.id, description="Ein Ü", impression_data=True
+    )
     fixtures.tag(conn, flag, "simple", "beta")
     strategy = world.strategy(flag, "production")
     fixtures.add_segment(conn, strategy, segments.insert(conn, "one", []))
     child, stranger = world.flag("child"), world.flag("other")
     conn.execute("INSERT INTO flag_dependencies (child_id, parent_id) VALUES (%s, %s)", [child, flag])
     now = datetime.now(UTC)
-    reports = [{"flag": "f", "project": "default", "environment": "production", "app": "web", "at": now, "yes": 3, "no": 2}]
+    reports = [
+        {"flag": "f", "project": "default", "environment": "production", "app": "web", "at": now, "yes": 3, "no": 2}
+    ]
     fixtures.report_usage(conn, reports)
     conn.execute("UPDATE usage_metrics SET hour = date_trunc('hour', now())")
     found = {flag["name"]: flag for flag in alice.get(PATH).json["features"]}
     hit = found["f"]
     assert hit["createdBy"] == {"id": alice.id, "name": "Alice", "imageUrl": ""}
-    assert {name: hit[name] for name in ("description", "impressionData", "archivedAt", "dependencyType", "segments", "tags")} == {
+    assert {
+        name: hit[name]
+        for name in ("description", "impressionData", "archivedAt", "dependencyType", "segments", "tags")
+    } == {
         "description": "Ein Ü",
         "impressionData": True,
         "archivedAt": None,

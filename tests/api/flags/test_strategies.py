@@ -52,7 +52,13 @@ def test_a_strategy_is_added_with_all_that_it_can_have(world, alice, conn):
         "sortOrder": 7,
         "constraints": [CONSTRAINT],
         "variants": VARIANTS,
-        "parameters": {"rollout": "25", "groupId": "für alle", "stickiness": "sessionId", "exact": "true", "half": "0.5"},
+        "parameters": {
+            "rollout": "25",
+            "groupId": "für alle",
+            "stickiness": "sessionId",
+            "exact": "true",
+            "half": "0.5",
+        },
         "segments": sorted([own, for_all]),
     }
     assert value(conn, "SELECT array_agg(flag_id || environment) FROM strategies") == [f"{flag}development"]
@@ -97,7 +103,10 @@ def test_a_gradual_rollout_gets_what_it_lacks(world, alice, conn, sent, kept):
 
 def test_each_comes_behind_the_last(world, alice):
     tagged_flag(world)
-    places = [add(alice, {"name": "default"} | more).json["sortOrder"] for more in ({}, {}, {"sortOrder": 9}, {}, {"sortOrder": 0}, {})]
+    places = [
+        add(alice, {"name": "default"} | more).json["sortOrder"]
+        for more in ({}, {}, {"sortOrder": 9}, {}, {"sortOrder": 0}, {})
+    ]
     assert places == [0, 1, 9, 10, 0, 11]
     assert [it["sortOrder"] for it in alice.get(path("/strategies")).json] == [0, 0, 1, 9, 10, 11]
     assert add(alice, {"name": "default"}, environment="production").json["sortOrder"] == 0
@@ -105,7 +114,9 @@ def test_each_comes_behind_the_last(world, alice):
 
 def test_behind_the_last_number_there_is_no_other(world, alice):
     tagged_flag(world)
-    assert [add(alice, {"name": "default"} | more).json["sortOrder"] for more in ({"sortOrder": 2**31 - 1}, {})] == [2**31 - 1] * 2
+    assert [add(alice, {"name": "default"} | more).json["sortOrder"] for more in ({"sortOrder": 2**31 - 1}, {})] == [
+        2**31 - 1
+    ] * 2
 
 
 REFUSED: list[tuple[str, Any]] = [
@@ -123,13 +134,19 @@ REFUSED: list[tuple[str, Any]] = [
     ("constraints", {"name": "default", "constraints": {}}),
     ("constraints.0.contextName", {"name": "default", "constraints": [{"contextName": "noField", "operator": "IN"}]}),
     ("constraints.0.operator", {"name": "default", "constraints": [{"contextName": "userId", "operator": "LIKE"}]}),
-    ("constraints.0.value", {"name": "default", "constraints": [{"contextName": "userId", "operator": "NUM_EQ", "value": "x"}]}),
+    (
+        "constraints.0.value",
+        {"name": "default", "constraints": [{"contextName": "userId", "operator": "NUM_EQ", "value": "x"}]},
+    ),
     ("constraints", {"name": "default", "constraints": [CONSTRAINT] * 31}),
     ("constraints.0.values", {"name": "default", "constraints": [CONSTRAINT | {"values": ["1"] * 251}]}),
     ("variants", {"name": "default", "variants": [VARIANTS[0]] * 2}),
     ("variants", {"name": "default", "variants": [VARIANTS[0] | {"weightType": "fix"}]}),
     ("variants.0.weight", {"name": "default", "variants": [VARIANTS[0] | {"weight": 1001}]}),
-    ("variants.0.payload.value", {"name": "default", "variants": [VARIANTS[0] | {"payload": {"type": "number", "value": "x"}}]}),
+    (
+        "variants.0.payload.value",
+        {"name": "default", "variants": [VARIANTS[0] | {"payload": {"type": "number", "value": "x"}}]},
+    ),
     ("variants.0.overrides", {"name": "default", "variants": [VARIANTS[0] | {"overrides": []}]}),
     ("parameters.rollout", {"name": "default", "parameters": {"rollout": None}}),
     ("parameters.rollout", {"name": "default", "parameters": {"rollout": []}}),
@@ -188,7 +205,9 @@ def test_adding_needs_the_permission_in_that_environment(world, victor, conn):
 def test_a_body_is_needed_and_must_be_json(world, alice, conn):
     tagged_flag(world)
     refused(alice.post(path("/strategies")))
-    refused(alice.post(path("/strategies"), data=b'{"name": "default"}', content_type="text/plain"), 415, "ContentTypeError")
+    refused(
+        alice.post(path("/strategies"), data=b'{"name": "default"}', content_type="text/plain"), 415, "ContentTypeError"
+    )
     # Form comes before what is there.
     refused(add(alice, {}, flag="unknown"))
     assert number_of_strategies(conn) == 0

@@ -95,7 +95,9 @@ def test_a_change_without_effect_is_not_recorded(world, alice, conn):
     assert (seen(alice, strategy), world.events(since)) == (before, [])
 
 
-@pytest.mark.parametrize(("title", "kept"), [({}, "old"), ({"title": None}, None), ({"title": ""}, ""), ({"title": "x"}, "x")])
+@pytest.mark.parametrize(
+    ("title", "kept"), [({}, "old"), ({"title": None}, None), ({"title": ""}, ""), ({"title": "x"}, "x")]
+)
 def test_a_title_that_is_null_is_no_title(world, alice, conn, title, kept):
     strategy = full_strategy(world, conn, tagged_flag(world))
     assert put(alice, strategy, title).json["title"] == kept
@@ -167,7 +169,9 @@ def test_a_strategy_is_not_changed_from_elsewhere(world, alice):
         (False, False, [], False),
     ],
 )
-def test_disabling_the_last_enabled_strategy_switches_off_first(world, alice, conn, on, is_disabled, others_disabled, goes_off):
+def test_disabling_the_last_enabled_strategy_switches_off_first(
+    world, alice, conn, on, is_disabled, others_disabled, goes_off
+):
     flag = tagged_flag(world, enabled_in=("development",) if on else ())
     strategy = world.strategy(flag, disabled=is_disabled)
     for disabled in others_disabled:
@@ -194,7 +198,7 @@ def test_without_its_events_nothing_is_changed(world, alice, conn, unwritable):
     assert (seen(alice, strategy), switched_on(conn)) == (before, ["f/development"])
 
 
-# --- Order ----------------------------------------------------------------------------------------------------------------------------
+# --- Order ------------------------------------------------------------------------------------------------------------
 
 
 def sort(caller: Caller, *places: Any) -> TestResponse:
@@ -237,7 +241,10 @@ def test_the_same_order_is_not_recorded(world, alice, conn):
 def test_with_a_strategy_from_elsewhere_no_place_changes(world, alice, conn, elsewhere):
     a, *_ = three(world)
     flag = value(conn, "SELECT id FROM flags")
-    others = {"of-production": world.strategy(flag, "production", title="p"), "of-g": world.strategy(world.flag("g"), title="g")}
+    others = {
+        "of-production": world.strategy(flag, "production", title="p"),
+        "of-g": world.strategy(world.flag("g"), title="g"),
+    }
     before, since = order(conn), world.last_event_id()
     answer = sort(alice, {"id": a, "sortOrder": 7}, {"id": others.get(elsewhere, elsewhere), "sortOrder": 8})
     refused(answer, 404, "NotFoundError")
@@ -245,7 +252,16 @@ def test_with_a_strategy_from_elsewhere_no_place_changes(world, alice, conn, els
 
 
 @pytest.mark.parametrize(
-    "place", [{}, {"sortOrder": -1}, {"sortOrder": 1.0}, {"sortOrder": "1"}, {"sortOrder": 2**31}, {"sortOrder": None}, {"more": 1}]
+    "place",
+    [
+        {},
+        {"sortOrder": -1},
+        {"sortOrder": 1.0},
+        {"sortOrder": "1"},
+        {"sortOrder": 2**31},
+        {"sortOrder": None},
+        {"more": 1},
+    ],
 )
 def test_a_place_that_does_not_fit_is_400(world, alice, conn, place):
     a, *_ = three(world)

@@ -1,4 +1,4 @@
-"""Deletion of a strategy: what is deleted too, when it switches its environment off, and what the log says (api.md 4)."""
+"""Deletion of a strategy: what else it deletes, when it switches the environment off, and its events (api.md 4)."""
 
 import pytest
 
@@ -29,14 +29,27 @@ def test_the_event_holds_the_whole_strategy_as_it_was_written(world, alice, conn
     fixtures.tag(conn, flag, "simple", "éléphant")
     fixtures.tag(conn, flag, "simple", "zebra")
     constraints = [
-        {"contextName": "userId", "operator": "IN", "values": ["3", "1", "2"], "inverted": False, "caseInsensitive": False},
+        {
+            "contextName": "userId",
+            "operator": "IN",
+            "values": ["3", "1", "2"],
+            "inverted": False,
+            "caseInsensitive": False,
+        },
         {"operator": "DATE_AFTER", "contextName": "currentTime", "value": "2024-02-29T00:00:00Z"},
     ]
     parameters = {"stickiness": "default", "rollout": "25", "groupId": "für alle", "1": "zahl"}
     strategy = world.strategy(
-        flag, name="flexibleRollout", title="Ein Viertel 🐘", sort_order=7, parameters=parameters, constraints=constraints
+        flag,
+        name="flexibleRollout",
+        title="Ein Viertel 🐘",
+        sort_order=7,
+        parameters=parameters,
+        constraints=constraints,
     )
-    fixtures.insert_variant(conn, flag, "development", strategy, name="b", weight=400, weight_type="fix", stickiness="userId")
+    fixtures.insert_variant(
+        conn, flag, "development", strategy, name="b", weight=400, weight_type="fix", stickiness="userId"
+    )
     payload = {"payload_type": "json", "payload_value": '{"z": 1, "a": 2}'}
     fixtures.insert_variant(conn, flag, "development", strategy, name="a", weight=600, **payload)
     numbers = [segments.insert(conn, name, []) for name in ("one", "two", "three")]
@@ -68,7 +81,9 @@ def test_the_event_holds_the_whole_strategy_as_it_was_written(world, alice, conn
     }
     assert event["pre_data"] == expected
     assert list(event["pre_data"]["parameters"]) == list(parameters)
-    assert [list(constraint) for constraint in event["pre_data"]["constraints"]] == [list(constraint) for constraint in constraints]
+    assert [list(constraint) for constraint in event["pre_data"]["constraints"]] == [
+        list(constraint) for constraint in constraints
+    ]
     assert event["type"] == "feature-strategy-remove"
     assert event["data"] is None
     assert (event["project"], event["environment"], event["feature_name"]) == ("default", "development", "f")
@@ -94,11 +109,16 @@ def test_the_author_may_be_a_key(world):
     strategy, key = world.strategy(world.flag("f")), world.api_key(name="the pipeline's key")
     since = world.last_event_id()
     assert deleted(delete(key, strategy))
-    assert [(event["created_by"], event["created_by_user_id"]) for event in world.events(since)] == [("the pipeline's key", None)]
+    assert [(event["created_by"], event["created_by_user_id"]) for event in world.events(since)] == [
+        ("the pipeline's key", None)
+    ]
 
 
 def test_without_its_last_enabled_strategy_an_environment_goes_off_first(world, alice, conn):
-    flag, other = world.flag("f", enabled_in=("development", "production")), world.flag("g", enabled_in=("development",))
+    flag, other = (
+        world.flag("f", enabled_in=("development", "production")),
+        world.flag("g", enabled_in=("development",)),
+    )
     fixtures.tag(conn, flag, "simple", "beta")
     last = world.strategy(flag)
     for elsewhere in ((flag, "production"), (other, "development")):
@@ -162,7 +182,9 @@ def test_all_strategies_go_one_after_the_other_and_the_last_switches_off(world, 
     refused(delete(alice, ids[0]), 404, "NotFoundError")
 
 
-@pytest.mark.parametrize("content_type", ["text/plain", "application/json", "application/json; charset=utf-16", "nonsense", None])
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "application/json", "application/json; charset=utf-16", "nonsense", None]
+)
 @pytest.mark.parametrize("body", [b"", b"{not json", b"\xff\xfe", b'{"id": 1}', b"[" * 10_000])
 def test_any_body_of_any_type_is_let_pass(world, alice, conn, body, content_type):
     strategy = world.strategy(world.flag("f"))

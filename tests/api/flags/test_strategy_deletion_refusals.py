@@ -37,7 +37,9 @@ def test_a_strategy_of_another_place_is_404_and_stays(world, alice, conn, place)
     assert world.events(since) == []
 
 
-@pytest.mark.parametrize("unknown", [NO_STRATEGY, "1", "-", "%00", "%27%20OR%20true%20--", "x" * 5000, "%ED%A0%80", "%F0%9F%90%98"])
+@pytest.mark.parametrize(
+    "unknown", [NO_STRATEGY, "1", "-", "%00", "%27%20OR%20true%20--", "x" * 5000, "%ED%A0%80", "%F0%9F%90%98"]
+)
 def test_an_unknown_strategy_is_404(world, alice, conn, unknown):
     _, before = two_projects(world)
     since = world.last_event_id()
@@ -49,7 +51,14 @@ def test_an_unknown_strategy_is_404(world, alice, conn, unknown):
 def test_an_id_is_exact(world, alice, conn):
     strategy = world.strategy(world.flag("f"), strategy_id="abcdefab-cdef-4abc-8def-abcdefabcdef")
     since = world.last_event_id()
-    for similar in (strategy.upper(), strategy.replace("-", ""), strategy[:-1], strategy + "%20", strategy + "/", f"{{{strategy}}}"):
+    for similar in (
+        strategy.upper(),
+        strategy.replace("-", ""),
+        strategy[:-1],
+        strategy + "%20",
+        strategy + "/",
+        f"{{{strategy}}}",
+    ):
         refused(delete(alice, similar), 404, "NotFoundError")
     assert is_there(conn, strategy)
     assert world.events(since) == []

@@ -51,7 +51,9 @@ def test_tags_are_listed_by_type_and_value(world, alice, conn):
     assert alice.get(TAGS).json["tags"] == [tag("zz", "atype"), tag("aa"), tag("bb")]
 
 
-@pytest.mark.parametrize("text", ["beta", "a/b", "/a", "a//b/", "//", "é ü", "50 %", "a?b#c", "a:b", "日本", "%41", "a\tb"])
+@pytest.mark.parametrize(
+    "text", ["beta", "a/b", "/a", "a//b/", "//", "é ü", "50 %", "a?b#c", "a:b", "日本", "%41", "a\tb"]
+)
 def test_any_tag_can_be_removed_at_its_location(world, alice, conn, text):
     world.flag("f")
     made = alice.post(TAGS, json=tag(text))
@@ -70,7 +72,9 @@ def test_taking_off_leaves_the_others_and_again_is_no_change(world, alice, conn)
     fixtures.tag(conn, world.flag("other"), "simple", "beta")
     since = world.last_event_id()
     assert alice.delete(f"{TAGS}/simple/beta").status_code == 200
-    assert recorded(world, since, alice) == [event("feature-untagged", pre_data=tag(), tags=[tag("alpha"), tag("gamma")])]
+    assert recorded(world, since, alice) == [
+        event("feature-untagged", pre_data=tag(), tags=[tag("alpha"), tag("gamma")])
+    ]
     before = fingerprint(conn)
     for path in ("simple/beta", "unknown/alpha", "simple/ALPHA", "simple/alpha%20"):
         assert alice.delete(f"{TAGS}/{path}").status_code == 200
@@ -119,7 +123,9 @@ def test_a_hidden_flag_looks_like_a_missing_one(world, victor, eve, apollo, conn
         unknown = refused(victor.request(method, f"/api/admin/features/unknown/{path}", **sent), 404, "NotFoundError")
         assert hidden == unknown == "No flag has that name."
         # An editor sees every project.
-        assert eve.request(method, f"/api/admin/features/f/{path}", **sent).status_code == (200 if method == "GET" else 403)
+        assert eve.request(method, f"/api/admin/features/f/{path}", **sent).status_code == (
+            200 if method == "GET" else 403
+        )
     assert world.events(since) == []
 
 
@@ -148,6 +154,8 @@ def test_without_its_event_nothing_changes(world, alice, conn, unwritable):
     fixtures.tag(conn, world.flag("f"), "simple", "alpha")
     conn.execute(f"ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> '{unwritable}') NOT VALID")
     before = fingerprint(conn)
-    response = alice.delete(f"{TAGS}/simple/alpha") if unwritable == "feature-untagged" else alice.post(TAGS, json=tag())
+    response = (
+        alice.delete(f"{TAGS}/simple/alpha") if unwritable == "feature-untagged" else alice.post(TAGS, json=tag())
+    )
     refused(response, 500, "InternalError")
     assert fingerprint(conn) == before

@@ -17,11 +17,20 @@ def test_a_change_is_recorded_with_the_flag_before_and_after(world, alice, conn)
     assert response.status_code == 200
     assert response.json == core(conn) == before | change
     tags = [{"type": "simple", "value": "beta"}]
-    assert recorded(world, since, alice) == [event("feature-metadata-updated", data=response.json, pre_data=before, tags=tags)]
+    assert recorded(world, since, alice) == [
+        event("feature-metadata-updated", data=response.json, pre_data=before, tags=tags)
+    ]
 
 
 @pytest.mark.parametrize(
-    "change", [{}, {"name": "f"}, {"type": "release"}, {"stale": False}, {"archived": True, "createdAt": 5, "project": {"a": None}}]
+    "change",
+    [
+        {},
+        {"name": "f"},
+        {"type": "release"},
+        {"stale": False},
+        {"archived": True, "createdAt": 5, "project": {"a": None}},
+    ],
 )
 def test_a_change_to_what_is_so_already_is_none(world, alice, conn, change):
     world.flag("f", description="d")
@@ -77,12 +86,16 @@ def test_a_flag_that_is_not_there_cannot_be_read_or_changed(world, alice, conn):
     for name in ("gone", "other", "unknown", "F", "f%00"):
         why = refused(alice.put(f"{FLAGS}/{name}", json={"description": "d"}), 404, "NotFoundError")
         assert (
-            why == refused(alice.get(f"{FLAGS}/{name}"), 404, "NotFoundError") == "This project has no such flag, or the flag is archived."
+            why
+            == refused(alice.get(f"{FLAGS}/{name}"), 404, "NotFoundError")
+            == "This project has no such flag, or the flag is archived."
         )
     assert fingerprint(conn) == before
 
 
-@pytest.mark.parametrize("unwritable", ["feature-created", "feature-tagged", "feature-metadata-updated", "feature-stale-on"])
+@pytest.mark.parametrize(
+    "unwritable", ["feature-created", "feature-tagged", "feature-metadata-updated", "feature-stale-on"]
+)
 def test_without_its_event_nothing_is_made_or_changed(world, alice, conn, unwritable):
     world.flag("f")
     conn.execute(f"ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> '{unwritable}') NOT VALID")

@@ -120,7 +120,10 @@ REFUSED: list[tuple[str, Any]] = [
     ("body", {}),
     ("body", [BLUE, BLUE]),
     ("body", [BLUE | {"weightType": "fix"}]),
-    ("body", [BLUE, RED | {"weightType": "fix", "weight": 600}, RED | {"name": "x", "weightType": "fix", "weight": 600}]),
+    (
+        "body",
+        [BLUE, RED | {"weightType": "fix", "weight": 600}, RED | {"name": "x", "weightType": "fix", "weight": 600}],
+    ),
     ("0", [None]),
     ("0.name", [{"weight": 1}]),
     ("0.name", [BLUE | {"name": ""}]),
@@ -146,7 +149,7 @@ def test_what_does_not_fit_is_refused_and_nothing_changes(world, alice, conn, fi
     assert (kept(conn), world.events(since)) == (before, [])
 
 
-# --- Patches --------------------------------------------------------------------------------------------------------------------------
+# --- Patches ----------------------------------------------------------------------------------------------------------
 
 
 def test_variants_are_patched_and_balanced(world, alice):
@@ -208,7 +211,7 @@ def test_a_patch_is_a_list(world, alice):
     refused(alice.request("PATCH", path("/variants"), data=b"[]", content_type=media_type), 415, "ContentTypeError")
 
 
-# --- Several environments -------------------------------------------------------------------------------------------------------------
+# --- Several environments ---------------------------------------------------------------------------------------------
 
 
 def test_variants_are_set_in_several_environments(world, alice, conn):
@@ -223,7 +226,10 @@ def test_variants_are_set_in_several_environments(world, alice, conn):
         ("feature-environment-variants-updated", "development"),
     ]
     assert [event["data"] for event in events] == [{"variants": [ALONE]}] * 2
-    assert [[variant["name"] for variant in event["pre_data"]["variants"]] for event in events] == [["elsewhere"], ["blue", "red"]]
+    assert [[variant["name"] for variant in event["pre_data"]["variants"]] for event in events] == [
+        ["elsewhere"],
+        ["blue", "red"],
+    ]
     assert {event["feature_name"] for event in events} == {"f"}
     assert value(conn, "SELECT count(*) FROM variants WHERE strategy_id IS NOT NULL") == 1
 
@@ -262,7 +268,9 @@ def test_a_batch_needs_the_permission_in_every_environment(world, victor, conn):
     fixtures.allow(conn, role, "UPDATE_FEATURE_ENVIRONMENT_VARIANTS", environment="development")
     world.member("default", victor, role)
     before = kept(conn)
-    refused(put_batch(victor, {"variants": [BLUE], "environments": ["development", "production"]}), 403, "NoAccessError")
+    refused(
+        put_batch(victor, {"variants": [BLUE], "environments": ["development", "production"]}), 403, "NoAccessError"
+    )
     refused(put(victor, [BLUE], environment="production"), 403, "NoAccessError")
     assert kept(conn) == before
     assert put_batch(victor, {"variants": [BLUE], "environments": ["development"]}).status_code == 200

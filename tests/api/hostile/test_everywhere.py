@@ -1,4 +1,6 @@
-"""Every route with every field of its body, and every word of its address, as no client should send it: never a 500, never undocumented."""
+"""Every route with every field of its body, and every word of its address, as no client should send it: never a 500,
+never undocumented.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +13,20 @@ from tests.access import FAMILIES, PARAMETER, ROUTES, Family, Row, Stage, parame
 
 TEXTS = ["", "a", "\0", "\ud800", "x" * 300, "default", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59"]
 LISTS = [[], [None], [[]], [{}], ["\0"], [1], [2**63], ["default"], [{"id": 1}], [{"name": "a", "weight": 1}]]
-VALUES: list[Any] = [None, True, 0, -1, 2**31, 2**63, 2**64, 1.5, {}, *TEXTS, *LISTS, [{"op": "add", "path": "/0", "value": 1}]]
+VALUES: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    2**31,
+    2**63,
+    2**64,
+    1.5,
+    {},
+    *TEXTS,
+    *LISTS,
+    [{"op": "add", "path": "/0", "value": 1}],
+]
 WORDS = ["\0", "\ud7ff", "%", "..", "x" * 300, "0", "-1", "9" * 20, "é", "a b", "1"]
 
 

@@ -1,4 +1,4 @@
-"""Random requests to every operation that reads or deletes, as admin, viewer and stranger: every answer is documented."""
+"""Random requests to the operations that read or delete, as admin, viewer and stranger: all answers are documented."""
 
 from collections import Counter
 

@@ -1,4 +1,6 @@
-"""What no client should send in the paths and queries of the nine operations: a 4xx with the error body, and nothing changed."""
+"""What no client should send in the paths and queries of the nine operations: a 4xx with the error body, and nothing
+changed.
+"""
 
 import re
 from urllib.parse import unquote_to_bytes
@@ -7,7 +9,17 @@ import pytest
 from flask import Flask
 
 from sql.database import Connection
-from tests.support.hostile import DISGUISES, HOSTILE_QUERIES, HOSTILE_WORDS, OPERATIONS, PUBLIC, WORDS, Probe, prepared, some
+from tests.support.hostile import (
+    DISGUISES,
+    HOSTILE_QUERIES,
+    HOSTILE_WORDS,
+    OPERATIONS,
+    PUBLIC,
+    WORDS,
+    Probe,
+    prepared,
+    some,
+)
 from tests.support.world import Caller, World
 
 pytestmark = pytest.mark.slow
@@ -48,7 +60,9 @@ def test_hostile_words_in_a_path_are_not_there(probe: Probe, alice: Caller, oper
 
 
 @pytest.mark.parametrize(("operation", "word"), PATH_WORDS)
-def test_a_stranger_learns_nothing_from_hostile_words(probe: Probe, stranger: Caller, operation: str, word: str) -> None:
+def test_a_stranger_learns_nothing_from_hostile_words(
+    probe: Probe, stranger: Caller, operation: str, word: str
+) -> None:
     for text in [*HOSTILE_WORDS[::3], *(disguise.format(WORDS[word]) for disguise in DISGUISES[::2])]:
         # With a slash in it, it is another address.
         other = operation in PUBLIC or not text or b"/" in unquote_to_bytes(text)
@@ -63,9 +77,17 @@ NEARLY_RIGHT = ["{}/", "{}//", "{}%2F", "{}%00", "/..{}", "/x/..{}", "/.{}", "{}
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_an_address_that_is_nearly_right_is_not_there(probe: Probe, alice: Caller, operation: str) -> None:
     path = OPERATIONS[operation][1].format(**WORDS)
-    # The last word of some paths may be any text: then it is not there, which is the same; or the address of another operation.
+    # The last word of some paths may be any text: then it is not there, which is the same; or the address of another
+    # operation.
     addresses = [unquote_to_bytes(change.format(path)).decode("latin-1") for change in NEARLY_RIGHT]
-    for address in [*addresses, path.upper(), path.replace("i", "I", 1), path.replace("/", "//"), path.replace("/", "\\"), path[1:-1]]:
+    for address in [
+        *addresses,
+        path.upper(),
+        path.replace("i", "I", 1),
+        path.replace("/", "//"),
+        path.replace("/", "\\"),
+        path[1:-1],
+    ]:
         probe.send(alice, operation, {404, 405}, environ={"PATH_INFO": address})
     assert probe.verdict() == []
 
@@ -76,23 +98,70 @@ def test_slashes_before_an_address_lead_nowhere(app: Flask, alice: Caller, opera
     for slashes in ("/", "//", "/./", "/../"):
         environ = {"PATH_INFO": slashes + path.format(**WORDS)}
         # Not by the caller: its oracle asks Werkzeug for the route, which takes several slashes for one.
-        response = app.test_client().open("/", method=method, headers={"Authorization": alice.key or ""}, environ_overrides=environ)
+        response = app.test_client().open(
+            "/", method=method, headers={"Authorization": alice.key or ""}, environ_overrides=environ
+        )
         assert (response.status_code, response.json["name"]) == (404, "NotFoundError"), slashes
         assert response.json.keys() == {"id", "name", "message"}
 
 
 # Query strings
 
-HOSTILE_TEXTS = ["%00", "a%00b", "%ff", "%c3%28", "%ed%a0%80", "%zz", "%", "%2", "\xff", "\xe9", "+", "%20", "%0d%0aX-Evil:%201", "%27"]
-HOSTILE_TEXTS += ["%27%20OR%201=1--", "NaN", "Infinity", "-Infinity", "1e999", "-0", "null", "true", "[]", "{}", "%5B" * 10_000]
-HOSTILE_TEXTS += ["9" * 400, "9" * 10_000, "-" + "9" * 400, "0x7f", "%E2%80%AE", "%E2%80%8B", "%EF%BB%BF1", "%F0%9F%8E%89", "__proto__"]
-HOSTILE_TEXTS += ["$(id)", "%25(limit)s", "%7Brecord%7D", "***=", "(((((", "x" * 8000]
+HOSTILE_TEXTS = [
+    "%00",
+    "a%00b",
+    "%ff",
+    "%c3%28",
+    "%ed%a0%80",
+    "%zz",
+    "%",
+    "%2",
+    "\xff",
+    "\xe9",
+    "+",
+    "%20",
+    "%0d%0aX-Evil:%201",
+    "%27",
+    "%27%20OR%201=1--",
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "1e999",
+    "-0",
+    "null",
+    "true",
+    "[]",
+    "{}",
+    "%5B" * 10_000,
+    "9" * 400,
+    "9" * 10_000,
+    "-" + "9" * 400,
+    "0x7f",
+    "%E2%80%AE",
+    "%E2%80%8B",
+    "%EF%BB%BF1",
+    "%F0%9F%8E%89",
+    "__proto__",
+    "$(id)",
+    "%25(limit)s",
+    "%7Brecord%7D",
+    "***=",
+    "(((((",
+    "x" * 8000,
+]
 HOSTILE_TEXTS += [
     f"{prefix}:{text}"
     for prefix in ("IS", "IS_ANY_OF")
     for text in ("%00", "%ff", "%ed%a0%80", "%zz", "\xff", "9" * 400, "," * 20_000, "1,%00")
 ]
-HOSTILE_TEXTS += ["IS:2024-05-31%00", "IS:99999-01-01", "IS:2024-99-99", "IS:-2024-01-01", "IS:x%0a", "IS:%27;DROP%20TABLE%20events;--"]
+HOSTILE_TEXTS += [
+    "IS:2024-05-31%00",
+    "IS:99999-01-01",
+    "IS:2024-99-99",
+    "IS:-2024-01-01",
+    "IS:x%0a",
+    "IS:%27;DROP%20TABLE%20events;--",
+]
 HOSTILE_TEXTS += ["IS:" + "1," * 9_999 + "1"]
 QUERY_WORDS = [(operation, name) for operation, names in QUERIES.items() for name in names]
 

@@ -1,4 +1,4 @@
-"""What no client should send, of every route: bodies that are no JSON, addresses that are no text, and other methods."""
+"""What no client should send to any route: bodies that are not JSON, paths that are not text, and other methods."""
 
 import json
 from typing import Any
@@ -43,7 +43,9 @@ def worse(body: Any) -> list[str]:
 
 
 def share(inputs: list[Any], route: str, of: int) -> list[Any]:
-    """The share that a route gets of what the same code reads for all of them: of so many routes that follow each other, one gets each."""
+    """The share that a route gets of what the same code reads for all of them: of so many routes that follow each
+    other, one gets each.
+    """
     return inputs[NUMBERS[route] % of :: of]
 
 
@@ -55,7 +57,10 @@ def path_of(stage: Stage, route: str, **others: str) -> str:
 
 
 def sent(stage: Stage, route: str, *, method: str = "", path: str = "", query: str = "", **kwargs: Any) -> TestResponse:
-    """What Alice gets from a route, or by another method, at another path, held against the document. A success is undone."""
+    """What Alice gets from a route, or by another method, at another path, held against the document.
+
+    A success is undone.
+    """
     environ = {"PATH_INFO": path or path_of(stage, route), "QUERY_STRING": query}
     with stage.conn.transaction():
         response = stage.cast["alice"].request(method or route.split(" ")[0], "/", environ_overrides=environ, **kwargs)
@@ -87,7 +92,11 @@ def test_a_body_that_is_no_json_is_refused(stage: Stage, family: Family) -> None
     before, complaints = fingerprint(stage.conn), []
     for route in with_bodies(family):
         right = stage.body(route)
-        none = [*NO_JSON, *worse(right), *(body for body in NO_OBJECT if not (isinstance(right, list) and body.startswith("[")))]
+        none = [
+            *NO_JSON,
+            *worse(right),
+            *(body for body in NO_OBJECT if not (isinstance(right, list) and body.startswith("["))),
+        ]
         for body in share(none, route, 12):
             complaints += complaint(stage, route, {400}, data=body, content_type="application/json")
         for content_type in share(OTHER_TYPES, route, 12):
@@ -159,5 +168,8 @@ def test_other_methods_are_refused_and_head_is_get(stage: Stage, family: Family)
         if "GET" in allowed:
             get, head = (sent(stage, route, method=method, path=path) for method in ("GET", "HEAD"))
             if (head.status_code, head.content_length, head.data) != (get.status_code, get.content_length, b""):
-                complaints.append(f"{route}: HEAD is {head.status_code} {head.content_length}, GET {get.status_code} {get.content_length}")
+                complaints.append(
+                    f"{route}: HEAD is {head.status_code} {head.content_length}, GET "
+                    f"{get.status_code} {get.content_length}"
+                )
     verdict(complaints + changed(stage, before))

@@ -40,7 +40,8 @@ SETUP = """
            CASE WHEN is_gone OR random() < 0.3 THEN greatest(born, some_instant()) END,
            CASE WHEN is_gone THEN now() END,
            CASE WHEN random() < 0.4 THEN greatest(born, some_instant()) END
-      FROM (SELECT number, some_instant() AS born, random() < 0.1 AS is_gone FROM generate_series(1, 200) AS number) AS made;
+      FROM (SELECT number, some_instant() AS born, random() < 0.1 AS is_gone
+            FROM generate_series(1, 200) AS number) AS made;
     INSERT INTO past_flag_states
     SELECT flags.id, pick('{stale,archived}'), least(one, other), greatest(one, other)
       FROM flags
@@ -51,17 +52,20 @@ SETUP = """
     INSERT INTO group_users (group_id, user_id, created_at)
     SELECT groups.id, users.id, some_instant() FROM groups CROSS JOIN users WHERE random() < 0.2;
     INSERT INTO project_user_roles (project_id, user_id, role_id, created_at)
-    SELECT projects.id, users.id, role, some_instant() FROM projects CROSS JOIN users CROSS JOIN (VALUES (4), (5)) AS roles (role)
+    SELECT projects.id, users.id, role, some_instant()
+      FROM projects CROSS JOIN users CROSS JOIN (VALUES (4), (5)) AS roles (role)
      WHERE random() < 0.1;
     INSERT INTO project_group_roles (project_id, group_id, role_id, created_at)
     SELECT projects.id, groups.id, 5, some_instant() FROM projects CROSS JOIN groups WHERE random() < 0.3;
     INSERT INTO past_project_user_roles
     SELECT projects.id, users.id, 4, least(one, other), greatest(one, other)
-      FROM projects CROSS JOIN users CROSS JOIN LATERAL (SELECT some_instant() AS one, some_instant() AS other, users.id AS of) AS ends
+      FROM projects CROSS JOIN users
+           CROSS JOIN LATERAL (SELECT some_instant() AS one, some_instant() AS other, users.id AS of) AS ends
      WHERE random() < 0.2;
     INSERT INTO past_group_users
     SELECT groups.id, users.id, least(one, other), greatest(one, other)
-      FROM groups CROSS JOIN users CROSS JOIN LATERAL (SELECT some_instant() AS one, some_instant() AS other, users.id AS of) AS ends
+      FROM groups CROSS JOIN users
+           CROSS JOIN LATERAL (SELECT some_instant() AS one, some_instant() AS other, users.id AS of) AS ends
      WHERE random() < 0.2;
     INSERT INTO past_environment_types
     SELECT pick('{staging,gone}'), pick('{test,production,load}'), some_instant() FROM generate_series(1, 6);
@@ -73,16 +77,19 @@ SETUP = """
       FROM generate_series(1, 100) AS number ON CONFLICT DO NOTHING;
     INSERT INTO usage_metrics (project_id, flag_name, environment, app_name, hour, yes, no)
     SELECT 'p' || 1 + number % 7, 'flag' || number % 9, pick('{staging,production}'), pick('{web,app}'),
-           date_trunc('hour', CASE WHEN random() < 0.1 THEN now() + random() * interval '9 days' ELSE some_instant() END), 3, 1
+           date_trunc('hour', CASE WHEN random() < 0.1 THEN now() + random() * interval '9 days'
+                                   ELSE some_instant() END), 3, 1
       FROM generate_series(1, 200) AS number
         ON CONFLICT ON CONSTRAINT usage_metrics_pkey DO UPDATE SET yes = usage_metrics.yes + 1;
     DELETE FROM usage_metrics WHERE random() < 0.1;
     UPDATE usage_metrics SET project_id = 'p1', flag_name = 'moved ' || project_id || flag_name WHERE random() < 0.1;
     INSERT INTO projects (id, name) VALUES ('gone', 'Gone');
-    INSERT INTO usage_metrics VALUES ('gone', 'flag', 'production', 'web', date_trunc('hour', now() - interval '100 days'), 1, 1);
+    INSERT INTO usage_metrics
+    VALUES ('gone', 'flag', 'production', 'web', date_trunc('hour', now() - interval '100 days'), 1, 1);
     DELETE FROM projects WHERE id = 'gone';
     INSERT INTO events (created_at, type, created_by, environment)
-    SELECT CASE WHEN random() < 0.1 THEN coalesce((SELECT ended_at FROM past_environment_types ORDER BY random(), number LIMIT 1), now())
+    SELECT CASE WHEN random() < 0.1
+                THEN coalesce((SELECT ended_at FROM past_environment_types ORDER BY random(), number LIMIT 1), now())
                 WHEN random() < 0.05 THEN now() + random() * interval '2 days'
                 ELSE some_instant() END,
            'feature-created', 'somebody', pick('{staging,production,development,gone,old,never}')
@@ -103,4 +110,6 @@ def test_changes_added_up_say_what_a_look_at_every_week_says(conn: Connection, w
             for key, entries in wanted.items():
                 assert said[key] == entries, (key, days, user)
             assert list(said) == list(wanted)
-            assert [list(entry) for entry in said["projectFlagTrends"][:1]] == [list(entry) for entry in wanted["projectFlagTrends"][:1]]
+            assert [list(entry) for entry in said["projectFlagTrends"][:1]] == [
+                list(entry) for entry in wanted["projectFlagTrends"][:1]
+            ]

@@ -126,7 +126,8 @@ def test_a_stale_flag_that_is_archived_counts_in_neither(world, alice):
 @pytest.mark.parametrize(
     ("type", "created_at", "expected"),
     [
-        # The end of 2024-03-03 less 40 days is that of 2024-01-23: a flag created then is exactly as old as its lifetime, not older.
+        # The end of 2024-03-03 less 40 days is that of 2024-01-23: a flag created then is exactly as old as its
+        # lifetime, not older.
         ("release", "2024-01-24T00:00:00Z", [0, 1, 1]),
         ("release", "2024-01-23T23:59:59.998Z", [1, 1, 1]),
         ("experiment", "2024-01-24T00:00:00Z", [0, 1, 1]),
@@ -168,7 +169,9 @@ def test_every_flag_counts_in_exactly_one_way(world, alice):
     world.flag("d", type="operational", created_at="2024-02-20T08:00:00Z")  # 12 of 7 days: potentially stale
     world.flag("e", "apollo", type="kill-switch", created_at="2020-01-01T08:00:00Z")  # active
     world.flag("f", type="permission", created_at="2020-01-01T08:00:00Z")  # active
-    world.flag("g", created_at="2023-12-01T08:00:00Z", stale_since="2024-01-15T08:00:00Z", archived_at="2024-02-01T08:00:00Z")
+    world.flag(
+        "g", created_at="2023-12-01T08:00:00Z", stale_since="2024-01-15T08:00:00Z", archived_at="2024-02-01T08:00:00Z"
+    )
     world.flag("h", type="experiment", created_at="2024-03-04T08:00:00Z")  # not yet
     path = "/api/admin/insights?from=2024-03-01&to=2024-03-01"
     expected = {"date": "2024-03-03T23:59:59.999Z", "total": 6, "active": 3, "stale": 1, "potentiallyStale": 2}

@@ -40,7 +40,9 @@ def report(world: World, gemini):
     """report(at, yes, no, ...): usage of a flag, by default of flag a of gemini in development, by app web."""
 
     def add(at, yes=0, no=0, *, project=gemini, flag="a", environment="development", app="web"):
-        fixtures.report_usage(world.conn, [dict(project=project, flag=flag, environment=environment, app=app, at=at, yes=yes, no=no)])
+        fixtures.report_usage(
+            world.conn, [dict(project=project, flag=flag, environment=environment, app=app, at=at, yes=yes, no=no)]
+        )
 
     return add
 
@@ -118,7 +120,9 @@ def test_traffic_is_counted_by_project_in_order(world, alice, gemini, report):
         report(at, 1, 1, project="zond")
         report(at, 2, 2, project=gemini)
         report(at, 3, 3, project="apollo", app="phone")
-    found = [(e["week"], e["project"], e["totalRequests"], e["totalApps"]) for e in trend(alice, "metricsSummaryTrends")]
+    found = [
+        (e["week"], e["project"], e["totalRequests"], e["totalApps"]) for e in trend(alice, "metricsSummaryTrends")
+    ]
     assert found == [
         ("2024-09", "apollo", 6, 1),
         ("2024-09", "gemini", 4, 1),
@@ -142,7 +146,11 @@ def test_traffic_beyond_32_bits_is_summed_up_exactly(alice, report):
     report("2024-02-27T10:00:00Z", 3_000_000_000, 4_000_000_001)
     report("2024-02-28T10:00:00Z", 3_000_000_000, 4_000_000_000)
     [entry] = trend(alice, "metricsSummaryTrends")
-    assert (entry["totalYes"], entry["totalNo"], entry["totalRequests"]) == (6_000_000_000, 8_000_000_001, 14_000_000_001)
+    assert (entry["totalYes"], entry["totalNo"], entry["totalRequests"]) == (
+        6_000_000_000,
+        8_000_000_001,
+        14_000_000_001,
+    )
 
 
 def test_a_week_of_2020_53_holds_traffic_of_both_years(alice, world, report):
@@ -172,7 +180,9 @@ def test_events_are_counted_by_type_of_environment(world, alice, gemini, happen)
     happen("2024-02-27T10:00:00Z", "gone", gemini)
     happen("2024-03-12T10:00:00Z", "qa")
     happen("2024-03-13T10:00:00Z", "development")
-    first, third = ({"week": f"2024-{n}", "date": f"2024-03-{day}T23:59:59.999Z"} for n, day in (("09", "03"), ("11", "17")))
+    first, third = (
+        {"week": f"2024-{n}", "date": f"2024-03-{day}T23:59:59.999Z"} for n, day in (("09", "03"), ("11", "17"))
+    )
     # development 2; production and preprod 1 + 2; nothing in the second week; qa is of type test.
     assert trend(alice, "environmentTypeTrends") == [
         {**first, "environmentType": "development", "totalUpdates": 2},
@@ -183,7 +193,12 @@ def test_events_are_counted_by_type_of_environment(world, alice, gemini, happen)
 
 
 def test_events_of_every_kind_count(world, alice):
-    for kind in ("feature-environment-disabled", "feature-strategy-remove", "feature-strategy-update", "environment-created"):
+    for kind in (
+        "feature-environment-disabled",
+        "feature-strategy-remove",
+        "feature-strategy-update",
+        "environment-created",
+    ):
         fixtures.record(world.conn, kind, Author(), environment="production", created_at="2024-02-27T10:00:00Z")
     assert [entry["totalUpdates"] for entry in trend(alice, "environmentTypeTrends")] == [4]
 

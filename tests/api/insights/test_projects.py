@@ -74,11 +74,15 @@ def test_each_project_counts_its_own_flags(world, alice, gemini):
     world.flag("a", gemini, created_at="2024-02-20T08:00:00Z")  # active
     world.flag("b", gemini, created_at="2023-12-01T08:00:00Z")  # older than 40 days: potentially stale
     world.flag("c", gemini, type="operational", created_at="2024-02-20T08:00:00Z")  # older than 7: potentially stale
-    world.flag("d", gemini, created_at="2024-02-20T08:00:00Z", stale_since="2024-03-05T08:00:00Z")  # stale from the second week
+    world.flag(
+        "d", gemini, created_at="2024-02-20T08:00:00Z", stale_since="2024-03-05T08:00:00Z"
+    )  # stale from the second week
     world.flag("e", gemini, created_at="2024-02-20T08:00:00Z", archived_at="2024-03-12T08:00:00Z")  # out in the third
     world.flag("f", gemini, type="permission", created_at="2024-03-11T08:00:00Z")  # there in the third
     world.flag("z", vostok, created_at="2024-02-20T08:00:00Z")
-    found = [tuple(e[key] for key in ("total", "active", "stale", "potentiallyStale", "health")) for e in entries(alice)]
+    found = [
+        tuple(e[key] for key in ("total", "active", "stale", "potentiallyStale", "health")) for e in entries(alice)
+    ]
     # a d e | b c: 3 of 5 = 60. a e | d | b c: 2 of 5 = 40. a f | d | b c: 2 of 5 = 40.
     assert found == [(5, 3, 0, 2, 60), (5, 2, 1, 2, 40), (5, 2, 1, 2, 40)]
     assert trend(alice, "total", vostok) == [1, 1, 1]
@@ -88,7 +92,8 @@ def test_a_flag_that_was_out_or_stale_for_a_while_shows_in_those_weeks(world, al
     archived, stale = (world.flag(name, gemini, type="kill-switch", created_at=FEBRUARY_1) for name in ("a", "b"))
     for flag_id, state in ((archived, "archived"), (stale, "stale")):
         world.conn.execute(
-            "INSERT INTO past_flag_states VALUES (%s, %s, %s, '2024-03-13T08:00:00Z')", [flag_id, state, WITHIN_THE_SECOND_WEEK]
+            "INSERT INTO past_flag_states VALUES (%s, %s, %s, '2024-03-13T08:00:00Z')",
+            [flag_id, state, WITHIN_THE_SECOND_WEEK],
         )
     found = [tuple(e[key] for key in ("total", "active", "stale", "health")) for e in entries(alice)]
     # In the second week b alone, stale: 0 of 1.
@@ -202,7 +207,9 @@ def test_a_membership_that_ended_counts_for_the_weeks_before(world, alice, gemin
         world.conn.execute("INSERT INTO past_project_user_roles VALUES (%s, %s, 5, %s, %s)", [gemini, anna.id, *ended])
     elif table == "past_project_group_roles":
         fixtures.add_group_user(world.conn, group_id, anna.id, created_at=FEBRUARY_1)
-        world.conn.execute("INSERT INTO past_project_group_roles VALUES (%s, %s, 5, %s, %s)", [gemini, group_id, *ended])
+        world.conn.execute(
+            "INSERT INTO past_project_group_roles VALUES (%s, %s, 5, %s, %s)", [gemini, group_id, *ended]
+        )
     else:
         fixtures.add_project_group(world.conn, gemini, group_id, 5, FEBRUARY_1)
         world.conn.execute("INSERT INTO past_group_users VALUES (%s, %s, %s, %s)", [group_id, anna.id, *ended])
@@ -235,4 +242,9 @@ def test_removing_a_member_keeps_the_past(world, alice, gemini, users, removal):
 def test_a_project_made_in_the_running_week_is_in_it(world, alice, apollo):
     world.flag("a", apollo)
     found = entries(alice, apollo, "/api/admin/insights")[-1]
-    assert {key: found[key] for key in ("total", "active", "health", "users")} == {"total": 1, "active": 1, "health": 100, "users": 0}
+    assert {key: found[key] for key in ("total", "active", "health", "users")} == {
+        "total": 1,
+        "active": 1,
+        "health": 100,
+        "users": 0,
+    }

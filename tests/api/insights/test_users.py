@@ -82,7 +82,8 @@ def test_a_deleted_user_counts_until_the_deletion(world, alice):
 @pytest.mark.parametrize(
     ("day", "active"),
     [
-        # The 90 days before the end of 2024-03-03 begin with the end of 2023-12-04; those of the next weeks seven days later.
+        # The 90 days before the end of 2024-03-03 begin with the end of 2023-12-04; those of the next weeks seven days
+        # later.
         ("2023-12-04", [0, 0, 0]),
         ("2023-12-05", [1, 0, 0]),
         ("2023-12-11", [1, 0, 0]),

@@ -11,11 +11,19 @@ MARCH = "/api/admin/insights?from=2024-02-26&to=2024-03-03"
 
 @pytest.fixture
 def apollo(world: World) -> str:
-    """Project apollo, private, Nina's and her crew's, used in the week 2024-09; beside it an open and a protected one."""
+    """Nina's private project apollo, used in the week 2024-09, beside an open and a protected one."""
     for project, mode in (("apollo", "private"), ("gemini", "open"), ("mercury", "protected")):
         world.project(project, mode=mode, created_at="2024-01-01T00:00:00Z")
         world.flag(f"{project}-flag", project, type="kill-switch", created_at="2024-02-01T00:00:00Z")
-        report = dict(project=project, flag=f"{project}-flag", environment="production", app="web", at="2024-03-01T10:00:00Z", yes=1, no=2)
+        report = dict(
+            project=project,
+            flag=f"{project}-flag",
+            environment="production",
+            app="web",
+            at="2024-03-01T10:00:00Z",
+            yes=1,
+            no=2,
+        )
         fixtures.report_usage(world.conn, [report])
     nina = world.user("Nina")
     world.member("apollo", nina)

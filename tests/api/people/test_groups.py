@@ -84,7 +84,13 @@ def test_groups_are_for_administrators(alice, eve, victor, conn):
 
 def test_a_group_is_made_with_all_that_it_is(world, alice, ada, bob, conn):
     since = world.last_event_id()
-    body = {"name": " Payments ", "description": "The team", "mappingsSSO": ["pay", "bill"], "rootRole": 2, "users": members(bob, ada)}
+    body = {
+        "name": " Payments ",
+        "description": "The team",
+        "mappingsSSO": ["pay", "bill"],
+        "rootRole": 2,
+        "users": members(bob, ada),
+    }
     answer = alice.post(PATH, json=body)
     assert answer.status_code == 201
     record = answer.json
@@ -116,7 +122,9 @@ def test_what_the_terraform_provider_leaves_unset_is_unset(world, alice):
     group = make(alice, description=None, rootRole=None, mappingsSSO=[], users=[])
     nothing = {"description": None, "rootRole": None, "mappingsSSO": []}
     assert {key: group[key] for key in (*nothing, "users", "projects")} == nothing | {"users": [], "projects": []}
-    assert [row["data"] for row in world.events(since)] == [{"id": group["id"], "name": "Payments", "users": []} | nothing]
+    assert [row["data"] for row in world.events(since)] == [
+        {"id": group["id"], "name": "Payments", "users": []} | nothing
+    ]
     bare = make(alice, "Bare")
     assert {key: bare[key] for key in nothing} == nothing
 
@@ -170,7 +178,8 @@ def test_what_does_not_fit_is_refused(alice, ada, conn, body, message):
 
 
 @pytest.mark.parametrize(
-    "body", [{"users": None}, {"users": {}}, {"users": [5]}, {"mappingsSSO": None}, {"mappingsSSO": "x"}, {"rootRole": True}]
+    "body",
+    [{"users": None}, {"users": {}}, {"users": [5]}, {"mappingsSSO": None}, {"mappingsSSO": "x"}, {"rootRole": True}],
 )
 def test_what_is_of_the_wrong_type_is_refused(alice, conn, body):
     before = fingerprint(conn)

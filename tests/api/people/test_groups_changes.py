@@ -35,7 +35,14 @@ def test_a_change_replaces_everything(world, alice, ada, bob):
     group = make(alice, description="Before", mappingsSSO=["pay"], rootRole=2, users=members(ada, bob))["id"]
     since = world.last_event_id()
     answer = alice.put(
-        f"{PATH}/{group}", json={"name": "Billing", "description": "After", "mappingsSSO": ["b"], "rootRole": 3, "users": members(cid, bob)}
+        f"{PATH}/{group}",
+        json={
+            "name": "Billing",
+            "description": "After",
+            "mappingsSSO": ["b"],
+            "rootRole": 3,
+            "users": members(cid, bob),
+        },
     )
     assert answer.status_code == 200
     assert {key: answer.json[key] for key in ("id", "name", "description", "mappingsSSO", "rootRole", "userCount")} == {
@@ -55,14 +62,27 @@ def test_a_change_replaces_everything(world, alice, ada, bob):
         "rootRole": 2,
         "users": sorted([ada.id, bob.id]),
     }
-    after = {"id": group, "name": "Billing", "description": "After", "mappingsSSO": ["b"], "rootRole": 3, "users": sorted([bob.id, cid.id])}
+    after = {
+        "id": group,
+        "name": "Billing",
+        "description": "After",
+        "mappingsSSO": ["b"],
+        "rootRole": 3,
+        "users": sorted([bob.id, cid.id]),
+    }
     assert events(world, since) == [event("group-updated", alice, data=after, pre_data=before)]
 
 
 def test_what_a_change_leaves_out_is_unset(alice, ada):
     group = make(alice, description="Before", mappingsSSO=["pay"], rootRole=2, users=members(ada))["id"]
     told = alice.put(f"{PATH}/{group}", json={"name": "Payments"}).json
-    assert (told["description"], told["mappingsSSO"], told["rootRole"], told["users"], told["userCount"]) == (None, [], None, [], 0)
+    assert (told["description"], told["mappingsSSO"], told["rootRole"], told["users"], told["userCount"]) == (
+        None,
+        [],
+        None,
+        [],
+        0,
+    )
 
 
 def test_staying_members_keep_their_date_and_former_ones_are_kept(world, alice, ada, bob, conn):
@@ -80,7 +100,13 @@ def test_staying_members_keep_their_date_and_former_ones_are_kept(world, alice, 
 
 
 def test_a_change_that_changes_nothing_records_nothing(world, alice, ada, bob):
-    body = {"name": "Payments", "description": "x", "mappingsSSO": ["a", "b"], "rootRole": 3, "users": members(ada, bob)}
+    body = {
+        "name": "Payments",
+        "description": "x",
+        "mappingsSSO": ["a", "b"],
+        "rootRole": 3,
+        "users": members(ada, bob),
+    }
     group = alice.post(PATH, json=body).json
     since = world.last_event_id()
     assert alice.put(f"{PATH}/{group['id']}", json=body | {"users": members(bob, ada)}).json == group
@@ -153,7 +179,10 @@ def test_changes_at_once_are_recorded_one_after_the_other(committed, gate):
     people = [committed.user(f"Member{number}") for number in range(4)]
     group = make(admin, "Changed")["id"]
     since = committed.last_event_id()
-    calls = [lambda user=user: admin.put(f"{PATH}/{group}", json={"name": "Changed", "users": members(user)}) for user in people]
+    calls = [
+        lambda user=user: admin.put(f"{PATH}/{group}", json={"name": "Changed", "users": members(user)})
+        for user in people
+    ]
     answers = at_the_gate(committed.conn, gate, f"SELECT FROM groups WHERE id = {group} FOR UPDATE", *calls)
     assert {answer.status_code for answer in answers} == {200}
     log = committed.events(since)

@@ -25,7 +25,10 @@ def make(caller: Caller, description: Any = "for scripts", expires_at: Any = EXP
 
 def state(world: World) -> list[Any]:
     """All tokens but when they were used, and the newest event."""
-    return [rows(world.conn, "SELECT id, user_id, description, expires_at FROM personal_tokens ORDER BY id"), world.last_event_id()]
+    return [
+        rows(world.conn, "SELECT id, user_id, description, expires_at FROM personal_tokens ORDER BY id"),
+        world.last_event_id(),
+    ]
 
 
 def test_a_token_is_shown_once_and_kept_as_a_digest(world, app, victor, conn):

@@ -19,8 +19,12 @@ def test_every_permission_is_in_the_tree_with_its_label(alice, conn):
     assert (answer.json["version"], answer.json["permissions"].keys()) == (1, {"root", "project", "environments"})
     tree = answer.json["permissions"]
     for type in ("root", "project"):
-        kept = rows(conn, "SELECT id, name, display_name FROM permissions WHERE type = %(type)s ORDER BY id", {"type": type})
-        assert tree[type] == [{"id": row["id"], "name": row["name"], "displayName": row["display_name"], "type": type} for row in kept]
+        kept = rows(
+            conn, "SELECT id, name, display_name FROM permissions WHERE type = %(type)s ORDER BY id", {"type": type}
+        )
+        assert tree[type] == [
+            {"id": row["id"], "name": row["name"], "displayName": row["display_name"], "type": type} for row in kept
+        ]
     assert (len(tree["root"]), len(tree["project"])) == (27, 20)
     assert tree["root"][0]["name"] == "ADMIN"
     assert [environment["name"] for environment in tree["environments"]] == ["development", "production"]
@@ -32,7 +36,10 @@ def test_every_permission_is_in_the_tree_with_its_label(alice, conn):
 
 
 def test_the_tree_lists_all_environments_in_order(alice, conn):
-    conn.execute("INSERT INTO environments (name, type, sort_order, enabled) VALUES ('z', 'test', 0, false), ('a', 'test', 9, true)")
+    conn.execute(
+        "INSERT INTO environments (name, type, sort_order, enabled) "
+        "VALUES ('z', 'test', 0, false), ('a', 'test', 9, true)"
+    )
     tree = alice.get("/api/admin/permissions").json["permissions"]
     assert [environment["name"] for environment in tree["environments"]] == ["z", "development", "production", "a"]
     conn.execute("DELETE FROM environments")
@@ -41,7 +48,9 @@ def test_the_tree_lists_all_environments_in_order(alice, conn):
 
 def test_each_label_is_there_once_for_each_type(conn):
     assert value(conn, "SELECT count(*) FROM permissions WHERE display_name = '' OR display_name = name") == 0
-    assert value(conn, "SELECT count(*) FROM permissions") == value(conn, "SELECT count(DISTINCT (type, display_name)) FROM permissions")
+    assert value(conn, "SELECT count(*) FROM permissions") == value(
+        conn, "SELECT count(DISTINCT (type, display_name)) FROM permissions"
+    )
 
 
 # Reading roles
@@ -71,7 +80,12 @@ def test_a_role_comes_with_its_permissions(alice):
         {"name": "DELETE_FEATURE_STRATEGY"},
     ]
     role = make(alice, "Releaser", description="Switches.", permissions=permissions)
-    switch = {"id": 28, "name": "UPDATE_FEATURE_ENVIRONMENT", "displayName": "Switch flags on and off", "type": "environment"}
+    switch = {
+        "id": 28,
+        "name": "UPDATE_FEATURE_ENVIRONMENT",
+        "displayName": "Switch flags on and off",
+        "type": "environment",
+    }
     assert alice.get(f"{PATH}/{role}").json == {
         "id": role,
         "type": "custom",
@@ -80,7 +94,12 @@ def test_a_role_comes_with_its_permissions(alice):
         "project": None,
         "permissions": [
             {"id": 7, "name": "UPDATE_FEATURE", "displayName": "Change flags", "type": "project"},
-            {"id": 27, "name": "DELETE_FEATURE_STRATEGY", "displayName": "Remove strategies from flags", "type": "environment"},
+            {
+                "id": 27,
+                "name": "DELETE_FEATURE_STRATEGY",
+                "displayName": "Remove strategies from flags",
+                "type": "environment",
+            },
             switch | {"environment": "development"},
             switch | {"environment": "production"},
         ],
@@ -128,8 +147,14 @@ def test_roles_are_read_with_read_role_and_changed_by_administrators(world, alic
 
 def test_a_role_is_made_and_answered_with_200(world, alice, conn):
     since = world.last_event_id()
-    permissions = [{"name": "UPDATE_FEATURE"}, {"id": 27, "environment": "production"}, {"id": 28, "name": "UPDATE_FEATURE_ENVIRONMENT"}]
-    answer = alice.post(PATH, json={"name": " Releaser ", "description": "Switches.", "type": "custom", "permissions": permissions})
+    permissions = [
+        {"name": "UPDATE_FEATURE"},
+        {"id": 27, "environment": "production"},
+        {"id": 28, "name": "UPDATE_FEATURE_ENVIRONMENT"},
+    ]
+    answer = alice.post(
+        PATH, json={"name": " Releaser ", "description": "Switches.", "type": "custom", "permissions": permissions}
+    )
     assert answer.status_code == 200
     role = answer.json["roles"]["id"]
     record = {"id": role, "type": "custom", "name": "Releaser", "description": "Switches.", "project": None}
@@ -182,7 +207,10 @@ def test_a_permission_without_environment_holds_in_new_ones(world, alice, conn):
     conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('staging', 'test', 3)")
     conn.execute("INSERT INTO project_environments (project_id, environment) VALUES ('hermes', 'staging')")
     strategy = world.strategy(world.flag("a-flag", "hermes"), "staging")
-    assert ada.delete(f"/api/admin/projects/hermes/features/a-flag/environments/staging/strategies/{strategy}").status_code == 200
+    assert (
+        ada.delete(f"/api/admin/projects/hermes/features/a-flag/environments/staging/strategies/{strategy}").status_code
+        == 200
+    )
 
 
 @pytest.mark.parametrize("change", [False, True])
@@ -221,7 +249,9 @@ def test_what_a_role_cannot_allow_is_refused(alice, conn, type, permission, mess
 
 def test_all_that_a_role_cannot_allow_is_named_at_once(alice):
     body = {"name": "Auditor", "permissions": [{"name": "FLY"}, {"name": "UPDATE_FEATURE"}, {"name": "ADMIN"}]}
-    message = "permissions.0: must be an existing permission; permissions.2: must not be ADMIN, which only the role Admin has"
+    message = (
+        "permissions.0: must be an existing permission; permissions.2: must not be ADMIN, which only the role Admin has"
+    )
     assert refused(alice.post(PATH, json=body)) == message
 
 

@@ -24,11 +24,17 @@ def test_a_change_replaces_what_a_role_allows(world, alice, conn):
     role = make(alice, "Auditor", description="Before", permissions=[*kept, {"name": "CREATE_FEATURE"}])
     since = world.last_event_id()
     new = [*kept, {"name": "DELETE_FEATURE_STRATEGY"}]
-    answer = alice.put(f"{PATH}/{role}", json={"name": "Reviser", "description": "After", "type": "custom", "permissions": new})
+    answer = alice.put(
+        f"{PATH}/{role}", json={"name": "Reviser", "description": "After", "type": "custom", "permissions": new}
+    )
     assert answer.status_code == 200
     after = {"id": role, "type": "custom", "name": "Reviser", "description": "After", "project": None}
     assert answer.json == {"version": 1, "roles": after}
-    assert allowed(conn, role) == [("DELETE_FEATURE_STRATEGY", "production"), ("DELETE_FEATURE_STRATEGY", None), ("UPDATE_FEATURE", None)]
+    assert allowed(conn, role) == [
+        ("DELETE_FEATURE_STRATEGY", "production"),
+        ("DELETE_FEATURE_STRATEGY", None),
+        ("UPDATE_FEATURE", None),
+    ]
     before = after | {"name": "Auditor", "description": "Before", "permissions": [{"name": "CREATE_FEATURE"}, *kept]}
     told = [{"name": "UPDATE_FEATURE"}, {"name": "DELETE_FEATURE_STRATEGY"}, kept[1]]
     assert events(world, since) == [event("role-updated", alice, data=after | {"permissions": told}, pre_data=before)]
@@ -64,7 +70,10 @@ def test_a_type_cannot_change(alice, conn):
     for type, other in (("custom", "root-custom"), ("root-custom", "custom")):
         role = make(alice, type, type=type)
         before = fingerprint(conn)
-        assert refused(alice.put(f"{PATH}/{role}", json={"name": "x", "type": other})) == f"type: cannot change, and must be {type}"
+        assert (
+            refused(alice.put(f"{PATH}/{role}", json={"name": "x", "type": other}))
+            == f"type: cannot change, and must be {type}"
+        )
         assert fingerprint(conn) == before
 
 
@@ -94,7 +103,9 @@ def test_a_deleted_role_is_gone_and_recorded(world, alice, conn):
     refused(alice.get(f"{PATH}/{role}"), 404, "NotFoundError")
     assert allowed(conn, role) == []
     before = {"id": role, "type": "custom", "name": "Auditor", "description": "Looks.", "project": None}
-    assert events(world, since) == [event("role-deleted", alice, pre_data=before | {"permissions": [{"name": "UPDATE_FEATURE"}]})]
+    assert events(world, since) == [
+        event("role-deleted", alice, pre_data=before | {"permissions": [{"name": "UPDATE_FEATURE"}]})
+    ]
 
 
 def test_a_role_that_is_held_stays_and_the_message_counts_the_holders(world, alice, conn):
@@ -106,7 +117,10 @@ def test_a_role_that_is_held_stays_and_the_message_counts_the_holders(world, ali
     fixtures.signup_token(conn, name="x", expires_at="2099-01-01T00:00:00Z", created_by="x")
     conn.execute("UPDATE signup_tokens SET root_role_id = %s", [root])
     since, before = world.last_event_id(), fingerprint(conn)
-    assert refused(alice.delete(f"{PATH}/{root}"), 409, "ConflictError") == "The role is assigned to 2 users, 1 group and 1 signup token."
+    assert (
+        refused(alice.delete(f"{PATH}/{root}"), 409, "ConflictError")
+        == "The role is assigned to 2 users, 1 group and 1 signup token."
+    )
     assert (world.events(since), fingerprint(conn)) == ([], before)
     for project in ("hermes", "ares"):
         world.project(project)
@@ -115,7 +129,10 @@ def test_a_role_that_is_held_stays_and_the_message_counts_the_holders(world, ali
     cid = world.user("Cid")
     for project in ("hermes", "ares"):
         world.member(project, cid, custom)
-    assert refused(alice.delete(f"{PATH}/{custom}"), 409, "ConflictError") == "The role is assigned to 1 user and 2 groups."
+    assert (
+        refused(alice.delete(f"{PATH}/{custom}"), 409, "ConflictError")
+        == "The role is assigned to 1 user and 2 groups."
+    )
     assert {role["id"] for role in alice.get(PATH).json["roles"]} == {*PREDEFINED, root, custom}
 
 
@@ -163,7 +180,9 @@ def test_eight_changes_at_once_are_recorded_one_after_the_other(committed, gate)
     role = make(admin, "Many times changed")
     names = ["CREATE_FEATURE", "UPDATE_FEATURE", "DELETE_FEATURE", "UPDATE_PROJECT"]
     calls = [
-        lambda name=name: admin.put(f"{PATH}/{role}", json={"name": "Many times changed", "permissions": [{"name": name}]})
+        lambda name=name: admin.put(
+            f"{PATH}/{role}", json={"name": "Many times changed", "permissions": [{"name": name}]}
+        )
         for name in names
     ]
     since = committed.last_event_id()

@@ -56,7 +56,9 @@ def test_the_whole_record_is_returned_and_recorded(world, alice, conn):
         "scimId": None,
         "tokens": [],
     }
-    row = one(conn, "SELECT account_type, email, password_hash, root_role_id FROM users WHERE id = %(id)s", {"id": account_id})
+    row = one(
+        conn, "SELECT account_type, email, password_hash, root_role_id FROM users WHERE id = %(id)s", {"id": account_id}
+    )
     assert row == {"account_type": "Service Account", "email": None, "password_hash": None, "root_role_id": 2}
     (event,) = world.events(since)
     assert event["type"] == "service-account-created"
@@ -106,7 +108,11 @@ def test_a_user_name_that_is_taken_makes_nothing(world, alice):
 
 @pytest.mark.parametrize(
     ("change", "after"),
-    [({"name": "R2"}, {"name": "R2"}), ({"rootRole": 1}, {"rootRole": 1}), ({"name": "R2", "rootRole": 2}, {"name": "R2", "rootRole": 2})],
+    [
+        ({"name": "R2"}, {"name": "R2"}),
+        ({"rootRole": 1}, {"rootRole": 1}),
+        ({"name": "R2", "rootRole": 2}, {"name": "R2", "rootRole": 2}),
+    ],
 )
 def test_a_change_is_returned_and_recorded(world, alice, robot, change, after):
     since = world.last_event_id()
@@ -181,7 +187,9 @@ def test_other_users_are_404(world, alice, victor, conn, method, suffix, body):
         path = f"{PATH}/{user_id}{suffix.format(token=tokens.get(user_id, 1))}"
         refused(alice.request(method, path, **({"json": body} if body else {})), 404, "NotFoundError")
     for user_id in ("0", "x", "-1"):
-        refused(alice.request(method, f"{PATH}/{user_id}{suffix.format(token=1)}", **({"json": body} if body else {})), 400)
+        refused(
+            alice.request(method, f"{PATH}/{user_id}{suffix.format(token=1)}", **({"json": body} if body else {})), 400
+        )
     assert state(world) == before
 
 
@@ -209,7 +217,9 @@ def test_its_token_is_shown_once_and_acts_as_it(world, app, alice, robot, conn):
     assert event["data"] == {"id": made["id"], **TOKEN, "userId": robot.id}
     assert (event["created_by"], event["created_by_user_id"]) == ("alice@example.org", alice.id)
     listed = alice.get(f"{PATH}/{robot.id}/token")
-    assert [token["id"] for token in listed.json["pats"]] == [token["id"] for token in alice.get(PATH).json["serviceAccounts"][0]["tokens"]]
+    assert [token["id"] for token in listed.json["pats"]] == [
+        token["id"] for token in alice.get(PATH).json["serviceAccounts"][0]["tokens"]
+    ]
     assert listed.json["pats"][1] == made
     assert secret not in listed.text
     assert Caller(app, secret).get("/api/admin/user").json["user"]["id"] == robot.id

@@ -51,11 +51,16 @@ def test_what_is_unset_is_left_out_and_what_can_be_null_is_null(world, alice, co
 
 def test_set_fields_are_returned(alice, victor, conn, now):
     conn.execute(
-        "UPDATE users SET image_url = 'https://example.org/v.png', scim_id = 's7', login_attempts = 2, seen_at = '2026-02-03T04:05:06.789Z'"
-        " WHERE id = %s",
+        "UPDATE users SET image_url = 'https://example.org/v.png', scim_id = 's7', login_attempts = 2,"
+        " seen_at = '2026-02-03T04:05:06.789Z' WHERE id = %s",
         [victor.id],
     )
-    told = {"imageUrl": "https://example.org/v.png", "scimId": "s7", "loginAttempts": 2, "seenAt": "2026-02-03T04:05:06.789Z"}
+    told = {
+        "imageUrl": "https://example.org/v.png",
+        "scimId": "s7",
+        "loginAttempts": 2,
+        "seenAt": "2026-02-03T04:05:06.789Z",
+    }
     named = {"name": "Victor", "username": "victor", "email": "victor@example.org"}
     assert alice.get(f"{PATH}/{victor.id}").json == record(victor, now, **named, **told)
 
@@ -71,8 +76,20 @@ def test_the_list_has_users_without_service_accounts_and_the_root_roles(world, a
     assert [user["id"] for user in answer["users"]] == [administrator, alice.id, victor.id]
     assert [user["rootRole"] for user in answer["users"]] == [1, 1, 3]
     assert [role["id"] for role in answer["rootRoles"]] == [1, 2, 3, fiddler]
-    assert answer["rootRoles"][0] == {"id": 1, "type": "root", "name": "Admin", "description": "May do everything.", "project": None}
-    assert answer["rootRoles"][3] == {"id": fiddler, "type": "root-custom", "name": "Fiddler", "description": "Fiddles.", "project": None}
+    assert answer["rootRoles"][0] == {
+        "id": 1,
+        "type": "root",
+        "name": "Admin",
+        "description": "May do everything.",
+        "project": None,
+    }
+    assert answer["rootRoles"][3] == {
+        "id": fiddler,
+        "type": "root-custom",
+        "name": "Fiddler",
+        "description": "Fiddles.",
+        "project": None,
+    }
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "POST"])

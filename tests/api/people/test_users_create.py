@@ -25,7 +25,15 @@ def count(conn: Connection) -> int:
 
 def test_the_whole_record_is_returned_and_recorded(world, alice, conn):
     since = world.last_event_id()
-    response = make(alice, username="ada", name="Ada Lovelace", email="Ada@Example.org", rootRole=2, password=PASSWORD, sendEmail=True)
+    response = make(
+        alice,
+        username="ada",
+        name="Ada Lovelace",
+        email="Ada@Example.org",
+        rootRole=2,
+        password=PASSWORD,
+        sendEmail=True,
+    )
     assert response.status_code == 201
     user_id = value(conn, "SELECT max(id) FROM users")
     assert response.headers["Location"] == f"user-admin/{user_id}"
@@ -45,11 +53,22 @@ def test_the_whole_record_is_returned_and_recorded(world, alice, conn):
         "emailSent": False,
     }
     row = one(conn, "SELECT * FROM users WHERE id = %(id)s", {"id": user_id})
-    assert (row["name"], row["username"], row["email"], row["root_role_id"]) == ("Ada Lovelace", "ada", "ada@example.org", 2)
+    assert (row["name"], row["username"], row["email"], row["root_role_id"]) == (
+        "Ada Lovelace",
+        "ada",
+        "ada@example.org",
+        2,
+    )
     assert row["account_type"] == "User"
     (event,) = world.events(since)
     assert event["type"] == "user-created"
-    assert event["data"] == {"id": user_id, "name": "Ada Lovelace", "username": "ada", "email": "ada@example.org", "rootRole": 2}
+    assert event["data"] == {
+        "id": user_id,
+        "name": "Ada Lovelace",
+        "username": "ada",
+        "email": "ada@example.org",
+        "rootRole": 2,
+    }
     assert event["pre_data"] is None
     assert (event["created_by"], event["created_by_user_id"]) == ("alice@example.org", alice.id)
     assert event["project"] is event["environment"] is event["feature_name"] is None
@@ -79,7 +98,14 @@ def test_what_is_unset_is_left_out_of_record_and_event(world, alice, fields, uns
 
 def test_a_role_is_named_by_its_id_or_its_name_and_answered_as_an_integer(alice, conn):
     fiddler = roles.insert(conn, "Fiddler", type="root-custom")
-    asked: list[tuple[int | str, int]] = [(1, 1), ("Editor", 2), ("viewer", 3), ("ADMIN", 1), (fiddler, fiddler), ("fiddler", fiddler)]
+    asked: list[tuple[int | str, int]] = [
+        (1, 1),
+        ("Editor", 2),
+        ("viewer", 3),
+        ("ADMIN", 1),
+        (fiddler, fiddler),
+        ("fiddler", fiddler),
+    ]
     for number, (role, role_id) in enumerate(asked):
         made = make(alice, rootRole=role, email=f"{number}@example.org")
         assert made.status_code == 201

@@ -13,7 +13,15 @@ from tests.support.signup import invitation, sign_up
 from tests.support.world import Caller, World, refused
 
 PATH = "/api/admin/user-admin"
-OWNED = ("sessions", "personal_tokens", "past_passwords", "project_user_roles", "group_users", "project_favorites", "flag_favorites")
+OWNED = (
+    "sessions",
+    "personal_tokens",
+    "past_passwords",
+    "project_user_roles",
+    "group_users",
+    "project_favorites",
+    "flag_favorites",
+)
 
 
 def delete(caller: Caller, user: Caller):
@@ -30,12 +38,16 @@ def settled(world: World, user: Caller) -> None:
     fixtures.add_project_user(world.conn, "default", user.id, 5)
     fixtures.add_group_user(world.conn, groups.insert(world.conn, f"group of {user.id}"), user.id)
     world.conn.execute("INSERT INTO project_favorites (user_id, project_id) VALUES (%s, 'default')", [user.id])
-    world.conn.execute("INSERT INTO flag_favorites (user_id, flag_id) VALUES (%s, %s)", [user.id, world.flag(f"flag-of-{user.id}")])
+    world.conn.execute(
+        "INSERT INTO flag_favorites (user_id, flag_id) VALUES (%s, %s)", [user.id, world.flag(f"flag-of-{user.id}")]
+    )
 
 
 def owned(conn: Connection, user: Caller) -> dict[str, int]:
     """How much of each a user has."""
-    return {table: value(conn, f"SELECT count(*) FROM {table} WHERE user_id = %(id)s", {"id": user.id}) for table in OWNED}
+    return {
+        table: value(conn, f"SELECT count(*) FROM {table} WHERE user_id = %(id)s", {"id": user.id}) for table in OWNED
+    }
 
 
 def test_everything_of_the_user_goes_and_nothing_else(world, alice, victor, eve, conn):
@@ -53,7 +65,13 @@ def test_everything_of_the_user_goes_and_nothing_else(world, alice, victor, eve,
     (event,) = world.events(since)
     assert event["type"] == "user-deleted"
     assert event["data"] is None
-    assert event["pre_data"] == {"id": victor.id, "name": "Victor", "username": "victor", "email": "victor@example.org", "rootRole": 3}
+    assert event["pre_data"] == {
+        "id": victor.id,
+        "name": "Victor",
+        "username": "victor",
+        "email": "victor@example.org",
+        "rootRole": 3,
+    }
     assert (event["created_by"], event["created_by_user_id"]) == ("alice@example.org", alice.id)
     assert event["project"] is event["environment"] is event["feature_name"] is None
 
@@ -62,7 +80,9 @@ def test_former_membership_is_kept(world, alice, victor, conn):
     settled(world, victor)
     delete(alice, victor)
     for table in ("past_project_user_roles", "past_group_users"):
-        assert rows(conn, f"SELECT user_id, ended_at = now() AS now FROM {table}") == [{"user_id": victor.id, "now": True}]
+        assert rows(conn, f"SELECT user_id, ended_at = now() AS now FROM {table}") == [
+            {"user_id": victor.id, "now": True}
+        ]
 
 
 def test_credentials_end_at_once(world, alice, stranger, conn):
@@ -72,14 +92,23 @@ def test_credentials_end_at_once(world, alice, stranger, conn):
     for response in (log_in(stranger, "ada"), ada.get(ANY_PAGE), stranger.get(ANY_PAGE, headers=with_session("Ada's"))):
         refused(response, 401, "AuthenticationRequired")
     assert ada.id not in [user["id"] for user in alice.get(PATH).json["users"]]
-    for response in (alice.get(f"{PATH}/{ada.id}"), delete(alice, ada), alice.put(f"{PATH}/{ada.id}", json={"name": "Ada"})):
+    for response in (
+        alice.get(f"{PATH}/{ada.id}"),
+        delete(alice, ada),
+        alice.put(f"{PATH}/{ada.id}", json={"name": "Ada"}),
+    ):
         refused(response, 404, "NotFoundError")
 
 
 def test_names_are_free_again_and_stay_in_the_log(world, alice, victor, conn):
     own = alice.post(f"{PATH}", json={"username": "passing", "email": "passing@example.org", "rootRole": 1}).json["id"]
     since = world.last_event_id()
-    assert victor.post("/api/admin/user/tokens", json={"description": "x", "expiresAt": "2099-01-01T00:00:00Z"}).status_code == 201
+    assert (
+        victor.post(
+            "/api/admin/user/tokens", json={"description": "x", "expiresAt": "2099-01-01T00:00:00Z"}
+        ).status_code
+        == 201
+    )
     delete(alice, victor)
     conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [own])
     made = alice.post(PATH, json={"username": "victor", "email": "victor@example.org", "rootRole": 3})

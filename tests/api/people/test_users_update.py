@@ -28,7 +28,13 @@ def state(world: World) -> list[Any]:
 
 def said(user: Caller, **change: Any) -> dict[str, Any]:
     """What the log says of Victor."""
-    return {"id": user.id, "name": "Victor", "username": "victor", "email": "victor@example.org", "rootRole": 3} | change
+    return {
+        "id": user.id,
+        "name": "Victor",
+        "username": "victor",
+        "email": "victor@example.org",
+        "rootRole": 3,
+    } | change
 
 
 def test_all_fields_change_and_are_recorded(world, alice, victor, conn):
@@ -112,7 +118,9 @@ def test_a_body_that_does_not_fit_changes_nothing(world, alice, victor, change, 
 
 def test_an_address_that_is_taken_changes_nothing(world, alice, victor, eve):
     before = state(world)
-    assert refused(put(alice, victor, name="Viktor", email=eve.email.upper()), 409, "NameExistsError").startswith("email: ")
+    assert refused(put(alice, victor, name="Viktor", email=eve.email.upper()), 409, "NameExistsError").startswith(
+        "email: "
+    )
     assert state(world) == before
 
 
@@ -194,7 +202,9 @@ def test_the_password_before_it_no_longer_holds_and_is_remembered(world, alice, 
     ada = world.user("Ada", password_hash=HASH)
     assert set_password(alice, ada, "another password").status_code == 200
     refused(log_in(stranger, "ada"), 401, "AuthenticationRequired")
-    assert rows(conn, "SELECT user_id, password_hash FROM past_passwords") == [{"user_id": ada.id, "password_hash": HASH}]
+    assert rows(conn, "SELECT user_id, password_hash FROM past_passwords") == [
+        {"user_id": ada.id, "password_hash": HASH}
+    ]
     # An administrator is not held to the last five.
     assert set_password(alice, ada).status_code == 200
 

@@ -192,7 +192,13 @@ def test_the_roles_are_those_that_can_be_given_in_a_project(world, alice, conn):
         (auditor, "custom", "Auditor"),
         (cleaner, "custom", "A cleaner"),
     ]
-    assert read(alice)["roles"][2] == {"id": auditor, "type": "custom", "name": "Auditor", "description": "Looks on", "project": None}
+    assert read(alice)["roles"][2] == {
+        "id": auditor,
+        "type": "custom",
+        "name": "Auditor",
+        "description": "Looks on",
+        "project": None,
+    }
     assert read(alice)["users"] == read(alice)["groups"] == []
 
 
@@ -248,7 +254,9 @@ def test_the_right_can_be_given_by_a_custom_role(world, apollo, conn, permission
     assert [user["id"] for user in read(elsewhere, "default")["users"]] == [elsewhere.id]
 
 
-@pytest.mark.parametrize("permission", ["PROJECT_USER_ACCESS_WRITE", "PROJECT_SETTINGS_READ", "DELETE_PROJECT", "UPDATE_FEATURE"])
+@pytest.mark.parametrize(
+    "permission", ["PROJECT_USER_ACCESS_WRITE", "PROJECT_SETTINGS_READ", "DELETE_PROJECT", "UPDATE_FEATURE"]
+)
 def test_no_other_right_is_enough(world, victor, apollo, conn, permission):
     role = roles.insert(conn, "Something else")
     fixtures.allow(conn, role, permission)

@@ -37,7 +37,7 @@ def auditor(conn: Connection) -> int:
     return roles.insert(conn, "Auditor")
 
 
-# --- Adding -----------------------------------------------------------------------------------------------------------------------------
+# --- Adding -----------------------------------------------------------------------------------------------------------
 
 
 def test_every_user_and_group_gets_every_role(world, alice, conn, people, crew, auditor):
@@ -46,7 +46,9 @@ def test_every_user_and_group_gets_every_role(world, alice, conn, people, crew, 
     asked = {"roles": [auditor, 4, 4], "users": [bob, ada, bob], "groups": [crew]}
     answer = alice.post(url(), json=asked)
     assert (answer.status_code, answer.text) == (200, "")
-    assert held(conn) == {(*holder, role) for holder in (("user", ada), ("user", bob), ("group", crew)) for role in (4, auditor)}
+    assert held(conn) == {
+        (*holder, role) for holder in (("user", ada), ("user", bob), ("group", crew)) for role in (4, auditor)
+    }
     data = {"roles": [{"roleId": role, "userIds": [ada, bob], "groupIds": [crew]} for role in (4, auditor)]}
     assert logged(world, since, alice) == [("project-access-added", data, None)]
     assert held(conn, "default") == set()
@@ -78,12 +80,14 @@ def test_adding_what_is_there_is_no_event(world, alice, conn, people, crew):
 
 def test_ids_that_stand_there_ten_thousand_times_cost_nothing(alice, conn, people):
     began = process_time()
-    assert alice.post(url(), json={"roles": [5] * 10_000, "users": people[:1] * 10_000, "groups": []}).status_code == 200
+    assert (
+        alice.post(url(), json={"roles": [5] * 10_000, "users": people[:1] * 10_000, "groups": []}).status_code == 200
+    )
     assert process_time() - began < 3
     assert held(conn) == {("user", people[0], 5)}
 
 
-# --- Replacing --------------------------------------------------------------------------------------------------------------------------
+# --- Replacing --------------------------------------------------------------------------------------------------------
 
 
 def test_everything_is_replaced_and_what_stays_keeps_its_date(world, alice, conn, people, crew, auditor):
@@ -103,7 +107,9 @@ def test_everything_is_replaced_and_what_stays_keeps_its_date(world, alice, conn
         ("group", crew, 5),
     }
     before = {"roles": [{"id": 4, "users": [ada], "groups": [crew]}, {"id": 5, "users": [ada, bob], "groups": []}]}
-    after = {"roles": [{"id": 5, "users": [ada, cid], "groups": [crew]}, {"id": auditor, "users": [bob, cid], "groups": []}]}
+    after = {
+        "roles": [{"id": 5, "users": [ada, cid], "groups": [crew]}, {"id": auditor, "users": [bob, cid], "groups": []}]
+    }
     assert logged(world, since, alice) == [("project-access-updated", after, before)]
     found = {user["id"]: user["addedAt"] for user in alice.get(url()).json["users"]}
     assert found[ada] == "2026-01-02T00:00:00.000Z"
@@ -164,7 +170,7 @@ def test_the_access_to_an_archived_project_can_be_changed(world, alice, conn, pe
     assert len(held(conn, "old")) == 3
 
 
-# --- What does not fit ------------------------------------------------------------------------------------------------------------------
+# --- What does not fit ------------------------------------------------------------------------------------------------
 
 UNKNOWN = (10**6, 2**31, 2**63 - 1)
 
@@ -175,10 +181,14 @@ def test_one_unknown_user_refuses_the_whole_change(world, alice, conn, people, c
     since = world.last_event_id()
     asked = {"roles": [5], "users": people, "groups": [crew]}
     assert refused(alice.post(url(), json=asked | {field: [*asked[field], unknown]})).startswith(f"{field}: ")
-    assert refused(alice.post(url(), json={"roles": [], "users": [], "groups": [], field: [unknown]})).startswith(f"{field}: ")
+    assert refused(alice.post(url(), json={"roles": [], "users": [], "groups": [], field: [unknown]})).startswith(
+        f"{field}: "
+    )
     entry = {"id": 5, "users": people, "groups": [crew]}
     wrong = entry | ({"id": unknown} if field == "roles" else {field: [*entry[field], unknown]})
-    assert refused(alice.put(url(), json={"roles": [{"id": 4, "users": people, "groups": []}, wrong]})).startswith(f"{field}: ")
+    assert refused(alice.put(url(), json={"roles": [{"id": 4, "users": people, "groups": []}, wrong]})).startswith(
+        f"{field}: "
+    )
     empty = {"id": unknown, "users": [], "groups": []}
     assert refused(alice.put(url(), json={"roles": [empty]})).startswith("roles: ")
     assert (held(conn), world.events(since)) == (set(), [])
@@ -189,7 +199,9 @@ def test_all_invalid_roles_and_users_are_named(world, alice, conn, people):
     conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [people[0]])
     since = world.last_event_id()
     for role in (1, 2, 3, root):
-        assert refused(alice.post(url(), json={"roles": [role], "users": people[1:], "groups": []})).startswith("roles: ")
+        assert refused(alice.post(url(), json={"roles": [role], "users": people[1:], "groups": []})).startswith(
+            "roles: "
+        )
         assert refused(put(alice, (role, people[1:], []))).startswith("roles: ")
     message = refused(alice.post(url(), json={"roles": [1], "users": people, "groups": [10**6]}))
     assert [part.split(":")[0] for part in message.split("; ")] == ["roles", "users", "groups"]

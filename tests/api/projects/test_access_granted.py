@@ -31,7 +31,12 @@ def ada(world: World) -> int:
 def keeper(world: World, conn: Connection, ada: int) -> Caller:  # noqa: ARG001
     """Somebody who may work with strategies in development, and change who has access to project gemini."""
     keeper = world.user("Keeper")
-    may = (WRITE, "CREATE_FEATURE", ("CREATE_FEATURE_STRATEGY", "development"), ("UPDATE_FEATURE_STRATEGY", "development"))
+    may = (
+        WRITE,
+        "CREATE_FEATURE",
+        ("CREATE_FEATURE_STRATEGY", "development"),
+        ("UPDATE_FEATURE_STRATEGY", "development"),
+    )
     fixtures.add_project_user(conn, "gemini", keeper.id or 0, role_of(conn, "Keeper", *may))
     return keeper
 
@@ -52,7 +57,10 @@ def ways(conn: Connection, caller: Caller, role: int, user: int, group: int) -> 
 
 def entries(conn: Connection) -> list[tuple[int, list[int], list[int]]]:
     """The access to project gemini as put() takes it."""
-    return [(role, [who] if kind == "user" else [], [who] if kind == "group" else []) for kind, who, role in sorted(held(conn))]
+    return [
+        (role, [who] if kind == "user" else [], [who] if kind == "group" else [])
+        for kind, who, role in sorted(held(conn))
+    ]
 
 
 def test_roles_within_own_permissions_can_be_given(conn, keeper, ada):
@@ -65,7 +73,12 @@ def test_roles_within_own_permissions_can_be_given(conn, keeper, ada):
 
 @pytest.mark.parametrize(
     "more",
-    ["DELETE_FEATURE", ("CREATE_FEATURE_STRATEGY", "production"), "CREATE_FEATURE_STRATEGY", ("DELETE_FEATURE_STRATEGY", "development")],
+    [
+        "DELETE_FEATURE",
+        ("CREATE_FEATURE_STRATEGY", "production"),
+        "CREATE_FEATURE_STRATEGY",
+        ("DELETE_FEATURE_STRATEGY", "development"),
+    ],
 )
 def test_roles_beyond_own_permissions_cannot_be_given(world, conn, keeper, ada, more):
     role, crew = role_of(conn, "More", "CREATE_FEATURE", more), groups.insert(conn, "crew")

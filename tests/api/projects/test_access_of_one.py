@@ -128,7 +128,17 @@ def test_a_deleted_user_has_no_roles(world, alice, conn):
 
 
 @pytest.mark.parametrize(
-    "asked", [{}, {"roles": None}, {"roles": 5}, {"roles": ["5"]}, {"roles": [5.0]}, {"roles": [0]}, {"roles": [5], "other": 1}, []]
+    "asked",
+    [
+        {},
+        {"roles": None},
+        {"roles": 5},
+        {"roles": ["5"]},
+        {"roles": [5.0]},
+        {"roles": [0]},
+        {"roles": [5], "other": 1},
+        [],
+    ],
 )
 def test_what_does_not_fit_is_refused(world, alice, conn, holder, asked):
     holder.add(conn, "gemini", holder.id, 5)
@@ -145,7 +155,7 @@ def test_a_role_that_is_none_of_a_project_is_refused(world, alice, conn, holder,
     assert (held(conn), world.events(since)) == (holder.held(5), [])
 
 
-# --- The last owner ---------------------------------------------------------------------------------------------------------------------
+# --- The last owner ---------------------------------------------------------------------------------------------------
 
 
 def test_the_last_owner_stays(world, alice, conn, holder):

@@ -25,7 +25,9 @@ def make(caller: Caller, **body: Any) -> TestResponse:
 
 def linked(conn: Connection, project_id: str) -> list[str]:
     """The environments of a project."""
-    found = rows(conn, "SELECT environment FROM project_environments WHERE project_id = %(id)s ORDER BY 1", {"id": project_id})
+    found = rows(
+        conn, "SELECT environment FROM project_environments WHERE project_id = %(id)s ORDER BY 1", {"id": project_id}
+    )
     return [row["environment"] for row in found]
 
 
@@ -188,8 +190,15 @@ def test_environments_are_all_that_are_enabled_or_those_that_are_named(conn: Con
     environments.insert(conn, "retired", "test", enabled=False)
     assert make(alice, name="a").json["environments"] == ["staging", "development", "production"]
     assert make(alice, name="b", environments=[]).json["environments"] == []
-    assert make(alice, name="c", environments=["retired", "staging", "retired"]).json["environments"] == ["staging", "retired"]
-    assert [linked(conn, project) for project in "abc"] == [["development", "production", "staging"], [], ["retired", "staging"]]
+    assert make(alice, name="c", environments=["retired", "staging", "retired"]).json["environments"] == [
+        "staging",
+        "retired",
+    ]
+    assert [linked(conn, project) for project in "abc"] == [
+        ["development", "production", "staging"],
+        [],
+        ["retired", "staging"],
+    ]
 
 
 def test_an_unknown_environment_is_refused(conn: Connection, alice: Caller) -> None:
@@ -224,7 +233,9 @@ def test_what_does_not_fit_is_refused(conn: Connection, alice: Caller, body: dic
     assert fingerprint(conn) == before
 
 
-def test_there_are_only_so_many_live_projects(conn: Connection, app: Flask, world: World, alice: Caller, monkeypatch: Any) -> None:
+def test_there_are_only_so_many_live_projects(
+    conn: Connection, app: Flask, world: World, alice: Caller, monkeypatch: Any
+) -> None:
     monkeypatch.setitem(app.config, "MAX_PROJECTS", value(conn, "SELECT count(*) FROM projects") + 1)
     world.project("old", archived_at="2026-01-01T00:00:00Z")
     assert make(alice, name="The last").status_code == 201

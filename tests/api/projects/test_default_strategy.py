@@ -19,7 +19,13 @@ FULL = {
     "parameters": {"stickiness": "userId", "rollout": 25, "zeta": True, "alpha": "é"},
     "variants": [
         {"stickiness": "default", "weightType": "variable", "name": "red", "weight": 0},
-        {"stickiness": "default", "weightType": "fix", "name": "blue", "weight": 300, "payload": {"type": "string", "value": "b"}},
+        {
+            "stickiness": "default",
+            "weightType": "fix",
+            "name": "blue",
+            "weight": 300,
+            "payload": {"type": "string", "value": "b"},
+        },
     ],
     "constraints": [{"operator": "IN", "contextName": "userId", "values": ["7"]}],
     "sortOrder": 3,
@@ -32,9 +38,17 @@ STORED = {
     "title": "Everyone",
     "disabled": False,
     "sortOrder": 3,
-    "constraints": [{"contextName": "userId", "operator": "IN", "values": ["7"], "inverted": False, "caseInsensitive": False}],
+    "constraints": [
+        {"contextName": "userId", "operator": "IN", "values": ["7"], "inverted": False, "caseInsensitive": False}
+    ],
     "variants": [
-        {"name": "blue", "weight": 300, "weightType": "fix", "stickiness": "default", "payload": {"type": "string", "value": "b"}},
+        {
+            "name": "blue",
+            "weight": 300,
+            "weightType": "fix",
+            "stickiness": "default",
+            "payload": {"type": "string", "value": "b"},
+        },
         {"name": "red", "weight": 700, "weightType": "variable", "stickiness": "default"},
     ],
     "parameters": {"stickiness": "userId", "rollout": "25", "zeta": "true", "alpha": "é"},
@@ -51,7 +65,9 @@ def put(caller: Caller, strategy: Any, project: str = "default", environment: st
 
 def kept(conn: Connection, environment: str = "production") -> str | None:
     """What the table holds, as text."""
-    statement = "SELECT default_strategy::text FROM project_environments WHERE project_id = 'default' AND environment = %(it)s"
+    statement = (
+        "SELECT default_strategy::text FROM project_environments WHERE project_id = 'default' AND environment = %(it)s"
+    )
     return value(conn, statement, {"it": environment})
 
 
@@ -121,7 +137,9 @@ def test_what_does_not_fit_is_refused(world, alice, conn, change, field):
 
 def test_segments_are_global_or_of_the_project_and_not_too_many(world, alice, conn):
     world.project("gemini")
-    shared, own, foreign = (segments.insert(conn, f"of {project}", [], project=project) for project in (None, "default", "gemini"))
+    shared, own, foreign = (
+        segments.insert(conn, f"of {project}", [], project=project) for project in (None, "default", "gemini")
+    )
     assert put(alice, BARE | {"segments": [own, shared, own]}).json["segments"] == [shared, own]
     since, before = world.last_event_id(), kept(conn)
     assert refused(put(alice, BARE | {"segments": [foreign]})).startswith("segments: ")

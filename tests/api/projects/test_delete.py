@@ -27,12 +27,17 @@ def full(conn: Connection, world: World, alice: Caller, olga: Caller, max: Calle
     for project in ("mobile", "web"):
         world.project(project)
         for name in ("b", "a"):
-            flag = world.flag(f"{project}-{name}", project, archived_at=THEN, created_by_user_id=alice.id, description="é")
+            flag = world.flag(
+                f"{project}-{name}", project, archived_at=THEN, created_by_user_id=alice.id, description="é"
+            )
             found[f"{project}-{name}"] = flag
             strategy = world.strategy(flag, name="default")
             fixtures.tag(conn, flag, "simple", "kept in the event")
             flag_favorites.add(conn, alice.id or 0, flag)
-            conn.execute("INSERT INTO variants (flag_id, environment, name, weight) VALUES (%s, 'development', 'v', 1000)", [flag])
+            conn.execute(
+                "INSERT INTO variants (flag_id, environment, name, weight) VALUES (%s, 'development', 'v', 1000)",
+                [flag],
+            )
         segment = segments.insert(conn, f"{project}-segment", [], project=project)
         conn.execute("INSERT INTO strategy_segments VALUES (%s, %s)", [strategy, segment])
         child, parent = found[f"{project}-a"], found[f"{project}-b"]
@@ -52,19 +57,26 @@ def full(conn: Connection, world: World, alice: Caller, olga: Caller, max: Calle
         found[f"{project}-key"] = api_tokens.insert(conn, api_tokens.generate(project), name=f"{project} key", **key)
     shared = {"kind": "frontend", "environment": "production", "projects": ["mobile", "web"]}
     found["shared-key"] = api_tokens.insert(conn, api_tokens.generate("[]"), name="shared key", **shared)
-    found["free-key"] = api_tokens.insert(conn, api_tokens.generate(), name="free key", kind="client", environment="production")
+    found["free-key"] = api_tokens.insert(
+        conn, api_tokens.generate(), name="free key", kind="client", environment="production"
+    )
     return found
 
 
 LEFT = """
     SELECT (SELECT count(*) FROM projects WHERE id = %(p)s) AS projects,
            (SELECT count(*) FROM flags WHERE project_id = %(p)s AND deleted_at IS NULL) AS flags,
-           (SELECT count(*) FROM flag_environments JOIN flags ON id = flag_id WHERE name LIKE %(p)s || '-%%') AS flag_environments,
-           (SELECT count(*) FROM strategies JOIN flags ON flags.id = flag_id WHERE flags.name LIKE %(p)s || '-%%') AS strategies,
-           (SELECT count(*) FROM variants JOIN flags ON flags.id = flag_id WHERE flags.name LIKE %(p)s || '-%%') AS variants,
+           (SELECT count(*) FROM flag_environments JOIN flags ON id = flag_id
+             WHERE name LIKE %(p)s || '-%%') AS flag_environments,
+           (SELECT count(*) FROM strategies JOIN flags ON flags.id = flag_id
+             WHERE flags.name LIKE %(p)s || '-%%') AS strategies,
+           (SELECT count(*) FROM variants JOIN flags ON flags.id = flag_id
+             WHERE flags.name LIKE %(p)s || '-%%') AS variants,
            (SELECT count(*) FROM flag_tags JOIN flags ON id = flag_id WHERE name LIKE %(p)s || '-%%') AS flag_tags,
-           (SELECT count(*) FROM flag_favorites JOIN flags ON id = flag_id WHERE name LIKE %(p)s || '-%%') AS flag_favorites,
-           (SELECT count(*) FROM flag_dependencies JOIN flags ON id = child_id WHERE name LIKE %(p)s || '-%%') AS dependencies,
+           (SELECT count(*) FROM flag_favorites JOIN flags ON id = flag_id
+             WHERE name LIKE %(p)s || '-%%') AS flag_favorites,
+           (SELECT count(*) FROM flag_dependencies JOIN flags ON id = child_id
+             WHERE name LIKE %(p)s || '-%%') AS dependencies,
            (SELECT count(*) FROM segments WHERE project_id = %(p)s) AS segments,
            (SELECT count(*) FROM project_environments WHERE project_id = %(p)s) AS environments,
            (SELECT count(*) FROM project_favorites WHERE project_id = %(p)s) AS favorites,
@@ -89,11 +101,19 @@ def test_all_that_belongs_to_a_project_goes_with_it(conn: Connection, alice: Cal
     assert (answer.status_code, answer.data) == (200, b"")
     assert set(left(conn, "mobile").values()) == {0}
     assert left(conn, "web") == before
-    gone = rows(conn, "SELECT id, project_id, deleted_at = now() AS is_deleted_now FROM flags WHERE name LIKE 'mobile-%%' ORDER BY name")
+    gone = rows(
+        conn,
+        (
+            "SELECT id, project_id, deleted_at = now() AS is_deleted_now "
+            "FROM flags WHERE name LIKE 'mobile-%%' ORDER BY name"
+        ),
+    )
     assert gone == [{"id": full[name], "project_id": None, "is_deleted_now": True} for name in ("mobile-a", "mobile-b")]
 
 
-def test_the_log_has_flags_then_tokens_then_the_project(conn: Connection, world: World, alice: Caller, full: dict[str, Any]) -> None:
+def test_the_log_has_flags_then_tokens_then_the_project(
+    conn: Connection, world: World, alice: Caller, full: dict[str, Any]
+) -> None:
     made = "SELECT iso(created_at) FROM api_keys WHERE id = %(id)s"
     at = value(conn, made, {"id": full["mobile-key"]})
     since = world.last_event_id()
@@ -139,7 +159,9 @@ def test_no_secret_of_a_token_is_recorded(conn: Connection, world: World, alice:
     assert not any(secret in log or secret.rpartition(".")[2] in log for secret in secrets)
 
 
-def test_a_shared_key_stays_for_the_others_and_never_becomes_one_for_all(conn: Connection, alice: Caller, full: dict[str, Any]) -> None:
+def test_a_shared_key_stays_for_the_others_and_never_becomes_one_for_all(
+    conn: Connection, alice: Caller, full: dict[str, Any]
+) -> None:
     alice.delete(PATH)
     ids = [row["id"] for row in rows(conn, "SELECT id FROM api_keys WHERE name LIKE '%% key' ORDER BY id")]
     assert ids == [full["web-key"], full["shared-key"], full["free-key"]]
@@ -163,11 +185,16 @@ def test_a_project_made_again_starts_empty_and_names_are_free(
     }
     assert olga.put(PATH, json={"name": "Mine"}).status_code == 403
     world.flag("mobile-a", "mobile")
-    assert victor.get(f"{PATH}/overview").json["onboardingStatus"] == {"status": "first-flag-created", "feature": "mobile-a"}
+    assert victor.get(f"{PATH}/overview").json["onboardingStatus"] == {
+        "status": "first-flag-created",
+        "feature": "mobile-a",
+    }
     assert alice.get("/api/admin/projects").json["projects"][1]["lastReportedFlagUsage"] is None
 
 
-def test_a_flag_of_another_project_loses_its_deleted_parent_and_segment(conn: Connection, world: World, alice: Caller) -> None:
+def test_a_flag_of_another_project_loses_its_deleted_parent_and_segment(
+    conn: Connection, world: World, alice: Caller
+) -> None:
     world.project("mobile")
     parent = world.flag("parent", "mobile", archived_at=THEN)
     child = world.flag("child", archived_at=THEN)
@@ -176,7 +203,11 @@ def test_a_flag_of_another_project_loses_its_deleted_parent_and_segment(conn: Co
     segment = segments.insert(conn, "a segment", [], project="mobile")
     conn.execute("INSERT INTO strategy_segments VALUES (%s, %s)", [strategy, segment])
     assert alice.delete(PATH).status_code == 200
-    assert value(conn, "SELECT count(*) FROM flag_dependencies") == value(conn, "SELECT count(*) FROM strategy_segments") == 0
+    assert (
+        value(conn, "SELECT count(*) FROM flag_dependencies")
+        == value(conn, "SELECT count(*) FROM strategy_segments")
+        == 0
+    )
     assert value(conn, "SELECT deleted_at FROM flags WHERE id = %(id)s", {"id": child}) is None
 
 

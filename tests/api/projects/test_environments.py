@@ -16,11 +16,13 @@ def url(project: str = "default", environment: str | None = None) -> str:
 
 def states(conn: Connection) -> list[tuple[str, str, bool]]:
     """Every flag's states: flag, environment, enabled."""
-    found = rows(conn, "SELECT name, environment, enabled FROM flag_environments JOIN flags ON flags.id = flag_id ORDER BY 1, 2")
+    found = rows(
+        conn, "SELECT name, environment, enabled FROM flag_environments JOIN flags ON flags.id = flag_id ORDER BY 1, 2"
+    )
     return [tuple(row.values()) for row in found]
 
 
-# --- Reading ----------------------------------------------------------------------------------------------------------------------------
+# --- Reading ----------------------------------------------------------------------------------------------------------
 
 
 def test_linked_environments_are_listed_in_order_with_counts(world, victor, conn):
@@ -61,7 +63,7 @@ def test_the_environments_of_a_hidden_project_are_404(victor, max, apollo):
         refused(victor.get(f"/api/admin/environments/project/{project}"), 404, "NotFoundError")
 
 
-# --- Adding -----------------------------------------------------------------------------------------------------------------------------
+# --- Adding -----------------------------------------------------------------------------------------------------------
 
 
 def test_every_flag_gets_an_added_environment_switched_off(world, alice, conn):
@@ -70,7 +72,9 @@ def test_every_flag_gets_an_added_environment_switched_off(world, alice, conn):
     world.flag("live", enabled_in=("production",))
     archived = world.flag("archived", archived_at="2026-01-01T00:00:00Z")
     world.flag("deleted", archived_at="2026-01-01T00:00:00Z")
-    conn.execute("DELETE FROM flag_environments WHERE flag_id <> ALL(SELECT id FROM flags WHERE name IN ('live', 'archived'))")
+    conn.execute(
+        "DELETE FROM flag_environments WHERE flag_id <> ALL(SELECT id FROM flags WHERE name IN ('live', 'archived'))"
+    )
     conn.execute("UPDATE flags SET deleted_at = now() WHERE name = 'deleted'")
     world.flag("elsewhere", "gemini")
     # A state that was left behind is no obstacle, and does not come to life.
@@ -105,7 +109,8 @@ def test_an_environment_is_added_once(world, alice, conn):
 
 
 @pytest.mark.parametrize(
-    "asked", [{}, {"environment": None}, {"environment": ""}, {"environment": 1}, {"environment": "a\0"}, {"name": "qa"}]
+    "asked",
+    [{}, {"environment": None}, {"environment": ""}, {"environment": 1}, {"environment": "a\0"}, {"name": "qa"}],
 )
 def test_what_does_not_fit_adds_nothing(world, alice, asked):
     since = world.last_event_id()
@@ -130,7 +135,7 @@ def test_an_archived_project_gets_no_environment_and_can_lose_one(world, alice):
     assert read(alice, "archived") == []
 
 
-# --- Removing ---------------------------------------------------------------------------------------------------------------------------
+# --- Removing ---------------------------------------------------------------------------------------------------------
 
 
 def test_what_flags_have_in_a_removed_environment_goes_and_nothing_else(world, alice, conn):
@@ -155,7 +160,9 @@ def test_what_flags_have_in_a_removed_environment_goes_and_nothing_else(world, a
     assert [(name, enabled) for name, _, enabled in states(conn)] == expected
     for table, number in (("strategies", 4), ("variants", 8)):
         assert value(conn, f"SELECT count(*) FROM {table}") == number, table
-    assert value(conn, "SELECT iso(first_in_production_at) FROM flags WHERE name = 'live'") == "2026-01-01T00:00:00.000Z"
+    assert (
+        value(conn, "SELECT iso(first_in_production_at) FROM flags WHERE name = 'live'") == "2026-01-01T00:00:00.000Z"
+    )
     assert value(conn, "SELECT count(*) FROM api_keys WHERE environment = 'production'") == 1
     assert logged(world, since, alice, "production") == [("project-environment-removed", None, None)]
 

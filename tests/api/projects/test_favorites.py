@@ -21,12 +21,16 @@ def test_a_user_favours_a_project_and_no_longer(conn: Connection, world: World, 
     since = world.last_event_id()
     answer = victor.post(PATH)
     assert (answer.status_code, answer.data) == (200, b"")
-    assert favorites(conn) == [{"user_id": user, "project_id": "default"} for user in sorted([victor.id or 0, eve.id or 0])]
+    assert favorites(conn) == [
+        {"user_id": user, "project_id": "default"} for user in sorted([victor.id or 0, eve.id or 0])
+    ]
     assert victor.get("/api/admin/projects/default/overview").json["favorite"] is True
     answer = victor.delete(PATH)
     assert (answer.status_code, answer.data) == (200, b"")
     assert favorites(conn) == [{"user_id": eve.id, "project_id": "default"}]
-    assert [{key: word for key, word in event.items() if key not in ("id", "created_at")} for event in world.events(since)] == [
+    assert [
+        {key: word for key, word in event.items() if key not in ("id", "created_at")} for event in world.events(since)
+    ] == [
         {
             "type": type,
             "created_by": "victor@example.org",
@@ -63,7 +67,9 @@ def test_a_key_has_no_favorites(conn: Connection, world: World, method: str) -> 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
 @pytest.mark.parametrize("project", ["nowhere", "apollo"])
-def test_what_is_not_seen_is_not_favoured(conn: Connection, apollo: str, victor: Caller, method: str, project: str) -> None:
+def test_what_is_not_seen_is_not_favoured(
+    conn: Connection, apollo: str, victor: Caller, method: str, project: str
+) -> None:
     assert apollo == "apollo"
     before = fingerprint(conn)
     refused(victor.request(method, f"/api/admin/projects/{project}/favorites"), 404, "NotFoundError")

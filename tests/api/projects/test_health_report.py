@@ -30,7 +30,10 @@ def test_it_is_the_overview_with_flags_and_counts(conn: Connection, world: World
     assert [flag["name"] for flag in found] == ["a-stale", "b-for-good", "c-old", "d-active"]
     assert [flag["stale"] for flag in found] == [True, False, False, False]
     assert [flag["favorite"] for flag in found] == [False, False, False, True]
-    assert [(place["name"], place["enabled"]) for place in found[3]["environments"]] == [("development", False), ("production", True)]
+    assert [(place["name"], place["enabled"]) for place in found[3]["environments"]] == [
+        ("development", False),
+        ("production", True),
+    ]
 
 
 def test_a_project_without_flags(world: World, victor: Caller) -> None:

@@ -107,7 +107,9 @@ def test_flags_and_their_health(conn: Connection, world: World, victor: Caller) 
     assert overview["health"] == 50
 
 
-def test_members_are_those_of_the_overview(conn: Connection, world: World, victor: Caller, max: Caller, olga: Caller) -> None:
+def test_members_are_those_of_the_overview(
+    conn: Connection, world: World, victor: Caller, max: Caller, olga: Caller
+) -> None:
     world.project("mobile")
     group = groups.insert(conn, "Team")
     for user in (victor, max):
@@ -145,7 +147,17 @@ def test_the_newest_event_and_the_newest_usage(conn: Connection, world: World, v
         conn.execute(statement, [project, THEN + timedelta(days=days)])
         seen = THEN + timedelta(days=days, hours=1)
         if project == "mobile":
-            reports = [{"project": project, "flag": "f", "environment": "production", "app": "a", "at": seen, "yes": 1, "no": 0}]
+            reports = [
+                {
+                    "project": project,
+                    "flag": "f",
+                    "environment": "production",
+                    "app": "a",
+                    "at": seen,
+                    "yes": 1,
+                    "no": 0,
+                }
+            ]
             fixtures.report_usage(conn, reports)
     found = listed(victor)["mobile"]
     assert found["lastUpdatedAt"] == "2026-01-07T03:04:05.678Z"
@@ -167,7 +179,8 @@ def test_the_log_is_not_read_for_it(app: Flask, conn: Connection) -> None:  # no
         fixtures.insert_project(conn, f"p{number}", "P")
     conn.execute("""
         INSERT INTO events (type, created_by, project, created_at)
-        SELECT 'project-updated', 'x', 'p' || n % 20, now() - n * interval '1 minute' FROM generate_series(1, 20000) AS n""")
+        SELECT 'project-updated', 'x', 'p' || n % 20, now() - n * interval '1 minute'
+          FROM generate_series(1, 20000) AS n""")
     conn.execute("ANALYZE events")
     plan = rows(conn, "EXPLAIN " + LIST, {"archived": False, "viewer": 1, "user_id": 1, "owner": 4})  # pyright: ignore
     lines = [row["QUERY PLAN"] for row in plan]
@@ -176,7 +189,9 @@ def test_the_log_is_not_read_for_it(app: Flask, conn: Connection) -> None:  # no
 
 
 @pytest.mark.parametrize("query", ["?archived=true", ""])
-def test_the_list_is_one_statement(conn: Connection, victor: Caller, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
+def test_the_list_is_one_statement(
+    conn: Connection, victor: Caller, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
     victor.get(PATH)
     asked: list[str] = []
     execute = type(conn).execute

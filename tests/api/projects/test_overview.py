@@ -14,7 +14,9 @@ STRATEGY = {
     "name": "flexibleRollout",
     "title": "Everyone, step by step é",
     "disabled": False,
-    "constraints": [{"contextName": "region", "operator": "IN", "values": ["eu"], "inverted": True, "caseInsensitive": False}],
+    "constraints": [
+        {"contextName": "region", "operator": "IN", "values": ["eu"], "inverted": True, "caseInsensitive": False}
+    ],
     "variants": [],
     "parameters": {"rollout": "50", "stickiness": "default", "groupId": "gemini"},
     "segments": [1, 2],
@@ -95,7 +97,11 @@ def test_set_fields_are_returned_unchanged(world, alice):
     assert record["featureLimit"] == 0
     assert record["createdAt"] == "2024-02-29T00:00:00.000Z"
     assert record["updatedAt"] == "2024-03-01T23:59:59.999Z"
-    assert record["featureNaming"] == {"pattern": "^[a-z]+\\.[0-9]{2}$", "example": "abc.12", "description": "Team, dot, number"}
+    assert record["featureNaming"] == {
+        "pattern": "^[a-z]+\\.[0-9]{2}$",
+        "example": "abc.12",
+        "description": "Team, dot, number",
+    }
 
 
 def test_a_naming_pattern_alone_has_no_example_and_no_description(world, alice):
@@ -144,7 +150,11 @@ def test_flag_types_are_counted_without_the_archived(world, alice, gemini):
     world.flag("z", world.project("vostok"), type="permission")
     found = overview(alice)["featureTypeCounts"]
     assert all(set(entry) == {"type", "count"} for entry in found)
-    assert sorted((entry["type"], entry["count"]) for entry in found) == [("kill-switch", 1), ("operational", 1), ("release", 2)]
+    assert sorted((entry["type"], entry["count"]) for entry in found) == [
+        ("kill-switch", 1),
+        ("operational", 1),
+        ("release", 2),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +171,8 @@ def test_health_is_the_share_of_active_flags(world, alice, gemini, active, stale
 
 
 @pytest.mark.parametrize(
-    ("type", "days"), [("release", 40), ("experiment", 40), ("operational", 7), ("kill-switch", None), ("permission", None)]
+    ("type", "days"),
+    [("release", 40), ("experiment", 40), ("operational", 7), ("kill-switch", None), ("permission", None)],
 )
 def test_a_flag_older_than_its_lifetime_is_unhealthy(world, alice, gemini, now, type, days):
     world.flag("a", gemini, type=type, created_at=now - timedelta(days=days or 9999))

@@ -2,7 +2,8 @@
 
 from sql.database import value
 
-# All over three months, and around every instant at which something begins or ends: a window, a day, and this very moment.
+# All over three months, and around every instant at which something begins or ends: a window, a day, and this very
+# moment.
 FILL = """
     WITH instants AS (
         SELECT now() - make_interval(days => days) AS instant FROM unnest(ARRAY[0, 30, 60]) AS days

@@ -24,7 +24,9 @@ def status(alice):
 
 def report(world, flag, project, at="2024-03-01T10:00:00Z"):
     """Let usage of a flag have been reported."""
-    fixtures.report_usage(world.conn, [dict(project=project, flag=flag, environment="development", app="web", at=at, yes=0, no=1)])
+    fixtures.report_usage(
+        world.conn, [dict(project=project, flag=flag, environment="development", app="web", at=at, yes=0, no=1)]
+    )
 
 
 def first(name):

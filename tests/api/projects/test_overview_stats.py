@@ -69,7 +69,9 @@ def ago(world: World):
 
 @pytest.fixture
 def group(world: World, gemini, ago):
-    """group(role_days_ago, [(user, days)]): a group with a role in gemini since then, and its users with the days since they joined."""
+    """group(role_days_ago, [(user, days)]): a group with a role in gemini since then, and its users with the days since
+    they joined.
+    """
 
     def make(role_days_ago, users):
         group_id = groups.insert(world.conn, f"group-{role_days_ago}-{len(users)}")
@@ -94,7 +96,18 @@ def test_a_flag_counts_in_the_window_of_its_creation(world, gemini, stats, ago, 
 
 
 def test_flags_created_are_those_not_archived_now(world, gemini, stats, ago):
-    for days, archived in ((1, 1), (10, 0.5), (20, None), (29, None), (31, None), (35, 2), (59, None), (58, 40), (57, None), (61, None)):
+    for days, archived in (
+        (1, 1),
+        (10, 0.5),
+        (20, None),
+        (29, None),
+        (31, None),
+        (35, 2),
+        (59, None),
+        (58, 40),
+        (57, None),
+        (61, None),
+    ):
         world.flag(f"f{days}", gemini, created_at=ago(days), archived_at=None if archived is None else ago(archived))
     # Current: 20 and 29 days. Past: 31, 57 and 59. Archived in the current window: 1, 10 and 35; in the past one: 58.
     assert stats() == NOTHING | {
@@ -115,10 +128,13 @@ def test_a_revived_flag_was_archived_then_but_is_not_now(world, gemini, stats, a
 def test_a_flag_archived_twice_in_a_window_is_one_flag(world, gemini, stats, ago):
     flag_id = world.flag("a", gemini, created_at=ago(100), archived_at=ago(2))
     for started, ended in ((5, 4), (9, 8), (50, 40), (55, 52)):
-        world.conn.execute("INSERT INTO past_flag_states VALUES (%s, 'archived', %s, %s)", [flag_id, ago(started), ago(ended)])
+        world.conn.execute(
+            "INSERT INTO past_flag_states VALUES (%s, 'archived', %s, %s)", [flag_id, ago(started), ago(ended)]
+        )
     # Being marked stale is not being archived.
     world.conn.execute(
-        "INSERT INTO past_flag_states VALUES (%s, 'stale', %s, %s)", [world.flag("b", gemini, created_at=ago(90)), ago(5), ago(4)]
+        "INSERT INTO past_flag_states VALUES (%s, 'stale', %s, %s)",
+        [world.flag("b", gemini, created_at=ago(90)), ago(5), ago(4)],
     )
     assert stats() == NOTHING | {"archivedCurrentWindow": 1, "archivedPastWindow": 1}
 
@@ -133,7 +149,9 @@ def test_a_flag_counts_in_the_window_of_its_archiving(world, gemini, stats, ago,
 @pytest.mark.parametrize(("length", "expected"), WINDOWS)
 def test_an_event_counts_in_the_window_of_its_instant(world, gemini, stats, ago, length, expected):
     fixtures.record(world.conn, "feature-created", Author(), project=gemini, created_at=ago(length))
-    assert stats() == NOTHING | dict(zip(("projectActivityCurrentWindow", "projectActivityPastWindow"), expected, strict=True))
+    assert stats() == NOTHING | dict(
+        zip(("projectActivityCurrentWindow", "projectActivityPastWindow"), expected, strict=True)
+    )
     assert stats("vostok") == NOTHING
 
 
@@ -149,7 +167,9 @@ def test_activity_is_all_events_of_the_project_and_no_others(world, gemini, stat
         (41, "vostok", None),
         (45, None, None),
     ):
-        fixtures.record(world.conn, "project-updated", Author(), project=project, environment=environment, created_at=ago(days))
+        fixtures.record(
+            world.conn, "project-updated", Author(), project=project, environment=environment, created_at=ago(days)
+        )
     assert stats() == NOTHING | {"projectActivityCurrentWindow": 3, "projectActivityPastWindow": 1}
 
 
@@ -176,7 +196,8 @@ def test_members_added_are_distinct_users(world, gemini, stats, ago, group):
     group(50, [(anna, 4), (ben, 5), (cora, 45)])
     group(10, [(ben, 9), (dora, 60)])
     world.member(gemini, emil, created_at=ago(33))
-    # Anna directly, twice, and by a group; Ben by two groups; Dora, whose group came later. Cora and Emil have been there longer.
+    # Anna directly, twice, and by a group; Ben by two groups; Dora, whose group came later. Cora and Emil have been
+    # there longer.
     assert stats()["projectMembersAddedCurrentWindow"] == 3
 
 

@@ -107,7 +107,9 @@ def test_an_unknown_project_is_not_found(world, alice):
     refused_quietly(world, world.api_key(), UNKNOWN, 404, "NotFoundError")
 
 
-@pytest.mark.parametrize("project", ["Default", "DEFAULT", "default%20", "%20default", "default%00", "defaul", "%25", "d%65fault%2F", "*"])
+@pytest.mark.parametrize(
+    "project", ["Default", "DEFAULT", "default%20", "%20default", "default%00", "defaul", "%25", "d%65fault%2F", "*"]
+)
 def test_a_project_is_found_by_its_exact_id_only(world, alice, project):
     refused_quietly(world, alice, f"/api/admin/projects/{project}/overview", 404, "NotFoundError")
 

@@ -1,4 +1,4 @@
-"""The id of a deleted project that was ever private: only administrators can use it again, so its events stay hidden."""
+"""The id of a deleted project that was ever private: only administrators can reuse it, so its events stay hidden."""
 
 import pytest
 from werkzeug.test import TestResponse
@@ -29,12 +29,17 @@ PRIVATE = [("private",), ("open", "private"), ("private", "open"), ("open", "pri
 
 
 @pytest.mark.parametrize("modes", PRIVATE, ids=" then ".join)
-def test_only_administrators_can_reuse_the_id(conn: Connection, alice: Caller, eve: Caller, victor: Caller, modes: tuple[str, ...]) -> None:
+def test_only_administrators_can_reuse_the_id(
+    conn: Connection, alice: Caller, eve: Caller, victor: Caller, modes: tuple[str, ...]
+) -> None:
     was_deleted(alice, *modes)
     before = rows(conn, "SELECT max(id) FROM events")
     assert refused(make(eve), 409, "NameExistsError") == TAKEN
     assert rows(conn, "SELECT max(id) FROM events") == before
-    assert victor.get("/api/admin/search/events", query_string={"project": "IS:secret"}).json == {"events": [], "total": 0}
+    assert victor.get("/api/admin/search/events", query_string={"project": "IS:secret"}).json == {
+        "events": [],
+        "total": 0,
+    }
     assert make(alice).status_code == 201
     # The message is the same for a project that exists.
     assert refused(make(eve), 409, "NameExistsError") == TAKEN

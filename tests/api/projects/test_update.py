@@ -28,7 +28,13 @@ WHOLE = {
 @pytest.fixture(autouse=True)
 def _mobile(world: World) -> None:
     """A project with something in every field."""
-    fields = {"description": "An app", "mode": "protected", "default_stickiness": "userId", "feature_limit": 7, "naming_pattern": "m-.+"}
+    fields = {
+        "description": "An app",
+        "mode": "protected",
+        "default_stickiness": "userId",
+        "feature_limit": 7,
+        "naming_pattern": "m-.+",
+    }
     world.project("mobile", name="Mobile", **fields)
 
 
@@ -44,7 +50,11 @@ CHANGES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (PATH, {"name": "Mobile", "description": None}, {"description": None}),
     (PATH, {"name": "Mobile", "description": ""}, {"description": ""}),
     (PATH, {"name": "Mobile", "mode": "private", "id": "other"}, {"mode": "private"}),
-    (PATH, {"name": "Mobile", "featureLimit": None, "defaultStickiness": "random"}, {"featureLimit": None, "defaultStickiness": "random"}),
+    (
+        PATH,
+        {"name": "Mobile", "featureLimit": None, "defaultStickiness": "random"},
+        {"featureLimit": None, "defaultStickiness": "random"},
+    ),
     (SETTINGS, {"mode": "open"}, {"mode": "open"}),
     (SETTINGS, {"featureLimit": 0, "linkTemplates": [{"urlTemplate": "x"}]}, {"featureLimit": 0}),
     (SETTINGS, {"featureLimit": None}, {"featureLimit": None}),
@@ -161,7 +171,10 @@ def test_what_does_not_fit_is_refused(conn: Connection, alice: Caller, path: str
 def test_a_refusal_names_the_place_in_the_naming(alice: Caller) -> None:
     message = refused(alice.put(SETTINGS, json={"featureNaming": {"pattern": "[a-z]+", "example": "A"}}))
     assert message == "featureNaming.example: must match the pattern"
-    assert refused(alice.put(SETTINGS, json={"featureNaming": {"description": "A"}})) == "featureNaming.description: requires a pattern"
+    assert (
+        refused(alice.put(SETTINGS, json={"featureNaming": {"description": "A"}}))
+        == "featureNaming.description: requires a pattern"
+    )
 
 
 @pytest.mark.parametrize("path", [PATH, SETTINGS])

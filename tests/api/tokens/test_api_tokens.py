@@ -1,4 +1,6 @@
-"""API tokens: which are listed to whom, how they are made, changed and deleted, and what the log says of it (neighbours.md 3.4)."""
+"""API tokens: which are listed to whom, how they are made, changed and deleted, and what the log says of it
+(neighbours.md 3.4).
+"""
 
 import re
 
@@ -38,16 +40,27 @@ def test_without_any_the_list_is_empty(alice, conn):
 def test_a_token_says_what_it_is_limited_to_and_when_it_was_seen(world, alice, conn):
     world.project("hermes"), world.project("ares")
     world.api_key("client", name="it", environment="production", projects=["hermes", "ares"])
-    conn.execute("UPDATE api_keys SET seen_at = '2026-05-31T09:30:00.1239Z', expires_at = '2026-06-30T00:00:00Z' WHERE name = 'it'")
+    conn.execute(
+        "UPDATE api_keys SET seen_at = '2026-05-31T09:30:00.1239Z', expires_at = '2026-06-30T00:00:00Z' "
+        "WHERE name = 'it'"
+    )
     (token,) = alice.get(f"{PATH}/it").json["tokens"]
-    assert (token["project"], token["projects"], token["environment"]) == ("ares,hermes", ["ares", "hermes"], "production")
+    assert (token["project"], token["projects"], token["environment"]) == (
+        "ares,hermes",
+        ["ares", "hermes"],
+        "production",
+    )
     assert (token["seenAt"], token["expiresAt"]) == ("2026-05-31T09:30:00.123Z", "2026-06-30T00:00:00.000Z")
 
 
 def test_they_stand_in_the_order_in_which_they_were_made(world, alice):
     for name, day in (("second", "2026-01-02"), ("first", "2026-01-01"), ("third", "2026-01-03")):
         world.api_key("client", name=name, created_at=f"{day}T00:00:00Z")
-    assert [token["tokenName"] for token in alice.get(PATH).json["tokens"] if token["type"] == "client"] == ["first", "second", "third"]
+    assert [token["tokenName"] for token in alice.get(PATH).json["tokens"] if token["type"] == "client"] == [
+        "first",
+        "second",
+        "third",
+    ]
 
 
 def test_a_name_finds_all_that_are_called_so_exactly(world, alice):
@@ -107,7 +120,13 @@ def test_a_client_token_is_for_one_environment_and_all_projects(world, alice, co
     said = described(conn, "sdk", "client", "production", "*")
     assert answer.json == {"secret": secret} | said
     (row,) = stored(conn)
-    assert (row["name"], row["kind"], row["environment"], row["projects"], row["expires_at"]) == ("sdk", "client", "production", [], None)
+    assert (row["name"], row["kind"], row["environment"], row["projects"], row["expires_at"]) == (
+        "sdk",
+        "client",
+        "production",
+        [],
+        None,
+    )
     assert (row["secret"], row["mask"], bytes(row["digest"])) == (secret, None, api_tokens.digest(secret))
     assert events(world, since) == [event("api-token-created", alice, project="*", environment="production", data=said)]
 
@@ -147,7 +166,9 @@ def test_a_token_can_be_limited_to_projects(world, alice, conn, asked, kept, pre
     (row,) = stored(conn)
     assert row["projects"] == kept
     said = described(conn, "web", "frontend", "development", *(kept or ["*"]))
-    assert events(world, since) == [event("api-token-created", alice, project=",".join(kept) or "*", environment="development", data=said)]
+    assert events(world, since) == [
+        event("api-token-created", alice, project=",".join(kept) or "*", environment="development", data=said)
+    ]
 
 
 @pytest.mark.parametrize("type", ["client", "Client", "CLIENT", "frontend", "FRONTEND", "backend", "Backend"])
@@ -228,7 +249,10 @@ ADMIN = {"type": "admin", "tokenName": "all"}
         (CLIENT | {"projects": []}, "projects: must have at least one project; omit it for all projects"),
         (CLIENT | {"projects": [5]}, "projects.0: must be a string"),
         (CLIENT | {"project": "default", "projects": ["default"]}, "projects: must be omitted with project"),
-        (CLIENT | {"expiresAt": "2030-01-01"}, "expiresAt: must be a date-time with an offset such as 2024-05-31T12:00:00Z"),
+        (
+            CLIENT | {"expiresAt": "2030-01-01"},
+            "expiresAt: must be a date-time with an offset such as 2024-05-31T12:00:00Z",
+        ),
         (CLIENT | {"secret": "*:*.mine"}, "secret: unknown property"),
         (ADMIN | {"environment": "development"}, "environment: must be * for an admin token"),
         (ADMIN | {"project": "default"}, "project: must be * for an admin token"),

@@ -62,7 +62,11 @@ def test_permission_to_read_allows_nothing_else(world, eve, conn):
 
 def test_without_permissions_token_and_body_are_not_checked(world, victor):
     secret = world.api_key("client").key
-    answers = [victor.put(place(key), **body) for key in (secret, "unknown") for body in ({"json": {"expiresAt": EXPIRY}}, {"data": b"x"})]
+    answers = [
+        victor.put(place(key), **body)
+        for key in (secret, "unknown")
+        for body in ({"json": {"expiresAt": EXPIRY}}, {"data": b"x"})
+    ]
     answers += [victor.delete(place(key)) for key in (secret, "unknown")]
     assert {(answer.status_code, answer.json["name"]) for answer in answers} == {(403, "NoAccessError")}
     assert len({answer.json["message"] for answer in answers}) == 2
@@ -80,7 +84,9 @@ def test_another_expiry_is_kept_and_recorded(world, alice, conn):
     assert value(conn, "SELECT iso(expires_at) FROM api_keys WHERE name = 'sdk'") == EXPIRY
     before = described(conn, "sdk", "client", "production", "*")
     after = before | {"expiresAt": EXPIRY}
-    assert events(world, since) == [event("api-token-updated", alice, project="*", environment="production", data=after, pre_data=before)]
+    assert events(world, since) == [
+        event("api-token-updated", alice, project="*", environment="production", data=after, pre_data=before)
+    ]
 
 
 def test_a_changed_expiry_ends_or_revives_a_token_at_once(world, alice):
@@ -99,7 +105,9 @@ def test_the_same_expiry_again_is_no_change(world, alice):
     assert world.events(since) == []
 
 
-@pytest.mark.parametrize("body", [{}, {"expiresAt": None}, {"expiresAt": "tomorrow"}, {"expiresAt": EXPIRY, "tokenName": "x"}, []])
+@pytest.mark.parametrize(
+    "body", [{}, {"expiresAt": None}, {"expiresAt": "tomorrow"}, {"expiresAt": EXPIRY, "tokenName": "x"}, []]
+)
 def test_a_change_that_does_not_fit_is_refused(world, alice, conn, body):
     secret = world.api_key("client").key
     before = fingerprint(conn)
@@ -126,7 +134,9 @@ def test_a_deleted_token_is_gone_and_recorded(world, alice, conn, kind, environm
     assert (answer.status_code, answer.data) == (200, b"")
     assert stored(conn) == []
     before = described(conn, "sdk", kind, environment or "*", "*")
-    assert events(world, since) == [event("api-token-deleted", alice, project="*", environment=environment or "*", pre_data=before)]
+    assert events(world, since) == [
+        event("api-token-deleted", alice, project="*", environment=environment or "*", pre_data=before)
+    ]
 
 
 def test_a_deleted_token_stops_working_at_once(world, alice):
@@ -152,7 +162,9 @@ def test_a_token_limited_to_projects_is_deleted_with_its_limits(world, alice, co
     since = world.last_event_id()
     assert alice.delete(place(secret)).status_code == 200
     assert value(conn, "SELECT count(*) FROM api_key_projects") == 0
-    assert [(row["project"], row["pre_data"]["projects"]) for row in world.events(since)] == [("ares,hermes", ["ares", "hermes"])]
+    assert [(row["project"], row["pre_data"]["projects"]) for row in world.events(since)] == [
+        ("ares,hermes", ["ares", "hermes"])
+    ]
 
 
 def test_deleting_an_unknown_token_changes_and_records_nothing(world, alice, conn):
@@ -255,7 +267,9 @@ def test_of_eight_deletions_at_once_one_is_recorded(committed, gate):
     ],
 )
 def test_no_token_is_made_for_what_is_being_deleted(committed, gate, statement, scope):
-    committed.conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('brief', 'test', 9) ON CONFLICT DO NOTHING")
+    committed.conn.execute(
+        "INSERT INTO environments (name, type, sort_order) VALUES ('brief', 'test', 9) ON CONFLICT DO NOTHING"
+    )
     committed.conn.execute("INSERT INTO projects (id, name) VALUES ('brief', 'Brief') ON CONFLICT DO NOTHING")
     admin = committed.api_key()
     committed.app.config["MAX_API_TOKENS"] += 10

@@ -37,9 +37,18 @@ def test_a_new_token_has_a_secret_a_link_and_the_role_viewer(world, alice, conn)
         "users": [],
         "role": {"id": 3, "type": "root", "name": "Viewer", "description": "May read.", "project": None},
     }
-    (row,) = rows(conn, "SELECT id, secret, name, enabled, root_role_id, iso(expires_at) AS expires_at FROM signup_tokens")
+    (row,) = rows(
+        conn, "SELECT id, secret, name, enabled, root_role_id, iso(expires_at) AS expires_at FROM signup_tokens"
+    )
     data = {"id": row["id"], "name": "Summer interns", "enabled": True, "expiresAt": EXPIRY}
-    assert row == {"id": row["id"], "secret": secret, "name": "Summer interns", "enabled": True, "root_role_id": 3, "expires_at": EXPIRY}
+    assert row == {
+        "id": row["id"],
+        "secret": secret,
+        "name": "Summer interns",
+        "enabled": True,
+        "root_role_id": 3,
+        "expires_at": EXPIRY,
+    }
     by_alice = {"type": "public-signup-token-created", "created_by": alice.email, "created_by_user_id": alice.id}
     nothing = {"project": None, "environment": None, "feature_name": None, "pre_data": None, "tags": []}
     assert events(world, since) == [by_alice | nothing | {"data": data}]
@@ -66,7 +75,10 @@ def test_people_sign_up_with_it(alice, stranger):
         (BODY | {"name": "x" * 256}, "name: must be at most 255 characters long"),
         (BODY | {"name": None}, "name: must not be null"),
         (BODY | {"expiresAt": None}, "expiresAt: must not be null"),
-        (BODY | {"expiresAt": "2030-01-01"}, "expiresAt: must be a date-time with an offset such as 2024-05-31T12:00:00Z"),
+        (
+            BODY | {"expiresAt": "2030-01-01"},
+            "expiresAt: must be a date-time with an offset such as 2024-05-31T12:00:00Z",
+        ),
         (BODY | {"secret": "0" * 32}, "secret: unknown property"),
         (BODY | {"enabled": True}, "enabled: unknown property"),
     ],

@@ -101,7 +101,9 @@ def test_what_is_stored_is_what_is_answered_and_recorded(world, alice, conn):
     since = world.last_event_id()
     assert put(alice, secret, expiresAt="2030-01-01T00:00:00.123900Z").json["expiresAt"] == "2030-01-01T00:00:00.123Z"
     assert value(
-        conn, "SELECT iso(expires_at) = %(at)s AND expires_at = %(at)s::timestamptz FROM signup_tokens", {"at": "2030-01-01T00:00:00.123Z"}
+        conn,
+        "SELECT iso(expires_at) = %(at)s AND expires_at = %(at)s::timestamptz FROM signup_tokens",
+        {"at": "2030-01-01T00:00:00.123Z"},
     )
     assert world.events(since) == []
 
@@ -151,7 +153,7 @@ def test_the_expiry_may_be_any_instant(alice, conn, sent, instant):
     assert stored(conn, secret)["expiresAt"] == instant
 
 
-# What a date-time and a boolean are: tests/validators/test_fields_of_numbers_and_dates.py.
+# Other invalid date-times and booleans: tests/validators/test_fields_of_dates.py and test_fields_of_numbers.py.
 INVALID: list[tuple[object, str]] = [
     ({}, "body"),
     ([{"enabled": False}], "body"),
@@ -207,7 +209,11 @@ def test_what_changes_nothing_is_no_change(world, alice, conn):
     secret = make_token(conn)
     put(alice, secret, expiresAt="2099-05-31T12:00:00Z")
     before, since = stored(conn, secret), world.last_event_id()
-    for same in ({"enabled": True}, {"expiresAt": "2099-05-31T12:00:00Z"}, {"expiresAt": "2099-05-31T14:00:00+02:00", "enabled": True}):
+    for same in (
+        {"enabled": True},
+        {"expiresAt": "2099-05-31T12:00:00Z"},
+        {"expiresAt": "2099-05-31T14:00:00+02:00", "enabled": True},
+    ):
         response = put(alice, secret, **same)
         assert response.status_code == 200
         assert response.json["expiresAt"] == "2099-05-31T12:00:00.000Z"

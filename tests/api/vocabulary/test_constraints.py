@@ -27,7 +27,10 @@ BAD = [
     ({"operator": "STR_ENDS_WITH", "values": []}, "values: must have at least one value"),
     ({"operator": "NUM_EQ", "values": ["1"]}, "value: is required with this operator"),
     ({"operator": "NUM_EQ", "value": "one"}, "value: must be a number, such as 3.5"),
-    ({"operator": "DATE_BEFORE", "value": "2026-05-31"}, "value: must be a date-time with an offset such as 2024-05-31T12:00:00Z"),
+    (
+        {"operator": "DATE_BEFORE", "value": "2026-05-31"},
+        "value: must be a date-time with an offset such as 2024-05-31T12:00:00Z",
+    ),
     ({"operator": "SEMVER_EQ", "value": "v1.2.3"}, "value: must be a version such as 1.2.3, without a v"),
     ({"operator": "IN", "contextName": "unknown"}, "contextName: must be an existing context field, not unknown"),
     ({"operator": "IN", "values": ["7"] * 251}, "values: must be at most 250"),
@@ -80,5 +83,7 @@ class LegalValues:
 
 def test_checking_a_constraint_does_not_read_all_legal_values() -> None:
     country = LegalValues("NO", "SE")
-    problems = value_problems([{"contextName": "country", "values": [value]} for value in ("NO", "XX")], {"country": country})
+    problems = value_problems(
+        [{"contextName": "country", "values": [value]} for value in ("NO", "XX")], {"country": country}
+    )
     assert list(problems) == ["constraints.1: must have only legal values of the context field country"]

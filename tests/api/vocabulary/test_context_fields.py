@@ -33,7 +33,9 @@ def make(caller: Caller, **said: Any) -> dict[str, Any]:
 
 
 def test_an_installation_has_five_fields(alice: Caller) -> None:
-    found = {field["name"]: (field["sortOrder"], field["stickiness"], field["legalValues"]) for field in alice.get(PATH).json}
+    found = {
+        field["name"]: (field["sortOrder"], field["stickiness"], field["legalValues"]) for field in alice.get(PATH).json
+    }
     sticky = ("userId", "sessionId")
     assert found == {name: (place, name in sticky, []) for place, name in enumerate(BUILT_IN)}
     assert names(alice) == BUILT_IN
@@ -83,7 +85,10 @@ def test_a_name_is_there_once(world: World, alice: Caller) -> None:
         ({"legalValues": [{"value": ""}]}, "legalValues.0.value"),
         ({"legalValues": [{"value": "x" * 101}]}, "legalValues.0.value"),
         ({"legalValues": [{"value": "NO", "description": "x" * 251}]}, "legalValues.0.description"),
-        ({"legalValues": [{"value": "NO"}, {"value": "NO", "description": "twice"}]}, "legalValues: must not contain a value twice"),
+        (
+            {"legalValues": [{"value": "NO"}, {"value": "NO", "description": "twice"}]},
+            "legalValues: must not contain a value twice",
+        ),
         ({"legalValues": None}, "legalValues"),
         ({"other": 1}, "other"),
     ],
@@ -135,9 +140,17 @@ def test_a_field_that_is_not_there_is_404(world: World, alice: Caller) -> None:
 
 def test_its_use_is_counted_by_live_flags_and_their_projects(world: World, alice: Caller, apollo: str) -> None:
     make(alice)
-    asked = [{"contextName": "country", "operator": "IN", "values": ["NO"]}, {"contextName": "country", "operator": "NOT_IN", "values": []}]
+    asked = [
+        {"contextName": "country", "operator": "IN", "values": ["NO"]},
+        {"contextName": "country", "operator": "NOT_IN", "values": []},
+    ]
     twice, once, hidden = world.flag("a"), world.flag("b"), world.flag("c", apollo)
-    for flag, environment in ((twice, "development"), (twice, "production"), (once, "production"), (hidden, "production")):
+    for flag, environment in (
+        (twice, "development"),
+        (twice, "production"),
+        (once, "production"),
+        (hidden, "production"),
+    ):
         world.strategy(flag, environment, constraints=asked)
     world.strategy(world.flag("d"), constraints=[{"contextName": "userId", "operator": "IN", "values": ["country"]}])
     world.strategy(world.flag("e"), constraints=asked)
@@ -155,8 +168,20 @@ def test_its_strategies_are_those_of_live_flags_that_the_caller_may_see(
     hidden = world.strategy(world.flag("a", apollo), constraints=asked)
     world.strategy(world.flag("c"), constraints=asked)
     world.conn.execute("UPDATE flags SET archived_at = now() WHERE name = 'c'")
-    use = {"id": shown, "projectId": "default", "featureName": "b", "strategyName": "flexibleRollout", "environment": "production"}
-    secret = {"id": hidden, "projectId": apollo, "featureName": "a", "strategyName": "flexibleRollout", "environment": "development"}
+    use = {
+        "id": shown,
+        "projectId": "default",
+        "featureName": "b",
+        "strategyName": "flexibleRollout",
+        "environment": "production",
+    }
+    secret = {
+        "id": hidden,
+        "projectId": apollo,
+        "featureName": "a",
+        "strategyName": "flexibleRollout",
+        "environment": "development",
+    }
     for caller, found in ((alice, [secret, use]), (max, [secret, use]), (victor, [use])):
         assert caller.get(f"{PATH}/country/strategies").json == {"strategies": found}
     assert alice.get(f"{PATH}/userId/strategies").json == {"strategies": []}

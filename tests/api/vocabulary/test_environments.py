@@ -8,7 +8,7 @@ from tests.support.environments import STAGING, URL, logged, names, stored
 from tests.support.races import at_once, statuses
 from tests.support.world import World, refused
 
-# --- Reading ----------------------------------------------------------------------------------------------------------------------------
+# --- Reading ----------------------------------------------------------------------------------------------------------
 
 
 def test_environments_are_listed_in_their_order_with_their_counts(world, victor, conn):
@@ -51,12 +51,14 @@ def test_an_environment_is_read(victor, staging):
     assert answer.json == STAGING
 
 
-@pytest.mark.parametrize("name", ["nowhere", "Staging", "stag%69ng%00", "validate", "update", "sort-order", "project", "a%20b"])
+@pytest.mark.parametrize(
+    "name", ["nowhere", "Staging", "stag%69ng%00", "validate", "update", "sort-order", "project", "a%20b"]
+)
 def test_an_unknown_environment_is_404(victor, staging, name):  # noqa: ARG001
     refused(victor.get(f"{URL}/{name}"), 404, "NotFoundError")
 
 
-# --- Making -----------------------------------------------------------------------------------------------------------------------------
+# --- Making -----------------------------------------------------------------------------------------------------------
 
 
 def test_an_environment_is_made_behind_the_last_and_linked_to_no_project(world, alice, conn):
@@ -142,7 +144,7 @@ def test_two_creations_at_once_get_one_name_and_one_place(make_database, make_ap
             assert len(rows(conn, "SELECT FROM events WHERE type = 'environment-created'")) == 2
 
 
-# --- Changing ---------------------------------------------------------------------------------------------------------------------------
+# --- Changing ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -166,7 +168,8 @@ def test_a_change_that_changes_nothing_is_no_event(world, alice, staging, change
 
 
 @pytest.mark.parametrize(
-    "change", [{"type": ""}, {"type": None}, {"sortOrder": "3"}, {"sortOrder": 2**31}, {"name": "other"}, {"enabled": False}]
+    "change",
+    [{"type": ""}, {"type": None}, {"sortOrder": "3"}, {"sortOrder": 2**31}, {"name": "other"}, {"enabled": False}],
 )
 def test_a_change_that_does_not_fit_is_refused(world, alice, conn, staging, change):
     since = world.last_event_id()
@@ -186,7 +189,10 @@ def test_an_environment_is_switched_off_and_on_and_what_is_in_it_stays(world, al
     flag = world.flag("checkout", enabled_in=("production",))
     world.strategy(flag, "production")
     world.api_key("client", environment="production")
-    kept = "SELECT (SELECT count(*) FROM strategies) AS s, (SELECT count(*) FROM api_keys) AS k, enabled FROM flag_environments"
+    kept = (
+        "SELECT (SELECT count(*) FROM strategies) AS s, (SELECT count(*) "
+        "FROM api_keys) AS k, enabled FROM flag_environments"
+    )
     before = rows(conn, kept)
     for word, enabled in (("off", False), ("on", True)):
         for repeat in (False, True):
@@ -199,7 +205,7 @@ def test_an_environment_is_switched_off_and_on_and_what_is_in_it_stays(world, al
     assert rows(conn, kept) == before
 
 
-# --- The order --------------------------------------------------------------------------------------------------------------------------
+# --- The order --------------------------------------------------------------------------------------------------------
 
 
 def test_environments_are_put_in_order(world, alice, conn, staging):

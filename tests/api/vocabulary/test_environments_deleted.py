@@ -36,7 +36,9 @@ def test_a_protected_one_stays(world, alice, conn, staging):
 
 def test_what_is_in_it_goes_and_nothing_else(world, alice, conn, staging):
     world.project("apollo", ("staging", "production"))
-    flag = world.flag("checkout", "apollo", enabled_in=("staging", "production"), first_in_production_at="2026-01-01T00:00:00Z")
+    flag = world.flag(
+        "checkout", "apollo", enabled_in=("staging", "production"), first_in_production_at="2026-01-01T00:00:00Z"
+    )
     segment = value(conn, "INSERT INTO segments (name) VALUES ('a segment') RETURNING id")
     for environment in ("staging", "production"):
         strategy = world.strategy(flag, environment)
@@ -50,7 +52,14 @@ def test_what_is_in_it_goes_and_nothing_else(world, alice, conn, staging):
         fixtures.allow(conn, tester, "UPDATE_FEATURE_ENVIRONMENT", environment=environment)
     since = world.last_event_id()
     assert alice.delete(f"{URL}/{staging}").status_code == 200
-    for table in ("flag_environments", "strategies", "variants", "api_keys", "project_environments", "role_permissions"):
+    for table in (
+        "flag_environments",
+        "strategies",
+        "variants",
+        "api_keys",
+        "project_environments",
+        "role_permissions",
+    ):
         assert value(conn, f"SELECT count(*) FROM {table} WHERE environment = 'staging'") == 0, table
     for table, number in (("flag_environments", 1), ("strategies", 1), ("variants", 2), ("api_keys", 1)):
         assert value(conn, f"SELECT count(*) FROM {table} WHERE environment = 'production'") == number, table
@@ -84,7 +93,7 @@ def test_a_right_that_was_for_it_alone_is_lost_at_once(world, conn, alice, victo
     refused(alice.delete(place), 404, "NotFoundError")
 
 
-# --- Races, on real connections that commit -----------------------------------------------------------------------------------------------
+# --- Races, on real connections that commit ---------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -110,14 +119,21 @@ def test_an_environment_that_is_being_deleted_cannot_be_added(racers):
     world.project("apollo")
     delete = "DELETE FROM environments WHERE name = 'qa'"
     [answer] = at_the_gate(
-        world.conn, gate, delete, lambda: admin.post("/api/admin/projects/apollo/environments", json={"environment": "qa"})
+        world.conn,
+        gate,
+        delete,
+        lambda: admin.post("/api/admin/projects/apollo/environments", json={"environment": "qa"}),
     )
     refused(answer, 404, "NotFoundError")
     assert value(world.conn, "SELECT count(*) FROM events WHERE project = 'apollo'") == 0
 
 
-@pytest.mark.parametrize("end", ["/api/admin/environments/{}", "/api/admin/projects/{}/environments/{}"], ids=["deleted", "removed"])
-@pytest.mark.parametrize("held", ["projects WHERE id = %s FOR SHARE", "flags WHERE project_id = %s FOR UPDATE"], ids=["project", "flag"])
+@pytest.mark.parametrize(
+    "end", ["/api/admin/environments/{}", "/api/admin/projects/{}/environments/{}"], ids=["deleted", "removed"]
+)
+@pytest.mark.parametrize(
+    "held", ["projects WHERE id = %s FOR SHARE", "flags WHERE project_id = %s FOR UPDATE"], ids=["project", "flag"]
+)
 def test_deletion_waits_for_changes_of_its_flags(racers, end, held):
     world, gate, admin = racers
     name = f"race-{uuid4().hex}"

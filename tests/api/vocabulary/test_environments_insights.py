@@ -66,4 +66,6 @@ def test_what_leaves_the_type_as_it_is_leaves_no_past(alice, conn):
 
 def move_the_past(conn: Connection, at: datetime) -> None:
     """Let what has ended in this test have ended then."""
-    conn.execute("UPDATE past_environment_types SET ended_at = %s WHERE ended_at >= date_trunc('milliseconds', now())", [at])
+    conn.execute(
+        "UPDATE past_environment_types SET ended_at = %s WHERE ended_at >= date_trunc('milliseconds', now())", [at]
+    )

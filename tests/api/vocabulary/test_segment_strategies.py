@@ -31,12 +31,19 @@ def strategy(world: World, flag: int) -> str:
 
 def asked(strategy: str, *segment_ids: Any, **said: Any) -> dict[str, Any]:
     """A body that gives a strategy segments."""
-    return {"projectId": "default", "strategyId": strategy, "environmentId": "development", "segmentIds": list(segment_ids)} | said
+    return {
+        "projectId": "default",
+        "strategyId": strategy,
+        "environmentId": "development",
+        "segmentIds": list(segment_ids),
+    } | said
 
 
 def given(conn: Connection, strategy: str) -> list[int]:
     """The segments that the table says a strategy has."""
-    found = rows(conn, "SELECT segment_id FROM strategy_segments WHERE strategy_id = %(id)s ORDER BY 1", {"id": strategy})
+    found = rows(
+        conn, "SELECT segment_id FROM strategy_segments WHERE strategy_id = %(id)s ORDER BY 1", {"id": strategy}
+    )
     return [row["segment_id"] for row in found]
 
 
@@ -59,7 +66,10 @@ def test_segments_replace_those_that_a_strategy_has(world, eve, conn, flag, stra
     body = asked(strategy, own, two, three, two)
     answer = eve.post(GIVE, json=dict(reversed(body.items())))
     assert (answer.status_code, answer.json) == (201, body)
-    assert answer.headers["Location"] == f"../projects/default/features/checkout/environments/development/strategies/{strategy}"
+    assert (
+        answer.headers["Location"]
+        == f"../projects/default/features/checkout/environments/development/strategies/{strategy}"
+    )
     assert given(conn, strategy) == [two, three, own]
     record = {
         "id": strategy,
@@ -141,7 +151,10 @@ def test_the_strategy_must_be_where_the_body_says(world, alice, apollo, conn, st
         asked("no-such-strategy", 999),
     ]
     said = {refused(alice.post(GIVE, json=body), 404, "NotFoundError") for body in bodies}
-    assert said == {"No strategy in this project and environment has that id, or its flag is archived.", "No project has that id."}
+    assert said == {
+        "No strategy in this project and environment has that id, or its flag is archived.",
+        "No project has that id.",
+    }
     assert (world.events(since), fingerprint(conn)) == ([], before)
 
 
@@ -205,8 +218,20 @@ def test_the_strategies_of_a_segment_are_listed_with_their_place(world, alice, v
     for each in (strategy, production, rocket, archived):
         fixtures.add_segment(conn, each, used)
 
-    def use(strategy: str, flag: str, environment: str = "development", project: str = "default", name: str = "flexibleRollout") -> dict:
-        return {"id": strategy, "projectId": project, "featureName": flag, "strategyName": name, "environment": environment}
+    def use(
+        strategy: str,
+        flag: str,
+        environment: str = "development",
+        project: str = "default",
+        name: str = "flexibleRollout",
+    ) -> dict:
+        return {
+            "id": strategy,
+            "projectId": project,
+            "featureName": flag,
+            "strategyName": name,
+            "environment": environment,
+        }
 
     seen = [use(strategy, "checkout"), use(production, "checkout", "production", name="default")]
     hidden = use(rocket, "rocket", project=apollo)
@@ -216,7 +241,10 @@ def test_the_strategies_of_a_segment_are_listed_with_their_place(world, alice, v
 
 
 def test_the_segments_of_a_strategy_are_listed_by_name(world, alice, victor, max, apollo, conn, strategy):
-    ids = {name: segments.insert(conn, name, [], project=project) for name, project in (("b", None), ("a", "default"), ("c", None))}
+    ids = {
+        name: segments.insert(conn, name, [], project=project)
+        for name, project in (("b", None), ("a", "default"), ("c", None))
+    }
     for name in "ab":
         fixtures.add_segment(conn, strategy, ids[name])
     rocket = world.strategy(world.flag("rocket", apollo))

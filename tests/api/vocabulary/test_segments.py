@@ -63,7 +63,9 @@ def test_a_name_is_there_once(world, alice, apollo, conn):
     make(alice)
     since, before = world.last_event_id(), fingerprint(conn)
     for name in ("Beta", " Beta "):
-        message = refused(alice.post(PATH, json={"name": name, "constraints": [], "project": apollo}), 409, "NameExistsError")
+        message = refused(
+            alice.post(PATH, json={"name": name, "constraints": [], "project": apollo}), 409, "NameExistsError"
+        )
         assert message == "name: a segment with this name already exists"
     assert (world.events(since), fingerprint(conn)) == ([], before)
     make(alice, "beta")
@@ -77,8 +79,12 @@ def test_a_name_is_there_once(world, alice, apollo, conn):
         ({"name": "x" * 256}, "name: must be at most 255 characters long"),
         ({"constraints": None}, "constraints: must not be null"),
         ({"constraints": {}}, "constraints: must be a list"),
-        ({"constraints": [{"contextName": "userId", "operator": "NUM_GT"}]}, "constraints.0.value: is required with this operator"),
-        ({"constraints": [ASKED | {"contextName": "other"}]}, "constraints.0.contextName: must be an existing context field, not other"),
+        (
+            {"constraints": [{"contextName": "userId", "operator": "NUM_GT"}]},
+            "constraints.0.value: is required with this operator",
+        ),
+        ({"constraints": [ASKED | {"contextName": "other"}]}, ("constraints.0.contextName: must be an existing context "
+"field, not other")),
         ({"project": "nowhere"}, "project: must be an existing project"),
         ({"project": ""}, "project: must be an existing project"),
         ({"project": 5}, "project: must be a string"),
@@ -119,7 +125,10 @@ def test_there_is_a_most_of_everything(app, world, alice, conn, monkeypatch):
     assert (world.events(since), fingerprint(conn)) == ([], before)
     make(alice, "one", constraints=[of[3], of[2]])
     make(alice, "two")
-    assert refused(alice.post(PATH, json={"name": "three", "constraints": []})) == "There can be at most 2 segments in this instance."
+    assert (
+        refused(alice.post(PATH, json={"name": "three", "constraints": []}))
+        == "There can be at most 2 segments in this instance."
+    )
     assert value(conn, "SELECT count(*) FROM segments") == 2
 
 
@@ -136,7 +145,9 @@ def test_a_curator_creates_segments_in_their_projects_alone(world, apollo, conn)
     before = fingerprint(conn)
     messages = set()
     for project in ("default", "zeus", "nowhere"):
-        messages.add(refused(carla.post(PATH, json={"name": "x", "constraints": [], "project": project}), 403, "NoAccessError"))
+        messages.add(
+            refused(carla.post(PATH, json={"name": "x", "constraints": [], "project": project}), 403, "NoAccessError")
+        )
     # No difference between a project that is there and one that is not.
     assert messages == {"You lack the permission CREATE_SEGMENT or UPDATE_PROJECT_SEGMENT in this project."}
     message = refused(carla.post(PATH, json={"name": "x", "constraints": []}), 403, "NoAccessError")
@@ -191,7 +202,10 @@ def test_a_segment_of_a_hidden_project_is_not_there(world, alice, victor, max, a
     assert [it["id"] for it in victor.get(PATH).json["segments"]] == [shown]
     assert [it["id"] for it in max.get(PATH).json["segments"]] == [hidden, shown]
     carla, before = curator(world, "default"), fingerprint(world.conn)
-    for response in (carla.delete(f"{PATH}/{hidden}"), carla.put(f"{PATH}/{hidden}", json={"name": "x", "constraints": []})):
+    for response in (
+        carla.delete(f"{PATH}/{hidden}"),
+        carla.put(f"{PATH}/{hidden}", json={"name": "x", "constraints": []}),
+    ):
         assert refused(response, 404, "NotFoundError") == "No segment has that id."
     assert fingerprint(world.conn) == before
 

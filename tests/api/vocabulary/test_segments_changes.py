@@ -29,7 +29,14 @@ def test_a_change_replaces_the_segment(world, alice, eve, apollo, conn):
     after = eve.get(f"{PATH}/{segment}").json
     # Without a description it has none; who made it stays.
     assert after == before | {"name": "Gamma", "description": None, "constraints": [], "project": apollo}
-    row = {"id": segment, "name": "Gamma", "description": None, "project_id": apollo, "constraints": [], "created_by": alice.email}
+    row = {
+        "id": segment,
+        "name": "Gamma",
+        "description": None,
+        "project_id": apollo,
+        "constraints": [],
+        "created_by": alice.email,
+    }
     assert stored(conn, segment) == row
     assert events(world, since) == [event("segment-updated", eve, data=after, pre_data=before, project=apollo)]
 
@@ -180,7 +187,11 @@ def test_a_deleted_segment_is_gone_and_recorded(world, alice, eve, apollo, conn)
 def test_a_curator_changes_segments_of_their_projects_alone(world, alice, apollo, conn):
     world.project("zeus")
     carla = curator(world, apollo, "zeus")
-    mine, other, shared = make(alice, "mine", project=apollo), make(alice, "other", project="default"), make(alice, "shared")
+    mine, other, shared = (
+        make(alice, "mine", project=apollo),
+        make(alice, "other", project="default"),
+        make(alice, "shared"),
+    )
     since, before = world.last_event_id(), fingerprint(conn)
     for segment in (other, shared):
         refused(carla.put(f"{PATH}/{segment}", json=body(project=apollo)), 403, "NoAccessError")
@@ -191,7 +202,10 @@ def test_a_curator_changes_segments_of_their_projects_alone(world, alice, apollo
     assert (world.events(since), fingerprint(conn)) == ([], before)
     assert carla.put(f"{PATH}/{mine}", json=body(project="zeus")).status_code == 204
     assert carla.delete(f"{PATH}/{mine}").status_code == 204
-    assert [(row["type"], row["project"]) for row in world.events(since)] == [("segment-updated", "zeus"), ("segment-deleted", "zeus")]
+    assert [(row["type"], row["project"]) for row in world.events(since)] == [
+        ("segment-updated", "zeus"),
+        ("segment-deleted", "zeus"),
+    ]
 
 
 def test_the_permission_to_change_is_checked_first(alice, victor, olga, apollo):

@@ -40,7 +40,11 @@ def test_an_installation_has_five_types(alice: Caller) -> None:
     assert [name for name, it in found.items() if it["deprecated"]] == ["userWithId"]
     taken = {name: [(it["name"], it["type"], it["required"]) for it in found[name]["parameters"]] for name in found}
     assert taken == {
-        "flexibleRollout": [("rollout", "percentage", False), ("stickiness", "string", True), ("groupId", "string", True)],
+        "flexibleRollout": [
+            ("rollout", "percentage", False),
+            ("stickiness", "string", True),
+            ("groupId", "string", True),
+        ],
         "default": [],
         "userWithId": [("userIds", "list", False)],
         "remoteAddress": [("IPs", "list", True)],
@@ -132,7 +136,10 @@ def test_a_type_is_deprecated_and_reactivated_once(world: World, eve: Caller) ->
         assert eve.post(f"{PATH}/remoteAddress/{word}").status_code == 200
     assert eve.get(f"{PATH}/remoteAddress").json["deprecated"] is False
     said = {"name": "remoteAddress"}
-    assert events(world, since) == [event("strategy-deprecated", eve, data=said), event("strategy-reactivated", eve, data=said)]
+    assert events(world, since) == [
+        event("strategy-deprecated", eve, data=said),
+        event("strategy-reactivated", eve, data=said),
+    ]
 
 
 def test_default_cannot_be_deprecated(world: World, alice: Caller) -> None:
@@ -174,7 +181,10 @@ def test_flags_of_each_type_have_a_lifetime_that_can_be_changed(world: World, al
 
 @pytest.mark.parametrize("days", [0, None])
 def test_nought_and_null_are_for_ever(alice: Caller, days: int | None) -> None:
-    assert alice.put("/api/admin/feature-types/operational/lifetime", json={"lifetimeDays": days}).json["lifetimeDays"] is None
+    assert (
+        alice.put("/api/admin/feature-types/operational/lifetime", json={"lifetimeDays": days}).json["lifetimeDays"]
+        is None
+    )
     assert lifetimes(alice)["operational"] is None
 
 
@@ -190,7 +200,9 @@ def test_a_lifetime_counts_for_health_at_once(world: World, alice: Caller) -> No
 @pytest.mark.parametrize("days", [-1, 2**31, 1.5, "7", True])
 def test_what_is_no_lifetime_is_refused(world: World, alice: Caller, days: Any) -> None:
     since = world.last_event_id()
-    assert "lifetimeDays" in refused(alice.put("/api/admin/feature-types/release/lifetime", json={"lifetimeDays": days}))
+    assert "lifetimeDays" in refused(
+        alice.put("/api/admin/feature-types/release/lifetime", json={"lifetimeDays": days})
+    )
     assert "lifetimeDays" in refused(alice.put("/api/admin/feature-types/release/lifetime", json={}))
     refused(alice.put("/api/admin/feature-types/Release/lifetime", json={"lifetimeDays": 1}), 404, "NotFoundError")
     assert (lifetimes(alice), world.events(since)) == (LIFETIMES, [])

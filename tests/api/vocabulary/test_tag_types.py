@@ -43,7 +43,16 @@ def test_a_name_is_there_once(world: World, alice: Caller) -> None:
 
 @pytest.mark.parametrize(
     "said",
-    [{"name": "a"}, {"name": "x" * 51}, {"name": "a b"}, {"name": None}, {"description": None}, {"description": 1}, {"icon": 1}, {"x": 1}],
+    [
+        {"name": "a"},
+        {"name": "x" * 51},
+        {"name": "a b"},
+        {"name": None},
+        {"description": None},
+        {"description": 1},
+        {"icon": 1},
+        {"x": 1},
+    ],
 )
 def test_what_is_no_type_is_refused(world: World, alice: Caller, said: dict[str, Any]) -> None:
     since = world.last_event_id()

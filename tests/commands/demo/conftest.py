@@ -16,7 +16,9 @@ def url(make_database: Callable[..., str]) -> str:
     url = make_database()
     done = fill(url)
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.fullmatch(r"The demo is ready: 34 users, 9 projects, \d+ flags, \d+ events\. A signup token: [0-9a-f]{32}\n", done.stdout)
+    assert re.fullmatch(
+        r"The demo is ready: 34 users, 9 projects, \d+ flags, \d+ events\. A signup token: [0-9a-f]{32}\n", done.stdout
+    )
     return url
 
 

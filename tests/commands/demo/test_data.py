@@ -68,16 +68,23 @@ def test_there_is(read, condition):
     [
         "flag_types WHERE id NOT IN (SELECT type FROM flags)",
         "flags JOIN projects ON projects.id = project_id WHERE flags.name !~ naming_pattern",
-        "projects WHERE feature_limit < (SELECT count(*) FROM flags WHERE project_id = projects.id AND archived_at IS NULL)",
+        (
+            "projects WHERE feature_limit < (SELECT count(*) FROM flags "
+            "WHERE project_id = projects.id AND archived_at IS NULL)"
+        ),
         # On without an enabled strategy would be on for everybody.
         """flag_environments AS places WHERE enabled AND NOT EXISTS (
-               SELECT FROM strategies WHERE flag_id = places.flag_id AND environment = places.environment AND NOT disabled)""",
+               SELECT FROM strategies
+                WHERE flag_id = places.flag_id AND environment = places.environment AND NOT disabled)""",
         "flag_environments JOIN flags ON id = flag_id WHERE enabled AND archived_at IS NOT NULL",
         "(SELECT FROM variants GROUP BY strategy_id HAVING sum(weight) <> 1000) AS unbalanced",
         """strategy_segments JOIN segments ON segments.id = segment_id JOIN strategies ON strategies.id = strategy_id
                JOIN flags ON flags.id = flag_id WHERE segments.project_id <> flags.project_id
                OR segments.created_at > strategies.created_at""",
-        "usage_metrics LEFT JOIN flags ON flags.name = flag_name WHERE flags.id IS NULL OR hour < first_in_production_at",
+        (
+            "usage_metrics LEFT JOIN flags ON flags.name = flag_name "
+            "WHERE flags.id IS NULL OR hour < first_in_production_at"
+        ),
         # The authors of events were there, had the name that the log gives them, and were seen on that day.
         """events LEFT JOIN users ON users.id = created_by_user_id
                WHERE CASE WHEN created_by_user_id IS NULL THEN created_by <> 'system'
@@ -93,13 +100,16 @@ def test_there_is(read, condition):
         """flags WHERE first_in_production_at IS DISTINCT FROM (SELECT min(created_at) FROM events
                WHERE feature_name = name AND environment = 'production' AND type = 'feature-environment-enabled')""",
         """users WHERE username IS DISTINCT FROM 'admin' AND NOT EXISTS (SELECT FROM events
-               WHERE type LIKE '%-created' AND data ->> 'name' = users.name AND events.created_at = users.created_at)""",
+               WHERE type LIKE '%-created' AND data ->> 'name' = users.name
+                 AND events.created_at = users.created_at)""",
         """users WHERE deleted_at IS DISTINCT FROM (
                SELECT created_at FROM events WHERE type = 'user-deleted' AND pre_data ->> 'name' = users.name)""",
         """flags WHERE description IS DISTINCT FROM (SELECT data ->> 'description' FROM events
-               WHERE feature_name = name AND type IN ('feature-created', 'feature-metadata-updated') ORDER BY id DESC LIMIT 1)""",
+               WHERE feature_name = name AND type IN ('feature-created', 'feature-metadata-updated')
+               ORDER BY id DESC LIMIT 1)""",
         """events AS event WHERE type = 'feature-strategy-update' AND pre_data::text IS DISTINCT FROM (
-               SELECT data::text FROM events AS before WHERE before.id < event.id AND before.feature_name = event.feature_name
+               SELECT data::text FROM events AS before
+                WHERE before.id < event.id AND before.feature_name = event.feature_name
                   AND before.data ->> 'id' = event.data ->> 'id' ORDER BY id DESC LIMIT 1)""",
         "events WHERE type = 'feature-tagged' AND NOT tags::jsonb @> jsonb_build_array(data::jsonb)",
         "events WHERE type = 'feature-untagged' AND tags::jsonb @> jsonb_build_array(pre_data::jsonb)",
@@ -128,7 +138,9 @@ def test_nothing_is_of_the_future_and_the_log_covers_two_years(read):
     older |= {"context_fields": "sort_order < 5", "strategy_types": "NOT editable"}
     for column in columns:
         table, name = column["table_name"], column["column_name"]
-        late = f"SELECT count(*) FROM {table} WHERE {name} >= '{START.isoformat()}' AND NOT ({older.get(table, 'false')})"
+        late = (
+            f"SELECT count(*) FROM {table} WHERE {name} >= '{START.isoformat()}' AND NOT ({older.get(table, 'false')})"
+        )
         assert read(late) == [{"count": 0}], (table, name)
     (ends,) = read("SELECT min(created_at), max(created_at) FROM events")
     assert ends["min"] < START - timedelta(days=700)
@@ -136,7 +148,10 @@ def test_nothing_is_of_the_future_and_the_log_covers_two_years(read):
 
 
 def test_the_log_and_the_flags_tell_the_same(read):
-    log = read("SELECT type, feature_name, project, environment, data, pre_data FROM events WHERE feature_name IS NOT NULL ORDER BY id")
+    log = read(
+        "SELECT type, feature_name, project, environment, data, pre_data "
+        "FROM events WHERE feature_name IS NOT NULL ORDER BY id"
+    )
     switches: dict[tuple[str, str], bool] = {}
     strategies, archived, tags = {}, {}, {}
     for event in log:
@@ -157,7 +172,9 @@ def test_the_log_and_the_flags_tell_the_same(read):
     flags = read("SELECT name, archived_at FROM flags")
     assert {flag["name"] for flag in flags if flag["archived_at"]} == {flag for flag, gone in archived.items() if gone}
     places = read("SELECT name, environment FROM flag_environments JOIN flags ON flags.id = flag_id WHERE enabled")
-    assert {(place["name"], place["environment"]) for place in places} == {place for place, on in switches.items() if on}
+    assert {(place["name"], place["environment"]) for place in places} == {
+        place for place, on in switches.items() if on
+    }
     held = read("SELECT name, flag_tags.type, value FROM flag_tags JOIN flags ON id = flag_id")
     assert sorted((row["name"], row["type"], row["value"]) for row in held) == sorted(
         (flag, tag["type"], tag["value"]) for flag, kept in tags.items() for tag in kept
@@ -179,7 +196,12 @@ def test_the_trends_are_those_of_a_living_company(url):
     assert len({week["health"] for week in checkout}) > 3
     assert all(week["timeToProduction"] > 0 and week["users"] > 5 for week in checkout)
     assert {week["project"] for week in found["metricsSummaryTrends"]} >= {"checkout", "search", "payments-core"}
-    assert {week["environmentType"] for week in found["environmentTypeTrends"]} == {"development", "test", "preproduction", "production"}
+    assert {week["environmentType"] for week in found["environmentTypeTrends"]} == {
+        "development",
+        "test",
+        "preproduction",
+        "production",
+    }
     now = ("avgTimeToProd", "created", "archived", "projectActivity", "projectMembersAdded")
     assert all(stats[f"{name}CurrentWindow"] > 0 for name in now), stats
     assert young["onboardingStatus"]["status"] == "first-flag-created"
@@ -187,7 +209,11 @@ def test_the_trends_are_those_of_a_living_company(url):
 
 def test_every_answer_about_it_fits_its_record(url, read, make_app: Callable[..., Flask]):
     caller = Caller(make_app(url), ADMIN_KEY)
-    paths = [f"/api/admin/projects/{row['id']}/{what}" for row in read("SELECT id FROM projects") for what in ("overview", "access")]
+    paths = [
+        f"/api/admin/projects/{row['id']}/{what}"
+        for row in read("SELECT id FROM projects")
+        for what in ("overview", "access")
+    ]
     paths += [f"/api/admin/insights?from={TODAY - timedelta(days=730)}"]
     paths += [f"/api/admin/search/events?limit=1000&offset={offset}" for offset in range(0, 7500, 2500)]
     assert {caller.get(path).status_code for path in paths} == {200}

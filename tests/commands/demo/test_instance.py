@@ -28,16 +28,31 @@ def tmp_path() -> Iterator[Path]:
 
 @pytest.fixture
 def own_instance(tmp_path: Path) -> Iterator[Callable[..., tuple[str, str]]]:
-    """own_instance(port): starts the demo as a newcomer does, and stops it when it serves; what it printed, and its address."""
+    """own_instance(port): starts the demo as a newcomer does, and stops it when it serves; what it printed, and its
+    address.
+    """
     running: list[subprocess.Popen[bytes]] = []
 
     def start(port: int, **settings: object) -> tuple[str, str]:
         said = tmp_path / "said"
-        words = [sys.executable, "-m", "flask", "--app", "app", "demo", "--data-dir", str(tmp_path / "data-demo"), "--port", str(port)]
+        words = [
+            sys.executable,
+            "-m",
+            "flask",
+            "--app",
+            "app",
+            "demo",
+            "--data-dir",
+            str(tmp_path / "data-demo"),
+            "--port",
+            str(port),
+        ]
         with said.open("wb") as output:
             process = subprocess.Popen(words, cwd=ROOT, env=environment(**settings), stdout=output, stderr=output)
         running.append(process)
-        wait_until(lambda: b"Serving at" in said.read_bytes() or process.poll() is not None, "the demo serves", patience=120)
+        wait_until(
+            lambda: b"Serving at" in said.read_bytes() or process.poll() is not None, "the demo serves", patience=120
+        )
         return said.read_text(), f"http://127.0.0.1:{port}"
 
     yield start
@@ -48,13 +63,23 @@ def own_instance(tmp_path: Path) -> Iterator[Callable[..., tuple[str, str]]]:
 
 def test_a_newcomer_gets_a_running_instance_beside_the_real_one(own_instance, make_database, tmp_path):
     real, port = make_database(), free_port()
-    said, address = own_instance(port, DATABASE_URL=real, BASE_URL="https://flags.example.org", INIT_ADMIN_PASSWORD="of the real instance")
+    said, address = own_instance(
+        port, DATABASE_URL=real, BASE_URL="https://flags.example.org", INIT_ADMIN_PASSWORD="of the real instance"
+    )
     with connect(real) as conn:
         assert rows(conn, "SELECT count(*) FROM flags") == [{"count": 0}]
     assert f"address      {address}\n" in said
     assert f"run: rm -rf {tmp_path / 'data-demo'}\n" in said
     login = {"username": "admin", "password": re.search(r"password +(\S+)\n", said)[1]}
-    words = ["curl", "-s", "-d", json.dumps(login), "-H", "Content-Type: application/json", f"{address}/auth/simple/login"]
+    words = [
+        "curl",
+        "-s",
+        "-d",
+        json.dumps(login),
+        "-H",
+        "Content-Type: application/json",
+        f"{address}/auth/simple/login",
+    ]
     assert json.loads(subprocess.run(words, capture_output=True, check=True).stdout)["username"] == "admin"
     readme = re.search(r"```text\n(The demo is ready.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
     assert fits(readme.replace("http://127.0.0.1:4243", address) + "…", said[said.index("The demo is ready") :])
@@ -93,9 +118,9 @@ def test_a_database_that_holds_something_is_refused(make_database):
         conn.execute("INSERT INTO flags (name, project_id) VALUES ('ours', 'default')")
     refused = fill(url)
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert (
-        refused.stderr
-        == "Error: This database is not empty: it has users, projects or flags. Use an empty database. Nothing was changed.\n"
+    assert refused.stderr == (
+        "Error: This database is not empty: it has users, projects or flags. Use an empty "
+        "database. Nothing was changed.\n"
     )
     with connect(url) as conn:
         assert rows(conn, "SELECT name FROM flags") == [{"name": "ours"}]
@@ -106,7 +131,9 @@ def test_the_data_folder_of_a_real_instance_is_refused(tmp_path):
     before = sorted(path.name for path in tmp_path.iterdir())
     refused = run("-m", "flask", "--app", "app", "demo", "--data-dir", str(tmp_path), "--port", str(free_port()))
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr.endswith(f"Error: {tmp_path} contains an instance that is not a demo. Set --data-dir to another folder.\n")
+    assert refused.stderr.endswith(
+        f"Error: {tmp_path} contains an instance that is not a demo. Set --data-dir to another folder.\n"
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
@@ -128,4 +155,7 @@ def test_the_api_key_of_a_new_database_is_printed(make_database):
 
 def test_the_option_needs_the_setting():
     refused = run("-m", "flask", "--app", "app", "demo", "--use-database-url")
-    assert (refused.returncode, refused.stderr.splitlines()[-1]) == (2, "Error: --use-database-url requires the setting DATABASE_URL.")
+    assert (refused.returncode, refused.stderr.splitlines()[-1]) == (
+        2,
+        "Error: --use-database-url requires the setting DATABASE_URL.",
+    )

@@ -7,7 +7,8 @@ from sql.database.migrate import DatabaseProblem
 from tests.support.deployment import GRANTS
 
 RIGHTS = """
-    SELECT relname AS name, relkind AS kind, attname AS column, grantee::regrole::text AS role, privilege_type AS privilege
+    SELECT relname AS name, relkind AS kind, attname AS column,
+           grantee::regrole::text AS role, privilege_type AS privilege
       FROM (SELECT relname, relkind, NULL AS attname, relowner, (aclexplode(relacl)).*
               FROM pg_class
              WHERE relnamespace = 'public'::regnamespace
@@ -23,13 +24,18 @@ RIGHTS = """
 
 def test_rights_are_on_whole_tables_except_for_inserting_events(deployed, admin):
     by_column = {tuple(row.values()) for row in rows(admin, RIGHTS) if row["column"]}
-    columns = {row["attname"] for row in rows(admin, "SELECT attname FROM pg_attribute WHERE attrelid = 'events'::regclass AND attnum > 0")}
+    columns = {
+        row["attname"]
+        for row in rows(admin, "SELECT attname FROM pg_attribute WHERE attrelid = 'events'::regclass AND attnum > 0")
+    }
     assert columns > {"id"}
     service = deployed.renamed("flags_service")
     assert by_column == {("events", "r", name, service, "INSERT") for name in columns - {"id"}}
 
 
-CHOOSE_AN_ID = "INSERT INTO events (id, type, created_by) OVERRIDING SYSTEM VALUE VALUES (7000000, 'x', 'x') RETURNING id"
+CHOOSE_AN_ID = (
+    "INSERT INTO events (id, type, created_by) OVERRIDING SYSTEM VALUE VALUES (7000000, 'x', 'x') RETURNING id"
+)
 
 
 def test_a_right_on_the_whole_table_would_allow_choosing_ids(deployed, admin):
@@ -49,7 +55,10 @@ def test_views_can_only_be_read(admin):
 def test_the_service_reads_every_table_and_empties_none(deployed, admin):
     found = [row for row in rows(admin, RIGHTS) if row["role"] == deployed.renamed("flags_service")]
     tables = {
-        row["relname"] for row in rows(admin, "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'")
+        row["relname"]
+        for row in rows(
+            admin, "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
+        )
     }
     assert {row["name"] for row in found if row["privilege"] == "SELECT"} >= tables
     assert {row["privilege"] for row in found} == {"SELECT", "INSERT", "UPDATE", "DELETE"}
@@ -58,11 +67,15 @@ def test_the_service_reads_every_table_and_empties_none(deployed, admin):
 def test_a_migration_grants_no_rights(deployed, tmp_path):
     found, needed = migrate.VERSION, migrate.VERSION + 1
     for number in range(2, needed + 1):
-        (tmp_path / f"{number:04}_adds_a_table.sql").write_text("CREATE TABLE later (id integer); ALTER TABLE events ADD more text;")
+        (tmp_path / f"{number:04}_adds_a_table.sql").write_text(
+            "CREATE TABLE later (id integer); ALTER TABLE events ADD more text;"
+        )
     with connect(deployed.address("service")) as conn, pytest.raises(DatabaseProblem) as problem, conn.transaction():
         migrate.migrate(conn, tmp_path)
     user = deployed.renamed("flags_service")
-    assert str(problem.value).startswith(f"The role {user} cannot upgrade the schema from version {found} to {needed}: ")
+    assert str(problem.value).startswith(
+        f"The role {user} cannot upgrade the schema from version {found} to {needed}: "
+    )
     assert str(problem.value).endswith(". Run flask --app app migrate as the owner of the schema.")
     with connect(deployed.address("owner")) as owner:
         before = rights(owner)

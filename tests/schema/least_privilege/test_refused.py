@@ -31,9 +31,13 @@ FORBIDDEN = {
     "empty the log": "TRUNCATE events",
     "empty any table": "TRUNCATE login_addresses",
     "rewrite events": "UPDATE events SET created_by = 'nobody'",
-    "rewrite events that are there": "INSERT INTO events (type, created_by) VALUES ('x', 'x') ON CONFLICT (id) DO UPDATE SET type = 'x'",
+    "rewrite events that are there": (
+        "INSERT INTO events (type, created_by) VALUES ('x', 'x') ON CONFLICT (id) DO UPDATE SET type = 'x'"
+    ),
     "delete events": "DELETE FROM events",
-    "choose the id of an event": "INSERT INTO events (id, type, created_by) OVERRIDING SYSTEM VALUE VALUES (1, 'x', 'x')",
+    "choose the id of an event": (
+        "INSERT INTO events (id, type, created_by) OVERRIDING SYSTEM VALUE VALUES (1, 'x', 'x')"
+    ),
     "set ids back": "SELECT setval('events_id_seq', 1)",
     "read ids ahead": "SELECT nextval('events_id_seq')",
     "lock events": "SELECT FROM events FOR UPDATE",
@@ -76,7 +80,9 @@ def test_its_grants_reach_no_other_role(service, admin):
     for right in ("SELECT ON users", "INSERT ON past_group_users"):
         service.execute(f"GRANT {right} TO PUBLIC")
     assert (
-        admin.execute("SELECT FROM information_schema.table_privileges WHERE grantee = 'PUBLIC' AND table_schema = 'public'").fetchall()
+        admin.execute(
+            "SELECT FROM information_schema.table_privileges WHERE grantee = 'PUBLIC' AND table_schema = 'public'"
+        ).fetchall()
         == []
     )
 
@@ -98,7 +104,9 @@ def test_no_other_role_can_connect(deployed, admin):
             connect(deployed.address("prune"))
     finally:
         admin.execute(f"GRANT CONNECT ON DATABASE {deployed.database} TO {name}")
-    rights = admin.execute("SELECT has_schema_privilege('public', 'public', name) AS has FROM unnest('{USAGE,CREATE}'::text[]) AS name")
+    rights = admin.execute(
+        "SELECT has_schema_privilege('public', 'public', name) AS has FROM unnest('{USAGE,CREATE}'::text[]) AS name"
+    )
     assert [row["has"] for row in rights] == [False, False]
 
 
@@ -106,7 +114,8 @@ def test_no_other_role_can_connect(deployed, admin):
 def test_no_role_is_more_than_a_user_of_one_database(deployed, admin, role):
     found = admin.execute(
         "SELECT rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls,"
-        " (SELECT count(*) FROM pg_auth_members WHERE member = pg_roles.oid) AS memberships FROM pg_roles WHERE rolname = %s",
+        " (SELECT count(*) FROM pg_auth_members WHERE member = pg_roles.oid) AS memberships "
+        "FROM pg_roles WHERE rolname = %s",
         (deployed.renamed(f"flags_{role}"),),
     ).fetchone()
     assert set(found.values()) == {False}
@@ -129,7 +138,9 @@ def test_the_role_for_pruning_may_not(deployed, statement):
         conn.execute(statement)
 
 
-@pytest.mark.parametrize("what", ["disable all triggers", "make roles", "become superuser", "make databases", "read files", "run programs"])
+@pytest.mark.parametrize(
+    "what", ["disable all triggers", "make roles", "become superuser", "make databases", "read files", "run programs"]
+)
 def test_the_owner_of_the_schema_may_not(deployed, what):
     with connect(deployed.address("owner")) as conn, pytest.raises(InsufficientPrivilege):
         conn.execute(FORBIDDEN[what])

@@ -39,7 +39,9 @@ def test_it_can_answer_everything_that_can_be_asked_without_an_id(story):
     # A key has no personal tokens, no password and no profile.
     assert {status for status in statuses.values() if status >= 500} == set()
     assert {status for path, status in statuses.items() if "/user" not in path} == {200}
-    assert story.read("/api/admin/projects/apollo/overview")["stats"]["projectActivityCurrentWindow"] == story.count(project="apollo")
+    assert story.read("/api/admin/projects/apollo/overview")["stats"]["projectActivityCurrentWindow"] == story.count(
+        project="apollo"
+    )
     stream = story.key.get("/api/admin/search/events", headers={"Accept": "application/x-ndjson"})
     assert stream.text.count("\n") == len(story.ledger)
 
@@ -52,7 +54,9 @@ def test_the_past_goes_with_a_project_that_is_deleted(deployed, service, admin, 
         for weeks in (1, 5):
             admin.execute(USAGE, ("gone", weeks))
     tables = ("usage_metrics", "past_project_user_roles")
-    of_project = " UNION ALL ".join(f"SELECT count(*) AS number FROM {table} WHERE project_id = 'gone'" for table in tables)
+    of_project = " UNION ALL ".join(
+        f"SELECT count(*) AS number FROM {table} WHERE project_id = 'gone'" for table in tables
+    )
     assert [row["number"] for row in service.execute(of_project)] == [2, 1]
     key = Caller(make_app(deployed.address("service")), ADMIN_KEY)
     assert key.post("/api/admin/projects/archive/gone").status_code == 200
@@ -100,12 +104,18 @@ def test_the_third_role_prunes(deployed, admin):
 
 
 def test_the_owner_restores_and_the_service_goes_on(deployed, tmp_path):
-    owner, service = {"DATABASE_URL": deployed.address("owner")}, {"DATABASE_URL": deployed.address("service"), "BCRYPT_ROUNDS": "12"}
+    owner, service = (
+        {"DATABASE_URL": deployed.address("owner")},
+        {"DATABASE_URL": deployed.address("service"), "BCRYPT_ROUNDS": "12"},
+    )
     assert flask("backup", str(tmp_path / "x"), **service).stderr.startswith("Error: The backup failed: ")
     assert flask("backup", str(tmp_path / "x"), **owner).returncode == 0
     done = flask("restore", "--replace", str(tmp_path / "x"), **owner)
     assert done.returncode == 0, done.stderr
     role = deployed.renamed("flags_service")
-    assert f"The role {role} cannot use the schema. Run deploy/grants.sql (docs/how-to/deploy.md)." in flask("doctor", **service).stdout
+    assert (
+        f"The role {role} cannot use the schema. Run deploy/grants.sql (docs/how-to/deploy.md)."
+        in flask("doctor", **service).stdout
+    )
     deployed.psql(GRANTS, "owner")
     assert f"The role {role} has the privileges that the service needs." in flask("doctor", **service).stdout

@@ -21,7 +21,10 @@ def tmp() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def made(tmp: Path) -> Path:
-    """A data folder that has been used once, with a table in it. A start that was interrupted had left something there."""
+    """A data folder that has been used once, with a table in it.
+
+    A start that was interrupted had left something there.
+    """
     server = Server(tmp / "made" / "on the way")
     (server.folder / "postgres.new" / "base").mkdir(parents=True)
     with psycopg.connect(server.ensure()) as conn:

@@ -82,7 +82,10 @@ def test_the_folder_and_its_locks_belong_to_the_owner_alone(data: Path):
     server.ensure()
     server.release()
     owner = (data / "postgres").stat().st_uid
-    modes = {path.name: (path.stat().st_mode & 0o777, path.stat().st_uid) for path in (data, data / "starting.lock", data / "in-use.lock")}
+    modes = {
+        path.name: (path.stat().st_mode & 0o777, path.stat().st_uid)
+        for path in (data, data / "starting.lock", data / "in-use.lock")
+    }
     assert modes == {data.name: (0o700, owner), "starting.lock": (0o600, owner), "in-use.lock": (0o600, owner)}
 
 

@@ -29,7 +29,10 @@ pytestmark = pytest.mark.slow
         (
             "postgresql.conf",
             "no = such setting\n",
-            "failed (pg_ctl): pg_ctl: could not start server. See postgres/server.log and the newest file in postgres/log there.",
+            (
+                "failed (pg_ctl): pg_ctl: could not start server. See postgres/server.log and the newest "
+                "file in postgres/log there."
+            ),
         ),
     ],
 )
@@ -59,7 +62,9 @@ def test_what_is_missing_in_a_folder_is_named(tmp: Path):
     with pytest.raises(DatabaseProblem) as problem:
         Server(tmp / "hollow").ensure()
     missing = tmp / "hollow" / "postgres" / "PG_VERSION"
-    assert str(problem.value) == f"The data folder {tmp / 'hollow'} cannot be used: No such file or directory ({missing})."
+    assert (
+        str(problem.value) == f"The data folder {tmp / 'hollow'} cannot be used: No such file or directory ({missing})."
+    )
 
 
 @pytest.mark.parametrize(("place", "reason"), [("a file", "File exists"), ("a file/data", "Not a directory")])

@@ -13,7 +13,16 @@ import pytest
 from sql.database.embedded import Server
 from sql.database.migrate import DatabaseProblem
 from tests.support.embedded_server import is_kept, is_root, kill, root_only
-from tests.support.service import AS_UNPRIVILEGED, IMPORT, UNPRIVILEGED, Service, address_in, is_alive, postmaster_of, run
+from tests.support.service import (
+    AS_UNPRIVILEGED,
+    IMPORT,
+    UNPRIVILEGED,
+    Service,
+    address_in,
+    is_alive,
+    postmaster_of,
+    run,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +50,8 @@ def test_without_a_user_postgres_root_runs_it_as_a_user_id_of_its_own(tmp: Path,
     uid = Path(f"/proc/{postmaster_of(server.folder)}").stat().st_uid
     assert uid not in {0, *(user.pw_uid for user in everybody)}
     assert {
-        path.stat().st_uid for path in (server.folder, server.cluster, server.cluster / "PG_VERSION", server.folder / "in-use.lock")
+        path.stat().st_uid
+        for path in (server.folder, server.cluster, server.cluster / "PG_VERSION", server.folder / "in-use.lock")
     } == {uid}
     with psycopg.connect(url) as conn:
         conn.execute("SELECT 1")
@@ -50,7 +60,10 @@ def test_without_a_user_postgres_root_runs_it_as_a_user_id_of_its_own(tmp: Path,
 
 @root_only
 def test_a_cluster_of_user_nobody_keeps_working(data: Path):
-    subprocess.run(["chown", "--recursive", f"{UNPRIVILEGED}:{UNPRIVILEGED}", str(data / "postgres"), str(data / "socket")], check=True)
+    subprocess.run(
+        ["chown", "--recursive", f"{UNPRIVILEGED}:{UNPRIVILEGED}", str(data / "postgres"), str(data / "socket")],
+        check=True,
+    )
     os.chown(data, 0, 0)
     server = Server(data)
     assert is_kept(server.ensure())

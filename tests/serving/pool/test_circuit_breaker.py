@@ -87,7 +87,9 @@ def test_nor_is_one_whose_only_connection_is_being_given_back(proxy):
             with database.connection() as conn:
                 conn.execute("BEGIN")
                 is_open.set()
-                wait_until(lambda: database._pool and database._pool.get_stats()["requests_waiting"], "another request waited")
+                wait_until(
+                    lambda: database._pool and database._pool.get_stats()["requests_waiting"], "another request waited"
+                )
                 value(conn, "SELECT 1")
                 proxy.hush()
             # The pool has rolled back. That takes until proxy.talk().

@@ -1,4 +1,7 @@
-"""A story: users run a whole instance over HTTP alone. Each step names exactly the events that it records, and the ledger keeps them."""
+"""A story: users run a whole instance over HTTP alone.
+
+Each step names exactly the events that it records, and the ledger keeps them.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,8 +19,15 @@ Event = dict[str, Any]
 
 
 def event(type: str, **columns: Any) -> Event:
-    """An event by the caller of the step. Other columns are empty. A function instead of a value gets the answer of the step."""
-    return {"type": type, "tags": []} | dict.fromkeys(("project", "environment", "featureName", "data", "preData")) | columns
+    """An event by the caller of the step.
+
+    Other columns are empty. A function instead of a value gets the answer of the step.
+    """
+    return (
+        {"type": type, "tags": []}
+        | dict.fromkeys(("project", "environment", "featureName", "data", "preData"))
+        | columns
+    )
 
 
 def answered(answer: Any) -> Any:
@@ -37,7 +47,9 @@ class Having:
         self.entries = (entries or {}) | fields
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, dict) and all(key in other and other[key] == value for key, value in self.entries.items())
+        return isinstance(other, dict) and all(
+            key in other and other[key] == value for key, value in self.entries.items()
+        )
 
     def __repr__(self) -> str:
         return f"Having({self.entries})"
@@ -52,7 +64,9 @@ class Session(Caller):
     cookie: str = ""
 
     def request(self, method: str, path: str, **kwargs: Any) -> Any:
-        return super().request(method, path, headers={"Cookie": f"session={self.cookie}"} | (kwargs.pop("headers", None) or {}), **kwargs)
+        return super().request(
+            method, path, headers={"Cookie": f"session={self.cookie}"} | (kwargs.pop("headers", None) or {}), **kwargs
+        )
 
 
 @dataclass
@@ -67,21 +81,34 @@ class Story:
     ledger: list[Event] = field(default_factory=list[Event])
     response: Any = None
 
-    def step(self, caller: Caller, method: str, path: str, status: int, body: Any = None, expect: Iterable[Event] = ()) -> Any:
-        """The answer to a request; AssertionError unless it has this status, and recorded exactly these events in this order."""
+    def step(
+        self, caller: Caller, method: str, path: str, status: int, body: Any = None, expect: Iterable[Event] = ()
+    ) -> Any:
+        """The answer to a request;
+
+        AssertionError unless it has this status, and recorded exactly these events in this order.
+        """
         response = caller.request(method, path, **({} if body is None else {"json": body}))
         self.response = response
         assert response.status_code == status < 400, f"{method} {path} {body}: {response.status_code} {response.text}"
         answer = response.get_json(silent=True)
         author = {"createdBy": caller.email, "createdByUserId": caller.id}
-        expected = [{column: value(answer) if callable(value) else value for column, value in (author | it).items()} for it in expect]
+        expected = [
+            {column: value(answer) if callable(value) else value for column, value in (author | it).items()}
+            for it in expect
+        ]
         # A payload may have more properties than the story names. The tests of each route compare whole payloads.
-        expected = [{column: Having(value) if isinstance(value, dict) else value for column, value in it.items()} for it in expected]
+        expected = [
+            {column: Having(value) if isinstance(value, dict) else value for column, value in it.items()}
+            for it in expected
+        ]
         recorded = self.since(len(expected) + 3)
         types = [it["type"] for it in recorded]
         assert types == [it["type"] for it in expected], f"{method} {path} {body} recorded {types}"
         for found, wanted in zip(recorded, expected, strict=True):
-            wrong = {column: (found.get(column), value) for column, value in wanted.items() if value != found.get(column)}
+            wrong = {
+                column: (found.get(column), value) for column, value in wanted.items() if value != found.get(column)
+            }
             assert not wrong, f"{method} {path} {body} recorded {found['type']} with (found, expected) {wrong}"
         self.ledger += recorded
         return answer
@@ -92,7 +119,10 @@ class Story:
         story = cls(app, Caller(app, key))
         story.key.email = story.read("/api/admin/api-tokens")["tokens"][0]["tokenName"]
         story.ledger = story.since()
-        assert [(it["type"], it["createdBy"]) for it in story.ledger] == [("user-created", "system"), ("api-token-created", "system")]
+        assert [(it["type"], it["createdBy"]) for it in story.ledger] == [
+            ("user-created", "system"),
+            ("api-token-created", "system"),
+        ]
         return story
 
     def read(self, path: str, by: str | None = None, **query: Any) -> Any:
@@ -100,6 +130,12 @@ class Story:
         response = (self.people[by] if by else self.key).get(path, query_string=query)
         assert response.status_code == 200, f"{path}: {response.text}"
         return response.get_json()
+
+    def total(self, by: str | None = None, **filters: str) -> int:
+        """Return the number of events that the search finds; it must show as many."""
+        found = self.read(SEARCH, by, limit=1000, **filters)
+        assert len(found["events"]) == found["total"]
+        return found["total"]
 
     def since(self, limit: int = 1000) -> list[Event]:
         """The events that are not in the ledger yet, oldest first."""

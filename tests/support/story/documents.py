@@ -8,7 +8,15 @@ from tests.support.story.flags import PROJECTS, happened
 BATCH = "/api/admin/features-batch"
 FRESH = {"type": "crate", "value": "fresh"}
 PARCEL: dict[str, Any] = {
-    "features": [{"name": "parcel", "type": "experiment", "description": "Comes in one piece", "project": "elsewhere", "stale": False}],
+    "features": [
+        {
+            "name": "parcel",
+            "type": "experiment",
+            "description": "Comes in one piece",
+            "project": "elsewhere",
+            "stale": False,
+        }
+    ],
     "featureStrategies": [
         {
             "featureName": "parcel",
@@ -18,7 +26,9 @@ PARCEL: dict[str, Any] = {
             "segments": [7],
         }
     ],
-    "featureEnvironments": [{"name": "parcel", "featureName": "parcel", "environment": "production", "enabled": True, "variants": []}],
+    "featureEnvironments": [
+        {"name": "parcel", "featureName": "parcel", "environment": "production", "enabled": True, "variants": []}
+    ],
     "contextFields": [{"name": "weight", "description": "In kilograms"}],
     "featureTags": [{"featureName": "parcel", "tagType": "crate", "tagValue": "fresh"}],
     "segments": [{"id": 7, "name": "martians"}],
@@ -55,7 +65,9 @@ def take_in(story: Story) -> None:
     recorded = [
         event("tag-type-created", data=Having(name="crate", description="How it is packed")),
         event("context-field-created", data=Having(name="weight", description="In kilograms")),
-        happened("feature-created", "hermes", "parcel", data=Having(name="parcel", project="hermes", type="experiment")),
+        happened(
+            "feature-created", "hermes", "parcel", data=Having(name="parcel", project="hermes", type="experiment")
+        ),
         event("tag-created", data=FRESH),
         happened("feature-tagged", "hermes", "parcel", data=FRESH, tags=[FRESH]),
         happened("feature-strategy-add", "hermes", "parcel", data=Having(segments=[story.ids["martians"]]), **staging),
@@ -78,7 +90,9 @@ def end_pluto(story: Story) -> None:
     story.step(key, "POST", "/api/admin/api-tokens", 201, token, [recorded])
     ice = {"name": "ice"}
     story.step(key, "POST", f"{path}/features", 201, ice, [happened("feature-created", "pluto", "ice", data=answered)])
-    story.step(key, "POST", f"{path}/archive", 202, {"features": ["ice"]}, [happened("feature-archived", "pluto", "ice")])
+    story.step(
+        key, "POST", f"{path}/archive", 202, {"features": ["ice"]}, [happened("feature-archived", "pluto", "ice")]
+    )
     story.step(key, "POST", f"{PROJECTS}/archive/pluto", 200, None, [event("project-archived", project="pluto")])
     story.step(key, "POST", f"{PROJECTS}/revive/pluto", 200, None, [event("project-revived", project="pluto")])
     recorded = [

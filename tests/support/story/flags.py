@@ -52,7 +52,9 @@ def tell(story: Story) -> None:
 
 
 def tag(story: Story) -> None:
-    """The flag launch is the blue team's as well; the flag mail was for a while; a tag that is used goes from the flags that have it."""
+    """The flag launch is the blue team's as well; the flag mail was for a while; a tag that is used goes from the flags
+    that have it.
+    """
     max, victor = story.people["max"], story.people["victor"]
     recorded = happened("feature-tagged", "apollo", "launch", data=BLUE, tags=[MOON, BLUE])
     path = "/api/admin/features"
@@ -61,7 +63,14 @@ def tag(story: Story) -> None:
     sun = {"type": "simple", "value": "sun"}
     recorded = [event("tag-created", data=sun), happened("feature-tagged", "hermes", "mail", data=sun, tags=[sun])]
     story.step(max, "POST", f"{path}/mail/tags", 201, sun, recorded)
-    story.step(max, "DELETE", f"{path}/mail/tags/simple/sun", 200, None, [happened("feature-untagged", "hermes", "mail", preData=sun)])
+    story.step(
+        max,
+        "DELETE",
+        f"{path}/mail/tags/simple/sun",
+        200,
+        None,
+        [happened("feature-untagged", "hermes", "mail", preData=sun)],
+    )
     story.step(max, "DELETE", f"{path}/mail/tags/simple/sun", 200)
     recorded = happened("feature-tagged", "hermes", "post", data=sun, tags=[sun])
     story.step(max, "POST", f"{path}/post/tags", 201, sun, [recorded])
@@ -84,7 +93,14 @@ def describe(story: Story) -> None:
     story.step(max, "PUT", f"{path}/features/mail", 200, change | {"stale": True})
     recorded = [happened("feature-stale-on", "hermes", name) for name in ("post", "letter")]
     story.step(max, "POST", f"{path}/stale", 202, {"features": ["mail", "post", "letter"], "stale": True}, recorded)
-    story.step(max, "POST", f"{path}/stale", 202, {"features": ["post"], "stale": False}, [happened("feature-stale-off", "hermes", "post")])
+    story.step(
+        max,
+        "POST",
+        f"{path}/stale",
+        202,
+        {"features": ["post"], "stale": False},
+        [happened("feature-stale-off", "hermes", "post")],
+    )
 
 
 def archive(story: Story) -> None:
@@ -98,12 +114,16 @@ def archive(story: Story) -> None:
     recorded = happened("feature-deleted", "apollo", "debris", preData=Having(gone))
     story.step(olga, "DELETE", f"{archived}/debris", 200, None, [recorded])
     story.step(olga, "POST", f"{archived}/revive/relic", 200, None, [happened("feature-revived", "apollo", "relic")])
-    story.step(olga, "POST", f"{path}/revive", 200, {"features": ["fossil"]}, [happened("feature-revived", "apollo", "fossil")])
+    story.step(
+        olga, "POST", f"{path}/revive", 200, {"features": ["fossil"]}, [happened("feature-revived", "apollo", "fossil")]
+    )
 
 
 def move(story: Story) -> None:
     """The administrator moves the flag orbit to where it belongs."""
-    recorded = happened("feature-project-change", "apollo", "orbit", data={"oldProject": "hermes", "newProject": "apollo"})
+    recorded = happened(
+        "feature-project-change", "apollo", "orbit", data={"oldProject": "hermes", "newProject": "apollo"}
+    )
     path = f"{PROJECTS}/hermes/features/orbit/changeProject"
     story.step(story.people["root"], "POST", path, 200, {"newProjectId": "apollo"}, [recorded])
 

@@ -1,4 +1,6 @@
-"""The people: users of each root role with their tokens, a service account, roles, groups, an invitation, keys for machines."""
+"""The people: users of each root role with their tokens, a service account, roles, groups, an invitation, keys for
+machines.
+"""
 
 from typing import Any
 
@@ -59,7 +61,12 @@ def make_roles(story: Story) -> None:
     role = story.ids["Automaton"] = make("Machine", "root-custom", {"name": "UPDATE_FEATURE_ENVIRONMENT"})
     before = {"id": role, "name": "Machine", "description": "", "type": "root-custom"}
     permissions = [{"name": "UPDATE_FEATURE"}, {"name": "UPDATE_FEATURE_ENVIRONMENT"}]
-    after = {"name": "Automaton", "description": "Works without a human", "type": "root-custom", "permissions": permissions}
+    after = {
+        "name": "Automaton",
+        "description": "Works without a human",
+        "type": "root-custom",
+        "permissions": permissions,
+    }
     before |= {"project": None, "permissions": permissions[1:]}
     changed = event("role-updated", data=before | after, preData=before)
     story.step(story.key, "PUT", f"/api/admin/roles/{role}", 200, after, [changed])
@@ -79,13 +86,22 @@ def make_users(story: Story, root: Session) -> None:
 
     eve = {"name": "Eve", "username": "eve", "email": "eve@example.org"}
     story.ids["eve"] = make(root, 2, **eve, password=PASSWORDS["eve"])
-    story.ids["olga"] = make(root, story.ids["Founder"], name="Olga", email="olga@example.org", password=PASSWORDS["olga"])
+    story.ids["olga"] = make(
+        root, story.ids["Founder"], name="Olga", email="olga@example.org", password=PASSWORDS["olga"]
+    )
     max = {"name": "Max", "username": "max", "email": "max@example.org"}
     story.ids["max"] = make(root, "Viewer", **max)
     story.ids["nora"] = make(story.key, 3, name="Nora", email="nora@example.org")
     recorded = {"id": story.ids["max"], "rootRole": 3} | max
     place = f"{USERS}/{story.ids['max']}/change-password"
-    story.step(root, "POST", place, 200, {"password": PASSWORDS["max"]}, [event("user-updated", data=recorded, preData=recorded)])
+    story.step(
+        root,
+        "POST",
+        place,
+        200,
+        {"password": PASSWORDS["max"]},
+        [event("user-updated", data=recorded, preData=recorded)],
+    )
     for name in ("eve", "olga", "max"):
         session = log_in(story, f"{name}@example.org", PASSWORDS[name])
         story.people[name] = personal_token(story, session, f"{name}'s token")
@@ -123,7 +139,9 @@ def invite_victor(story: Story, root: Session) -> None:
     author = {"createdBy": "victor@example.org", "createdByUserId": his_id}
     recorded = [
         event("user-created", data=lambda answer: {"id": answer["id"], "rootRole": 3} | victor, **author),
-        event("public-signup-token-user-added", data=lambda answer: of(name="newcomers", userId=answer["id"]), **author),
+        event(
+            "public-signup-token-user-added", data=lambda answer: of(name="newcomers", userId=answer["id"]), **author
+        ),
     ]
     stranger = Caller(story.app)
     password = {"password": PASSWORDS["victor"]}
@@ -135,7 +153,9 @@ def invite_victor(story: Story, root: Session) -> None:
     spare = {"description": "spare", "expiresAt": SOON, "userId": session.id}
     personal_token(story, session, "spare")
     id = story.ids.pop("spare")
-    story.step(session, "DELETE", f"/api/admin/user/tokens/{id}", 200, None, [event("pat-deleted", data={"id": id} | spare)])
+    story.step(
+        session, "DELETE", f"/api/admin/user/tokens/{id}", 200, None, [event("pat-deleted", data={"id": id} | spare)]
+    )
     story.step(session, "POST", "/logout", 302)
     assert session.get("/api/admin/user").status_code == 401
     assert story.people["victor"].get("/api/admin/user").status_code == 200
@@ -164,7 +184,14 @@ def make_groups(story: Story) -> None:
         body = {"name": name, "description": None, "mappingsSSO": [], "rootRole": None}
         members = [{"user": {"id": story.ids[user]}} for user in users]
         recorded = of(**body, users=[story.ids[user] for user in users])
-        made = story.step(story.key, "POST", "/api/admin/groups", 201, body | {"users": members}, [event("group-created", data=recorded)])
+        made = story.step(
+            story.key,
+            "POST",
+            "/api/admin/groups",
+            201,
+            body | {"users": members},
+            [event("group-created", data=recorded)],
+        )
         story.ids[name] = made["id"]
         return recorded | {"id": made["id"]}
 
@@ -175,7 +202,14 @@ def make_groups(story: Story) -> None:
     members = [{"user": {"id": story.ids["nora"]}}]
     story.step(story.key, "PUT", f"/api/admin/groups/{visitors['id']}", 200, change | {"users": members}, [recorded])
     short_lived = make("short-lived")
-    story.step(story.key, "DELETE", f"/api/admin/groups/{short_lived['id']}", 200, None, [event("group-deleted", preData=short_lived)])
+    story.step(
+        story.key,
+        "DELETE",
+        f"/api/admin/groups/{short_lived['id']}",
+        200,
+        None,
+        [event("group-deleted", preData=short_lived)],
+    )
 
 
 def make_service_account(story: Story) -> None:
@@ -195,13 +229,17 @@ def make_service_account(story: Story) -> None:
     for name in ("work", "spare"):
         body = {"description": name, "expiresAt": SOON}
         token = of(**body, userId=robot["id"])
-        made = story.step(story.key, "POST", f"{path}/{robot['id']}/token", 201, body, [event("pat-created", data=token)])
+        made = story.step(
+            story.key, "POST", f"{path}/{robot['id']}/token", 201, body, [event("pat-created", data=token)]
+        )
         if name == "work":
             story.people["robot"] = Caller(story.app, made["secret"], robot["id"], "robot")
     place = f"{path}/{robot['id']}/token/{made['id']}"
     story.step(story.key, "DELETE", place, 200, None, [event("pat-deleted", data=token | {"id": made["id"]})])
     spare = make("spare", 3)
-    story.step(story.key, "DELETE", f"{path}/{spare['id']}", 200, None, [event("service-account-deleted", preData=spare)])
+    story.step(
+        story.key, "DELETE", f"{path}/{spare['id']}", 200, None, [event("service-account-deleted", preData=spare)]
+    )
 
 
 def make_api_tokens(story: Story) -> None:
@@ -225,5 +263,12 @@ def make_api_tokens(story: Story) -> None:
             admin = Caller(story.app, made["secret"])
             assert admin.get(path).status_code == 200
             seen = Having({name: value for name, value in before.items() if name != "seenAt"})
-            story.step(story.key, "DELETE", f"{path}/{made['secret']}", 200, None, [event("api-token-deleted", preData=seen, **place)])
+            story.step(
+                story.key,
+                "DELETE",
+                f"{path}/{made['secret']}",
+                200,
+                None,
+                [event("api-token-deleted", preData=seen, **place)],
+            )
             assert admin.get(path).status_code == 401

@@ -1,4 +1,4 @@
-"""Where things happen: environments, the private project apollo and the open project hermes, and who may do what there."""
+"""Where things happen: environments, the private project apollo, the open project hermes, and their roles."""
 
 from typing import Any
 
@@ -39,7 +39,9 @@ def make_environments(story: Story) -> None:
     found = story.read(ENVIRONMENTS)["environments"]
     before = {it["name"]: it["sortOrder"] for it in found}
     order = {"development": before["development"], "production": 20, "staging": 10}
-    recorded = [updated(name, {"sortOrder": order[name]}, {"sortOrder": before[name]}) for name in ("production", "staging")]
+    recorded = [
+        updated(name, {"sortOrder": order[name]}, {"sortOrder": before[name]}) for name in ("production", "staging")
+    ]
     story.step(story.key, "PUT", f"{ENVIRONMENTS}/sort-order", 200, order, recorded)
 
 
@@ -50,9 +52,14 @@ def make_apollo(story: Story) -> None:
     made = story.step(eve, "POST", PROJECTS, 201, first, [event("project-created", project="apollo", data=answered)])
     assert made == first | {"defaultStickiness": "default", "featureLimit": None, "changeRequestEnvironments": []}
     change = {"name": "Apollo", "description": "To the moon"}
-    recorded = event("project-updated", project="apollo", data=Having(change), preData=Having(name="Apolo", description=None))
+    recorded = event(
+        "project-updated", project="apollo", data=Having(change), preData=Having(name="Apolo", description=None)
+    )
     story.step(eve, "PUT", path, 200, change, [recorded])
-    settings = {"featureLimit": 20, "featureNaming": {"pattern": "[a-z0-9-]+", "example": "lunar-1", "description": "lower case"}}
+    settings = {
+        "featureLimit": 20,
+        "featureNaming": {"pattern": "[a-z0-9-]+", "example": "lunar-1", "description": "lower case"},
+    }
     recorded = event("project-updated", project="apollo", data=Having(settings), preData=Having(featureLimit=None))
     story.step(eve, "PUT", f"{path}/settings", 200, settings, [recorded])
     for name in ("production", "staging", "attic"):
@@ -70,9 +77,14 @@ def make_apollo(story: Story) -> None:
 
 
 def make_hermes(story: Story) -> None:
-    """Olga makes an open project with all environments; attic goes, and with it what was there. Victor likes the project."""
+    """Olga makes an open project with all environments; attic goes, and with it what was there.
+
+    Victor likes the project.
+    """
     olga, victor, path = story.people["olga"], story.people["victor"], f"{PROJECTS}/hermes"
-    made = story.step(olga, "POST", PROJECTS, 201, {"name": "Hermes"}, [event("project-created", project="hermes", data=answered)])
+    made = story.step(
+        olga, "POST", PROJECTS, 201, {"name": "Hermes"}, [event("project-created", project="hermes", data=answered)]
+    )
     assert (made["id"], made["environments"]) == ("hermes", ["development", "staging", "production", "attic"])
     gone = event("environment-deleted", environment="attic", preData=Having(name="attic", type="scratch"))
     story.step(story.people["root"], "DELETE", f"{ENVIRONMENTS}/attic", 200, None, [gone])
@@ -89,13 +101,17 @@ def let_people_into_apollo(story: Story) -> None:
     eve, id, path = story.people["eve"], story.ids, f"{PROJECTS}/apollo"
     given = {"roles": [{"roleId": 5, "userIds": [id["max"]], "groupIds": [id["crew"]]}]}
     recorded = event("project-access-added", project="apollo", data=given)
-    story.step(eve, "POST", f"{path}/access", 200, {"roles": [5], "users": [id["max"]], "groups": [id["crew"]]}, [recorded])
+    story.step(
+        eve, "POST", f"{path}/access", 200, {"roles": [5], "users": [id["max"]], "groups": [id["crew"]]}, [recorded]
+    )
 
     def change(kind: str, name: str, before: list[int], after: list[int]) -> None:
         place, whom = f"{path}/{kind}s/{id[name]}/roles", {f"{kind}Id": id[name]}
         old = {"roles": before} | whom
         if after:
-            recorded = event(f"project-access-{kind}-roles-updated", project="apollo", data={"roles": after} | whom, preData=old)
+            recorded = event(
+                f"project-access-{kind}-roles-updated", project="apollo", data={"roles": after} | whom, preData=old
+            )
             story.step(eve, "PUT", place, 200, {"roles": after}, [recorded])
         else:
             recorded = event(f"project-access-{kind}-roles-deleted", project="apollo", preData=old)

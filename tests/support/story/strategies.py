@@ -38,7 +38,12 @@ def make_segments(story: Story) -> None:
     story.step(eve, "POST", "/api/admin/constraints/validate", 204, ON_MARS)
     story.step(eve, "POST", f"{SEGMENTS}/validate", 204, {"name": "martians"})
     martians = story.step(
-        eve, "POST", SEGMENTS, 201, {"name": "martians", "constraints": [ON_MARS]}, [event("segment-created", data=answered)]
+        eve,
+        "POST",
+        SEGMENTS,
+        201,
+        {"name": "martians", "constraints": [ON_MARS]},
+        [event("segment-created", data=answered)],
     )
     story.ids["martians"] = martians["id"]
     recorded = event("segment-created", project="apollo", data=answered)
@@ -47,9 +52,16 @@ def make_segments(story: Story) -> None:
     recorded = event("segment-updated", project="apollo", data=Having(change, id=crew["id"]), preData=crew)
     story.step(eve, "PUT", f"{SEGMENTS}/{crew['id']}", 204, change, [recorded])
     short_lived = story.step(
-        eve, "POST", SEGMENTS, 201, {"name": "short-lived", "constraints": []}, [event("segment-created", data=answered)]
+        eve,
+        "POST",
+        SEGMENTS,
+        201,
+        {"name": "short-lived", "constraints": []},
+        [event("segment-created", data=answered)],
     )
-    story.step(eve, "DELETE", f"{SEGMENTS}/{short_lived['id']}", 204, None, [event("segment-deleted", preData=short_lived)])
+    story.step(
+        eve, "DELETE", f"{SEGMENTS}/{short_lived['id']}", 204, None, [event("segment-deleted", preData=short_lived)]
+    )
 
 
 def add(story: Story, caller: Caller, flag: str, environment: str, body: dict[str, Any]) -> Any:
@@ -59,9 +71,16 @@ def add(story: Story, caller: Caller, flag: str, environment: str, body: dict[st
 
 
 def plan(story: Story) -> None:
-    """The flag launch gets two strategies in development, which change places; the one that came first goes by operation 4."""
+    """The flag launch gets two strategies in development, which change places; the one that came first goes by
+    operation 4.
+    """
     max, path = story.people["max"], f"{place('launch', 'development')}/strategies"
-    half = {"name": "flexibleRollout", "parameters": {"rollout": 50}, "constraints": [ON_MARS], "segments": [story.ids["martians"]]}
+    half = {
+        "name": "flexibleRollout",
+        "parameters": {"rollout": 50},
+        "constraints": [ON_MARS],
+        "segments": [story.ids["martians"]],
+    }
     first = add(story, max, "launch", "development", half)
     assert first["parameters"] == {"rollout": "50", "groupId": "launch", "stickiness": "default"}
     second = add(story, max, "launch", "development", {"name": "moonPhase", "parameters": {"phase": "new"}})
@@ -70,12 +89,21 @@ def plan(story: Story) -> None:
     recorded = there("feature-strategy-update", "launch", "development", data=answered, preData=second)
     second = story.step(max, "PUT", f"{path}/{second['id']}", 200, change, [recorded])
     ids = {"strategyIds": [first["id"], second["id"]]}
-    recorded = there("strategy-order-changed", "launch", "development", data={"strategyIds": ids["strategyIds"][::-1]}, preData=ids)
+    recorded = there(
+        "strategy-order-changed", "launch", "development", data={"strategyIds": ids["strategyIds"][::-1]}, preData=ids
+    )
     order = [{"id": second["id"], "sortOrder": 0}, {"id": first["id"], "sortOrder": 1}]
     story.step(max, "POST", f"{path}/set-sort-order", 200, order, [recorded])
-    body = {"projectId": "apollo", "environmentId": "development", "strategyId": second["id"], "segmentIds": [story.ids["martians"]]}
+    body = {
+        "projectId": "apollo",
+        "environmentId": "development",
+        "strategyId": second["id"],
+        "segmentIds": [story.ids["martians"]],
+    }
     after = Having(id=second["id"], segments=[story.ids["martians"]])
-    recorded = there("feature-strategy-update", "launch", "development", data=after, preData=Having(id=second["id"], segments=[]))
+    recorded = there(
+        "feature-strategy-update", "launch", "development", data=after, preData=Having(id=second["id"], segments=[])
+    )
     story.step(max, "POST", f"{SEGMENTS}/strategies", 201, body, [recorded])
     first |= {"sortOrder": 1}
     recorded = there("feature-strategy-remove", "launch", "development", preData=first)
@@ -86,11 +114,18 @@ def switch(story: Story) -> None:
     """Environments are switched on with and without strategies, and go off with the last one of them."""
     max, olga, robot = story.people["max"], story.people["olga"], story.people["robot"]
     story.step(
-        max, "POST", f"{place('launch', 'development')}/on", 200, None, [there("feature-environment-enabled", "launch", "development")]
+        max,
+        "POST",
+        f"{place('launch', 'development')}/on",
+        200,
+        None,
+        [there("feature-environment-enabled", "launch", "development")],
     )
     story.step(max, "POST", f"{place('launch', 'development')}/on", 200)
     quarter = Having(title="A quarter", parameters={"rollout": "25", "stickiness": "userId", "groupId": "launch"})
-    everybody = Having(name="flexibleRollout", parameters={"rollout": "100", "stickiness": "default", "groupId": "launch"})
+    everybody = Having(
+        name="flexibleRollout", parameters={"rollout": "100", "stickiness": "default", "groupId": "launch"}
+    )
     for environment, given in (("production", quarter), ("staging", everybody)):
         recorded = [
             there("feature-strategy-add", "launch", environment, data=given),
@@ -118,7 +153,10 @@ def switch_many(story: Story) -> None:
     max, path = story.people["max"], f"{PROJECTS}/hermes/bulk_features/environments/production"
     recorded = [
         happened(type, "hermes", flag, environment="production", data=data)
-        for type, data in (("feature-strategy-add", Having(name="flexibleRollout", segments=[])), ("feature-environment-enabled", None))
+        for type, data in (
+            ("feature-strategy-add", Having(name="flexibleRollout", segments=[])),
+            ("feature-environment-enabled", None),
+        )
         for flag in ("mail", "post")
     ]
     story.step(max, "POST", f"{path}/on", 200, {"features": ["mail", "post"]}, recorded)
@@ -140,7 +178,9 @@ def vary(story: Story) -> None:
     recorded = there(type, "launch", "development", data=Having(variants=two), preData={"variants": []})
     story.step(max, "PUT", path, 200, [red, blue], [recorded])
     recorded = there(type, "launch", "development", data=Having(variants=three), preData=Having(variants=two))
-    story.step(max, "PATCH", path, 200, [{"op": "add", "path": "/1", "value": green | {"weightType": "variable"}}], [recorded])
+    story.step(
+        max, "PATCH", path, 200, [{"op": "add", "path": "/1", "value": green | {"weightType": "variable"}}], [recorded]
+    )
     recorded = [
         there(type, "launch", "development", data=Having(variants=two), preData=Having(variants=three)),
         there(type, "launch", "staging", data=Having(variants=two), preData={"variants": []}),
@@ -150,18 +190,27 @@ def vary(story: Story) -> None:
 
 
 def depend(story: Story) -> None:
-    """Boost and launch need the engine; relay and relic did for a while; fossil needs it no longer when it is archived."""
+    """Boost and launch need the engine; relay and relic did for a while; fossil stops when it is archived."""
     max, path = story.people["max"], f"{PROJECTS}/apollo/features"
     parent = {"feature": "engine", "enabled": True}
     for name in ("boost", "launch", "relay", "relic", "fossil"):
-        recorded = happened("feature-dependency-added", "apollo", name, data=Having(parent), tags=[MOON, BLUE] if name == "launch" else [])
+        recorded = happened(
+            "feature-dependency-added",
+            "apollo",
+            name,
+            data=Having(parent),
+            tags=[MOON, BLUE] if name == "launch" else [],
+        )
         story.step(max, "POST", f"{path}/{name}/dependencies", 200, {"feature": "engine"}, [recorded])
     recorded = happened("feature-dependency-removed", "apollo", "relic", data={"feature": "engine"})
     story.step(max, "DELETE", f"{path}/relic/dependencies/engine", 200, None, [recorded])
     story.step(max, "DELETE", f"{path}/relic/dependencies/engine", 200)
     recorded = happened("feature-dependencies-removed", "apollo", "relay")
     story.step(max, "DELETE", f"{path}/relay/dependencies", 200, None, [recorded])
-    recorded = [happened("feature-archived", "apollo", "fossil"), happened("feature-dependencies-removed", "apollo", "fossil")]
+    recorded = [
+        happened("feature-archived", "apollo", "fossil"),
+        happened("feature-dependencies-removed", "apollo", "fossil"),
+    ]
     story.step(max, "DELETE", f"{path}/fossil", 202, None, recorded)
 
 
@@ -170,7 +219,12 @@ def clone(story: Story) -> None:
     variants = Having(variants=[Having(name="blue"), Having(name="red")])
     recorded = [
         happened("feature-created", "apollo", "lunar", data=answered),
-        there("feature-strategy-add", "lunar", "development", data=Having(title="Full moon", segments=[story.ids["martians"]])),
+        there(
+            "feature-strategy-add",
+            "lunar",
+            "development",
+            data=Having(title="Full moon", segments=[story.ids["martians"]]),
+        ),
         there("feature-strategy-add", "lunar", "staging", data=Having(name="flexibleRollout")),
         there("feature-strategy-add", "lunar", "production", data=Having(title="A quarter")),
         there("feature-environment-variants-updated", "lunar", "development", data=variants, preData={"variants": []}),

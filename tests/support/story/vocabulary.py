@@ -1,4 +1,6 @@
-"""The words in which flags are described: context fields, types of tags, tags, types of strategies, and how long flags live."""
+"""The words in which flags are described: context fields, types of tags, tags, types of strategies, and how long flags
+live.
+"""
 
 from typing import Any
 
@@ -24,7 +26,12 @@ def make_context_fields(story: Story) -> None:
     """Flags may ask which planet somebody is on; a field of gravity goes again."""
     eve, path = story.people["eve"], f"{ADMIN}/context"
     story.step(eve, "POST", f"{path}/validate", 200, {"name": "planet"})
-    planet: dict[str, Any] = {"name": "planet", "stickiness": True, "sortOrder": 9, "legalValues": [{"value": "mars"}, {"value": "moon"}]}
+    planet: dict[str, Any] = {
+        "name": "planet",
+        "stickiness": True,
+        "sortOrder": 9,
+        "legalValues": [{"value": "mars"}, {"value": "moon"}],
+    }
     story.step(eve, "POST", path, 201, planet, [event("context-field-created", data=answered)])
     change = {"description": "Where somebody is"}
     recorded = event("context-field-updated", data=Having(planet | change), preData=Having(planet, description=None))
@@ -54,7 +61,10 @@ def make_tag_types(story: Story) -> None:
 def make_strategy_types(story: Story) -> None:
     """A strategy by phase of the moon is deprecated for a while; one by tides goes again."""
     eve, path = story.people["eve"], f"{ADMIN}/strategies"
-    moon = {"name": "moonPhase", "parameters": [{"name": "phase", "type": "string", "description": "", "required": True}]}
+    moon = {
+        "name": "moonPhase",
+        "parameters": [{"name": "phase", "type": "string", "description": "", "required": True}],
+    }
     made = story.step(eve, "POST", path, 201, moon, [event("strategy-created", data=Having(moon))])
     assert made["editable"] is True
     change = moon | {"description": "By the phase of the moon"}

@@ -1,0 +1,138 @@
+"""flask restore: backups of other versions, and restores into another schema or server."""
+
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from sql.database import backup, connect, embedded, migrate, value
+from tests.support.command_line import CommandLine, only_line
+from tests.support.dumps import contents, holds_nothing, make_url
+from tests.support.instance import address_of
+from tests.support.machine_server import IS_INSTALLED, machine_server
+from tests.support.schema_versions import FIRST_SCHEMA
+
+Maker = Callable[..., Any]
+
+
+# Versions of the schema
+
+
+def test_a_backup_of_a_newer_version_is_refused(
+    make_database: Maker, make_app: Maker, empty: CommandLine, tmp_path: Path
+) -> None:
+    url = make_database()
+    with connect(url) as conn:
+        conn.execute("UPDATE schema_version SET version = version + 1")
+        CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
+    said = only_line(empty.run("restore", str(tmp_path / "x")).stderr)
+    newer = (
+        f"The backup has schema version {migrate.VERSION + 1}; this service supports versions up to {migrate.VERSION}."
+    )
+    assert said == f"{newer} Use a newer service."
+    assert holds_nothing(empty)
+
+
+def test_a_backup_of_an_older_version_is_migrated(make_database: Maker, empty: CommandLine, tmp_path: Path) -> None:
+    url = make_database(empty=True)
+    with connect(url) as conn:
+        conn.execute(FIRST_SCHEMA.read_bytes())
+        conn.execute("INSERT INTO users (username, root_role_id) VALUES ('ada', 1)")
+        subprocess.run(
+            [embedded.BINARIES / "pg_dump", "--format=custom", f"--file={tmp_path}/x", f"--dbname={url}"], check=True
+        )
+    result = empty.run("restore", str(tmp_path / "x"))
+    assert result.exit_code == 0, result.stderr
+    assert f"0 events and 1 users, schema version 1, upgraded to {migrate.VERSION}, in " in result.stderr
+    assert migrate.version(empty.conn) == migrate.VERSION
+
+
+# Schemas of another name
+
+
+def test_a_backup_goes_back_into_the_schema_that_it_came_from(file: Path, empty: CommandLine, make_app: Maker) -> None:
+    empty.conn.execute("CREATE SCHEMA flags")
+    url = make_url(empty.app.config["DATABASE_URL"], "-csearch_path=flags")
+    result = make_app(url).test_cli_runner().invoke(args=["restore", str(file)])
+    assert "is not a complete backup of this service in the schema flags." in result.stderr
+    assert holds_nothing(empty)
+
+
+def test_an_instance_in_its_own_schema_is_backed_up_alone(empty: CommandLine, make_app: Maker, tmp_path: Path) -> None:
+    empty.conn.execute('CREATE SCHEMA "our flags"; CREATE TABLE public.theirs (id integer)')
+    own = make_app(make_url(empty.app.config["DATABASE_URL"], "-csearch_path=%22our%5C%20flags%22"))
+    for arguments in (["migrate"], ["backup", str(tmp_path / "x")], ["restore", "--replace", str(tmp_path / "x")]):
+        result = own.test_cli_runner().invoke(args=arguments, catch_exceptions=False)
+        assert result.exit_code == 0, result.stderr
+    assert empty.rows(
+        "SELECT to_regclass('public.theirs')::text AS theirs, to_regclass('\"our flags\".events')::text AS ours"
+    ) == [{"theirs": "theirs", "ours": '"our flags".events'}]
+
+
+# Between servers
+
+
+@pytest.mark.parametrize("schema", ["public", "our flags"])
+def test_what_another_server_may_lack_is_left_out(schema: str) -> None:
+    for entry in (
+        f"INDEX {schema} events_tags_trgm",
+        "EXTENSION - pg_trgm",
+        "COMMENT - EXTENSION pg_trgm",
+        f"SCHEMA - {schema}",
+    ):
+        assert backup.SKIPPED.match(f"4711; 1259 16800 {entry} ada"), entry
+    for entry in (
+        f"INDEX {schema} events_type_idx",
+        f"TABLE {schema} events",
+        f"COMMENT {schema} INDEX events_type_idx",
+    ):
+        assert not backup.SKIPPED.match(f"4711; 1259 16800 {entry} ada"), entry
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[str]:
+    """The address of a server of this machine, of another version than the embedded one, and with contrib."""
+    # A short path, because a socket's path is limited.
+    with tempfile.TemporaryDirectory(prefix="flags-", dir="/tmp") as folder, machine_server(Path(folder)) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def private(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an embedded server, which has no contrib."""
+    server = embedded.Server(tmp_path_factory.mktemp("private") / "data")
+    yield server.ensure()
+    server.release()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not IS_INSTALLED, reason="needs a PostgreSQL server of this machine (on Debian: apt-get install postgresql)"
+)
+def test_an_instance_moves_between_servers_of_two_versions(
+    line: CommandLine, file: Path, machine: str, private: str, make_app: Maker, tmp_path: Path
+) -> None:
+    """Embedded 18 to the machine's own, which may have word indexes, and back, and the same with --replace."""
+    before, path = contents(line.conn), file
+    for number, (server, options) in enumerate(
+        ((machine, []), (private, []), (machine, ["--replace"]), (private, ["--replace"]))
+    ):
+        if not options:
+            with psycopg.connect(server, autocommit=True) as admin:
+                admin.execute("CREATE DATABASE moved TEMPLATE template0 ENCODING 'UTF8'")
+        with connect(address_of(server, "moved")) as conn:
+            there = CommandLine(make_app(address_of(server, "moved")), conn)
+            there.does("restore", *options, str(path))
+            assert contents(conn) == before
+            # The embedded server has no contrib.
+            has_words = server == machine and migrate.can_index_words(conn)
+            assert migrate.has_word_indexes(conn) is has_words
+            assert value(conn, "SELECT count(*) FROM pg_indexes WHERE indexname LIKE '%%trgm'") == (
+                4 if has_words else 0
+            )
+            path = tmp_path / f"{number}.dump"
+            there.does("backup", str(path))
