@@ -47,8 +47,8 @@ ALL = (
     tag_types.bp,  # /api/admin/tag-types
     tags.bp,  # /api/admin/tags
     strategy_types.bp,  # /api/admin/strategies
-    flags.bp,  # /api/admin/projects/…/features
-    flag_lifecycle.bp,  # the same, /api/admin/projects/…/archive, revive and stale, /api/admin/archive
+    flags.bp,  # /api/admin/projects/…/features, /api/admin/features/validate, /api/admin/projects/…/flag-creators
+    flag_lifecycle.bp,  # the same, /api/admin/projects/…/archive, delete, revive and stale, /api/admin/archive
     flag_moves.bp,  # /api/admin/projects/…/features/…/clone, changeProject
     flag_tags.bp,  # /api/admin/features/…/tags
     flag_favorites.bp,  # /api/admin/projects/…/features/…/favorites

@@ -14,6 +14,7 @@ from sql import events
 from sql.database import Connection
 from sql.events import Event
 from sql.flags import core as flags
+from sql.projects import core as projects
 from validators.errors import NameExists
 from validators.projects import naming
 
@@ -104,6 +105,17 @@ def insert_flags(
     added = flags.read(conn, list(ids.values()))
     events.record(conn, *[flag_event("feature-created", actor, flag, data=flag["record"]) for flag in added])
     return added
+
+
+def refuse_unusable_name(conn: Connection, viewer: int | None, name: str, project_id: str | None) -> None:
+    """Refuse a name that a new flag could not have, in this project or in any."""
+    if project_id is not None:
+        project = projects.get_naming(conn, project_id, viewer)
+        if project is None:
+            raise BadRequest("projectId: must be an existing project")
+        refuse_bad_names(project, [name])
+    if flags.is_taken(conn, name):
+        raise NameExists(NAME_TAKEN)
 
 
 def refuse_bad_names(project: DictRow, names: Sequence[str], refuse: Refuse = raise_error) -> None:

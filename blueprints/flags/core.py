@@ -1,18 +1,18 @@
-"""List, create and update the flags of a project (neighbours.md 3.12)."""
+"""List, create and update the flags of a project, and check names of new flags (neighbours.md 3.12)."""
 
 from flask import Blueprint, Response, abort
 
 from rules.access import require
-from rules.flags import NO_FLAG, add_flags, change_flags, lock_flag
+from rules.flags import NO_FLAG, add_flags, change_flags, lock_flag, refuse_unusable_name
 from rules.projects import share_project
 from rules.tags import add_tags, check_tag_types
 from serving.contract import operation
 from serving.request_data import load, load_query
-from serving.responses import bounded, created, json_response
+from serving.responses import bounded, created, empty_response, json_response
 from sql.database import connection, transaction
 from sql.flags import core as flags
 from sql.flags import records as flag_records
-from validators.flags.core import CreateFlag, FlagFilters, UpdateFlag
+from validators.flags.core import CreateFlag, FlagFilters, NewFlagName, UpdateFlag
 
 bp = Blueprint("flags", __name__)
 
@@ -49,6 +49,34 @@ def create_flag(project_id: str) -> Response:
         add_tags(conn, actor, [(flag, tag) for tag in new["tags"]])
         body = flags.get_core(conn, flag["id"])
     return created(body, "features/{}", flag["name"])
+
+
+@bp.post("/api/admin/features/validate")
+@operation(record=None, body=NewFlagName, refuses=(401, 403, 409, 415))
+def validate_flag_name() -> Response:
+    """Check a name for a new flag.
+
+    200 if the name is valid and free. Names of archived flags, and of flags that the caller cannot see, are taken. With
+    a project, the name must also match its naming pattern.
+    """
+    with connection() as conn:
+        actor = require(conn)
+        new = load(NewFlagName())
+        refuse_unusable_name(conn, actor.viewer, new["name"], new["projectId"])
+    return empty_response()
+
+
+@bp.get("/api/admin/projects/<project_id>/flag-creators")
+@operation(record="flagCreators", refuses=(401, 403, 404))
+def list_flag_creators(project_id: str) -> Response:
+    """List the users who created the flags of a project.
+
+    Includes creators of archived flags, and deleted users. Use their ids in the filter createdBy of the flag search.
+    """
+    with connection() as conn:
+        require(conn, project=project_id)
+        body = flags.list_creators(conn, project_id)
+    return json_response(body)
 
 
 @bp.get("/api/admin/projects/<project_id>/features/<feature_name>")

@@ -1,4 +1,4 @@
-"""Mark flags stale, archive, revive and delete them (neighbours.md 3.12)."""
+"""Mark flags stale, archive, revive and delete them, and list archived flags (neighbours.md 3.12)."""
 
 from collections.abc import Sequence
 
@@ -20,10 +20,11 @@ from rules.flags import (
 from rules.projects import refuse_full_project, share_project
 from serving.contract import operation
 from serving.request_data import load
-from serving.responses import empty_response
+from serving.responses import bounded, empty_response, json_response, json_text
 from sql import events
-from sql.database import Connection, transaction
+from sql.database import Connection, connection, transaction
 from sql.flags import core as flags
+from sql.flags import dependencies
 from sql.flags import lifecycle as flag_lifecycle
 from validators.flags.core import FlagNames, StaleFlags
 
@@ -58,6 +59,24 @@ def archive_flags(project_id: str) -> Response:
     return empty_response(202)
 
 
+@bp.post("/api/admin/projects/<project_id>/archive/validate")
+@operation(record="archiveFindings", body=FlagNames, refuses=(401, 403, 404, 415))
+def validate_archive(project_id: str) -> Response:
+    """Check what archiving several flags would do.
+
+    Nothing changes. If parentsWithChildFeatures has names, archiving is refused with 409. Ignores archived flags and
+    unknown names.
+    """
+    with connection() as conn:
+        require(conn, "DELETE_FEATURE", project=project_id)
+        found = flags.list_by_name(conn, project_id, load(FlagNames())["features"])
+        live = {flag["id"]: flag["name"] for flag in found if flag["archived_at"] is None}
+        needed = flag_lifecycle.needed_by_others(conn, list(live))
+        pairs = dependencies.pairs(conn, live)
+    has_parents = any(child in live.values() for child, _ in pairs)
+    return json_response(json_text({"parentsWithChildFeatures": needed, "hasDeletedDependencies": has_parents}))
+
+
 def archive(conn: Connection, actor: Actor, live: Sequence[DictRow]) -> None:
     """Archive locked live flags and record their events; raise 409 if other live flags depend on them."""
     ids = [flag["id"] for flag in live]
@@ -72,6 +91,32 @@ def archive(conn: Connection, actor: Actor, live: Sequence[DictRow]) -> None:
         if type == "feature-archived" or flag["id"] in freed
     ]
     events.record(conn, *log)
+
+
+@bp.get("/api/admin/archive/features")
+@operation(record="archivedFlags", refuses=(401, 403), deprecated=True)
+def list_archived_flags() -> Response:
+    """List archived flags (deprecated).
+
+    Returns the archived flags of all projects that the caller can see.
+    """
+    with connection() as conn:
+        actor = require(conn)
+        body = flag_lifecycle.list_archived(conn, actor.viewer)
+    return json_response(bounded(body, "Ask for fewer flags: use GET /api/admin/archive/features/{projectId}."))
+
+
+@bp.get("/api/admin/archive/features/<project_id>")
+@operation(record="archivedFlags", refuses=(401, 403, 404), deprecated=True)
+def list_archived_flags_of_project(project_id: str) -> Response:
+    """List the archived flags of a project (deprecated).
+
+    Deleted flags are not listed.
+    """
+    with connection() as conn:
+        actor = require(conn, project=project_id)
+        body = flag_lifecycle.list_archived(conn, actor.viewer, project_id)
+    return json_response(bounded(body, "Delete some of the archived flags."))
 
 
 @bp.post("/api/admin/projects/<project_id>/revive")
@@ -126,11 +171,30 @@ def delete_flag(feature_name: str) -> Response:
     """
     with transaction() as conn:
         actor, flag = lock_flag_anywhere(conn, feature_name, "DELETE_FEATURE")
-        if flag["archived_at"] is None:
-            abort(409, "The flag must be archived before it can be deleted.")
-        flag_lifecycle.delete(conn, [flag["id"]])
-        events.record(conn, flag_event("feature-deleted", actor, flag, pre_data=flag["record"]))
+        delete(conn, actor, [flag])
     return empty_response()
+
+
+@bp.post("/api/admin/projects/<project_id>/delete")
+@operation(record=None, body=FlagNames, refuses=(401, 403, 404, 409, 415))
+def delete_flags(project_id: str) -> Response:
+    """Delete several archived flags.
+
+    Deletes all of them or none. 409 if one of them is not archived.
+    """
+    with transaction() as conn:
+        actor = require(conn, "DELETE_FEATURE", project=project_id)
+        delete(conn, actor, lock_flags(conn, actor, project_id, load(FlagNames())["features"]))
+    return empty_response()
+
+
+def delete(conn: Connection, actor: Actor, archived: Sequence[DictRow]) -> None:
+    """Delete locked flags and record their events; raise 409 if one of them is not archived."""
+    live = [flag["name"] for flag in archived if flag["archived_at"] is None]
+    if live:
+        raise Conflict(f"Flags must be archived before they can be deleted: {first_five(live)}.")
+    flag_lifecycle.delete(conn, [flag["id"] for flag in archived])
+    events.record(conn, *[flag_event("feature-deleted", actor, flag, pre_data=flag["record"]) for flag in archived])
 
 
 @bp.post("/api/admin/projects/<project_id>/stale")

@@ -117,6 +117,27 @@ def list_by_name(conn: Connection, project: str, names: Sequence[str]) -> list[D
     return rows(conn, LIST_BY_NAME, {"project": project, "names": list(names)})
 
 
+IS_TAKEN = "SELECT EXISTS (SELECT FROM flags WHERE name = %(name)s AND deleted_at IS NULL)"
+
+
+def is_taken(conn: Connection, name: str) -> bool:
+    """Return whether a flag of any project, live or archived, has this name."""
+    return value(conn, IS_TAKEN, {"name": name})
+
+
+LIST_CREATORS = """
+    SELECT coalesce(json_agg(json_build_object('id', id, 'name', label) ORDER BY label, id), '[]')::text
+      FROM users
+     CROSS JOIN LATERAL (SELECT coalesce(name, username, email) AS label) AS labels
+     WHERE id IN (SELECT created_by_user_id FROM flags WHERE project_id = %(project)s AND deleted_at IS NULL)
+"""
+
+
+def list_creators(conn: Connection, project: str) -> str:
+    """Return [{"id", "name"}] as JSON text, by name: the creators of the flags of a project, live or archived."""
+    return value(conn, LIST_CREATORS, {"project": project})
+
+
 GET_CORE: LiteralString = f"SELECT ({flag_records.CORE})::text FROM flags WHERE id = %(id)s"
 
 

@@ -1,12 +1,14 @@
-"""Archive, revive and delete flags. The flags with the given ids must be locked."""
+"""Archive, revive and delete flags, and list archived ones. Flags that change must be locked."""
 
 from collections.abc import Sequence
 from typing import LiteralString
 
 from psycopg.rows import DictRow
 
-from sql.database import Connection, rows, run
+from sql.database import Connection, rows, run, value
 from sql.flags import records as flag_records
+from sql.limits import PAGE_BYTES
+from sql.projects.visibility import VISIBLE
 
 NEEDED = """
     SELECT DISTINCT parents.name
@@ -42,6 +44,34 @@ ARCHIVE = """
 def archive(conn: Connection, ids: Sequence[int]) -> set[int]:
     """Archive flags, switch them off and delete their dependencies. Return the ids of those with dependencies."""
     return {row["id"] for row in rows(conn, ARCHIVE, {"ids": list(ids)})}
+
+
+LIST_ARCHIVED: LiteralString = f"""
+    WITH listed AS MATERIALIZED (
+        SELECT flags.*
+          FROM flags
+          JOIN projects ON projects.id = flags.project_id
+         WHERE flags.archived_at IS NOT NULL
+           AND flags.deleted_at IS NULL
+           AND (%(project)s::text IS NULL OR flags.project_id = %(project)s)
+           AND {VISIBLE}
+    ),
+    {flag_records.IS_SMALL}
+    SELECT json_build_object(
+               'version', 2,
+               'features', coalesce(json_agg(json_merge({flag_records.CORE}, '{{"environments" : []}}')
+                                             ORDER BY flags.name), '[]'))::text
+      FROM listed AS flags
+    HAVING (SELECT is_small FROM size)
+"""
+
+
+def list_archived(conn: Connection, viewer: int | None, project: str | None = None) -> str | None:
+    """Return the ArchivedList record as JSON text, or None if the texts of the flags exceed PAGE_BYTES.
+
+    It has the archived flags of the projects that the viewer can see, or of one of them, by name.
+    """
+    return value(conn, LIST_ARCHIVED, {"viewer": viewer, "project": project, "most_bytes": PAGE_BYTES})
 
 
 REVIVE = """

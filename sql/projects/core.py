@@ -8,6 +8,7 @@ from psycopg.rows import DictRow
 from sql import locks
 from sql.database import Connection, as_json, one, run, value
 from sql.people import roles
+from sql.projects.visibility import VISIBLE
 
 # The percentage of active flags. A project without flags has 100 (decisions.md, 2).
 HEALTH: LiteralString = "CASE WHEN total = 0 THEN 100 ELSE round(100.0 * active / total)::integer END"
@@ -205,6 +206,14 @@ def share_live(conn: Connection, project: str) -> DictRow | None:
     None: unknown or archived.
     """
     return one(conn, SHARE_LIVE, {"id": project})
+
+
+GET_NAMING: LiteralString = f"SELECT naming_pattern FROM projects WHERE id = %(id)s AND {VISIBLE}"
+
+
+def get_naming(conn: Connection, project: str, viewer: int | None) -> DictRow | None:
+    """Return the naming_pattern of a project, live or archived. None: unknown, or hidden from the viewer."""
+    return one(conn, GET_NAMING, {"id": project, "viewer": viewer})
 
 
 LOCK_COUNT: LiteralString = f"SELECT pg_advisory_xact_lock({locks.FEATURE_LIMIT}, {locks.of_text('%(project)s::text')})"

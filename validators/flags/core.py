@@ -43,6 +43,19 @@ class CreateFlag(Body):
     )
 
 
+class NewFlagName(Body):
+    """A name for a new flag, and the project whose naming pattern it must match."""
+
+    example: ClassVar[dict[str, Any]] = {"name": "newest-checkout", "projectId": "default"}
+
+    name = Name(required=True, metadata={"description": "Name to check."})
+    projectId = Text(
+        allow_none=True,
+        load_default=None,
+        metadata={"description": "Project whose naming pattern the name must match."},
+    )
+
+
 class UpdateFlag(Body):
     """Body of an update of a flag. Omitted properties keep their values."""
 

@@ -49,14 +49,9 @@ class ExportFlags(Body):
     features = ListOf(
         Text(),
         what="names",
-        metadata={
-            "description": "Names of the flags; unknown names are ignored. An empty list means all flags of the "
-            "project, or of the environment if there is no project."
-        },
+        metadata={"description": "Names of the flags; unknown ones are ignored. None: all of project or environment."},
     )
-    tag = Text(
-        metadata={"description": "Value of a tag of any type. Exports the flags with this tag. Excludes other choices."}
-    )
+    tag = Text(metadata={"description": "Value of a tag of any type. Exports the flags with this tag."})
     project = Text(metadata={"description": "Id of a project. Exports its flags, or those that features names."})
     downloadFile = Boolean(
         load_default=False, metadata={"description": "Whether browsers save the document as a file."}

@@ -1,6 +1,8 @@
 """Flags of a project: by the permissions in the project."""
 
-from tests.access import Props
+from datetime import UTC, datetime
+
+from tests.access import PROJECTS, Props
 from tests.support.world import Caller, World
 
 FLAGS = "/api/admin/projects/<project_id>/features"
@@ -47,11 +49,27 @@ TABLE = """
     POST /api/admin/projects/<project_id>/revive                                 hermes   200    403  403     403   403  200    403     403       401       -
     POST /api/admin/projects/<project_id>/revive                                 apollo   200    403  403     200   200  200    403     403       401       -
     POST /api/admin/projects/<project_id>/revive                                 nowhere  404    403  403     403   403  404    403     403       401       -
+    POST /api/admin/features/validate                                            -        200    200  200     200   200  200    403     403       401       3
+    GET /api/admin/projects/<project_id>/flag-creators                           default  200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/projects/<project_id>/flag-creators                           hermes   200    200  200     200   200  200    403     403       401       -
+    GET /api/admin/projects/<project_id>/flag-creators                           apollo   200    200  404     200   200  200    403     403       401       -
+    GET /api/admin/projects/<project_id>/flag-creators                           nowhere  404    404  404     404   404  404    403     403       401       -
+    POST /api/admin/projects/<project_id>/archive/validate                       default  200    200  403     403   403  200    403     403       401       4
+    POST /api/admin/projects/<project_id>/archive/validate                       hermes   200    403  403     403   403  200    403     403       401       -
+    POST /api/admin/projects/<project_id>/archive/validate                       apollo   200    403  403     200   200  200    403     403       401       -
+    POST /api/admin/projects/<project_id>/archive/validate                       nowhere  404    403  403     403   403  404    403     403       401       -
+    POST /api/admin/projects/<project_id>/delete                                 default  200    200  403     403   403  200    403     403       401       7
+    POST /api/admin/projects/<project_id>/delete                                 hermes   200    403  403     403   403  200    403     403       401       -
+    POST /api/admin/projects/<project_id>/delete                                 apollo   200    403  403     200   200  200    403     403       401       -
+    POST /api/admin/projects/<project_id>/delete                                 nowhere  404    403  403     403   403  404    403     403       401       -
 """
 
 
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """What fits the flag that each project has."""
+    """What fits the flag that each project has, and an archived one in each."""
+
+    for project in PROJECTS:
+        world.flag(f"old-flag-of-{project}", project, archived_at=datetime.now(UTC))
 
     def named(project: str) -> dict[str, object]:
         return {"features": [f"flag-of-{project}"]}
@@ -62,5 +80,7 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
             "POST /api/admin/projects/<project_id>/stale": lambda project: named(project) | {"stale": True},
             "POST /api/admin/projects/<project_id>/archive": named,
             "POST /api/admin/projects/<project_id>/revive": named,
+            "POST /api/admin/projects/<project_id>/archive/validate": named,
+            "POST /api/admin/projects/<project_id>/delete": lambda project: {"features": [f"old-flag-of-{project}"]},
         }
     )

@@ -16,6 +16,11 @@ TABLE = """
     DELETE /api/admin/archive/<feature_name>       hermes   200    403  403     403   403  200    403     403       401       -
     DELETE /api/admin/archive/<feature_name>       apollo   200    403  404     200   200  200    403     403       401       -
     DELETE /api/admin/archive/<feature_name>       nowhere  404    404  404     404   404  404    403     403       401       -
+    GET /api/admin/archive/features                -        200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/archive/features/<project_id>   default  200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/archive/features/<project_id>   hermes   200    200  200     200   200  200    403     403       401       -
+    GET /api/admin/archive/features/<project_id>   apollo   200    200  404     200   200  200    403     403       401       -
+    GET /api/admin/archive/features/<project_id>   nowhere  404    404  404     404   404  404    403     403       401       -
 """
 
 

@@ -263,3 +263,22 @@ def test_flags_are_listed_by_any_of_several_tags(world, alice, conn):
         == "tag: must look like simple:beta, a type and a value"
     )
     assert "NUL" in refused(alice.get(f"{FLAGS}?tag=simple:%00"))
+
+
+# --- Creators ---------------------------------------------------------------------------------------------------------
+
+
+def test_creators_of_flags_are_users_each_once_by_name(world, victor, conn):
+    ada, bob, cyd = world.user("Ada"), world.user("Bob"), world.user("Cyd", username=None)
+    conn.execute("UPDATE users SET name = NULL WHERE id = ANY(%s)", [[bob.id, cyd.id]])
+    conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [cyd.id])
+    world.flag("a", created_by_user_id=bob.id)
+    world.flag("b", created_by_user_id=ada.id, archived_at=value(conn, "SELECT now()"))
+    world.flag("c", created_by_user_id=bob.id)
+    world.flag("d", created_by_user_id=cyd.id)
+    world.flag("e")
+    world.flag("f", world.project("hermes"), created_by_user_id=victor.id)
+    path = "/api/admin/projects/{}/flag-creators"
+    named = [(ada.id, "Ada"), (bob.id, "bob"), (cyd.id, "cyd@example.org")]
+    assert victor.get(path.format("default")).json == [{"id": id, "name": name} for id, name in named]
+    assert victor.get(path.format("hermes")).json == [{"id": victor.id, "name": "Victor"}]
