@@ -193,7 +193,7 @@ def search_finding(conn: Connection, *, is_embedded: bool) -> Finding:
         return OK, "search", "Text searches of the event log use an index (pg_trgm)."
     advice = "Install it on the server, then run flask --app app migrate."
     if is_embedded:
-        advice = "The embedded PostgreSQL does not include it; your own server (DATABASE_URL) can."
+        advice = "The embedded PostgreSQL does not have it. Your own server (DATABASE_URL) can have it."
     elif migrate.can_index_words(conn):
         advice = "Run flask --app app migrate as a role that can create it."
     slow = "Text searches read the whole event log, which takes seconds with a million events."

@@ -84,6 +84,6 @@ def announcement(first_start: FirstStart, base_url: str) -> str:
     if generated:
         lines = ["The database is new. These secrets are shown only now:", "", *generated]
     else:
-        lines = ["The database is new. The administrator and the API tokens are those of the settings."]
+        lines = ["The database is new. Its administrator and API tokens are those in the settings."]
     command = f"    curl -H 'Authorization: {token}' {base_url}/api/admin/projects/default/overview"
     return "\n".join(["", *lines, "", "Try it:", "", command, ""])

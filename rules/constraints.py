@@ -30,13 +30,13 @@ def count_problems(constraints: Constraints, before: Constraints) -> Iterator[st
     """Yield a message for each exceeded limit of constraints and of values."""
     limit = max(current_app.config["MAX_CONSTRAINTS"], len(before))
     if len(constraints) > limit:
-        yield f"constraints: must be at most {limit}"
+        yield f"constraints: must have at most {limit} constraints"
     limit = max(
         current_app.config["MAX_CONSTRAINT_VALUES"], *(len(constraint.get("values", ())) for constraint in before), 0
     )
     for position, constraint in enumerate(constraints):
         if len(constraint["values"]) > limit:
-            yield f"constraints.{position}.values: must be at most {limit}"
+            yield f"constraints.{position}.values: must have at most {limit} values"
 
 
 def value_problems(constraints: Constraints, legal: Mapping[str, set[str]]) -> Iterator[str]:
@@ -72,7 +72,7 @@ def segment_problems(
     """Yield a message for each mistake in the segments of a strategy."""
     limit = max(current_app.config["MAX_STRATEGY_SEGMENTS"], len(before))
     if len(segments) > limit:
-        yield f"{field}: must be at most {limit}"
+        yield f"{field}: must have at most {limit} segments"
     if not set(segments) <= set(usable):
         yield f"{field}: must be ids of existing segments of this project or of all projects"
 

@@ -54,7 +54,7 @@ def refuse_invalid_dependencies(
     for link in links:
         child, parent = link["child"], link["feature"]
         if parent not in live:
-            refuse(Conflict(f"feature: this project has no flag {parent} that is not archived"), [child])
+            refuse(Conflict(f"feature: must be a live flag of this project, not {parent}"), [child])
         elif parent == child:
             refuse(Conflict("feature: a flag cannot depend on itself"), [child])
         elif parent in children:

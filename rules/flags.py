@@ -49,7 +49,7 @@ def lock_flag_anywhere(conn: Connection, name: str, permission: str) -> tuple[Ac
 def lock_flags(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]) -> list[DictRow]:
     """Lock flags of the project, live or archived, in the order of the names. 404 if one does not exist."""
     found = flags.lock_many(conn, names, actor.viewer, project_id)
-    refuse_unknown(names, [flag["name"] for flag in found], "features: not in this project:")
+    refuse_unknown(names, [flag["name"] for flag in found], "features: these flags are not in this project:")
     return found
 
 

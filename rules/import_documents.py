@@ -171,7 +171,9 @@ def read_document(data: Mapping[str, Any], findings: Findings) -> Document:
     described = {name for key in lists for name in flag_names(entries.get(key, ()))} | {
         dependency["feature"] for dependency in entries["dependencies"]
     }
-    findings.add_error("The document describes this flag, but does not have it.", described - names - findings.refused)
+    findings.add_error(
+        "The document refers to this flag, but its features do not contain it.", described - names - findings.refused
+    )
     segments = {segment["id"]: segment["name"] for segment in entries["segments"]}
     for strategy in entries["featureStrategies"]:
         for segment in set(strategy["segments"]) - segments.keys():

@@ -88,7 +88,7 @@ def wanted_strategies(
     for flag in flags:
         given = imported[flag["name"]].strategies
         findings.warn(
-            "Strategies have this custom type. It must mean the same here.",
+            "Strategies use this custom type. It must have the same meaning in this instance.",
             {strategy["name"] for strategy in given} & custom,
         )
         plans.append(

@@ -148,7 +148,7 @@ def write(
     archived = {name for name, flag in by_name.items() if flag["archived_at"] is not None}
     document = document.without(findings.refused)
     names = {flag.name for flag in document.flags}
-    findings.warn("This flag is archived here. It is left out.", names & archived)
+    findings.warn("This flag is archived here. The import omits it.", names & archived)
     findings.warn("This flag exists. It is overwritten.", (names & by_name.keys()) - archived)
     document = document.without(archived)
     new = [{"name": flag.name, **NEW, **flag.fields} for flag in document.flags if flag.name not in by_name]
@@ -191,7 +191,7 @@ def write_tags(
     new = [(by_name[name], tag) for name, tags in wanted.items() for tag in tags if tag not in by_name[name]["tags"]]
     check_tag_types(conn, [(flag["name"], tag) for flag, tag in new], "featureTags", findings.refuse)
     too_many = {flag["name"] for flag, _ in new if len(wanted[flag["name"]]) > MAX_TAGS}
-    findings.add_error(f"featureTags: must have at most {MAX_TAGS} tags of a flag", too_many)
+    findings.add_error(f"featureTags: must have at most {MAX_TAGS} tags for each flag", too_many)
     passed = document.without(findings.refused)
     remove_tags(
         conn,

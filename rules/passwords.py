@@ -47,7 +47,7 @@ class PasswordHasher:
     @contextmanager
     def _slot(self) -> Iterator[None]:
         if not self._queue.acquire(blocking=False):
-            raise Busy("Too many passwords are being checked at this moment.")
+            raise Busy("Too many passwords are being checked at this moment. Try again later.")
         try:
             with self._hashing:
                 yield

@@ -14,7 +14,7 @@ def share_project(conn: Connection, project_id: str) -> DictRow:
     """Share-lock and return the project as projects.share_live() does. Raise 404 if it is archived."""
     project = projects.share_live(conn, project_id)
     if project is None:
-        raise NotFound("The project is archived.")
+        raise NotFound("The project is archived. Revive it first.")
     return project
 
 

@@ -138,7 +138,7 @@ def default_strategies(
     default.pop("sortOrder", None)
     usable = share_usable_segments(conn, default["segments"], flags[0]["project_id"])
     if not share_types(conn, [default["name"]]) or set(default["segments"]) - usable:
-        message = "The default strategy of this environment uses a strategy type or a segment that no longer exists."
+        message = "The default strategy of this environment uses a deleted strategy type or segment. Change it first."
         refuse(Conflict(message), [flag["name"] for flag in flags])
     # Our choice: each flag gets its own groupId, so that different users see the flags first.
     has_group = default["name"] == "flexibleRollout" or "groupId" in default["parameters"]

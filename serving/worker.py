@@ -71,7 +71,7 @@ class Worker(gthread.ThreadWorker):
     def handle_error(self, req: Any, client: socket, addr: Any, exc: Exception) -> None:
         """Respond to malformed HTTP with 400 and an error body. ThreadWorker would send HTML and log the path."""
         if isinstance(exc, ParseException) and not isinstance(exc, (InvalidResponseHeader, InvalidResponseHeaderName)):
-            exc = BadRequest("The request is not valid HTTP, or larger than this service accepts.")
+            exc = BadRequest("The request is not valid HTTP, or its first line or headers are too long.")
         with self.wsgi.test_request_context(method="-") as context, suppress(OSError):
             self.wsgi.preprocess_request()
             response = self.wsgi.process_response(self.wsgi.handle_user_exception(exc))

@@ -82,7 +82,7 @@ def archive(conn: Connection, actor: Actor, live: Sequence[DictRow]) -> None:
     ids = [flag["id"] for flag in live]
     needed = flag_lifecycle.needed_by_others(conn, ids)
     if needed:
-        raise Conflict(f"Flags that are not archived depend on {first_five(needed)}.")
+        raise Conflict(f"Live flags depend on {first_five(needed)}. Remove their dependencies first.")
     freed = flag_lifecycle.archive(conn, ids)
     log = [
         flag_event(type, actor, flag)

@@ -83,11 +83,15 @@ def move(conn: Connection, actor: Actor, flag: DictRow, project: DictRow) -> Non
     # Our choice: naming patterns apply to new names only, so a flag keeps its name.
     obstacles = flag_moves.obstacles(conn, flag["id"], project["id"])
     if obstacles["environments"]:
-        raise Conflict(f"The new project lacks environments of the flag: {first_five(obstacles['environments'])}.")
+        raise Conflict(
+            f"The new project lacks environments of the flag: {first_five(obstacles['environments'])}. Add them first."
+        )
     if obstacles["has_dependencies"]:
         raise Conflict("The flag has dependencies. Remove them first.")
     if obstacles["segments"]:
-        raise Conflict(f"The flag uses segments of its current project: {first_five(obstacles['segments'])}.")
+        raise Conflict(
+            f"The flag uses segments of its current project: {first_five(obstacles['segments'])}. Remove them first."
+        )
     refuse_full_project(conn, project, [flag["name"]])
     flag_moves.move(conn, flag["id"], project["id"])
     flags.link_environments(conn, flag["id"])

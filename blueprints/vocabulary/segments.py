@@ -123,7 +123,10 @@ def delete_segment(segment_id: str) -> Response:
     with transaction() as conn:
         actor, segment = changeable(conn, "DELETE_SEGMENT", segment_id)
         before = segment or abort(404, UNKNOWN)
-        refuse_used(segment_strategies.count_outside(conn, before["id"], None), "The segment is used by {}.")
+        refuse_used(
+            segment_strategies.count_outside(conn, before["id"], None),
+            "The segment is used by {}. Remove it there first.",
+        )
         segments.delete(conn, before["id"])
         events.record(conn, Event("segment-deleted", actor, project=before.get("project"), pre_data=before))
     return empty_response(204)
@@ -183,7 +186,7 @@ def check(conn: Connection, payload: Mapping[str, Any], before: Mapping[str, Any
     if before and payload["project"] not in (None, before.get("project")):
         refuse_used(
             segment_strategies.count_outside(conn, before["id"], payload["project"]),
-            "The segment is used by {} of other projects.",
+            "The segment is used by {} of other projects. Remove it there first.",
         )
 
 

@@ -90,7 +90,7 @@ def delete_tag(type: str, value: str) -> Response:
             abort(404, "This tag does not exist.")
         flags = tags.list_flags(conn, type, value)
         if allowed is not None and not {flag["project_id"] for flag in flags} <= allowed:
-            raise Forbidden("You lack the permission UPDATE_FEATURE in a project where flags have this tag.")
+            raise Forbidden("You need the permission UPDATE_FEATURE in all projects with flags that have this tag.")
         tag = {"type": type, "value": value}
         tags.delete(conn, type, value)
         events.record(conn, *[flag_event("feature-untagged", actor, flag, pre_data=tag) for flag in flags])
@@ -106,5 +106,5 @@ def projects_with_permission(conn: Connection, actor: Actor) -> set[str] | None:
         return None
     projects = access.projects_permitting(conn, actor.user_id, "UPDATE_FEATURE")
     if not projects:
-        raise Forbidden("You lack the permission UPDATE_FEATURE in every project.")
+        raise Forbidden("You need the permission UPDATE_FEATURE in at least one project.")
     return projects

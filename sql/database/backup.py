@@ -132,7 +132,7 @@ def contents(pg_restore: Path, path: Path, schema: str) -> list[str]:
     number = int("".join(re.findall(r"^COPY .* \(version, single_row\) FROM stdin;\n(\d+)\tt$", version, re.M)) or 0)
     if number > migrate.VERSION:
         supported = f"this service supports versions up to {migrate.VERSION}"
-        raise DatabaseProblem(f"The backup has schema version {number}; {supported}. Use a newer service.")
+        raise DatabaseProblem(f"The backup has schema version {number}; {supported}. Upgrade the service.")
     tables, filled = (
         set(re.findall(rf"^\d+; \d+ \d+ {kind} {re.escape(schema)} (\S+) ", listed, re.M))
         for kind in ("TABLE", "TABLE DATA")

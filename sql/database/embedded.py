@@ -87,7 +87,7 @@ class Server:
                     self._create_cluster()
                 version = (self.cluster / "PG_VERSION").read_text(errors="replace").strip()
                 if version != str(MAJOR_VERSION):
-                    data = f"The data folder {self.folder} is of PostgreSQL {version or '(unknown)'}"
+                    data = f"The data folder {self.folder} was created by PostgreSQL {version or '(unknown)'}"
                     advice = "Restore a backup into a new data folder."
                     raise DatabaseProblem(f"{data}; this version needs PostgreSQL {MAJOR_VERSION}. {advice}")
                 if self._lock_fd is None:

@@ -133,7 +133,7 @@ def require_current(conn: Connection, needed: int = VERSION) -> None:
 def newer(current: int, needed: int) -> DatabaseProblem:
     """Return the error for a database with the schema of a newer version of this service."""
     state = f"The database has schema version {current}; this service supports versions up to {needed}."
-    return DatabaseProblem(f"{state} Use a newer service.")
+    return DatabaseProblem(f"{state} Upgrade the service.")
 
 
 def disable_timeout(conn: Connection) -> None:

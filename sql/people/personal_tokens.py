@@ -8,7 +8,7 @@ from sql.access import digest
 from sql.database import Connection, as_json, one, value
 
 # The message of a unique violation.
-TAKEN = {"personal_tokens_description_key": "description: there is a token with this description already"}
+TAKEN = {"personal_tokens_description_key": "description: a token with this description already exists"}
 
 RECORD: LiteralString = """
     json_build_object(

@@ -102,7 +102,8 @@ def test_a_large_body_is_refused_before_anything_else(app, alice, stranger, monk
     monkeypatch.setitem(app.config, "MAX_CONTENT_LENGTH", 1024)
     for caller in (alice, stranger):
         for path in ("/api/admin/events/search", "/auth/simple/login", "/invite/x/signup", "/absent", "/health"):
-            refused(caller.post(path, data=b"x" * 1025), 413, "PayloadTooLargeError")
+            message = refused(caller.post(path, data=b"x" * 1025), 413, "PayloadTooLargeError")
+            assert message == "The body is larger than 1048576 bytes. The setting MAX_BODY_BYTES raises this limit."
     assert stranger.post("/api/admin/events/search", data=b"x" * 1024).status_code == 401
 
 

@@ -125,7 +125,7 @@ def test_a_newer_schema_needs_a_newer_service(line: CommandLine) -> None:
     ):
         status, grade, sentence = about(line, "schema")
     assert (status, grade) == (1, "FAIL")
-    assert sentence.endswith(f"supports versions up to {migrate.VERSION}. Use a newer service.")
+    assert sentence.endswith(f"supports versions up to {migrate.VERSION}. Upgrade the service.")
 
 
 def test_search_without_its_indexes_is_a_warning_that_says_what_it_costs(line: CommandLine) -> None:

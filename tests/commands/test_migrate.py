@@ -81,7 +81,7 @@ def test_no_command_touches_a_newer_schema(line: CommandLine) -> None:
     ):
         messages = [line.refuses(*command) for command in (("migrate",), *COMMANDS)]
     found = f"schema version {migrate.VERSION + 1}; this service supports versions up to {migrate.VERSION}"
-    assert set(messages) == {f"The database has {found}. Use a newer service."}
+    assert set(messages) == {f"The database has {found}. Upgrade the service."}
 
 
 @pytest.mark.parametrize("table", ["theirs (id integer)", "users (id integer)", "schema_version (version text)"])

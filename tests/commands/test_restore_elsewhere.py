@@ -33,7 +33,7 @@ def test_a_backup_of_a_newer_version_is_refused(
     newer = (
         f"The backup has schema version {migrate.VERSION + 1}; this service supports versions up to {migrate.VERSION}."
     )
-    assert said == f"{newer} Use a newer service."
+    assert said == f"{newer} Upgrade the service."
     assert holds_nothing(empty)
 
 

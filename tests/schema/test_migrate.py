@@ -107,7 +107,7 @@ def test_a_newer_database_is_left_alone(old, folder):
         migrated(old, folder)
     assert (
         str(problem.value)
-        == "The database has schema version 3; this service supports versions up to 2. Use a newer service."
+        == "The database has schema version 3; this service supports versions up to 2. Upgrade the service."
     )
     assert schema_of(old) == before
 

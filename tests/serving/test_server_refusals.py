@@ -99,7 +99,7 @@ SENTENCES = {
     "no database": r'The database cannot be reached: .*database "absent" does not exist\.',
     "no rights": r"The role \w+ cannot create the schema: permission denied for schema public\. "
     r"Run flask --app app migrate as the owner of the schema\.",
-    "newer": r"The database has schema version \d+; this service supports versions up to \d+\. Use a newer service\.",
+    "newer": r"The database has schema version \d+; this service supports versions up to \d+\. Upgrade the service\.",
     "other tables": r"The database is not empty: it contains customers\. Use an empty database\.",
 }
 

@@ -12,7 +12,10 @@ REFUSALS: dict[int, tuple[str, str]] = {
     403: ("The caller lacks the permission.", "You lack the permission ADMIN."),
     404: ("Not found, or hidden from the caller.", "No project has that id."),
     409: ("The present state does not allow this.", "The project has flags that are not archived. Archive them first."),
-    413: ("The body is too large.", "The body is larger than this service accepts."),
+    413: (
+        "The body is too large.",
+        "The body is larger than 1048576 bytes. The setting MAX_BODY_BYTES raises this limit.",
+    ),
     415: (
         "The Content-Type is not application/json, or the body is compressed.",
         "The body must be JSON, with the header Content-Type: application/json.",
@@ -77,9 +80,12 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ),
     ("segments.update_segment", 409): (
         "The name is taken, or strategies of other projects than the new one use the segment.",
-        "The segment is used by 2 strategies of other projects.",
+        "The segment is used by 2 strategies of other projects. Remove it there first.",
     ),
-    ("segments.delete_segment", 409): ("Strategies use the segment.", "The segment is used by 2 strategies."),
+    ("segments.delete_segment", 409): (
+        "Strategies use the segment.",
+        "The segment is used by 2 strategies. Remove it there first.",
+    ),
     ("segments.get_segment", 404): (
         "No segment has that id, or it is hidden from the caller.",
         "No segment has that id.",
@@ -187,12 +193,12 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ),
     ("personal_tokens.create_personal_token", 409): (
         "You have the maximum number of tokens, or a token with this description.",
-        "description: there is a token with this description already",
+        "description: a token with this description already exists",
         "NameExistsError",
     ),
     ("service_accounts.create_service_account_token", 409): (
         "The account has the maximum number of tokens, or a token with this description.",
-        "description: there is a token with this description already",
+        "description: a token with this description already exists",
         "NameExistsError",
     ),
     ("users.create_user", 409): (

@@ -39,7 +39,7 @@ class ExportFlags(Body):
         "features": ["new-checkout", "old-checkout"],
         "downloadFile": False,
     }
-    beyond_json_schema: ClassVar[str] = "must have tag alone"
+    beyond_json_schema: ClassVar[str] = "must have tag, features, project"
 
     environment = Text(
         min=1,
@@ -62,7 +62,7 @@ class ExportFlags(Body):
         """Raise ValidationError unless the body has tag alone, or features or project."""
         given = [selector for selector in SELECTORS if selector in body]
         if not given or (len(given) > 1 and "tag" in given):
-            raise ValidationError("must have tag alone, or features, project or both")
+            raise ValidationError("must have tag, features, project, or features and project")
 
     # Our choice: features and project together mean the flags of the project with these names.
     @post_load

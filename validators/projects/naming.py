@@ -53,7 +53,7 @@ def compiled(pattern: str) -> "re2._Regexp":
     if mistake := MISTAKE.search(TOKEN.sub("_", pattern)):
         if mistake[0] == "(?":
             raise PatternError(
-                "must not look around, name groups or set flags; of the groups with (? only (?: is allowed"
+                "must not use lookaround, named groups or flags; only (?: is allowed after a parenthesis with ?"
             )
         if mistake[0] in "^$":
             raise PatternError("must use ^ only at the beginning and $ only at the end")
@@ -84,7 +84,7 @@ def checked_escape(escape: re.Match[str]) -> str:
     """Return an escape in the syntax of RE2, or raise PatternError."""
     if escape[1].isalnum() and escape[1] not in "dDwW":
         raise PatternError(
-            f"must not use {escape[0]}; of letters and digits, only \\d, \\D, \\w and \\W can be escaped"
+            f"must not use {escape[0]}; the only escapes with letters or digits are \\d, \\D, \\w and \\W"
         )
     return escape[0] if escape[1].isascii() else escape[1]
 

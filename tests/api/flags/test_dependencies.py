@@ -99,10 +99,10 @@ def test_what_is_no_possible_parent_is_409(world, alice, conn):
     before, since = kept(conn), world.last_event_id()
     says = {
         ("child", "child"): "itself",
-        ("child", "unknown"): "not archived",
-        ("child", "Parent"): "not archived",
-        ("child", "archived"): "not archived",
-        ("child", "of-hermes"): "not archived",
+        ("child", "unknown"): "must be a live flag",
+        ("child", "Parent"): "must be a live flag",
+        ("child", "archived"): "must be a live flag",
+        ("child", "of-hermes"): "must be a live flag",
         ("grandchild", "child"): "itself depends",
         ("parent", "other"): "other flags depend",
         ("parent", "child"): "itself depends",

@@ -71,14 +71,14 @@ def test_an_unknown_environment_is_not_found_and_leaves_no_event(world, alice):
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ({"environment": "development"}, "body: must have tag alone, or features, project or both"),
+        ({"environment": "development"}, "body: must have tag, features, project, or features and project"),
         (
             {"environment": "development", "features": [], "tag": "a"},
-            "body: must have tag alone, or features, project or both",
+            "body: must have tag, features, project, or features and project",
         ),
         (
             {"environment": "development", "project": "default", "tag": "a"},
-            "body: must have tag alone, or features, project or both",
+            "body: must have tag, features, project, or features and project",
         ),
         ({"features": []}, "environment: is required"),
         ({"environment": "development", "features": "f"}, "features: must be a list"),

@@ -64,13 +64,17 @@ def test_flags_that_are_here_become_what_the_document_says(world, alice):
 
 def test_archived_flags_are_left_out(world, alice):
     world.flag("f", archived_at="2026-01-01T00:00:00Z")
-    assert told(alice, document("f")) == NOTHING | {"warnings": {"This flag is archived here. It is left out.": ["f"]}}
+    assert told(alice, document("f")) == NOTHING | {
+        "warnings": {"This flag is archived here. The import omits it.": ["f"]}
+    }
 
 
 def test_custom_types_of_strategies_are_reported(conn, alice):
     conn.execute("INSERT INTO strategy_types (name) VALUES ('ours'), ('theirs')")
     found = told(alice, document("f", featureStrategies=[strategy(name="ours"), strategy(name="default")]))
-    assert found == NOTHING | {"warnings": {"Strategies have this custom type. It must mean the same here.": ["ours"]}}
+    assert found == NOTHING | {
+        "warnings": {"Strategies use this custom type. It must have the same meaning in this instance.": ["ours"]}
+    }
 
 
 def test_an_unknown_type_of_strategy(world, alice):
@@ -150,7 +154,11 @@ def test_segments_that_stand_twice(world, alice):
 def test_what_is_of_a_flag_that_is_not_in_the_document(world, alice, more):
     world.flag("other")
     is_an_error(
-        world, alice, document("f", **more), "The document describes this flag, but does not have it.", ["other"]
+        world,
+        alice,
+        document("f", **more),
+        "The document refers to this flag, but its features do not contain it.",
+        ["other"],
     )
 
 
@@ -201,7 +209,7 @@ def test_tags_must_have_types_and_not_be_too_many(world, alice):
     assert told(alice, document("f", featureTags=[tag], tagTypes=[{"name": "team"}])) == NOTHING
     many = [{"featureName": "f", "tagType": "simple", "tagValue": f"tag {number}"} for number in range(101)]
     is_an_error(
-        world, alice, document("f", featureTags=many), "featureTags: must have at most 100 tags of a flag", ["f"]
+        world, alice, document("f", featureTags=many), "featureTags: must have at most 100 tags for each flag", ["f"]
     )
     assert told(alice, document("f", featureTags=many[1:])) == NOTHING
 
@@ -226,14 +234,14 @@ def test_strategies_must_keep_to_the_limits(world, conn, app, alice):
         )
         bring_in(alice, document("f", featureStrategies=many[:2]))
         for constraints, message in (
-            ([constraint, constraint], "constraints: must be at most 1"),
-            ([constraint | {"values": ["1", "2"]}], "constraints.0.values: must be at most 1"),
+            ([constraint, constraint], "constraints: must have at most 1 constraints"),
+            ([constraint | {"values": ["1", "2"]}], "constraints.0.values: must have at most 1 values"),
         ):
             is_an_error(
                 world, alice, document("f", featureStrategies=[strategy(constraints=constraints)]), message, ["f"]
             )
         data = document("f", featureStrategies=[strategy(segments=[1, 2])], segments=named)
-        is_an_error(world, alice, data, "segments: must be at most 1", ["f"])
+        is_an_error(world, alice, data, "segments: must have at most 1 segments", ["f"])
     finally:
         config.update(usual)
 
@@ -256,7 +264,7 @@ def test_parents_must_be_in_the_document_or_here(world, alice):
     world.flag("elsewhere", "hermes")
     data = document("f", "with", dependencies=[links("f", "here", "with", "gone", "elsewhere", "nowhere")])
     messages = [
-        f"feature: this project has no flag {name} that is not archived" for name in ("gone", "elsewhere", "nowhere")
+        f"feature: must be a live flag of this project, not {name}" for name in ("gone", "elsewhere", "nowhere")
     ]
     assert told(alice, data)["errors"] == {message: ["f"] for message in messages}
     assert refused(alice.post(IMPORT, json=body(data))) == "; ".join(f"f: {message}" for message in messages)

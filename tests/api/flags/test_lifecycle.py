@@ -93,7 +93,7 @@ def test_a_flag_on_which_a_live_one_depends_stays(world, alice, conn, how):
         message = refused(
             alice.post(f"{PROJECT}/archive", json={"features": ["other", "parent"]}), 409, "ConflictError"
         )
-    assert message == "Flags that are not archived depend on parent."
+    assert message == "Live flags depend on parent. Remove their dependencies first."
     assert fingerprint(conn) == before
 
 
@@ -125,7 +125,7 @@ def test_a_list_with_a_flag_that_is_not_in_the_project_does_nothing(world, alice
     world.flag("f", enabled_in=("production",), archived_at=None if action == "archive" else now)
     before = fingerprint(conn)
     message = refused(alice.post(f"{PROJECT}/{action}", json={"features": ["f", stray]}), 404, "NotFoundError")
-    assert message == f"features: not in this project: {stray}"
+    assert message == f"features: these flags are not in this project: {stray}"
     assert fingerprint(conn) == before
 
 

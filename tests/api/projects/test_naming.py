@@ -53,7 +53,7 @@ REFUSED = {
         *(r"\s", r"\S", r"[\s]", r"\t", r"a\n", r"\x20", r"\u0020", r"\040"),
         *(r"(a)\1", r"\b", r"\Aa", r"a\Z", r"\p{L}", r"\é"),
     ],
-    "must not look around": [
+    "must not use lookaround": [
         *("(?=a)a", "(?!a)", "(?<=a)b", "(?<!a)b"),
         *("(?P<n>a)", "(?<n>a)", "(?i)a", "(?i:a)", "(?#a)", "(?>a)", "(?"),
     ],

@@ -117,8 +117,8 @@ def test_there_is_a_most_of_everything(app, world, alice, conn, monkeypatch):
     of = [ASKED | {"values": [str(number) for number in range(count)]} for count in range(5)]
     since, before = world.last_event_id(), fingerprint(conn)
     for constraints, message in (
-        ([of[1]] * 3, "constraints: must be at most 2"),
-        ([of[4]], "constraints.0.values: must be at most 3"),
+        ([of[1]] * 3, "constraints: must have at most 2 constraints"),
+        ([of[4]], "constraints.0.values: must have at most 3 values"),
         ([of[3], of[3]], "constraints: must have at most 5 values in total"),
     ):
         assert refused(alice.post(PATH, json={"name": "x", "constraints": constraints})) == message

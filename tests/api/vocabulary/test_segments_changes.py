@@ -105,8 +105,8 @@ def test_a_change_may_keep_what_is_too_many_but_not_add_to_it(app, world, alice,
     assert alice.put(f"{PATH}/{segment}", json=body("Kept", constraints=[of[4], of[4]])).status_code == 204
     since, before = world.last_event_id(), fingerprint(conn)
     for constraints, message in (
-        ([of[1]] * 3, "constraints: must be at most 2"),
-        ([of[5], of[1]], "constraints.0.values: must be at most 4"),
+        ([of[1]] * 3, "constraints: must have at most 2 constraints"),
+        ([of[5], of[1]], "constraints.0.values: must have at most 4 values"),
     ):
         assert refused(alice.put(f"{PATH}/{segment}", json=body(constraints=constraints))) == message
     assert (world.events(since), fingerprint(conn)) == ([], before)
@@ -129,10 +129,16 @@ def test_a_used_segment_cannot_be_deleted(world, alice, conn):
     segment = make(alice)
     used(world, segment)
     since, before = world.last_event_id(), fingerprint(conn)
-    assert refused(alice.delete(f"{PATH}/{segment}"), 409, "ConflictError") == "The segment is used by 1 strategy."
+    assert (
+        refused(alice.delete(f"{PATH}/{segment}"), 409, "ConflictError")
+        == "The segment is used by 1 strategy. Remove it there first."
+    )
     assert (world.events(since), fingerprint(conn)) == ([], before)
     used(world, segment, "archived", archived_at="2026-01-01T00:00:00Z")
-    assert refused(alice.delete(f"{PATH}/{segment}"), 409, "ConflictError") == "The segment is used by 2 strategies."
+    assert (
+        refused(alice.delete(f"{PATH}/{segment}"), 409, "ConflictError")
+        == "The segment is used by 2 strategies. Remove it there first."
+    )
 
 
 def test_archived_flags_keep_their_segments(world, alice):
@@ -148,7 +154,7 @@ def test_a_segment_does_not_leave_strategies_of_other_projects(world, alice, apo
     since, before = world.last_event_id(), fingerprint(conn)
     for project in ("default", apollo):
         message = refused(alice.put(f"{PATH}/{segment}", json=body(project=project)), 409, "ConflictError")
-        assert message == "The segment is used by 1 strategy of other projects."
+        assert message == "The segment is used by 1 strategy of other projects. Remove it there first."
     assert (world.events(since), fingerprint(conn)) == ([], before)
     # Its other properties can change, and it can go where all that use it are.
     assert alice.put(f"{PATH}/{segment}", json=body("Gamma")).status_code == 204

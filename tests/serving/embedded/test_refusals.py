@@ -19,12 +19,12 @@ pytestmark = pytest.mark.slow
         (
             "PG_VERSION",
             "17\n",
-            "is of PostgreSQL 17; this version needs PostgreSQL 18. Restore a backup into a new data folder.",
+            "was created by PostgreSQL 17; this version needs PostgreSQL 18. Restore a backup into a new data folder.",
         ),
         (
             "PG_VERSION",
             "",
-            "is of PostgreSQL (unknown); this version needs PostgreSQL 18. Restore a backup into a new data folder.",
+            "was created by PostgreSQL (unknown); this version needs PostgreSQL 18. Restore a backup into a new data folder.",
         ),
         (
             "postgresql.conf",
