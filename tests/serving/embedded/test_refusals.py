@@ -24,7 +24,8 @@ pytestmark = pytest.mark.slow
         (
             "PG_VERSION",
             "",
-            "was created by PostgreSQL (unknown); this version needs PostgreSQL 18. Restore a backup into a new data folder.",
+            "was created by PostgreSQL (unknown); this version needs PostgreSQL 18. "
+            "Restore a backup into a new data folder.",
         ),
         (
             "postgresql.conf",
