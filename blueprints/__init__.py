@@ -1,4 +1,4 @@
-"""List the blueprints of the API: ALL, one line for each family."""
+"""The table of contents of the API: ALL lists the blueprints, each with its paths."""
 
 from blueprints import account, documentation, events, health, insights, login, signup, ui_config
 from blueprints.flags import core as flags
@@ -48,7 +48,7 @@ ALL = (
     tags.bp,  # /api/admin/tags
     strategy_types.bp,  # /api/admin/strategies
     flags.bp,  # /api/admin/projects/…/features, /api/admin/features/validate, /api/admin/projects/…/flag-creators
-    flag_lifecycle.bp,  # the same, /api/admin/projects/…/archive, delete, revive and stale, /api/admin/archive
+    flag_lifecycle.bp,  # DELETE of a flag, /api/admin/archive, /api/admin/projects/…/archive, delete, revive, stale
     flag_moves.bp,  # /api/admin/projects/…/features/…/clone, changeProject
     flag_tags.bp,  # /api/admin/features/…/tags
     flag_favorites.bp,  # /api/admin/projects/…/features/…/favorites

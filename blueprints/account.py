@@ -70,12 +70,12 @@ def update_own_password() -> Response:
         _, user_id = require_user(conn, credential="session")
         payload = load(ChangePassword(current_app.config["PASSWORD_MIN_LENGTH"]))
         user = past_passwords.find(conn, user_id) or abort(404, "This user has been deleted.")
-    verify(user, payload["oldPassword"])
-    refuse_known(user, payload["password"])
+    verify_password(user, payload["oldPassword"])
+    refuse_reused_password(user, payload["password"])
     password_hash = password_hasher().hash(payload["password"])
     with transaction() as conn:
-        # Lock the row first. A concurrent change of the password then ends this session before require_user() checks
-        # it.
+        # Lock the row first. If another request changes the password at the same time, this session has ended when
+        # require_user() checks it.
         users.lock(conn, user_id)
         require_user(conn, credential="session")
         past_passwords.replace(conn, user_id, password_hash)
@@ -110,8 +110,8 @@ def log_out_by_link() -> Response:
     return log_out()
 
 
-def verify(user: DictRow, old_password: str) -> None:
-    """Raise 401 unless this is the password of the user.
+def verify_password(user: DictRow, old_password: str) -> None:
+    """Raise 401 unless this is the password of the user, and 429 if the user has to wait after failures.
 
     Failures count as failed logins, so that a stolen session cannot be used to guess the password.
     """
@@ -119,16 +119,16 @@ def verify(user: DictRow, old_password: str) -> None:
     with transaction() as conn:
         wait = login_throttle.name_wait(conn, name)
     raise_if_throttled(wait)
-    right = password_hasher().matches(old_password, user["password_hash"])
+    is_correct = password_hasher().matches(old_password, user["password_hash"])
     with transaction() as conn:
         # Other requests may have failed with this name while the password was compared.
-        wait = login_throttle.name_wait(conn, name) if right else count_failure(conn, user, name)
+        wait = login_throttle.name_wait(conn, name) if is_correct else count_failure(conn, user, name)
     raise_if_throttled(wait)
-    if not right:
+    if not is_correct:
         raise Unauthorized("oldPassword: must be your current password")
 
 
-def refuse_known(user: DictRow, password: str) -> None:
+def refuse_reused_password(user: DictRow, password: str) -> None:
     """Raise 400 if the password is a name of the user or one of their last passwords."""
     refuse_own_name(password, user)
     if any(password_hasher().matches(password, old_hash) for old_hash in user["last_hashes"]):
@@ -136,7 +136,7 @@ def refuse_known(user: DictRow, password: str) -> None:
 
 
 def clear_session(response: Response) -> None:
-    """Delete the cookie of the session, with the attributes that the login set."""
+    """Delete the session cookie. Its attributes must be those that log_in() set."""
     config = current_app.config
     is_secure = config["BASE_URL"].startswith("https:")
     response.delete_cookie(

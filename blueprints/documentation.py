@@ -10,10 +10,10 @@ from serving.contract import operation
 from serving.responses import json_response
 
 DOCS = Path(__file__).parent.parent / "docs"
-# The files of the page. The README there says where the viewer comes from.
+# The files of the page /docs. The README in this folder says where the viewer comes from.
 VIEWER = DOCS / "viewer"
 SCRIPT = "rapidoc-9.3.8.min.js"
-YEAR = 31_536_000
+YEAR_SECONDS = 31_536_000
 
 # The page can load data only from this service. Inline styles are allowed because the viewer writes its own.
 POLICY = "; ".join(
@@ -66,7 +66,7 @@ def get_viewer() -> Response:
     Browsers can cache it for a year, because another version has another address.
     """
     response = send_from_directory(
-        VIEWER, SCRIPT, mimetype="text/javascript", conditional=False, etag=False, max_age=YEAR
+        VIEWER, SCRIPT, mimetype="text/javascript", conditional=False, etag=False, max_age=YEAR_SECONDS
     )
     response.cache_control.immutable = True
     return response
@@ -75,5 +75,5 @@ def get_viewer() -> Response:
 @lru_cache(maxsize=1)
 def document(base_url: str) -> str:
     """Return the OpenAPI document as JSON text, with base_url as its server."""
-    written = json.loads((DOCS / "openapi.json").read_text(encoding="utf-8"))
-    return json.dumps(written | {"servers": [{"url": base_url}]}, ensure_ascii=False)
+    generated = json.loads((DOCS / "openapi.json").read_text(encoding="utf-8"))
+    return json.dumps(generated | {"servers": [{"url": base_url}]}, ensure_ascii=False)

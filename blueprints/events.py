@@ -13,7 +13,8 @@ from validators.events import DeprecatedEventSearch, EventSearch, EventStreamSea
 
 bp = Blueprint("events", __name__)
 
-FEWER = "Ask for fewer events: set a smaller limit."
+# The advice for a response that is too large.
+ADVICE = "Ask for fewer events: set a smaller limit."
 
 
 @bp.get("/api/admin/search/events")
@@ -41,7 +42,7 @@ def find_events() -> Response:
         payload = load_query(EventSearch)
         limit, offset = payload.pop("limit"), payload.pop("offset")
         body = event_search.search(conn, payload, actor.visible, limit=limit, offset=offset)
-    return json_response(bounded(body, FEWER))
+    return json_response(bounded(body, ADVICE))
 
 
 def stream_events() -> Response:
@@ -64,7 +65,7 @@ def search_events_deprecated() -> Response:
         payload = load(DeprecatedEventSearch())
         limit, first_id = payload.pop("limit"), payload.pop("offset")
         body = event_search.search_from_id(conn, payload, actor.visible, limit=limit, first_id=first_id)
-    return json_response(bounded(body, FEWER))
+    return json_response(bounded(body, ADVICE))
 
 
 @bp.get("/api/admin/events/<not_search:feature_name>")
@@ -96,8 +97,8 @@ def list_event_creators() -> Response:
 
 
 @bp.after_request
-def point_elsewhere(response: Response) -> Response:
-    """Set Deprecation and Link on all responses of the deprecated search, and Vary on those of the search."""
+def set_search_headers(response: Response) -> Response:
+    """Set Vary on all responses of the search, and Deprecation and Link on all responses of the deprecated search."""
     if request.endpoint == "events.search_events":
         response.vary.add("Accept")
     if request.endpoint == "events.search_events_deprecated":

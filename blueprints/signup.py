@@ -30,7 +30,7 @@ def validate_signup_token(token: str) -> Response:
     """
     throttle()
     with connection() as conn:
-        usable(signup_tokens.get_row(conn, token))
+        require_usable(signup_tokens.get_row(conn, token))
     return empty_response()
 
 
@@ -46,11 +46,11 @@ def sign_up(token: str) -> Response:
     payload = load(InvitedUser(current_app.config["PASSWORD_MIN_LENGTH"]))
     throttle()
     with connection() as conn:
-        usable(signup_tokens.get_row(conn, token))
+        require_usable(signup_tokens.get_row(conn, token))
     person = {"name": payload["name"], "username": payload.get("username"), "email": payload["email"]}
     password_hash = password_hasher().hash(payload["password"])
     with transaction() as conn, unique_or_409(users.TAKEN):
-        invite = usable(signup_tokens.share(conn, token))
+        invite = require_usable(signup_tokens.share(conn, token))
         user = users.insert(conn, **person, password_hash=password_hash, root_role=invite["root_role_id"])
         signup_tokens.add_user(conn, invite["id"], user["id"])
         actor = Actor(person["email"], user["id"])
@@ -67,17 +67,17 @@ def sign_up(token: str) -> Response:
 def throttle() -> None:
     """Raise 429 if this client address tried too often in the last minute to sign up or to validate a token."""
     with transaction() as conn:
-        # Count signups apart from logins, so that signups cannot block logins of the same address.
+        # Count signups separately, so that signups cannot block logins from the same address.
         wait = login_throttle.admit_address(
             conn, f"signup {client_address()}", current_app.config["SIGNUP_ATTEMPTS_PER_MINUTE"]
         )
-    # Raise outside the transaction, because it also deletes old rows of the throttle.
+    # Raise outside the transaction, so that the counts are committed.
     if wait:
         raise RateLimited("Too many sign-up attempts. Try again later.", wait)
 
 
-def usable(invite: DictRow | None) -> DictRow:
-    """Return the token; raise 404 if it does not exist, and 403 if it is disabled or has expired."""
+def require_usable(invite: DictRow | None) -> DictRow:
+    """Return the signup token. Raise 404 if it is None, and 403 if it is disabled or has expired."""
     if invite is None:
         abort(404, "No signup token has that secret.")
     if not invite["is_usable"]:

@@ -10,7 +10,7 @@ from sql.database import connection
 
 bp = Blueprint("ui_config", __name__)
 
-# The names of the limits in the response, and their settings.
+# The settings of the limits, by their names in the response.
 LIMITS = {
     "segmentValues": "MAX_SEGMENT_VALUES",
     "strategySegments": "MAX_STRATEGY_SEGMENTS",
@@ -23,8 +23,8 @@ LIMITS = {
     "segments": "MAX_SEGMENTS",
     "featureFlags": "MAX_FLAGS",
 }
-# Our choice: what does not exist here is off. Typed clients require these limits of signals and actions.
-ABSENT = (
+# Our choice: this service has no signals and actions, so their limits are 0. Typed clients require these properties.
+ZERO_LIMITS = (
     "actionSetActions",
     "actionSetsPerProject",
     "actionSetFilters",
@@ -45,7 +45,7 @@ def get_ui_config() -> Response:
     with connection() as conn:
         require(conn)
     config = current_app.config
-    limits = {name: config[setting] for name, setting in LIMITS.items()} | dict.fromkeys(ABSENT, 0)
+    limits = {name: config[setting] for name, setting in LIMITS.items()} | dict.fromkeys(ZERO_LIMITS, 0)
     document = {
         "name": "Flag administration",
         "version": VERSION,

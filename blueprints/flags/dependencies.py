@@ -48,8 +48,8 @@ def remove_dependency(project_id: str, feature_name: str, parent: str) -> Respon
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id)
         flag = lock_flag(conn, project_id, feature_name)
-        for gone in dependencies.delete(conn, flag["id"], parent):
-            events.record(conn, flag_event("feature-dependency-removed", actor, flag, data={"feature": gone}))
+        for removed in dependencies.delete(conn, flag["id"], parent):
+            events.record(conn, flag_event("feature-dependency-removed", actor, flag, data={"feature": removed}))
     return empty_response()
 
 

@@ -78,17 +78,17 @@ def validate_archive(project_id: str) -> Response:
 
 
 def archive(conn: Connection, actor: Actor, live: Sequence[DictRow]) -> None:
-    """Archive locked live flags and record their events; raise 409 if other live flags depend on them."""
+    """Archive locked live flags and record the events. Raise 409 if other live flags depend on them."""
     ids = [flag["id"] for flag in live]
-    needed = flag_lifecycle.needed_by_others(conn, ids)
-    if needed:
-        raise Conflict(f"Live flags depend on {first_five(needed)}. Remove their dependencies first.")
-    freed = flag_lifecycle.archive(conn, ids)
+    parents = flag_lifecycle.needed_by_others(conn, ids)
+    if parents:
+        raise Conflict(f"Live flags depend on {first_five(parents)}. Remove their dependencies first.")
+    former_children = flag_lifecycle.archive(conn, ids)
     log = [
         flag_event(type, actor, flag)
         for flag in live
         for type in ("feature-archived", "feature-dependencies-removed")
-        if type == "feature-archived" or flag["id"] in freed
+        if type == "feature-archived" or flag["id"] in former_children
     ]
     events.record(conn, *log)
 
@@ -150,11 +150,11 @@ def revive_flag(feature_name: str) -> Response:
 
 
 def revive(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]) -> None:
-    """Revive the archived ones of these flags and record their events.
+    """Revive those of these flags that are archived, and record the events.
 
-    Raise 404 if the project is archived or a flag is unknown.
+    Raise 404 if the project is archived or a flag is unknown, and 409 if the project would have too many flags.
     """
-    # Lock the project before its flags, as every change does that needs both.
+    # Lock the project before its flags, like all changes that lock both.
     project = share_project(conn, project_id)
     archived = [flag for flag in lock_flags(conn, actor, project_id, names) if flag["archived_at"] is not None]
     refuse_full_project(conn, project, [flag["name"] for flag in archived])
@@ -206,19 +206,19 @@ def set_flags_stale(project_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE", project=project_id)
-        mark(conn, actor, project_id, **load(StaleFlags()))
+        mark_stale(conn, actor, project_id, **load(StaleFlags()))
     return empty_response(202)
 
 
-def mark(conn: Connection, actor: Actor, project_id: str, *, features: Sequence[str], stale: bool) -> None:
-    """Mark live flags stale or not, and record their events.
+def mark_stale(conn: Connection, actor: Actor, project_id: str, *, features: Sequence[str], stale: bool) -> None:
+    """Mark live flags stale or not stale, and record the events.
 
-    Raise 404 if a flag is unknown, 409 if one is in another project.
+    Raise 404 if a flag is unknown or archived, and 409 if one is in another project.
     """
-    # Our choice: an archived flag is unknown here, as it is under its own path.
+    # Our choice: an archived flag is 404, as in GET of this flag.
     live = [flag for flag in flags.lock_many(conn, features, actor.viewer) if flag["archived_at"] is None]
     refuse_unknown(features, [flag["name"] for flag in live], "features: unknown or archived flags:")
-    strays = [flag["name"] for flag in live if flag["project_id"] != project_id]
-    if strays:
-        raise Conflict(f"These flags are in another project: {first_five(strays)}.")
+    misplaced = [flag["name"] for flag in live if flag["project_id"] != project_id]
+    if misplaced:
+        raise Conflict(f"These flags are in another project: {first_five(misplaced)}.")
     change_flags(conn, actor, [(flag, {"stale": stale}) for flag in live])

@@ -30,7 +30,7 @@ def clone_flag(project_id: str, feature_name: str) -> Response:
         actor = require(conn, "CREATE_FEATURE", project=project_id)
         change = load(CloneFlag())
         project = share_project(conn, project_id)
-        # The lock on this flag keeps its parents: they cannot be archived while it depends on them.
+        # This lock is enough for the parents too. They cannot be archived while this flag depends on them.
         source = lock_flag(conn, project_id, feature_name)
         # Our choice: a copy does not get the tags and the stale mark.
         [copy] = add_flags(conn, actor, project, [source["record"] | {"name": change["name"]}])
@@ -41,7 +41,7 @@ def clone_flag(project_id: str, feature_name: str) -> Response:
 
 
 def record_copy(conn: Connection, actor: Actor, copy: DictRow) -> None:
-    """Record the events of everything that a new flag got from another one."""
+    """Record the events of the strategies, variants and dependencies that the copy got."""
     for strategy in flag_moves.strategies_of(conn, copy["id"]):
         events.record(
             conn,
@@ -79,7 +79,7 @@ def move_flag(project_id: str, feature_name: str) -> Response:
 
 
 def move(conn: Connection, actor: Actor, flag: DictRow, project: DictRow) -> None:
-    """Move a locked flag to a locked project; raise 409 if something prevents it."""
+    """Move a locked flag to a locked project, and record the event. Raise 409 if something prevents the move."""
     # Our choice: naming patterns apply to new names only, so a flag keeps its name.
     obstacles = flag_moves.obstacles(conn, flag["id"], project["id"])
     if obstacles["environments"]:

@@ -54,7 +54,7 @@ def create_group() -> Response:
     with transaction() as conn, unique_or_409(groups.TAKEN):
         actor = require(conn, "ADMIN")
         group = load(CreateGroup())
-        check(conn, group)
+        check_role_and_users(conn, group)
         group_id = groups.insert(
             conn,
             group["name"],
@@ -81,7 +81,7 @@ def update_group(group_id: str) -> Response:
         actor = require(conn, "ADMIN")
         number, change = id_in_path(group_id), load(CreateGroup())
         before = groups.lock(conn, number) or abort(404, "No group has that id.")
-        check(conn, change)
+        check_role_and_users(conn, change)
         groups.set_users(conn, number, change["users"], created_by=actor.name)
         groups.update(conn, before | change)
         after = groups.get_logged(conn, number)
@@ -105,14 +105,14 @@ def delete_group(group_id: str) -> Response:
     return empty_response()
 
 
-def check(conn: Connection, group: dict[str, Any]) -> None:
-    """Share-lock the root role and the users of a group; raise 400 if one of them does not exist."""
+def check_role_and_users(conn: Connection, group: dict[str, Any]) -> None:
+    """Share-lock the root role and the users of a group. Raise 400 if one of them does not exist."""
     problems = []
     if group["rootRole"] is not None and root_roles.share(conn, group["rootRole"]) is None:
         problems.append("rootRole: must be the id of a root role")
     unknown = set(group["users"]) - users.share_many(conn, group["users"])
     if unknown:
-        some = ", ".join(map(str, sorted(unknown)[:20]))
-        problems.append(f"users: unknown users: {some}")
+        first = ", ".join(map(str, sorted(unknown)[:20]))
+        problems.append(f"users: unknown users: {first}")
     if problems:
         abort(400, "; ".join(problems))

@@ -61,16 +61,16 @@ def delete_personal_token(token_id: str) -> Response:
 
 
 def issue(conn: Connection, actor: Actor, owner_id: int, payload: dict[str, Any]) -> tuple[int, str]:
-    """Create a token of a user or service account, and return its id and record.
+    """Create a token of a user or service account, record the event, and return its id and its record as JSON text.
 
-    Raise 409 if there are too many, or one with this description.
+    Raise 409 if the owner has too many tokens, or one with this description.
     """
-    most = current_app.config["MAX_PERSONAL_TOKENS"]
-    held = personal_tokens.count(conn, owner_id)
-    if held is None:
+    limit = current_app.config["MAX_PERSONAL_TOKENS"]
+    count = personal_tokens.count(conn, owner_id)
+    if count is None:
         abort(401, "This user has been deleted.")
-    if held >= most:
-        abort(409, f"A user can have at most {most} personal access tokens.")
+    if count >= limit:
+        abort(409, f"A user can have at most {limit} personal access tokens.")
     with unique_or_409(personal_tokens.TAKEN):
         secret = personal_tokens.insert(conn, owner_id, payload["description"], payload["expiresAt"])
     token, body = personal_tokens.get(conn, secret)
@@ -79,7 +79,7 @@ def issue(conn: Connection, actor: Actor, owner_id: int, payload: dict[str, Any]
 
 
 def revoke(conn: Connection, actor: Actor, owner_id: int, token_id: int) -> None:
-    """Delete a token of this user or service account; raise 404 if it has no token with this id."""
+    """Delete a token of a user or service account, and record the event. Raise 404 if the owner has no such token."""
     token = personal_tokens.delete(conn, token_id, owner_id)
     if token is None:
         # Our choice: a token of another user is 404 too.

@@ -58,7 +58,7 @@ def create_role() -> Response:
     with transaction() as conn, unique_or_409(roles.TAKEN):
         actor = require(conn, "ADMIN")
         payload = load(CreateRole())
-        allowed = allowable(conn, payload["permissions"], payload["type"])
+        allowed = resolve_permissions(conn, payload["permissions"], payload["type"])
         role_id = roles.insert(conn, payload["name"], type=payload["type"], description=payload["description"])
         roles.set_permissions(conn, role_id, allowed)
         events.record(conn, Event("role-created", actor, data=roles.get_logged(conn, role_id)))
@@ -77,7 +77,7 @@ def validate_role() -> Response:
     with connection() as conn:
         require(conn, "ADMIN")
         payload = load(CreateRole())
-        allowable(conn, payload["permissions"], payload["type"])
+        resolve_permissions(conn, payload["permissions"], payload["type"])
         if roles.is_taken(conn, payload["name"]):
             raise NameExists(roles.TAKEN["roles_name_key"])
     return empty_response()
@@ -108,10 +108,10 @@ def update_role(role_id: str) -> Response:
         actor = require(conn, "ADMIN")
         number, change = id_in_path(role_id), load(UpdateRole())
         before = lock_custom(conn, number, change)
-        # Our choice: an omitted description stays, like omitted permissions.
+        # Our choice: an omitted description keeps its value, like omitted permissions.
         roles.update(conn, before | change)
         if "permissions" in change:
-            roles.set_permissions(conn, number, allowable(conn, change["permissions"], before["type"]))
+            roles.set_permissions(conn, number, resolve_permissions(conn, change["permissions"], before["type"]))
         after = roles.get_logged(conn, number)
         events.record_change(conn, Event("role-updated", actor, data=after, pre_data=before))
         body = roles.answer(conn, number)
@@ -128,16 +128,16 @@ def delete_role(role_id: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "ADMIN")
         before = lock_custom(conn, id_in_path(role_id))
-        refuse_held(roles.holders(conn, before["id"]))
+        refuse_assigned(roles.holders(conn, before["id"]))
         events.record(conn, Event("role-deleted", actor, pre_data=before))
         roles.delete(conn, before["id"])
     return empty_response()
 
 
 def lock_custom(conn: Connection, role_id: int, change: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Lock a custom role and return what events show of it.
+    """Lock a custom role and return it in the form of events.
 
-    Raise 404 if it does not exist, 409 if it is predefined, 400 if the body has another type.
+    Raise 404 if it does not exist, 409 if it is predefined, and 400 if the change has another type.
     """
     role = roles.lock(conn, role_id) or abort(404, "No role has that id.")
     if role["type"] in ("root", "project"):
@@ -147,33 +147,39 @@ def lock_custom(conn: Connection, role_id: int, change: dict[str, Any] | None = 
     return role
 
 
-def refuse_held(holders: dict[str, int]) -> None:
-    """Raise 409 if a user, group or signup token has the role."""
-    held = [f"{number} {holder}{'' if number == 1 else 's'}" for holder, number in holders.items() if number]
-    if held:
-        abort(409, f"The role is assigned to {' and '.join([', '.join(held[:-1]), held[-1]] if held[1:] else held)}.")
+def refuse_assigned(holders: dict[str, int]) -> None:
+    """Raise 409 if a user, group or signup token has the role. holders: how many of each have it, by their noun."""
+    counts = [f"{number} {noun}{'' if number == 1 else 's'}" for noun, number in holders.items() if number]
+    if counts:
+        text = " and ".join([", ".join(counts[:-1]), counts[-1]] if counts[1:] else counts)
+        abort(409, f"The role is assigned to {text}.")
 
 
-def allowable(conn: Connection, payload: Sequence[dict], type: str) -> list[tuple[str, str | None]]:
-    """Return the names and environments of the permissions of a role; raise 400 that names each invalid one."""
-    ids, names, environments = ([item.get(word) for item in payload] for word in ("id", "name", "environment"))
-    requested = permissions.resolve(conn, ids, names, environments)
+def resolve_permissions(conn: Connection, payload: Sequence[dict], type: str) -> list[tuple[str, str | None]]:
+    """Return (name, environment) of each permission in the payload. Raise 400 that names each invalid one.
+
+    type: the type of the role.
+    """
+    ids, names, environments = ([item.get(key) for item in payload] for key in ("id", "name", "environment"))
+    resolved = permissions.resolve(conn, ids, names, environments)
     problems = [
-        f"permissions.{place}: {problem}" for place, item in enumerate(requested) if (problem := objection(item, type))
+        f"permissions.{position}: {problem}"
+        for position, permission in enumerate(resolved)
+        if (problem := permission_problem(permission, type))
     ]
     if problems:
         abort(400, "; ".join(problems[:20]))
-    return [(item["name"], item["environment"]) for item in requested]
+    return [(permission["name"], permission["environment"]) for permission in resolved]
 
 
-def objection(item: DictRow, type: str) -> str | None:
+def permission_problem(permission: DictRow, type: str) -> str | None:
     """Return the reason why a role of this type cannot contain a permission, or None if it can."""
-    if item["name"] is None:
+    if permission["name"] is None:
         return "must be an existing permission"
-    if item["name"] == "ADMIN":
+    if permission["name"] == "ADMIN":
         return "must not be ADMIN, which only the role Admin has"
-    if item["type"] == "root" and type == "custom":
+    if permission["type"] == "root" and type == "custom":
         return "must not be a root permission in a project role"
-    if item["environment"] is not None and item["type"] != "environment":
+    if permission["environment"] is not None and permission["type"] != "environment":
         return "must not name an environment, because the permission does not depend on one"
-    return None if item["has_environment"] else "must be an existing environment"
+    return None if permission["has_environment"] else "must be an existing environment"

@@ -126,8 +126,8 @@ def delete_service_account_token(account_id: str, token_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        # Do not lock the account. A request that authenticates with this token locks the token first and then the
-        # account, so locking in the other order could deadlock.
+        # Do not lock the account. A request with this token locks the token first and the account second, so the other
+        # order could deadlock.
         if service_accounts.get(conn, id_in_path(account_id)) is None:
             abort(404, NOT_FOUND)
         personal_tokens.revoke(conn, actor, int(account_id), id_in_path(token_id))
@@ -139,5 +139,5 @@ NOT_FOUND = "No service account has that id."
 
 
 def lock(conn: Connection, account_id: str) -> dict[str, Any]:
-    """Lock a service account and return the same as users.lock(); raise 404 if it does not exist."""
+    """Lock a service account, and return it as users.lock() does. Raise 404 if it does not exist."""
     return users.lock(conn, id_in_path(account_id), ACCOUNT_TYPE) or abort(404, NOT_FOUND)

@@ -21,9 +21,9 @@ from validators.projects.core import RESERVED, NewProject, ProjectChange, Projec
 
 bp = Blueprint("projects", __name__)
 
-# Our choice: one of these permissions is needed to change the settings of a project.
-CHANGE = ("UPDATE_PROJECT", "PROJECT_SETTINGS_WRITE")
-# One message for all cases, so that it does not reveal whether a hidden project has or had the id.
+# Our choice: callers need one of these permissions to change the properties of a project.
+UPDATE_PERMISSIONS = ("UPDATE_PROJECT", "PROJECT_SETTINGS_WRITE")
+# The same message for all cases, so that it does not reveal whether a hidden project has or had the id.
 TAKEN = "id: already used by a project, which may be archived or deleted; choose another id"
 
 
@@ -79,7 +79,7 @@ def update_project(project_id: str) -> Response:
 
     Omitted properties keep their values.
     """
-    return change(project_id, ProjectChange())
+    return update(project_id, ProjectChange())
 
 
 @bp.put("/api/admin/projects/<project_id>/settings")
@@ -90,13 +90,13 @@ def update_project_settings(project_id: str) -> Response:
     Omitted settings keep their values. A naming pattern is a regular expression (RE2) for whole names, without flags,
     named groups and white space. A naming without a pattern removes the pattern. Existing flags keep their names.
     """
-    return change(project_id, ProjectSettings())
+    return update(project_id, ProjectSettings())
 
 
-def change(project_id: str, schema: Body) -> Response:
+def update(project_id: str, schema: Body) -> Response:
     """Update the properties of a project that the body contains."""
     with transaction() as conn:
-        actor = require(conn, *CHANGE, project=project_id)
+        actor = require(conn, *UPDATE_PERMISSIONS, project=project_id)
         change = load(schema)
         project = projects.lock(conn, project_id) or abort(404, "No project has that id.")
         before = project["logged"]

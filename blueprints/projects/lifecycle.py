@@ -88,7 +88,7 @@ def delete_project(project_id: str) -> Response:
 
 
 def lock_without_live_flags(conn: Connection, project_id: str) -> DictRow:
-    """Lock the project and all its flags; raise 409 for the default project and for a project with live flags."""
+    """Lock a project without live flags. Raise 409 if it has live flags or is the project default."""
     project = projects.lock(conn, project_id) or abort(404, "No project has that id.")
     if project_id == "default":
         abort(409, "The project default cannot be archived or deleted.")

@@ -31,7 +31,7 @@ def list_api_tokens() -> Response:
     """
     with connection() as conn:
         actor = require(conn, *permissions("READ"))
-        body = api_tokens.list_all(conn, readable(actor))
+        body = api_tokens.list_all(conn, readable_kinds(actor))
     return json_response(body)
 
 
@@ -44,7 +44,7 @@ def list_api_tokens_by_name(api_token: str) -> Response:
     """
     with connection() as conn:
         actor = require(conn, *permissions("READ"))
-        body = api_tokens.list_all(conn, readable(actor), api_token)
+        body = api_tokens.list_all(conn, readable_kinds(actor), api_token)
     return json_response(body)
 
 
@@ -76,8 +76,8 @@ def update_api_token(api_token: str) -> Response:
     The path contains the secret of the token. The expiry can be in the past.
     """
     with transaction() as conn:
-        # Our choice: callers who can update no type of token get 403 before a token is looked up, so they learn nothing
-        # about it.
+        # Our choice: callers who can update no type of token get 403 before the token is looked up, so that they learn
+        # nothing about it.
         require(conn, *permissions("UPDATE"))
         change = load(UpdateApiToken())
         token = api_tokens.lock_by_secret(conn, api_token) or abort(404, "No API token has that secret.")
@@ -111,11 +111,11 @@ def permission(verb: str, kind: str) -> str:
 
 
 def permissions(verb: str) -> list[str]:
-    """Return the permissions to do this with the tokens of each kind. Callers need at least one of them."""
+    """Return the permissions of this verb for all kinds of tokens. Callers need at least one of them."""
     return sorted({permission(verb, kind) for kind in KINDS})
 
 
-def readable(actor: Actor) -> list[str]:
+def readable_kinds(actor: Actor) -> list[str]:
     """Return the kinds of tokens that a caller can read."""
     return [kind for kind in KINDS if permission("READ", kind) in actor.held]
 
@@ -129,7 +129,7 @@ def create(conn: Connection, payload: dict) -> tuple[int, str]:
 
 
 def scope_of(conn: Connection, payload: dict) -> tuple[str | None, list[str]]:
-    """Return the environment and the projects of a new token: None and [] for all.
+    """Return the environment (None for all) and the projects ([] for all) of a new token.
 
     Raise 400 if one of them does not exist.
     """
@@ -148,6 +148,6 @@ def scope_of(conn: Connection, payload: dict) -> tuple[str | None, list[str]]:
 def token_event(
     type: str, actor: Actor, *, data: dict[str, Any] | None = None, pre_data: dict[str, Any] | None = None
 ) -> Event:
-    """Return an event with the projects and the environment of a token."""
+    """Return an event with the projects and the environment of the token in data or pre_data."""
     token = data or pre_data or {}
     return Event(type, actor, project=token["project"], environment=token["environment"], data=data, pre_data=pre_data)

@@ -1,1 +1,1 @@
-"""Views of what flags refer to: context fields, segments, tags, types, environments."""
+"""Views of context fields, segments, constraints, tags, environments, and types of tags, flags and strategies."""

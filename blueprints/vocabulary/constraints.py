@@ -16,7 +16,7 @@ from validators.vocabulary.constraints import Constraint
 
 bp = Blueprint("constraints", __name__)
 
-# How messages about a list of constraints name the first one.
+# The name of the first constraint in messages about a list of constraints.
 FIRST_IN_LIST = "constraints.0"
 
 
@@ -38,11 +38,11 @@ def check(conn: Connection, constraint: Mapping[str, Any]) -> None:
     legal = list_legal_values(conn, [constraint["contextName"]])
     problems = [*count_problems([constraint], ()), *value_problems([constraint], legal)]
     if problems:
-        abort(400, "; ".join(map(about_body, problems)))
+        abort(400, "; ".join(map(without_position, problems)))
 
 
-def about_body(problem: str) -> str:
-    """Return the message without the place in the list, because the body is the constraint."""
+def without_position(problem: str) -> str:
+    """Return a message about the first constraint of a list as a message about the body."""
     return (
         f"body{problem.removeprefix(FIRST_IN_LIST)}"
         if problem.startswith(f"{FIRST_IN_LIST}:")

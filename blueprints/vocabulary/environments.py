@@ -97,8 +97,8 @@ def delete_environment(name: str) -> Response:
         before = environments.lock_for_deletion(conn, name) or abort(404, UNKNOWN)
         if before["protected"]:
             abort(409, "The environment is protected and cannot be deleted.")
-        # Our choice: one event. What is deleted with the environment has no events of its own. It is recorded before
-        # the deletion, as above.
+        # Our choice: one event. Strategies and other records that are deleted with the environment have no events. The
+        # event is recorded before the deletion, so that insights count it under the type of the environment.
         events.record(conn, Event("environment-deleted", actor, environment=name, pre_data=before))
         environments.delete(conn, name)
     return empty_response()
@@ -129,7 +129,7 @@ def disable_environment(name: str) -> Response:
 
 
 def switch(conn: Connection, actor: Actor, name: str, *, enabled: bool) -> None:
-    """Enable or disable an environment; raise 404 if it does not exist."""
+    """Enable or disable an environment, and record the event. Raise 404 if it does not exist."""
     before = environments.lock(conn, name) or abort(404, UNKNOWN)
     if before["enabled"] != enabled:
         environments.update(conn, before | {"enabled": enabled})

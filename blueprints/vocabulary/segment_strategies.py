@@ -74,7 +74,7 @@ def set_strategy_segments() -> Response:
 
 
 def lock_flag_of(conn: Connection, payload: Mapping[str, Any]) -> DictRow:
-    """Lock the live flag of a strategy and return it with its environment; raise 404 if there is no such strategy."""
+    """Lock the live flag of a strategy, and return it with its environment. Raise 404 for an unknown strategy."""
     name = segment_strategies.flag_of(conn, payload["projectId"], payload["environmentId"], payload["strategyId"])
     return lock_in_environment(
         conn, payload["projectId"], name or abort(404, STRATEGY_NOT_FOUND), payload["environmentId"]
@@ -82,7 +82,7 @@ def lock_flag_of(conn: Connection, payload: Mapping[str, Any]) -> DictRow:
 
 
 def set_segments(conn: Connection, actor: Actor, flag: DictRow, payload: Mapping[str, Any]) -> None:
-    """Set the segments of a strategy of the flag. Repeated ids count once."""
+    """Set the segments of a strategy of the flag, and record the event. Repeated ids count once."""
     before = find_strategy(conn, flag, payload["strategyId"])["record"]
     segment_ids = sorted(set(payload["segmentIds"]))
     check_segments(conn, segment_ids, flag["project_id"], before["segments"], field="segmentIds")

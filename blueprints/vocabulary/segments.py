@@ -21,8 +21,9 @@ from validators.vocabulary.segments import SegmentInput, SegmentName
 
 bp = Blueprint("segments", __name__)
 
-# Allows changes of the segments of one project. The permissions below allow changes of all segments.
-IN_PROJECT = "UPDATE_PROJECT_SEGMENT"
+# The permission in a project that allows changes of its segments. The root permissions in the views, such as
+# CREATE_SEGMENT, allow changes of all segments.
+PROJECT_PERMISSION = "UPDATE_PROJECT_SEGMENT"
 UNKNOWN = "No segment has that id."
 NO_PROJECT = "project: must be an existing project"
 
@@ -49,11 +50,11 @@ def create_segment() -> Response:
     It is for all projects, or for one. For one project, the permission UPDATE_PROJECT_SEGMENT there is enough.
     """
     with transaction() as conn, unique_or_409(segments.TAKEN):
-        actor = require_somewhere(conn, "CREATE_SEGMENT")
+        actor = require_in_any_project(conn, "CREATE_SEGMENT")
         payload = load(SegmentInput())
-        require_there(conn, "CREATE_SEGMENT", payload["project"])
+        require_in_project(conn, "CREATE_SEGMENT", payload["project"])
         share_project(conn, payload["project"])
-        check(conn, payload)
+        check_segment(conn, payload)
         refuse_excess(conn, "MAX_SEGMENTS", "segments")
         segment_id = segments.insert(conn, **payload, created_by=actor.name)
         segment = segments.lock(conn, segment_id, None)
@@ -98,14 +99,14 @@ def update_segment(segment_id: str) -> Response:
     The body replaces it. 409 if it becomes a segment of one project while strategies of other projects use it.
     """
     with transaction() as conn, unique_or_409(segments.TAKEN):
-        actor, segment = changeable(conn, "UPDATE_SEGMENT", segment_id)
+        actor, segment = lock_changeable(conn, "UPDATE_SEGMENT", segment_id)
         payload = load(SegmentInput())
         before = segment or abort(404, UNKNOWN)
-        require_there(conn, "UPDATE_SEGMENT", payload["project"])
-        # The lock on the segment keeps its present project: a deletion of that project waits for the segment.
+        require_in_project(conn, "UPDATE_SEGMENT", payload["project"])
+        # The segment's old project needs no lock: a deletion of that project waits for the lock on the segment.
         if payload["project"] != before.get("project"):
             share_project(conn, payload["project"])
-        check(conn, payload, before)
+        check_segment(conn, payload, before)
         after = segments.update(conn, before["id"], payload)
         events.record_change(
             conn, Event("segment-updated", actor, project=payload["project"], data=after, pre_data=before)
@@ -121,7 +122,7 @@ def delete_segment(segment_id: str) -> Response:
     409 if a strategy uses it, including strategies of archived flags.
     """
     with transaction() as conn:
-        actor, segment = changeable(conn, "DELETE_SEGMENT", segment_id)
+        actor, segment = lock_changeable(conn, "DELETE_SEGMENT", segment_id)
         before = segment or abort(404, UNKNOWN)
         refuse_used(
             segment_strategies.count_outside(conn, before["id"], None),
@@ -133,16 +134,18 @@ def delete_segment(segment_id: str) -> Response:
 
 
 # Our choice: callers who can change no segment at all get 403 before the body is read.
-def require_somewhere(conn: Connection, permission: str) -> Actor:
-    """Return the caller; raise 403 unless they can change all segments, or those of one project at least."""
+def require_in_any_project(conn: Connection, permission: str) -> Actor:
+    """Return the caller. Raise 403 unless they can change all segments, or those of at least one project."""
     actor = require(conn)
-    if actor.is_admin or (actor.user_id is not None and access.projects_permitting(conn, actor.user_id, IN_PROJECT)):
+    if actor.is_admin or (
+        actor.user_id is not None and access.projects_permitting(conn, actor.user_id, PROJECT_PERMISSION)
+    ):
         return actor
     return require(conn, permission)
 
 
-def require_there(conn: Connection, permission: str, project: str | None) -> None:
-    """Raise 403 unless the caller can change segments of the project, or of all if it is None.
+def require_in_project(conn: Connection, permission: str, project: str | None) -> None:
+    """Raise 403 unless the caller can change segments of the project. None: segments of all projects.
 
     Raise 400 if the project does not exist.
     """
@@ -150,39 +153,39 @@ def require_there(conn: Connection, permission: str, project: str | None) -> Non
         require(conn, permission)
         return
     try:
-        require(conn, permission, IN_PROJECT, project=project)
+        require(conn, permission, PROJECT_PERMISSION, project=project)
     except NotFound:
         abort(400, NO_PROJECT)
 
 
 def share_project(conn: Connection, project: str | None) -> None:
-    """Share-lock the project, if there is one; raise 400 if it does not exist any more."""
+    """Share-lock the project. Raise 400 if it does not exist any more. None: do nothing."""
     if project is not None and not segments.share_project(conn, project):
         abort(400, NO_PROJECT)
 
 
-def changeable(conn: Connection, permission: str, segment_id: str) -> tuple[Actor, dict[str, Any] | None]:
-    """Lock the segment and return it with the caller; None if the caller cannot see it.
+def lock_changeable(conn: Connection, permission: str, segment_id: str) -> tuple[Actor, dict[str, Any] | None]:
+    """Lock a segment, and return the caller and the segment, or None if the caller cannot see the segment.
 
-    Raise 403 unless the caller can change it.
+    Raise 403 unless the caller can change the segment.
     """
-    actor = require_somewhere(conn, permission)
+    actor = require_in_any_project(conn, permission)
     segment = segments.lock(conn, id_in_path(segment_id), actor.viewer)
     if segment is not None:
-        require_there(conn, permission, segment.get("project"))
+        require_in_project(conn, permission, segment.get("project"))
     return actor, segment
 
 
-def check(conn: Connection, payload: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> None:
-    """Raise 400 for invalid constraints, and 409 if strategies would lose the segment.
+def check_segment(conn: Connection, payload: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> None:
+    """Raise 400 for invalid constraints, and 409 if strategies use the segment in projects that would lose it.
 
-    before: the record that is replaced.
+    before: the record that the payload replaces.
     """
-    present = [{"values": [], **constraint} for constraint in before["constraints"]] if before else []
-    check_constraints(conn, payload["constraints"], present)
-    most = max(current_app.config["MAX_SEGMENT_VALUES"], count_values(present))
-    if count_values(payload["constraints"]) > most:
-        abort(400, f"constraints: must have at most {most} values in total")
+    replaced = [{"values": [], **constraint} for constraint in before["constraints"]] if before else []
+    check_constraints(conn, payload["constraints"], replaced)
+    limit = max(current_app.config["MAX_SEGMENT_VALUES"], count_values(replaced))
+    if count_values(payload["constraints"]) > limit:
+        abort(400, f"constraints: must have at most {limit} values in total")
     if before and payload["project"] not in (None, before.get("project")):
         refuse_used(
             segment_strategies.count_outside(conn, before["id"], payload["project"]),
@@ -191,11 +194,11 @@ def check(conn: Connection, payload: Mapping[str, Any], before: Mapping[str, Any
 
 
 def count_values(constraints: list[dict[str, Any]]) -> int:
-    """Return the number of values of all constraints."""
+    """Return how many values the constraints have together."""
     return sum(len(constraint["values"]) for constraint in constraints)
 
 
-def refuse_used(strategies: int, sentence: str) -> None:
-    """Raise 409 with the sentence if there are strategies. {} in the sentence is their number."""
-    if strategies:
-        abort(409, sentence.format(f"{strategies} {'strategy' if strategies == 1 else 'strategies'}"))
+def refuse_used(count: int, message: str) -> None:
+    """Raise 409 if count strategies use the segment. {} in the message stands for their number."""
+    if count:
+        abort(409, message.format(f"{count} {'strategy' if count == 1 else 'strategies'}"))

@@ -76,7 +76,7 @@ def update_strategy_type(name: str) -> Response:
         payload = load(UpdateStrategyType())
         if payload.pop("name", name) != name:
             abort(400, "name: must be the same as in the path")
-        before = editable(conn, name)
+        before = lock_editable(conn, name)
         after = strategy_types.update(conn, before | payload)
         events.record_change(conn, Event("strategy-updated", actor, data=after, pre_data=before))
     return empty_response()
@@ -91,7 +91,7 @@ def delete_strategy_type(name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_STRATEGY")
-        editable(conn, name)
+        lock_editable(conn, name)
         uses = strategy_types.count_uses(conn, name)
         if uses:
             abort(
@@ -137,8 +137,8 @@ def reactivate_strategy_type(name: str) -> Response:
     return empty_response()
 
 
-def editable(conn: Connection, name: str) -> dict[str, Any]:
-    """Lock a strategy type; raise 404 if it does not exist, and 409 if it is built-in."""
+def lock_editable(conn: Connection, name: str) -> dict[str, Any]:
+    """Lock a custom strategy type and return its record. Raise 404 if it does not exist, and 409 if it is built-in."""
     strategy_type = strategy_types.lock(conn, name) or abort(404, "No strategy type has that name.")
     if not strategy_type["editable"]:
         abort(409, "A built-in strategy type cannot be changed or deleted.")

@@ -101,7 +101,7 @@ def delete_tag(type: str, value: str) -> Response:
 # Our choice: tags belong to the whole instance, and all users can read them. Deleting a tag needs the permission in
 # every project whose flags have it.
 def projects_with_permission(conn: Connection, actor: Actor) -> set[str] | None:
-    """Return the projects in which the caller can change flags, or None for all; raise 403 if there are none."""
+    """Return the ids of the projects in which the caller can change flags, or None for all. Raise 403 for none."""
     if actor.is_admin or actor.user_id is None:
         return None
     projects = access.projects_permitting(conn, actor.user_id, "UPDATE_FEATURE")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from blueprints.ui_config import ABSENT, LIMITS
+from blueprints.ui_config import LIMITS, ZERO_LIMITS
 from serving.settings import SETTINGS
 from serving.version import VERSION
 from tests.support.world import Caller, refused
@@ -39,7 +39,7 @@ def test_every_limit_of_the_instance_is_there(alice):
     # Users count their own tokens.
     limits = {it.name for it in SETTINGS if it.name.startswith("MAX_")} - {"MAX_BODY_BYTES", "MAX_PERSONAL_TOKENS"}
     assert set(LIMITS.values()) == limits
-    assert alice.get(PATH).json["resourceLimits"].keys() == {*LIMITS, *ABSENT}
+    assert alice.get(PATH).json["resourceLimits"].keys() == {*LIMITS, *ZERO_LIMITS}
 
 
 def test_what_does_not_exist_is_off(alice):
@@ -53,7 +53,7 @@ def test_what_does_not_exist_is_off(alice):
     ):
         assert found[name] is False
     assert (found["flags"], found["frontendApiOrigins"]) == ({}, [])
-    assert {found["resourceLimits"][name] for name in ABSENT} == {0}
+    assert {found["resourceLimits"][name] for name in ZERO_LIMITS} == {0}
 
 
 def test_everybody_who_has_logged_in_may_read_it(victor, world, stranger):
