@@ -25,7 +25,7 @@ def get_account() -> Response:
     """Get your own account.
 
     Returns your record and your permissions. Administrators have the single permission ADMIN. A permission without a
-    project or environment holds in all of them.
+    project applies in all projects. A permission without an environment applies in all environments.
     """
     with connection() as conn:
         actor = require(conn)
@@ -105,7 +105,7 @@ def log_out() -> Response:
 def log_out_by_link() -> Response:
     """Log out by a link.
 
-    Does the same as POST /logout, for links. A link on a page of another site is refused with 403.
+    Does the same as POST /logout, so that a link can log out. A link on a page of another site gets 403.
     """
     return log_out()
 

@@ -23,13 +23,13 @@ def search_events() -> Response:
     """Search for events.
 
     Returns the newest events first. Filters combine with AND. Callers who are not administrators get events of projects
-    that they can see. Events that say who has which role in a project need the permission for its access list. The
-    total counts the same events. A page above 64 MiB is 400.
+    that they can see. To see events about access to a project, callers also need the permission to read its access
+    list. The total counts the same events. A page above 64 MiB is 400.
 
     With Accept: application/x-ndjson, the response is a stream of all events that match, one per line, in the order of
-    their ids. It contains all events up to the newest one at its start. If it cannot, the connection is cut. To
-    continue later, send the id of the last line as `after`. While an open transaction may still write events with lower
-    ids, the response is 503.
+    their ids. A complete stream contains all events up to the newest one at its start. After a failure, the connection
+    is cut. To continue later, send the id of the last line as `after`. While an open transaction may still write events
+    with lower ids, the response is 503.
     """
     return stream_events() if wants_lines() else find_events()
 
@@ -58,7 +58,7 @@ def stream_events() -> Response:
 def search_events_deprecated() -> Response:
     """Search for events (deprecated).
 
-    Use GET /api/admin/search/events. Here offset is the id of the event to start from.
+    Use GET /api/admin/search/events instead. Here, offset is the id of the event to start from.
     """
     with connection() as conn:
         actor = require(conn, list_projects=True)
@@ -73,8 +73,8 @@ def search_events_deprecated() -> Response:
 def list_flag_events(feature_name: str) -> Response:
     """List the events of a flag.
 
-    Returns the newest 100, and the total number of events that the caller can see. The list is empty if there never was
-    such a flag.
+    Returns the newest 100 events, and the total number of events that the caller can see. The list is empty if no flag
+    ever had that name.
     """
     with connection() as conn:
         actor = require(conn, list_projects=True)
@@ -87,8 +87,7 @@ def list_flag_events(feature_name: str) -> Response:
 def list_event_creators() -> Response:
     """List the users who made events.
 
-    Includes deleted users. Lists only those who made events that the caller can see. Use their ids in the filter
-    createdBy.
+    Returns users, also deleted ones, who made events that the caller can see. Use their ids in the filter createdBy.
     """
     with connection() as conn:
         actor = require(conn, list_projects=True)

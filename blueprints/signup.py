@@ -26,7 +26,7 @@ bp = Blueprint("signup", __name__)
 def validate_signup_token(token: str) -> Response:
     """Check whether a signup token works.
 
-    The response has no body. A disabled or expired token is 403, as in a signup.
+    The response has no body. A disabled or expired token is 403.
     """
     throttle()
     with connection() as conn:
@@ -39,7 +39,7 @@ def validate_signup_token(token: str) -> Response:
 def sign_up(token: str) -> Response:
     """Add a user via a signup token.
 
-    Creates a user with the root role Viewer and links it to the token. Creates no session.
+    Creates a user with the root role Viewer. The signup token lists the user. Creates no session.
     """
     # Our choice: the body is validated before the token is looked up. So a request with an invalid body learns nothing
     # about the token.

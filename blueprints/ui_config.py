@@ -1,4 +1,4 @@
-"""What a web UI needs to know about this service: its version, addresses and limits."""
+"""Configuration for a web UI: the version, addresses and limits of this service."""
 
 from flask import Blueprint, Response, current_app
 

@@ -38,8 +38,8 @@ def list_flags(project_id: str) -> Response:
 def create_flag(project_id: str) -> Response:
     """Create a flag.
 
-    It is disabled in all environments of the project. Its name must be new and match the naming pattern of the project.
-    The name cannot change later.
+    The flag is disabled in all environments of the project. Its name must be new, and match the naming pattern of the
+    project. The name cannot change later.
     """
     with transaction() as conn:
         actor = require(conn, "CREATE_FEATURE", project=project_id)

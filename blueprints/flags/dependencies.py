@@ -1,4 +1,4 @@
-"""Dependencies between flags. A flag with a parent is on only where the parent is."""
+"""Dependencies between flags. A flag with a parent is on only if the parent has the required state."""
 
 from flask import Blueprint, Response, abort
 
@@ -24,8 +24,8 @@ PERMISSION = "UPDATE_FEATURE_DEPENDENCY"
 def add_dependency(project_id: str, feature_name: str) -> Response:
     """Add a dependency to a flag.
 
-    The flag is then on only where the parent flag is on, off, or returns one of some variants. Replaces an earlier
-    dependency on the same parent.
+    Then the flag is on only for users for whom the parent flag has the required state: on, off, or one of the listed
+    variants. Replaces an earlier dependency on the same parent.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id)
@@ -58,7 +58,7 @@ def remove_dependency(project_id: str, feature_name: str, parent: str) -> Respon
 def remove_dependencies(project_id: str, feature_name: str) -> Response:
     """Remove all dependencies of a flag.
 
-    200 even if there are none.
+    200 even if the flag has no dependencies.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id)

@@ -38,9 +38,9 @@ def get_flag_environment(project_id: str, feature_name: str, environment: str) -
 def enable_flag(project_id: str, feature_name: str, environment: str) -> Response:
     """Enable a flag in an environment.
 
-    A flag without an enabled strategy gets the default strategy of the project in the environment. If there is none, it
-    gets a strategy that is on for all users. Adding a strategy also needs the permission CREATE_FEATURE_STRATEGY.
-    Nothing changes if the flag is already enabled.
+    A flag without an enabled strategy gets the default strategy of the project in the environment. If the project has
+    none, the flag gets a strategy that is on for all users. Adding a strategy also needs the permission
+    CREATE_FEATURE_STRATEGY. Nothing changes if the flag is already enabled.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)

@@ -18,7 +18,7 @@ bp = Blueprint("flag_favorites", __name__)
 def add_favorite_flag(project_id: str, feature_name: str) -> Response:
     """Add a flag to your favourites.
 
-    200 even if it is one.
+    200 even if the flag is a favourite already.
     """
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)
@@ -34,7 +34,7 @@ def add_favorite_flag(project_id: str, feature_name: str) -> Response:
 def remove_favorite_flag(project_id: str, feature_name: str) -> Response:
     """Remove a flag from your favourites.
 
-    200 even if it is none.
+    200 even if the flag is not a favourite.
     """
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)

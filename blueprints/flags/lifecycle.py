@@ -50,7 +50,7 @@ def archive_flag(project_id: str, feature_name: str) -> Response:
 def archive_flags(project_id: str) -> Response:
     """Archive several flags.
 
-    Archives all of them or none. 409 if live flags that are not among them depend on one of them.
+    Archives all of them or none. 409 if another live flag depends on one of them.
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_FEATURE", project=project_id)
@@ -124,7 +124,7 @@ def list_archived_flags_of_project(project_id: str) -> Response:
 def revive_flags(project_id: str) -> Response:
     """Revive several flags.
 
-    Revives all of them or none. They are disabled in all environments. Live flags stay as they are.
+    Revives all of them or none. The flags are disabled in all environments. Flags that are not archived do not change.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE", project=project_id)
@@ -137,7 +137,7 @@ def revive_flags(project_id: str) -> Response:
 def revive_flag(feature_name: str) -> Response:
     """Revive a flag.
 
-    It is disabled in all environments. A live flag stays as it is.
+    The flag is disabled in all environments. A flag that is not archived does not change.
     """
     with transaction() as conn:
         caller = require(conn)
@@ -167,7 +167,7 @@ def revive(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]
 def delete_flag(feature_name: str) -> Response:
     """Delete an archived flag.
 
-    Its name can be used again. Events, usage and insights keep its past.
+    A new flag can have its name. Events, reported usage and past weeks of insights stay.
     """
     with transaction() as conn:
         actor, flag = lock_flag_anywhere(conn, feature_name, "DELETE_FEATURE")

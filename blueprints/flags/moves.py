@@ -64,8 +64,8 @@ def record_copy(conn: Connection, actor: Actor, copy: DictRow) -> None:
 def move_flag(project_id: str, feature_name: str) -> Response:
     """Move a flag to another project.
 
-    That project must have all environments of the flag. The flag must have no dependencies, and no flag must depend on
-    it. It must use no segments of its old project. Its past usage stays with the old project.
+    The new project must have all environments of the flag. The flag must have no dependencies, and no other flag may
+    depend on it. Its strategies must not use segments of the old project. Its past usage stays with the old project.
     """
     with transaction() as conn:
         actor = require(conn, "MOVE_FEATURE_TOGGLE", project=project_id)

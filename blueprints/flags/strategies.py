@@ -35,7 +35,7 @@ BASE = "/api/admin/projects/<project_id>/features/<feature_name>/environments/<e
 def list_strategies(project_id: str, feature_name: str, environment: str) -> Response:
     """List the strategies of a flag in an environment.
 
-    Returns them in their order.
+    Returns the strategies sorted by position.
     """
     with connection() as conn:
         require(conn, project=project_id)
@@ -48,7 +48,8 @@ def list_strategies(project_id: str, feature_name: str, environment: str) -> Res
 def create_strategy(project_id: str, feature_name: str, environment: str) -> Response:
     """Add a strategy to a flag in an environment.
 
-    Without sortOrder it is the last one. A gradual rollout (flexibleRollout) gets defaults for missing parameters.
+    Without sortOrder, the new strategy is the last one. A gradual rollout (flexibleRollout) gets defaults for missing
+    parameters.
     """
     with transaction() as conn:
         actor = require(conn, "CREATE_FEATURE_STRATEGY", project=project_id, environment=environment)
@@ -64,7 +65,7 @@ def create_strategy(project_id: str, feature_name: str, environment: str) -> Res
 def get_strategy(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
     """Get a strategy.
 
-    Returns it with its constraints, variants, parameters and segment ids.
+    Returns the strategy with its constraints, variants, parameters and segment ids.
     """
     with connection() as conn:
         require(conn, project=project_id)

@@ -33,7 +33,7 @@ def list_flag_tags(feature_name: str) -> Response:
 def add_flag_tag(feature_name: str) -> Response:
     """Add a tag to a flag.
 
-    The tag type must exist. A new tag is created. 201 even if the flag already has the tag.
+    The tag type must exist. If the tag does not exist, it is created. 201 even if the flag already has the tag.
     """
     with transaction() as conn:
         actor, flag = lock_flag_anywhere(conn, feature_name, "UPDATE_FEATURE")
@@ -50,7 +50,7 @@ def add_flag_tag(feature_name: str) -> Response:
 def remove_flag_tag(feature_name: str, type: str, value: str) -> Response:
     """Remove a tag from a flag.
 
-    The tag itself stays. 200 even if the flag does not have it.
+    The tag still exists afterwards. 200 even if the flag does not have the tag.
     """
     with transaction() as conn:
         actor, flag = lock_flag_anywhere(conn, feature_name, "UPDATE_FEATURE")

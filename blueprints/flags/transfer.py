@@ -48,8 +48,7 @@ def export_flags() -> Response:
 def validate_import() -> Response:
     """Validate an import.
 
-    Nothing changes. If there are errors, or permissions that the caller lacks, the import of the same document is
-    refused.
+    Changes nothing. If the response lists errors or missing permissions, an import of the same document is refused.
     """
     with connection() as conn:
         require(conn)
@@ -64,8 +63,8 @@ def validate_import() -> Response:
 def import_flags() -> Response:
     """Import flags from a document.
 
-    Flags are created or overwritten, with their strategies, variants and state in one environment, their tags and
-    their dependencies. Missing tag types and context fields are created. All or nothing.
+    Flags are created or overwritten, with their strategies, variants and state in one environment, their tags and their
+    dependencies. Missing tag types and context fields are created. If one entry is refused, nothing is imported.
     """
     with transaction() as conn:
         require(conn)

@@ -39,8 +39,8 @@ def list_variants(project_id: str, feature_name: str, environment: str) -> Respo
 def set_variants(project_id: str, feature_name: str, environment: str) -> Response:
     """Set the variants of a flag in an environment.
 
-    They replace the present ones. An empty list removes them. The weights of variable variants are computed, so that
-    the sum is 1000.
+    The body replaces the variants. An empty list removes them. The weights of variable variants are computed, so that
+    all weights add up to 1000.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)

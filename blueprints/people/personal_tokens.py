@@ -36,8 +36,8 @@ def list_personal_tokens() -> Response:
 def create_personal_token() -> Response:
     """Create a personal access token.
 
-    It has your permissions until it expires. Only this response contains its secret. A request with a personal access
-    token cannot create one that expires later than its own.
+    The token has your permissions until it expires. Only this response contains its secret. A personal access token
+    cannot create another one that expires later than itself.
     """
     with transaction() as conn:
         actor, user_id = require_user(conn)

@@ -39,7 +39,7 @@ def list_roles() -> Response:
 def get_role(role_id: str) -> Response:
     """Get a role with its permissions.
 
-    A permission for environments holds in all of them if it names none.
+    A permission without an environment applies in all environments.
     """
     with connection() as conn:
         require(conn, "READ_ROLE")
@@ -52,8 +52,8 @@ def get_role(role_id: str) -> Response:
 def create_role() -> Response:
     """Create a role.
 
-    A root-custom role holds in the whole instance. A custom role holds in the projects in which it is given, and cannot
-    contain root permissions.
+    A root-custom role applies in the whole instance. A custom role applies in the projects where users or groups get
+    it. It cannot contain root permissions.
     """
     with transaction() as conn, unique_or_409(roles.TAKEN):
         actor = require(conn, "ADMIN")

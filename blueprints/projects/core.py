@@ -49,8 +49,8 @@ def list_projects() -> Response:
 def create_project() -> Response:
     """Create a project.
 
-    The user who creates it becomes its owner. Without an id, the id is made from the name. Without environments, the
-    project gets all enabled ones.
+    The user who creates the project becomes its owner. Without an id, the id is made from the name. Without
+    environments, the project gets all enabled ones.
     """
     with transaction() as conn:
         actor = require(conn, "CREATE_PROJECT")
@@ -88,7 +88,8 @@ def update_project_settings(project_id: str) -> Response:
     """Update the settings of a project.
 
     Omitted settings keep their values. A naming pattern is a regular expression (RE2) for whole names, without flags,
-    named groups and white space. A naming without a pattern removes the pattern. Existing flags keep their names.
+    named groups and white space. A featureNaming without a pattern removes the pattern. Existing flags keep their
+    names.
     """
     return update(project_id, ProjectSettings())
 
@@ -126,8 +127,8 @@ def get_project_overview(project_id: str) -> Response:
 def get_project_health_report(project_id: str) -> Response:
     """Get the health report of a project.
 
-    Returns the overview with all flags. It also counts flags that are stale, active, and potentially stale. A flag is
-    potentially stale if it is older than the lifetime of its type.
+    Returns the overview with all flags. The report also has the numbers of flags that are stale, active, and
+    potentially stale. A flag is potentially stale if it is older than the lifetime of its type.
     """
     with connection() as conn:
         actor = require(conn, project=project_id)

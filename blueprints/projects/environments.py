@@ -36,7 +36,7 @@ def list_project_environments(project_id: str) -> Response:
 def add_project_environment(project_id: str) -> Response:
     """Add an environment to a project.
 
-    All flags of the project get it. They are disabled in it.
+    All flags of the project are disabled in the new environment.
     """
     with transaction() as conn, unique_or_409(project_environments.TAKEN):
         actor = require(conn, "UPDATE_PROJECT", project=project_id)
@@ -56,7 +56,8 @@ def add_project_environment(project_id: str) -> Response:
 def remove_project_environment(project_id: str, environment: str) -> Response:
     """Remove an environment from a project.
 
-    Deletes the states and strategies of the project's flags in it. The last environment can be removed too.
+    Deletes the states and strategies that the project's flags have in the environment. The last environment can be
+    removed too.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_PROJECT", project=project_id)
@@ -74,7 +75,8 @@ def remove_project_environment(project_id: str, environment: str) -> Response:
 def set_default_strategy(project_id: str, environment: str) -> Response:
     """Set the default strategy of a project in an environment.
 
-    A flag without strategies gets it when it is enabled there. It must be a gradual rollout (flexibleRollout).
+    A flag without enabled strategies gets this strategy when it is enabled in the environment. It must be a gradual
+    rollout (flexibleRollout).
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_PROJECT", "PROJECT_DEFAULT_STRATEGY_WRITE", project=project_id)

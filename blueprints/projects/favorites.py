@@ -20,7 +20,7 @@ PATH = "/api/admin/projects/<project_id>/favorites"
 def add_favorite_project(project_id: str) -> Response:
     """Add a project to your favourites.
 
-    Needs a user. API tokens have no favourites.
+    The caller must be a user. API tokens have no favourites.
     """
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)
@@ -35,7 +35,7 @@ def add_favorite_project(project_id: str) -> Response:
 def remove_favorite_project(project_id: str) -> Response:
     """Remove a project from your favourites.
 
-    Needs a user. API tokens have no favourites.
+    The caller must be a user. API tokens have no favourites.
     """
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)

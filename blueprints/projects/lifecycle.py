@@ -22,8 +22,8 @@ bp = Blueprint("project_lifecycle", __name__)
 def archive_project(project_id: str) -> Response:
     """Archive a project.
 
-    All its flags must be archived. An archived project can be read, but nothing can be created in it until it is
-    revived.
+    All flags of the project must be archived. An archived project can be read, but nothing can be created in it until
+    it is revived.
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_PROJECT", project=project_id)
@@ -39,7 +39,7 @@ def archive_project(project_id: str) -> Response:
 def revive_project(project_id: str) -> Response:
     """Revive an archived project.
 
-    Its flags stay archived. Revive them separately.
+    The flags of the project stay archived. Revive them separately.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_PROJECT", project=project_id)
@@ -56,8 +56,8 @@ def revive_project(project_id: str) -> Response:
 def delete_project(project_id: str) -> Response:
     """Delete a project.
 
-    All its flags must be archived. Also deletes the archived flags, the segments and the API tokens of the project, and
-    all roles in it. An API token for several projects stays valid for the others.
+    All flags of the project must be archived. Also deletes the archived flags, the segments and the API tokens of the
+    project, and all roles in it. An API token for several projects stays valid for the others.
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_PROJECT", project=project_id)

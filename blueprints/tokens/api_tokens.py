@@ -93,7 +93,7 @@ def update_api_token(api_token: str) -> Response:
 def delete_api_token(api_token: str) -> Response:
     """Delete an API token.
 
-    The path contains the secret of the token. The token stops working at once. 200 even if there is no such token.
+    The path contains the secret of the token. The token stops working at once. 200 even if no token has that secret.
     """
     with transaction() as conn:
         require(conn, *permissions("DELETE"))

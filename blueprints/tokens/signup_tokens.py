@@ -33,7 +33,7 @@ def list_signup_tokens() -> Response:
 def get_signup_token(token: str) -> Response:
     """Get a public signup token.
 
-    Returns it with the users who signed up with it, oldest first.
+    Returns the token with the users who signed up with it, oldest first.
     """
     with connection() as conn:
         require(conn, "ADMIN")
@@ -48,7 +48,7 @@ def get_signup_token(token: str) -> Response:
 def create_signup_token() -> Response:
     """Create a public signup token.
 
-    Until it expires, people with its link can create an account with the root role Viewer.
+    People with the link of the token can create an account with the root role Viewer, until the token expires.
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")

@@ -23,7 +23,7 @@ bp = Blueprint("context_fields", __name__)
 def list_context_fields() -> Response:
     """List context fields.
 
-    Returns them sorted by position, with the number of live flags and of projects that use each.
+    Returns the fields sorted by position. Each has the number of live flags that use it, and of their projects.
     """
     with connection() as conn:
         require(conn)
@@ -36,7 +36,7 @@ def list_context_fields() -> Response:
 def create_context_field() -> Response:
     """Create a context field.
 
-    Constraints can then use it. If it has legal values, constraints can use only those.
+    Then constraints can use the field. If it has legal values, constraints can use only these values.
     """
     with transaction() as conn, unique_or_409(context_fields.TAKEN):
         actor = require(conn, "CREATE_CONTEXT_FIELD")
@@ -86,8 +86,8 @@ def get_context_field(name: str) -> Response:
 def update_context_field(name: str) -> Response:
     """Update a context field.
 
-    Omitted properties keep their values. Existing constraints do not change. They are checked again when they are
-    saved.
+    Omitted properties keep their values. Existing constraints stay, even if their values are no longer legal. New and
+    changed constraints need legal values.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_CONTEXT_FIELD")
@@ -103,7 +103,7 @@ def update_context_field(name: str) -> Response:
 def delete_context_field(name: str) -> Response:
     """Delete a context field.
 
-    Constraints can still use it. They do not change.
+    Constraints that use the field do not change, and still work.
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_CONTEXT_FIELD")

@@ -36,7 +36,7 @@ def list_environments() -> Response:
 def get_environment(name: str) -> Response:
     """Get an environment.
 
-    Does not return the counts that the list has.
+    Does not return the numbers of projects, API tokens and flags that the list has.
     """
     with connection() as conn:
         require(conn)
@@ -49,8 +49,8 @@ def get_environment(name: str) -> Response:
 def create_environment() -> Response:
     """Create an environment.
 
-    No project has it yet. The types development, test, preproduction and production have a meaning. Other types are
-    allowed.
+    No project has the new environment yet. The type production matters: the time to production and the lifecycle of
+    flags depend on it. Any other type is allowed too.
     """
     with transaction() as conn, unique_or_409(environments.TAKEN):
         actor = require(conn, "ADMIN")
@@ -89,8 +89,8 @@ def update_environment(name: str) -> Response:
 def delete_environment(name: str) -> Response:
     """Delete an environment.
 
-    Also deletes the states and strategies of flags in it, its API tokens, and permissions for it alone. Projects lose
-    it. A protected environment cannot be deleted.
+    Removes the environment from all projects. Also deletes the states and strategies of flags in it, its API tokens,
+    and permissions in this environment only. A protected environment cannot be deleted.
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")

@@ -20,7 +20,7 @@ bp = Blueprint("flag_types", __name__)
 def list_flag_types() -> Response:
     """List flag types.
 
-    Returns each with its expected lifetime. A flag that is older is potentially stale.
+    Returns each type with its expected lifetime. A flag that is older than that is potentially stale.
     """
     with connection() as conn:
         require(conn)
@@ -33,7 +33,7 @@ def list_flag_types() -> Response:
 def update_flag_type_lifetime(type_id: str) -> Response:
     """Change the expected lifetime of flags of a type.
 
-    It applies at once, also to past weeks in health and insights.
+    The new lifetime applies at once, also to past weeks in insights.
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")

@@ -33,8 +33,8 @@ NO_PROJECT = "project: must be an existing project"
 def list_segments() -> Response:
     """List segments.
 
-    Returns segments for all projects, and of projects that the caller can see, sorted by name. Counts the live flags
-    and the projects that use each.
+    Returns segments for all projects, and of projects that the caller can see, sorted by name. Each has the number of
+    live flags that use it, and of their projects.
     """
     with connection() as conn:
         actor = require(conn)
@@ -47,7 +47,8 @@ def list_segments() -> Response:
 def create_segment() -> Response:
     """Create a segment.
 
-    It is for all projects, or for one. For one project, the permission UPDATE_PROJECT_SEGMENT there is enough.
+    A segment is for all projects, or for one project. For one project, the caller needs only UPDATE_PROJECT_SEGMENT in
+    that project.
     """
     with transaction() as conn, unique_or_409(segments.TAKEN):
         actor = require_in_any_project(conn, "CREATE_SEGMENT")
@@ -68,7 +69,7 @@ def create_segment() -> Response:
 def validate_segment_name() -> Response:
     """Check a name for a new segment.
 
-    204 if the name is free. Names of segments that the caller cannot see are taken too.
+    204 if the name is free. Segments that the caller cannot see count too.
     """
     with connection() as conn:
         require(conn)
@@ -96,7 +97,7 @@ def get_segment(segment_id: str) -> Response:
 def update_segment(segment_id: str) -> Response:
     """Update a segment.
 
-    The body replaces it. 409 if it becomes a segment of one project while strategies of other projects use it.
+    The body replaces the segment. 409 if the new segment is for one project, and strategies of other projects use it.
     """
     with transaction() as conn, unique_or_409(segments.TAKEN):
         actor, segment = lock_changeable(conn, "UPDATE_SEGMENT", segment_id)
@@ -119,7 +120,7 @@ def update_segment(segment_id: str) -> Response:
 def delete_segment(segment_id: str) -> Response:
     """Delete a segment.
 
-    409 if a strategy uses it, including strategies of archived flags.
+    409 if a strategy uses the segment, including strategies of archived flags.
     """
     with transaction() as conn:
         actor, segment = lock_changeable(conn, "DELETE_SEGMENT", segment_id)

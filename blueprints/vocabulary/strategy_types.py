@@ -36,7 +36,7 @@ def list_strategy_types() -> Response:
 def create_strategy_type() -> Response:
     """Create a strategy type.
 
-    Your SDKs must be able to evaluate it.
+    Flags with strategies of this type work only in SDKs that implement it.
     """
     with transaction() as conn, unique_or_409(strategy_types.TAKEN):
         actor = require(conn, "CREATE_STRATEGY")
@@ -108,7 +108,7 @@ def delete_strategy_type(name: str) -> Response:
 def deprecate_strategy_type(name: str) -> Response:
     """Deprecate a strategy type.
 
-    It still works. The type default cannot be deprecated.
+    Strategies of this type still work. The type default cannot be deprecated.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_STRATEGY")

@@ -11,7 +11,10 @@ REFUSALS: dict[int, tuple[str, str]] = {
     ),
     403: ("The caller lacks the permission.", "You lack the permission ADMIN."),
     404: ("Not found, or hidden from the caller.", "No project has that id."),
-    409: ("The present state does not allow this.", "The project has flags that are not archived. Archive them first."),
+    409: (
+        "The current state does not allow this change.",
+        "The project has flags that are not archived. Archive them first.",
+    ),
     413: (
         "The body is too large.",
         "The body is larger than 1048576 bytes. The setting MAX_BODY_BYTES raises this limit.",
@@ -92,7 +95,7 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ),
     ("constraints.validate_constraint", 400): (DOES_NOT_FIT, "value: must be a version such as 1.2.3, without a v"),
     ("segment_strategies.set_strategy_segments", 404): (
-        "This project and environment has no such strategy of a live flag, or the project is hidden from the caller.",
+        "No live flag has this strategy in this project and environment, or the project is hidden from the caller.",
         "No strategy in this project and environment has that id, or its flag is archived.",
     ),
     ("signup.validate_signup_token", 403): (

@@ -21,10 +21,11 @@ header counts. An invalid header is 401 even if the cookie is valid.
 
 ## Errors
 
-Every response with status 400 or higher has the same JSON body: `id`, `name` and `message`. Only the 401 of `GET
-/api/admin/user` has more: it describes the login form. For an invalid request, the message names each invalid field.
-Checks run in this order: 413 (size), 401 (authentication), 403 (permission), 404 for a project that is unknown or
-hidden from the caller, 415 (content type), 400 (validation). The checks of the operation itself come last.
+Every response with status 400 or higher has the same JSON body: `id`, `name` and `message`. The 401 of
+`GET /api/admin/user` also describes the login form. For an invalid request, the message names each invalid field.
+A request that is wrong in several ways gets the first of these: 413 (size), 401 (authentication), 403 (permission),
+404 for a project that is unknown or hidden from the caller, 415 (content type), 400 (validation), and last, the
+errors of the operation itself.
 
 ## Requests
 
@@ -65,7 +66,8 @@ SECURITY = {
 
 HEADERS = {
     "X-Request-ID": (
-        "Id of the request, also in the log. It is the id that the request had, if that is valid, or a new one."
+        "Id of the request, also in the log. If the request has a valid X-Request-ID, the response has the same. "
+        "Otherwise it is new."
     ),
     "Retry-After": "Seconds to wait before the next attempt.",
     "Location": "URL of the new record, relative to the request, or the target of a redirect.",

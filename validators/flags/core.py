@@ -107,7 +107,10 @@ class CloneFlag(Body):
     )
     replaceGroupId = Boolean(
         load_default=True,
-        metadata={"description": "Whether the strategies get the name of the copy as groupId, and so other users."},
+        metadata={
+            "description": "Whether the strategies get the name of the copy as groupId. "
+            "Then the copy can be on for other users."
+        },
     )
 
 
@@ -136,6 +139,8 @@ class FlagFilters(Query):
 
     tag = Repeated(
         TagFilter(),
-        metadata={"description": "Tag, such as simple:beta. With several, flags with one or more of them are listed."},
+        metadata={
+            "description": "Tag, such as simple:beta. If several are given, flags with at least one of them are listed."
+        },
     )
     namePrefix = Text(load_default="", metadata={"description": "Text at the start of the name."})

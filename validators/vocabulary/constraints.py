@@ -37,11 +37,11 @@ class Constraint(Body):
         OPERATORS, "one of the operators", required=True, metadata={"description": "Operator of the comparison."}
     )
     values = ListOf(
-        Text(min=1, max=100), load_default=list, metadata={"description": "Values of an operator for several values."}
+        Text(min=1, max=100), load_default=list, metadata={"description": "Values, for an operator that takes several."}
     )
     value = Text(
         max=100,
-        metadata={"description": "Value of an operator for a single value: a number, a date-time or a version."},
+        metadata={"description": "Value, for an operator that takes only one: a number, a date-time or a version."},
     )
     inverted = Boolean(load_default=False, metadata={"description": "Whether the result is inverted."})
     caseInsensitive = Boolean(load_default=False, metadata={"description": "Whether the comparison ignores case."})
