@@ -48,7 +48,7 @@ def test_an_administrator_gets_name_and_admin(alice, conn):
     }
 
 
-def test_what_is_unset_is_left_out(world, conn):
+def test_unset_fields_are_omitted(world, conn):
     nameless = world.user("Ada", username=None)
     conn.execute("UPDATE users SET name = NULL WHERE id = %s", [nameless.id])
     assert me(nameless)["user"].keys() & {"name", "username", "imageUrl"} == set()
@@ -153,7 +153,7 @@ def test_the_401_describes_the_login_form_and_no_other_answer_does(stranger, mak
 
 
 @pytest.mark.parametrize("role", [1, 2, 3])
-def test_no_hash_and_no_role_is_returned(world: World, role: int) -> None:
+def test_the_response_has_no_hash_and_no_role(world: World, role: int) -> None:
     user_id = users.insert(
         world.conn, name="Ida", username="ida", email=None, password_hash="$2b$04$secret", root_role=role
     )["id"]

@@ -85,7 +85,7 @@ def test_guessing_by_a_session_is_slowed_down_like_guessing_at_the_login(app, wo
     assert change(stranger).status_code == 200
 
 
-def test_without_an_address_the_user_name_is_throttled(world, stranger, conn):
+def test_users_without_an_email_are_throttled_by_user_name(world, stranger, conn):
     begin(conn, ada(world, email=None))
     for _ in range(5):
         refused(change(stranger, old="a guess"), 401, "AuthenticationRequired")
@@ -108,7 +108,7 @@ def test_a_right_password_waits_after_failures_meanwhile(app, world, stranger, m
     assert state(world) == before
 
 
-def test_none_of_the_last_five_comes_again_and_the_one_before_them_does(stranger, user, conn):
+def test_the_last_five_passwords_are_refused_and_older_ones_accepted(stranger, user, conn):
     last = [PASSWORD, *(f"password number {number}" for number in range(5))]
     for old, new in pairwise(last):
         assert change(stranger, new, old).status_code == 200
@@ -178,7 +178,7 @@ def test_a_body_that_does_not_fit_changes_nothing(world, stranger, fields, named
     assert state(world) == before
 
 
-def test_only_a_session_of_our_own_pages_can(world, stranger, user, alice):
+def test_only_a_session_on_our_own_pages_can_change_the_password(world, stranger, user, alice):
     before = state(world)
     body = {"password": NEW, "confirmPassword": NEW, "oldPassword": PASSWORD}
     for caller in (alice, user, world.api_key()):

@@ -145,7 +145,7 @@ def outage() -> Iterator[Outage]:
         outage.server.release()
 
 
-def test_without_its_database_the_service_says_so_and_recovers_by_itself(outage):
+def test_the_service_reports_a_missing_database_and_recovers(outage):
     asked = [
         lambda: outage.admin.get("/api/admin/insights"),
         lambda: outage.admin.post(
@@ -176,7 +176,7 @@ def test_a_database_that_restarts_between_two_requests_is_not_noticed(outage):
     assert outage.admin.get("/api/admin/insights").status_code == 200
 
 
-def test_with_all_connections_in_use_a_request_gets_503(outage, monkeypatch):
+def test_a_request_gets_503_while_all_connections_are_in_use(outage, monkeypatch):
     monkeypatch.setattr(outage.app.extensions["database"], "wait", 0.2)
     with outage.app.app_context(), database.connection(), database.connection():
         refused(outage.admin.get("/api/admin/insights"), 503, "UnavailableError")

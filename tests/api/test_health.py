@@ -55,7 +55,7 @@ def test_a_database_with_another_schema_is_not_ready(world, stranger, change, fo
     not_ready(stranger, f"The database has schema version {found}; this service needs {migrate.VERSION}.")
 
 
-def test_a_database_without_a_schema_is_not_ready_until_it_has_one(make_database, make_app):
+def test_the_service_is_not_ready_before_the_database_has_a_schema(make_database, make_app):
     url = make_database(empty=True)
     stranger = Caller(make_app(url))
     not_ready(stranger, f"The database has schema version 0; this service needs {migrate.VERSION}.")

@@ -65,7 +65,7 @@ def test_a_user_name_and_an_address_in_any_case_let_in(world, stranger, name):
 
 
 @pytest.mark.parametrize("name", ["Ada", "ADA", " ada", "ada ", "ada@example.org ", "ada@example", ""])
-def test_what_is_only_similar_to_a_name_does_not(world, stranger, conn, name):
+def test_a_name_that_is_only_similar_does_not_log_in(world, stranger, conn, name):
     ada(world)
     refused(log_in(stranger, name), 401, "AuthenticationRequired")
     assert value(conn, "SELECT count(*) FROM sessions") == 0
@@ -76,7 +76,7 @@ def test_two_user_names_that_differ_in_case_are_two_users(world, stranger):
     assert [log_in(stranger, name).json["id"] for name in ("ada", "ADA")] == [lower.id, upper.id]
 
 
-def test_one_name_is_enough(world, stranger, conn):
+def test_a_user_name_or_an_email_is_enough(world, stranger, conn):
     ada(world, username=None)
     by_address = log_in(stranger, "ada@example.org")
     assert by_address.status_code == 200

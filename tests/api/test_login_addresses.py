@@ -130,7 +130,7 @@ def test_forwarded_headers_give_no_further_signups(app, world, stranger, monkeyp
         (["", "unknown", "_hidden", "a" * 5000, "192.0.2.256", "1.2.3.4, 5.6.7.8", "é"], "unknown"),
     ],
 )
-def test_what_one_client_can_vary_of_its_address_does_not_count(stranger, conn, addresses, counted):
+def test_the_part_of_an_address_that_a_client_can_vary_does_not_count(stranger, conn, addresses, counted):
     assert [
         fail(stranger, f"guess {number}", 1, **from_address(address)) for number, address in enumerate(addresses)
     ] == [[401]] * len(addresses)

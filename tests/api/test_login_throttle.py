@@ -80,7 +80,7 @@ def test_retry_after_is_what_remains_of_the_wait(world, stranger, conn):
     assert retry_after(log_in(stranger, "ada")) <= 60
 
 
-def test_after_the_wait_the_right_password_lets_in_and_all_is_forgotten(world, stranger, conn):
+def test_the_right_password_after_the_wait_logs_in_and_clears_the_failures(world, stranger, conn):
     user = ada(world)
     blocked(conn, stranger, "ada")
     end_waits(conn)
@@ -116,7 +116,7 @@ def test_a_success_forgets_nothing_of_other_names(world, stranger, conn):
     assert known_of(conn, "bob") == (3, 0)
 
 
-def test_attempts_during_the_wait_neither_count_nor_lengthen_it(world, stranger, conn):
+def test_attempts_during_the_wait_do_not_count_or_lengthen_the_wait(world, stranger, conn):
     user = ada(world)
     blocked(conn, stranger, "ada")
     before = rows(conn, "SELECT * FROM login_throttle")
@@ -188,7 +188,7 @@ def test_the_throttle_is_shared_by_all_processes(make_database, make_app):
         assert retry_after(log_in(caller, "somebody", WRONG)) <= 60
 
 
-def test_no_name_can_be_read_in_what_is_kept(world, stranger, conn):
+def test_the_stored_rows_do_not_reveal_names(world, stranger, conn):
     ada(world)
     for name in ("ada", "Ada@example.org", "my secret password, typed into the wrong field"):
         fail(stranger, name, 1)
@@ -227,7 +227,7 @@ def test_a_name_is_forgotten_a_day_after_its_last_failure(world, stranger, conn)
     assert known_of(conn, "yesterday")[0] == 1
 
 
-def test_what_is_a_day_old_does_not_count_even_while_it_is_there(stranger, conn):
+def test_failures_older_than_a_day_do_not_count(stranger, conn):
     fail(stranger, "ada", 4)
     conn.execute("UPDATE login_throttle SET last_failed_at = clock_timestamp() - interval '25 hours'")
     assert login_throttle.fail(conn, name_digest("ada"), login_throttle.Limits(5, 900)) == 0

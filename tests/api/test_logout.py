@@ -13,7 +13,7 @@ BOTH = pytest.mark.parametrize("method", ["GET", "POST"])
 
 
 @BOTH
-def test_all_sessions_of_the_user_end_and_no_others(world, stranger, alice, conn, method):
+def test_a_logout_ends_all_sessions_of_the_user_and_no_others(world, stranger, alice, conn, method):
     ada(world)
     here, _ = cookie_of(log_in(stranger, "ada"))
     elsewhere, _ = cookie_of(log_in(stranger, "ada"))
@@ -42,7 +42,7 @@ def test_all_sessions_of_the_user_end_and_no_others(world, stranger, alice, conn
         ),
     ],
 )
-def test_the_cookie_is_cleared_with_the_attributes_that_it_was_set_with(
+def test_the_cookie_is_cleared_with_the_attributes_of_the_login(
     app, world, stranger, conn, monkeypatch, settings, place, attributes
 ):
     for name, content in settings.items():
@@ -76,7 +76,7 @@ def test_our_own_pages_and_the_address_bar_can(world, stranger, conn, method):
 
 
 @BOTH
-def test_without_a_session_there_is_nothing_to_end(app, world, stranger, alice, conn, method):
+def test_a_logout_without_a_session_changes_nothing(app, world, stranger, alice, conn, method):
     refused(stranger.request(method, "/logout"), 401, "AuthenticationRequired")
     refused(stranger.request(method, "/logout", headers=with_session("forged")), 401, "AuthenticationRequired")
     sessions.insert(conn, digest("Alice"), alice.id, 48)

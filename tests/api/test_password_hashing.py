@@ -137,7 +137,7 @@ def test_a_thread_that_hashes_yields_to_all_others():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no priority of its own")
-def test_where_no_thread_may_yield_passwords_are_hashed_all_the_same(monkeypatch):
+def test_passwords_are_hashed_even_if_threads_cannot_lower_their_priority(monkeypatch):
     def forbidden(*_: int) -> None:
         raise PermissionError
 

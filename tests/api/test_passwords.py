@@ -61,7 +61,7 @@ def test_passwords_of_valid_length_are_stored_unchanged(world, stranger, passwor
         (["12345678"], "string"),
     ],
 )
-def test_any_other_is_refused(world, stranger, password, reason):
+def test_an_invalid_password_is_refused(world, stranger, password, reason):
     secret = invitation(world)
     before, since = counts(world), world.last_event_id()
     response = sign_up(stranger, secret, password=password)
@@ -84,7 +84,7 @@ def test_any_other_is_refused(world, stranger, password, reason):
         "GRACE@Example.org",
     ],
 )
-def test_public_data_of_a_user_is_no_password(world, stranger, password):
+def test_a_password_cannot_be_public_data_of_the_user(world, stranger, password):
     secret = invitation(world)
     before, since = counts(world), world.last_event_id()
     response = sign_up(stranger, secret, username="grace.hopper", password=password)
@@ -108,7 +108,7 @@ def test_the_least_length_is_a_setting(app, world, stranger, monkeypatch):
     assert sign_up(stranger, secret, password="twelve chars").status_code == 200
 
 
-def test_neither_the_password_nor_the_secret_is_left_lying_about(world, stranger, conn, capsys):
+def test_passwords_and_token_secrets_are_not_stored_or_logged(world, stranger, conn, capsys):
     secret = invitation(world)
     password = "a password like no other"
     answers = [

@@ -57,7 +57,7 @@ def test_every_object_is_closed() -> None:
     assert [path for path, part in described.items() if part.get("additionalProperties") is not False] == []
 
 
-def test_every_property_says_what_it_is() -> None:
+def test_every_property_has_a_description() -> None:
     properties = {
         f"{path}/{name}": inner for path, part in ALL_PARTS for name, inner in part.get("properties", {}).items()
     }

@@ -42,7 +42,7 @@ def tells(vault: Vault, text: str, path: str = "/y") -> bool:
 
 
 @pytest.mark.parametrize("way", SENT)
-def test_what_is_sent_is_noticed_in_the_answer_and_later(way: str) -> None:
+def test_a_secret_of_a_request_is_noticed_in_its_response_and_later(way: str) -> None:
     path, body, headers = SENT[way]
     vault = Vault()
     assert not tells(vault, SECRET)

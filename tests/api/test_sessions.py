@@ -46,7 +46,7 @@ def test_the_cookie_belongs_to_the_base_path(app, world, stranger, monkeypatch):
     assert cookie_of(log_in(stranger, "ada"))[1]["Path"] == "/flags"
 
 
-def test_a_session_lasts_as_long_as_the_setting_says(app, world, stranger, conn, monkeypatch):
+def test_a_session_lasts_as_long_as_the_setting(app, world, stranger, conn, monkeypatch):
     ada(world)
     lasts = "SELECT extract(epoch FROM expires_at - now())::integer AS seconds FROM sessions ORDER BY expires_at"
     log_in(stranger, "ada")
@@ -196,7 +196,7 @@ def test_a_change_that_another_site_asks_for_is_refused(world, stranger, alice, 
     refused(alice.put(TOKEN, headers=headers, json=change), 404, "NotFoundError")
 
 
-def test_the_service_as_its_users_reach_it_is_no_other_site(app, world, stranger, monkeypatch):
+def test_the_base_url_of_the_service_is_not_another_site(app, world, stranger, monkeypatch):
     monkeypatch.setitem(app.config, "BASE_URL", "https://flags.example.org/flags")
     ada(world, root_role=1)
     session, attributes = cookie_of(log_in(stranger, "ada"))

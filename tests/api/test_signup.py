@@ -121,7 +121,7 @@ def test_the_new_user_is_the_author_for_administrators_too(world, alice):
         ({"expires_in": timedelta(days=400_000)}, False),
     ],
 )
-def test_a_token_works_until_its_instant_unless_it_is_disabled(world, stranger, token, is_refused):
+def test_a_token_works_until_its_expiry_unless_disabled(world, stranger, token, is_refused):
     secret = invitation(world, **token)
     before, since = counts(world), world.last_event_id()
     response = sign_up(stranger, secret)
@@ -195,7 +195,7 @@ def test_the_names_of_a_deleted_user_are_free(world, stranger, conn):
     assert second.json["id"] != first
 
 
-def test_without_its_events_a_signup_does_not_happen(world, stranger, conn):
+def test_a_signup_is_rolled_back_if_its_events_fail(world, stranger, conn):
     secret = invitation(world)
     before, since = counts(world), world.last_event_id()
     conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> 'public-signup-token-user-added') NOT VALID")
@@ -229,7 +229,7 @@ def test_an_invalid_field_is_named_and_nothing_is_created(world, stranger):
     assert world.events(since) == []
 
 
-def test_all_fields_that_do_not_fit_are_named_at_once(world, stranger):
+def test_all_invalid_fields_are_named_at_once(world, stranger):
     response = sign_up(
         stranger, invitation(world), email="nonsense", name="", username="gr@ce", password="short", age=7
     )

@@ -223,7 +223,7 @@ def test_a_creators_events_are_counted(story):
     assert found["totalEvents"] >= story.count(createdBy="max@example.org")
 
 
-def test_today_is_when_it_all_happened(story):
+def test_all_events_of_the_story_are_of_today(story):
     first, last = (
         datetime.fromisoformat(story.ledger[number]["createdAt"]).astimezone(UTC).date() for number in (0, -1)
     )

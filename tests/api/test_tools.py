@@ -167,7 +167,7 @@ def tool(make_database: Callable[..., str], make_app: Callable[..., Flask]) -> T
 
 
 @pytest.mark.parametrize("operation", TABLE)
-def test_what_decoders_need_is_there(tool, operation):
+def test_responses_have_the_fields_that_decoders_need(tool, operation):
     found = tool.answers[operation].get_json()
     assert TABLE[operation](found), found
 

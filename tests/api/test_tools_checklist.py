@@ -35,7 +35,7 @@ def id_of(tool: Tool, operation: str) -> int:
 # Terraform: statuses
 
 
-def test_what_terraform_makes_is_201_and_a_role_is_200(tool):
+def test_records_that_terraform_creates_are_201_and_roles_200(tool):
     posts = {
         operation: response.status_code for operation, response in tool.answers.items() if operation.startswith("POST ")
     }
@@ -55,7 +55,7 @@ def test_what_terraform_makes_is_201_and_a_role_is_200(tool):
     assert posts["POST projects/tools/environments"] == 409
 
 
-def test_what_terraform_changes_is_200(tool):
+def test_updates_by_terraform_are_200(tool):
     puts = {
         operation: response.status_code for operation, response in tool.answers.items() if operation.startswith("PUT ")
     }
@@ -63,7 +63,7 @@ def test_what_terraform_changes_is_200(tool):
     assert set(puts.values()) == {200}
 
 
-def test_what_terraform_deletes_is_200_and_gone(tool):
+def test_deletions_by_terraform_are_200(tool):
     ask = Tool(tool.caller).ask
     account = ask("POST service-account", {"username": "gone", "name": "Gone", "rootRole": 3}, status=201)["id"]
     role = ask("POST roles", {"name": "Gone", "permissions": []})["roles"]["id"]
@@ -113,7 +113,7 @@ def test_the_names_of_a_user_are_text_or_not_there(tool, operation):
     assert found["rootRole"] == (2 if operation.startswith("PUT") else 3)
 
 
-def test_the_root_role_of_a_user_is_a_number_when_it_was_asked_for_by_name(tool):
+def test_the_root_role_of_a_user_is_a_number_even_if_requested_by_name(tool):
     found = Tool(tool.caller).ask("POST user-admin", {"username": "by-name", "rootRole": "Editor"}, status=201)
     assert found["rootRole"] == 2
 
@@ -176,7 +176,7 @@ def test_optional_parts_are_404(tool, path):
 @pytest.mark.parametrize(
     "path", ["user-admin/999999", "roles/999999", "groups/999999", "environments/nowhere", "context/nothing"]
 )
-def test_what_is_unknown_is_404_so_that_its_state_is_dropped(tool, path):
+def test_an_unknown_record_is_404_so_that_terraform_drops_its_state(tool, path):
     refused(tool.caller.get(f"/api/admin/{path}"), 404, "NotFoundError")
 
 
@@ -192,7 +192,7 @@ def test_each_step_of_an_mcp_server_is_answered_with_a_json_object(tool, operati
     assert (answer.mimetype, type(answer.get_json())) == ("application/json", dict)
 
 
-def test_switching_is_answered_with_the_flag_as_it_is_then(tool):
+def test_switching_is_answered_with_the_changed_flag(tool):
     for word, enabled in (("on", True), ("off", False)):
         flag = tool.answers[f"POST {HERE}/{word}"].get_json()
         assert [(it["name"], it["enabled"]) for it in flag["environments"]] == [("development", enabled)]

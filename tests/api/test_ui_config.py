@@ -27,7 +27,7 @@ def test_base_url_and_path_are_the_settings(app, alice, monkeypatch):
 
 
 @pytest.mark.parametrize(("name", "setting"), LIMITS.items())
-def test_each_limit_is_its_setting(app, alice, monkeypatch, name, setting):
+def test_each_limit_is_the_value_of_the_setting(app, alice, monkeypatch, name, setting):
     monkeypatch.setitem(app.config, setting, 77)
     found = alice.get(PATH).json
     assert {limit for limit, number in found["resourceLimits"].items() if number == 77} == {name}
@@ -42,7 +42,7 @@ def test_every_limit_of_the_instance_is_there(alice):
     assert alice.get(PATH).json["resourceLimits"].keys() == {*LIMITS, *ZERO_LIMITS}
 
 
-def test_what_does_not_exist_is_off(alice):
+def test_features_that_do_not_exist_are_off(alice):
     found = alice.get(PATH).json
     for name in (
         "emailEnabled",
@@ -56,7 +56,7 @@ def test_what_does_not_exist_is_off(alice):
     assert {found["resourceLimits"][name] for name in ZERO_LIMITS} == {0}
 
 
-def test_everybody_who_has_logged_in_may_read_it(victor, world, stranger):
+def test_every_user_may_read_the_configuration(victor, world, stranger):
     for caller in (victor, world.api_key(), world.user("Robot", email=None, account_type="Service Account")):
         assert caller.get(PATH).status_code == 200
     refused(world.api_key("client").get(PATH), 403, "NoAccessError")

@@ -60,7 +60,7 @@ def test_the_script_is_kept_for_a_year_under_the_name_of_its_version(stranger: C
 @pytest.mark.parametrize(
     "name", ["README.md", "index.html", "LICENSE.txt", "../openapi.json", "..%2f..%2fapp.py", "rapidoc.js", "", "/"]
 )
-def test_nothing_else_is_served_from_there(stranger: Caller, name: str) -> None:
+def test_other_files_of_the_documentation_are_not_found(stranger: Caller, name: str) -> None:
     answer = stranger.get(f"/docs/{name}")
     assert (answer.status_code, answer.json["name"]) == (404, "NotFoundError")
 

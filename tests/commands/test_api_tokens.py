@@ -164,7 +164,7 @@ def test_a_name_that_the_api_refuses_is_refused(line: CommandLine, name: str, me
     assert line.refuses("api-token", "create", "--name", name, "--type", "admin") == message
 
 
-def test_an_admin_key_may_say_that_it_is_for_all(line: CommandLine) -> None:
+def test_an_admin_token_may_name_all_projects_and_environments(line: CommandLine) -> None:
     line.does("api-token", "create", "--name", "all", "--type", "admin", "--environment", "*", "--project", "*")
     assert (newest(line)["environment"], newest(line)["projects"]) == (None, [])
 
@@ -176,7 +176,7 @@ def test_an_option_that_is_missing_or_unknown_is_a_mistake(line: CommandLine, ar
     assert line.everything() == before
 
 
-def test_list_says_everything_but_the_secret(line: CommandLine) -> None:
+def test_list_shows_everything_but_the_secret(line: CommandLine) -> None:
     options = ("--project", "gemini", "--project", "apollo", "--expires", "2031-01-01T00:00:00Z")
     key = line.does("api-token", "create", "--name", "shown", "--type", "client", *options).strip()
     row = newest(line)
@@ -271,7 +271,7 @@ def test_an_unknown_key_is_refused(line: CommandLine, key_id: str) -> None:
 
 
 @pytest.mark.parametrize("key_id", ["0", "-1", "x", "1.5"])
-def test_what_is_no_id_is_a_mistake(line: CommandLine, key_id: str) -> None:
+def test_an_invalid_id_is_refused(line: CommandLine, key_id: str) -> None:
     before = line.everything()
     assert line.run("api-token", "revoke", "--", key_id).exit_code == 2
     assert line.everything() == before

@@ -81,7 +81,7 @@ def test_a_restored_instance_answers_the_nine_operations_as_before(
 
 
 @pytest.mark.slow
-def test_the_private_instance_is_backed_up_whether_or_not_it_runs(tmp_path: Path) -> None:
+def test_the_private_instance_is_backed_up_while_running_and_while_stopped(tmp_path: Path) -> None:
     here, there = {"DATA_DIR": str(tmp_path / "here"), "BCRYPT_ROUNDS": "10"}, {"DATA_DIR": str(tmp_path / "there")}
     assert flask("migrate", **here).returncode == 0
     for file in ("stopped.dump", "running.dump"):
@@ -235,7 +235,7 @@ def test_a_newer_server_needs_its_own_programs(tmp_path: Path, monkeypatch: pyte
     assert backup.programs(97) == tmp_path
 
 
-def test_behind_a_pooler_it_asks_for_the_server(line: CommandLine, make_app: Maker, file: Path) -> None:
+def test_backup_and_restore_refuse_a_pooler(line: CommandLine, make_app: Maker, file: Path) -> None:
     pooled = CommandLine(make_app(line.app.config["DATABASE_URL"], DATABASE_POOLER="transaction"), line.conn)
     for arguments in (["backup"], ["restore", str(file)]):
         assert "DATABASE_POOLER=none" in pooled.refuses(*arguments)

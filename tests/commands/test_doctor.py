@@ -34,7 +34,7 @@ def test_a_sound_instance_has_a_line_for_each_check(line: CommandLine) -> None:
     assert all(sentence[0].isupper() or sentence[0].isdigit() for _, _, sentence in found)
 
 
-def test_it_says_when_the_event_log_begins_and_whether_it_is_pruned(line: CommandLine, make_app: Maker) -> None:
+def test_doctor_reports_the_first_event_and_the_retention(line: CommandLine, make_app: Maker) -> None:
     begins = f"The first event is from {datetime.now(UTC):%F}."
     assert about(line, "event log") == (0, "ok", f"{begins} Events are kept for ever.")
     keeps_90 = with_settings(line, make_app, EVENT_RETENTION_DAYS=90)
@@ -128,7 +128,7 @@ def test_a_newer_schema_needs_a_newer_service(line: CommandLine) -> None:
     assert sentence.endswith(f"supports versions up to {migrate.VERSION}. Upgrade the service.")
 
 
-def test_search_without_its_indexes_is_a_warning_that_says_what_it_costs(line: CommandLine) -> None:
+def test_missing_search_indexes_are_a_warning_with_the_consequence(line: CommandLine) -> None:
     line.conn.execute("DROP EXTENSION IF EXISTS pg_trgm CASCADE")
     status, grade, sentence = about(line, "search")
     assert (status, grade) == (0, "warn")
@@ -161,7 +161,7 @@ def test_more_connections_than_the_server_has_are_a_warning(line: CommandLine, m
     assert sentence == f"This service needs up to {row['most'] + 1} connections; {row['most']} are available."
 
 
-def test_the_settings_that_a_pooler_has_to_make_are_missing_without_it(line: CommandLine, make_app: Maker) -> None:
+def test_missing_session_settings_of_a_pooler_are_reported(line: CommandLine, make_app: Maker) -> None:
     status, found = examine(with_settings(line, make_app, DATABASE_POOLER="transaction"))
     assert (status, found[1:]) == (
         1,
@@ -223,7 +223,7 @@ def test_the_real_program_examines_the_private_database(tmp_path: Path) -> None:
         server.release()
 
 
-def test_without_settings_doctor_says_so_and_creates_no_database(make_app: Maker, tmp_path: Path) -> None:
+def test_doctor_without_settings_reports_so_and_creates_no_database(make_app: Maker, tmp_path: Path) -> None:
     runner = make_app(None, DATA_DIR=tmp_path / "data").test_cli_runner()
     for command in (["doctor"], ["backup", str(tmp_path / "y.dump")], ["user", "list"]):
         result = runner.invoke(args=command, catch_exceptions=False)

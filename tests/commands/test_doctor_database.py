@@ -74,7 +74,7 @@ def test_a_role_with_the_rights_of_the_service_is_fine(clerk: CommandLine) -> No
 
 
 @pytest.mark.parametrize("right", ["UPDATE", "DELETE"])
-def test_a_role_that_can_change_events_is_a_warning_unless_it_owns_them(
+def test_a_role_that_can_change_events_is_a_warning_unless_the_role_owns_them(
     clerk: CommandLine, line: CommandLine, right: str
 ) -> None:
     clerk.conn.execute("SELECT deny(%s)", [f"REVOKE {'DELETE' if right == 'UPDATE' else 'UPDATE'} ON events FROM"])
@@ -148,7 +148,7 @@ def test_a_restored_instance_has_the_schema_of_schema_sql(
         ),
     ],
 )
-def test_what_differs_from_schema_sql_is_shown(line: CommandLine, change: str, line_of_diff: str) -> None:
+def test_differences_from_schema_sql_are_shown(line: CommandLine, change: str, line_of_diff: str) -> None:
     line.conn.execute(change)  # pyright: ignore
     result = line.run("schema-diff")
     assert (result.exit_code, result.stderr) == (1, "")

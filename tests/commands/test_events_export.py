@@ -31,7 +31,7 @@ def test_the_lines_are_those_of_the_search(log: CommandLine) -> None:
     assert result.stderr == "Wrote 3 events. To continue later: --after 3\n"
 
 
-def test_each_filter_is_that_of_the_search(log: CommandLine) -> None:
+def test_each_filter_works_as_in_the_search(log: CommandLine) -> None:
     for number, day in enumerate((3, 2, 1, 0), 1):
         data = {"word": f"Needle-{number}"}
         fixtures.record(
@@ -72,7 +72,7 @@ def test_each_filter_is_that_of_the_search(log: CommandLine) -> None:
         (("--output", "/nowhere/file"), "/nowhere/file cannot be created: No such file or directory."),
     ],
 )
-def test_what_makes_no_sense_is_one_line(line: CommandLine, args: tuple[str, ...], says: str) -> None:
+def test_an_invalid_option_is_refused_in_one_line(line: CommandLine, args: tuple[str, ...], says: str) -> None:
     assert line.refuses("events", "export", *args) == says
 
 
@@ -168,7 +168,7 @@ def test_a_closed_pipe_is_no_error(log: CommandLine) -> None:
 
 
 @pytest.mark.slow
-def test_a_terminal_shows_how_far_it_is(log: CommandLine, tmp_path: Path) -> None:
+def test_a_terminal_shows_the_progress(log: CommandLine, tmp_path: Path) -> None:
     log.conn.execute(INSERT_MANY, [3000])
     url = log.app.config["DATABASE_URL"]
     status, screen = flask_at_terminal(

@@ -34,7 +34,7 @@ def test_whole_days_are_kept_and_what_is_older_goes(log: CommandLine) -> None:
     assert log.does("events", "prune", "--days", "30") == f"Deleted 0 events before {first_day} (UTC).\n"
 
 
-def test_the_setting_says_how_long_unless_the_command_does(log: CommandLine, make_app: Callable[..., Any]) -> None:
+def test_an_option_overrides_the_retention_setting(log: CommandLine, make_app: Callable[..., Any]) -> None:
     for days in (5, 15, 25):
         add(log, created_at=NOON - timedelta(days=days))
     set_to_20 = CommandLine(make_app(log.app.config["DATABASE_URL"], EVENT_RETENTION_DAYS=20), log.conn)
@@ -43,7 +43,7 @@ def test_the_setting_says_how_long_unless_the_command_does(log: CommandLine, mak
     assert kept(log) == [1, 2]
 
 
-def test_for_ever_is_the_default_and_is_not_pruned(log: CommandLine) -> None:
+def test_the_default_retention_keeps_events_for_ever(log: CommandLine) -> None:
     add(log, created_at=NOON - timedelta(days=10000))
     for args in ((), ("--dry-run",)):
         assert (
@@ -146,7 +146,7 @@ def test_a_number_of_days_that_makes_no_sense_is_refused(line: CommandLine, opti
 
 
 @pytest.mark.slow
-def test_both_are_commands_of_the_service(log: CommandLine) -> None:
+def test_export_and_prune_are_commands_of_the_service(log: CommandLine) -> None:
     url = log.app.config["DATABASE_URL"]
     add(log, created_at=NOON - timedelta(days=100))
     assert flask("events", "export", DATABASE_URL=url).stdout.count("\n") == 1

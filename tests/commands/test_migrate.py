@@ -67,7 +67,7 @@ def test_a_schema_without_users_is_given_an_administrator(empty: CommandLine) ->
     }
 
 
-def test_it_indexes_the_words_where_that_can_be_done_and_says_where_not(line: CommandLine) -> None:
+def test_migrate_creates_the_word_indexes_or_reports_why_not(line: CommandLine) -> None:
     line.conn.execute("DROP EXTENSION IF EXISTS pg_trgm CASCADE")
     said = line.does("migrate")
     [row] = line.rows("SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm') AS can")
@@ -134,7 +134,7 @@ def test_a_setting_that_makes_no_sense_stops_every_command(line: CommandLine, mo
 
 
 @pytest.mark.slow
-def test_the_real_program_says_so_too() -> None:
+def test_the_real_program_reports_an_error_in_one_line() -> None:
     unreachable = "postgresql://127.0.0.1:1/nowhere"
     for args, environ in (
         (("user", "list"), {"DATABASE_URL": unreachable}),
@@ -169,7 +169,7 @@ def test_every_command_and_option_has_a_help_text(line: CommandLine, command: tu
 
 
 @pytest.mark.slow
-def test_without_an_address_the_private_database_is_started_and_stopped(tmp_path: Path) -> None:
+def test_migrate_without_an_address_starts_and_stops_the_private_database(tmp_path: Path) -> None:
     environ = {"DATA_DIR": str(tmp_path / "my data"), "BCRYPT_ROUNDS": "10"}
     done = flask("migrate", **environ)
     assert (done.returncode, done.stderr) == (0, "")

@@ -124,9 +124,7 @@ def test_a_restore_waits_for_others_but_not_for_ever(
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
-def test_a_damaged_backup_leaves_the_instance_as_it_was(
-    line: CommandLine, file: Path, tmp_path: Path, share: float
-) -> None:
+def test_a_damaged_backup_changes_nothing(line: CommandLine, file: Path, tmp_path: Path, share: float) -> None:
     before, whole = contents(line.conn), file.read_bytes()
     damaged = tmp_path / "damaged.dump"
     damaged.write_bytes(whole[: int(len(whole) * share)])
@@ -153,7 +151,7 @@ def test_a_pg_restore_that_fails_between_two_statements_changes_nothing(
     assert contents(line.conn) == before
 
 
-def test_a_backup_that_does_not_fit_leaves_the_instance_as_it_was(
+def test_an_unsuitable_backup_changes_nothing(
     line: CommandLine, make_database: Maker, make_app: Maker, tmp_path: Path
 ) -> None:
     url = make_database()

@@ -54,7 +54,7 @@ def test_a_backup_of_an_older_version_is_migrated(make_database: Maker, empty: C
 # Schemas of another name
 
 
-def test_a_backup_goes_back_into_the_schema_that_it_came_from(file: Path, empty: CommandLine, make_app: Maker) -> None:
+def test_a_backup_is_restored_only_into_its_own_schema(file: Path, empty: CommandLine, make_app: Maker) -> None:
     empty.conn.execute("CREATE SCHEMA flags")
     url = make_url(empty.app.config["DATABASE_URL"], "-csearch_path=flags")
     result = make_app(url).test_cli_runner().invoke(args=["restore", str(file)])
@@ -77,7 +77,7 @@ def test_an_instance_in_its_own_schema_is_backed_up_alone(empty: CommandLine, ma
 
 
 @pytest.mark.parametrize("schema", ["public", "our flags"])
-def test_what_another_server_may_lack_is_left_out(schema: str) -> None:
+def test_entries_that_another_server_may_lack_are_skipped(schema: str) -> None:
     for entry in (
         f"INDEX {schema} events_tags_trgm",
         "EXTENSION - pg_trgm",

@@ -34,7 +34,7 @@ def newest(line: CommandLine) -> dict[str, Any]:
     return line.rows("SELECT *, iso(expires_at) AS iso FROM signup_tokens ORDER BY id DESC LIMIT 1")[0]
 
 
-def test_create_prints_the_link_and_it_lets_people_in(line: CommandLine) -> None:
+def test_create_prints_a_link_that_works(line: CommandLine) -> None:
     results: list[Any] = []
     events = line.events_of(lambda: results.append(line.run("signup-token", "create", "--name", "All hands")))
     link = results[0].stdout.removesuffix("\n")
@@ -70,7 +70,7 @@ def test_the_expiry_can_be_chosen(line: CommandLine) -> None:
         ),
     ],
 )
-def test_what_the_api_refuses_is_refused(line: CommandLine, options: tuple[str, ...], message: str) -> None:
+def test_values_that_the_api_refuses_are_refused(line: CommandLine, options: tuple[str, ...], message: str) -> None:
     assert line.refuses("signup-token", "create", *options) == message
 
 

@@ -77,12 +77,12 @@ def test_no_option_takes_a_password(line: CommandLine) -> None:
     assert "No such option" in result.stderr
 
 
-def test_without_a_terminal_nothing_is_asked(line: CommandLine) -> None:
+def test_a_command_without_a_terminal_does_not_ask(line: CommandLine) -> None:
     message = line.refuses("user", "create", "--username", "x", input=f"{PASSWORD}\n{PASSWORD}\n")
     assert message == "No terminal to ask for the password. Use --password-file or --generate."
 
 
-def test_at_a_terminal_the_password_is_asked_twice_and_never_shown(line: CommandLine, url: str) -> None:
+def test_a_terminal_asks_twice_and_never_shows_the_password(line: CommandLine, url: str) -> None:
     twice: list[tuple[str, str | None]] = [("Password: ", PASSWORD), ("Repeat the password: ", PASSWORD)]
     typed = [("Password: ", PASSWORD), ("Repeat the password: ", "other words"), *twice]
     status, screen = flask_at_terminal(

@@ -93,7 +93,7 @@ def test_a_role_that_is_no_root_role_is_refused(line: CommandLine, role: str) ->
         (("--username", "x", "--role", "a\udcff"), "role: must not contain lone surrogates"),
     ],
 )
-def test_what_the_api_refuses_is_refused(line: CommandLine, options: tuple[str, ...], message: str) -> None:
+def test_values_that_the_api_refuses_are_refused(line: CommandLine, options: tuple[str, ...], message: str) -> None:
     assert line.refuses("user", "create", *options, "--generate") == message
 
 
@@ -119,7 +119,7 @@ def test_list_shows_users_in_aligned_columns_of_any_width(line: CommandLine, pas
     assert len(lines) == 1 + len(line.lists("user"))
 
 
-def test_list_as_json_says_all_that_the_table_says(line: CommandLine, password_file: str) -> None:
+def test_list_as_json_has_all_columns_of_the_table(line: CommandLine, password_file: str) -> None:
     user_id = make_user(line, "json", password_file, "--name", "Джейсон", "--role", "admin")
     line.log_in("json", "wrong password")
     [entry] = [entry for entry in line.lists("user") if entry["id"] == user_id]
@@ -149,7 +149,7 @@ def test_an_unknown_user_is_refused(line: CommandLine, command: tuple[str, ...],
     assert line.refuses("user", *command, name).startswith("No user has the user name or email")
 
 
-def test_a_name_that_is_no_text_is_refused(line: CommandLine) -> None:
+def test_a_name_that_is_not_text_is_refused(line: CommandLine) -> None:
     assert line.refuses("user", "unlock", "a\udcff") == "user: must not contain lone surrogates"
 
 
@@ -171,7 +171,7 @@ def test_unlock_works_for_both_names_of_a_user(line: CommandLine, password_file:
 
 
 @pytest.mark.slow
-def test_the_real_program_says_in_one_line_what_is_wrong(url: str) -> None:
+def test_the_real_program_reports_an_error_in_one_line(url: str) -> None:
     for args in (("--email", "ada", "--generate"), ("--username", "admin", "--generate"), ("--username", "x")):
         done = flask("user", "create", *args, DATABASE_URL=url)
         assert (done.returncode, done.stdout) == (1, "")

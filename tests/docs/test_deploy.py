@@ -112,7 +112,7 @@ def said(machine: Machine, command: str) -> str:
 
 
 @pytest.mark.slow
-def test_all_of_it_works(machine):
+def test_all_commands_of_the_page_work(machine):
     assert len(machine.said) == len(set(BLOCKS)) >= 10
     first, again = [text for block, text in machine.said.items() if "flags migrate" in block]
     assert "admin password" in first

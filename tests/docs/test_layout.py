@@ -83,7 +83,7 @@ def test_modules_are_imported_at_the_top():
     assert late == LATE
 
 
-def test_no_file_is_too_long_to_be_held_in_the_head():
+def test_no_file_has_more_than_300_lines():
     files = subprocess.run(
         ["git", "ls-files", "*.py", "*.sql", "tests/records/*.json"],
         cwd=ROOT,

@@ -179,7 +179,7 @@ SCENES: dict[str, tuple[dict[str, str], set[str]]] = {
 
 
 @needs_promtool
-def test_each_alert_is_on_when_it_should_be_and_no_other(tmp_path: Path):
+def test_each_scene_fires_exactly_its_alerts(tmp_path: Path):
     names = re.findall(r"- alert: (\w+)$", ALERTS.read_text(encoding="utf-8"), re.MULTILINE)
     tests = []
     for series, on in SCENES.values():

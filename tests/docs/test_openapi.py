@@ -194,7 +194,7 @@ def test_api_md_names_no_body_that_is_no_more() -> None:
     assert set(BODIES) <= set(ALL_BODIES)
 
 
-def test_nothing_of_the_specification_or_of_a_machine_is_left_in_the_words() -> None:
+def test_the_document_names_no_internal_file_or_path() -> None:
     assert not re.search(r"api\.md|decisions\.md|neighbours\.md|/work/|/home/", WRITTEN)
 
 
@@ -212,7 +212,7 @@ def test_the_document_is_served_with_the_address_of_this_service(
     assert answer.json == DOCUMENT | {"servers": [{"url": url}]}
 
 
-def test_serving_the_document_needs_nothing_of_what_made_it() -> None:
+def test_serving_the_document_does_not_load_its_generator() -> None:
     code = "import sys, app; app.create_app(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "blueprints.documentation" in loaded

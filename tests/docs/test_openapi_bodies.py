@@ -18,7 +18,7 @@ from validators.people.users import InvitedUser
 
 
 @pytest.mark.parametrize("body", ALL_BODIES)
-def test_what_the_document_refuses_of_a_body_is_refused(body: type[Body]) -> None:
+def test_a_body_that_the_document_refuses_is_refused(body: type[Body]) -> None:
     Comparison(body).of_fields()
 
 
@@ -44,7 +44,7 @@ QUERIES = [
 
 
 @pytest.mark.parametrize(("path", "name", "schema"), QUERIES)
-def test_what_the_document_refuses_of_a_query_is_refused(
+def test_a_query_that_the_document_refuses_is_refused(
     alice: Caller, path: str, name: str, schema: dict[str, Any]
 ) -> None:
     query = next(

@@ -41,7 +41,7 @@ def blocks() -> list[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_every_command_says_what_the_page_shows(tmp_path: Path) -> None:
+def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
     # Nothing is installed by these tests.
     make = f"make --no-print-directory -o .venv/installed bin={Path(sys.executable).parent}"
     settings = {"DATA_DIR": str(tmp_path / "data"), "BCRYPT_ROUNDS": "12"}
@@ -62,7 +62,7 @@ def test_every_command_says_what_the_page_shows(tmp_path: Path) -> None:
             assert fits(shown, said), f"{commands}\n{said}"
 
 
-def test_the_line_for_cron_works_with_what_cron_gives_it(make_database: Callable[[], str], tmp_path: Path) -> None:
+def test_the_line_for_cron_works_in_the_environment_of_cron(make_database: Callable[[], str], tmp_path: Path) -> None:
     [line] = re.findall(r"^15 3 \* \* \*  (.*)$", TEXT, re.MULTILINE)
     (tmp_path / "flags.env").write_text(f"DATABASE_URL='{make_database()}'\n")
     backups = tmp_path / "backups"

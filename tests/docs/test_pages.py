@@ -100,7 +100,7 @@ def test_the_tutorial_shows_each_of_the_nine_operations():
         assert re.search(".*".join(map(re.escape, part.split(" … "))), shown), part
 
 
-def test_the_readme_says_what_it_is_and_is_not_and_begins_with_the_demo():
+def test_the_readme_describes_the_project_and_begins_with_the_demo():
     text = README.read_text(encoding="utf-8")
     titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
     assert titles == ["Start", "First request", "Your own instance", "Where next"]
@@ -142,7 +142,7 @@ def commands_in(group: click.Group, *names: str) -> Iterator[tuple[str, set[str]
             )
 
 
-def test_what_the_page_about_scaling_sets_is_a_setting():
+def test_the_page_about_scaling_sets_only_existing_settings():
     text = SCALING.read_text(encoding="utf-8")
     names = {it.name for it in settings.SETTINGS}
     said = re.findall(r"\b([A-Z]{3,}(?:_[A-Z]+)*(?:_(?=…))?)(?=[`=…])", text)
@@ -163,7 +163,7 @@ def test_what_the_page_about_scaling_sets_is_a_setting():
 PROXY = ROOT / "docs" / "how-to" / "proxy.md"
 
 
-def test_what_the_page_about_proxies_sets_is_a_setting():
+def test_the_page_about_proxies_sets_only_existing_settings():
     names = {it.name for it in settings.SETTINGS}
     assert {name for name in re.findall(r"`([A-Z_]{4,})[`=]", PROXY.read_text(encoding="utf-8"))} <= names
 

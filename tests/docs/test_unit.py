@@ -46,7 +46,7 @@ def test_systemd_understands_every_line(tmp_path: Path) -> None:
 
 @needs_systemd
 @pytest.mark.parametrize("name", [name for name in UNITS if name.endswith(".service")])
-def test_its_exposure_is_the_documented_one(name: str) -> None:
+def test_the_exposure_of_each_unit_is_the_documented_one(name: str) -> None:
     [told] = re.findall(r"an exposure of (\d)\.(\d) \(", PAGE.read_text(encoding="utf-8"))
     # In tenths, as systemd-analyze wants to have it; a newer systemd may look at more.
     most = int("".join(told)) + 2
@@ -54,7 +54,7 @@ def test_its_exposure_is_the_documented_one(name: str) -> None:
     assert done.returncode == 0, done.stdout[-200:]
 
 
-def test_gunicorn_has_the_time_to_stop_that_it_takes() -> None:
+def test_gunicorn_has_enough_time_to_stop() -> None:
     # As in gunicorn.conf.py.
     defaults = {setting.name: int(setting.default) for setting in SETTINGS if (setting.default or "").isdigit()}
     graceful = defaults["STATEMENT_TIMEOUT_SECONDS"] + 2 * defaults["WAIT_SECONDS"]
@@ -74,7 +74,7 @@ def test_each_unit_has_the_documented_memory_limit() -> None:
     )
 
 
-def test_what_the_units_set_is_a_setting() -> None:
+def test_the_units_set_only_existing_settings() -> None:
     known = {name for setting in SETTINGS for name in (setting.name, f"{setting.name}_FILE")}
     given = [value for name in (*UNITS, "database.conf") for key, value in said(name) if key == "Environment"]
     assert given

@@ -25,7 +25,9 @@ def live(conn: Connection, project: str) -> int:
     return value(conn, "SELECT count(*) FROM flags WHERE project_id = %(id)s AND archived_at IS NULL", {"id": project})
 
 
-def test_of_eight_flags_with_one_name_one_is_made(world: World, admin: Caller, conn: Connection, project: str) -> None:
+def test_one_of_eight_flags_with_the_same_name_is_created(
+    world: World, admin: Caller, conn: Connection, project: str
+) -> None:
     since = world.last_event_id()
     answers = at_once(*[lambda: admin.post(FLAGS.format(project), json={"name": project})] * 8)
     assert statuses(answers) == {201: 1, 409: 7}
@@ -101,7 +103,7 @@ def test_a_flag_is_not_made_in_a_project_that_is_archived_meanwhile(
     assert live(conn, project) == 0
 
 
-def test_of_eight_that_delete_a_flag_one_does(world: World, admin: Caller, conn: Connection, project: str) -> None:
+def test_one_of_eight_deletions_of_a_flag_succeeds(world: World, admin: Caller, conn: Connection, project: str) -> None:
     world.flag(project, project, archived_at=value(conn, "SELECT now()"))
     since = world.last_event_id()
     assert statuses(at_once(*[lambda: admin.delete(f"/api/admin/archive/{project}")] * 8)) == {200: 1, 404: 7}

@@ -84,7 +84,7 @@ def test_a_name_that_is_taken_while_an_import_is_under_way_is_an_error(caller, w
     assert value(conn, "SELECT count(*) FROM flags WHERE name = 'e'") == 0
 
 
-def test_a_project_is_not_archived_while_flags_are_imported_into_it(caller, conn, gate):
+def test_a_project_is_not_archived_during_an_import(caller, conn, gate):
     with ThreadPoolExecutor(1) as thread:
         with gate.transaction():
             gate.execute("UPDATE projects SET archived_at = now() WHERE id = 'default'")
@@ -94,7 +94,7 @@ def test_a_project_is_not_archived_while_flags_are_imported_into_it(caller, conn
     assert value(conn, "SELECT count(*) FROM flags") == 0
 
 
-def test_of_imports_of_the_same_at_once_one_makes_it_and_all_are_done(caller):
+def test_simultaneous_imports_of_the_same_document_all_succeed(caller):
     names = [f"flag-{number}" for number in range(30)]
     forwards = document(*names, featureStrategies=[strategy(name) for name in names])
     backwards = document(*names[::-1], featureStrategies=[strategy(name) for name in names])

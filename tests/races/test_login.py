@@ -52,7 +52,7 @@ def test_of_eight_wrong_guesses_five_are_answered(world, app, conn, gate, name, 
         assert value(conn, "SELECT login_attempts FROM users WHERE id = %(id)s", {"id": user.id}) == answered[401]
 
 
-def test_a_right_guess_waits_too_when_others_failed_while_it_was_compared(world, app, conn, name):
+def test_a_right_guess_waits_if_others_failed_during_its_comparison(world, app, conn, name):
     user = world.user(name, password_hash=HASH)
     block = "INSERT INTO login_throttle VALUES (%s, 5, now(), now() + interval '1 hour')"
     with while_hashing(app, conn, lambda: log_in(Caller(app), name)) as future:
@@ -131,7 +131,7 @@ def test_eight_right_logins_all_get_in(world, app, conn, name):
     assert one(conn, "SELECT login_attempts FROM users WHERE id = %(id)s", {"id": user.id}) == {"login_attempts": 0}
 
 
-def test_each_login_shows_the_one_before(world, app, conn, gate, name):
+def test_each_login_shows_the_time_of_the_previous_login(world, app, conn, gate, name):
     user = world.user(name, password_hash=HASH)
     calls = [lambda: log_in(Caller(app), name)] * 8
     answers = at_the_gate(conn, gate, f"SELECT FROM users WHERE id = {user.id} FOR UPDATE", *calls)

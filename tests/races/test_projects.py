@@ -31,7 +31,7 @@ def live(conn: Connection) -> int:
     return value(conn, "SELECT count(*) FROM projects WHERE archived_at IS NULL")
 
 
-def test_one_id_is_taken_once(conn: Connection, admin: Caller, name: str) -> None:
+def test_an_id_is_taken_once(conn: Connection, admin: Caller, name: str) -> None:
     answers = at_once(*[lambda: admin.post(PATH, json={"name": "A", "id": name})] * 6)
     assert statuses(answers) == {201: 1, 409: 5}
     assert recorded(conn, name) == ["project-created"]

@@ -14,7 +14,7 @@ from tests.support.segments import PATH, body, curator, make, stored
 from tests.support.world import World, refused
 
 
-def test_of_eight_segments_of_one_name_one_is_made(world):
+def test_one_of_eight_segments_with_the_same_name_is_created(world):
     admin = world.api_key()
     since = world.last_event_id()
     answers = at_once(*[lambda: admin.post(PATH, json=body("The one"))] * 8)
@@ -48,7 +48,7 @@ def test_changes_at_once_are_recorded_one_after_the_other(world, gate):
 
 
 @pytest.mark.parametrize("change", ["delete", "move"])
-def test_a_segment_that_is_given_meanwhile_stays_where_it_is(world, gate, change):
+def test_a_segment_that_is_assigned_meanwhile_keeps_its_project(world, gate, change):
     admin = world.api_key()
     world.project(f"other-{change}")
     segment = make(admin, f"Given before {change}")
@@ -96,7 +96,7 @@ def test_a_segment_that_moves_to_a_hidden_project_meanwhile_is_not_seen(world, g
 
 
 @pytest.mark.parametrize("change", ["make", "move"])
-def test_no_segment_is_of_a_project_that_is_being_deleted(world, gate, change):
+def test_a_project_under_deletion_gets_no_segment(world, gate, change):
     admin, name = world.api_key(), f"Of a brief {change}"
     world.project(f"brief-{change}")
     segment = make(admin, f"{name}, made before")

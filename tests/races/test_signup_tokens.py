@@ -33,7 +33,7 @@ def test_of_eight_deletions_of_a_strategy_one_succeeds(world, admin, conn, name)
 
 
 @pytest.mark.parametrize("table", ["flag_environments", "strategies"])
-def test_so_it_is_when_all_eight_have_come_as_far_as_the_row(world, admin, conn, gate, name, table):
+def test_one_of_eight_deletions_that_wait_for_the_row_succeeds(world, admin, conn, gate, name, table):
     flag = world.flag(name)
     strategy = world.strategy(flag)
     since = world.last_event_id()
@@ -68,7 +68,7 @@ def test_eight_deletions_of_eight_strategies_switch_off_once(world, admin, name)
     assert {event["pre_data"]["id"] for event in world.events(since) if event["pre_data"]} == set(ids)
 
 
-def test_so_it_is_when_all_eight_have_come_as_far_as_the_environment(world, admin, conn, gate, name):
+def test_eight_deletions_that_wait_for_the_environment_switch_the_flag_off_once(world, admin, conn, gate, name):
     flag = world.flag(name, enabled_in=("development",))
     ids = [world.strategy(flag) for _ in range(8)]
     since = world.last_event_id()
@@ -100,7 +100,7 @@ def test_of_eight_signups_with_one_name_one_succeeds(world, app, name, field):
     assert one_of_eight_signed_up(world, answers, since, field)
 
 
-def test_so_it_is_when_all_eight_have_come_as_far_as_the_users(world, app, conn, gate, name):
+def test_one_of_eight_signups_that_wait_for_the_users_succeeds(world, app, conn, gate, name):
     secret, since = invitation(world), world.last_event_id()
     calls = [
         lambda n=n: sign_up(Caller(app), secret, email=f"{name}@EXAMPLE.org", username=f"{name}-{n}") for n in range(8)

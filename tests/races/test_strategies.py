@@ -95,7 +95,7 @@ def test_eight_sets_of_variants_follow_one_another(world, admin, name):
     assert [event["pre_data"] for event in events] == [{"variants": []}, *(event["data"] for event in events[:-1])]
 
 
-def test_a_change_that_waits_sees_what_it_waited_for(world, admin, conn, gate, name):
+def test_a_waiting_change_sees_the_earlier_change(world, admin, conn, gate, name):
     strategy = world.strategy(world.flag(name), title="old")
     since = world.last_event_id()
     calls = [
@@ -119,7 +119,7 @@ CHANGES = [("POST", "/on", None), ("POST", "/strategies", {"name": "default"}), 
 
 
 @pytest.mark.parametrize("what", ["archive the flag", "take the environment out"])
-def test_what_waits_while_its_place_goes_is_404(world, admin, conn, gate, name, what):
+def test_a_change_that_waits_while_its_flag_or_environment_is_removed_is_404(world, admin, conn, gate, name, what):
     project = world.project(name)
     flag = world.flag(name, project)
     strategy = world.strategy(flag)

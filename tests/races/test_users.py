@@ -48,7 +48,7 @@ def demotes(caller: Caller, user: Caller) -> Call:
 
 @pytest.mark.parametrize("acts", [(deletes, deletes), (demotes, demotes), (deletes, demotes)])
 @pytest.mark.parametrize("how", ["each other", "themselves", "by a key"])
-def test_one_administrator_stays(world, pair, conn, gate, acts, how):
+def test_one_of_two_administrators_stays(world, pair, conn, gate, acts, how):
     key, since = world.api_key(), world.last_event_id()
     callers = {"each other": pair[::-1], "themselves": pair, "by a key": (key, key)}[how]
     calls = [act(caller, user) for act, caller, user in zip(acts, callers, pair, strict=True)]
@@ -59,7 +59,7 @@ def test_one_administrator_stays(world, pair, conn, gate, acts, how):
     assert len(world.events(since)) == 1
 
 
-def test_one_administrator_stays_of_many_demoted_at_once(world, conn):
+def test_one_of_many_administrators_demoted_at_once_stays(world, conn):
     many = [world.user(f"Number{number}", root_role=1) for number in range(6)]
     calls = [(deletes if number % 2 else demotes)(many[number], many[(number + 1) % 6]) for number in range(6)]
     assert set(statuses(at_once(*calls))) <= {200, 401, 403, 404, 409}

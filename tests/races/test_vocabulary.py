@@ -30,7 +30,7 @@ def recorded(world: World, since: int) -> list[str]:
     ("noun", "table"),
     [("context field", "context_fields"), ("tag type", "tag_types"), ("strategy type", "strategy_types")],
 )
-def test_one_of_eight_creates_a_name_and_one_of_four_deletes_it(
+def test_one_of_eight_requests_creates_a_record_and_one_of_four_deletes_the_record(
     world: World, admin: Caller, conn: Connection, gate: Connection, noun: str, table: str, name: str
 ) -> None:
     path, said, event = NOUNS[noun]
@@ -47,7 +47,7 @@ def test_one_of_eight_creates_a_name_and_one_of_four_deletes_it(
     assert recorded(world, since) == [f"{event}-created", f"{event}-deleted"]
 
 
-def test_one_of_eight_creates_a_tag_and_one_of_four_deletes_it(
+def test_one_of_eight_requests_creates_a_tag_and_one_of_four_deletes_the_tag(
     world: World, admin: Caller, conn: Connection, gate: Connection, name: str
 ) -> None:
     since = world.last_event_id()
@@ -74,7 +74,7 @@ def test_one_of_eight_creates_a_tag_and_one_of_four_deletes_it(
         ),
     ],
 )
-def test_of_two_changes_at_once_neither_is_lost(
+def test_two_simultaneous_changes_are_both_kept(
     world: World,
     admin: Caller,
     conn: Connection,
@@ -118,7 +118,7 @@ def test_eight_deprecate_once(world: World, admin: Caller) -> None:
     assert recorded(world, since) == ["strategy-deprecated", "strategy-reactivated"]
 
 
-def test_a_type_goes_or_a_strategy_is_of_it(
+def test_a_strategy_type_is_either_deleted_or_used(
     world: World, admin: Caller, conn: Connection, gate: Connection, name: str
 ) -> None:
     admin.post(f"{ADMIN}/strategies", json={"name": name, "parameters": []})

@@ -70,7 +70,7 @@ def test_flag_types_have_their_lifetimes(conn):
     assert found == {"release": 40, "experiment": 40, "operational": 7, "kill-switch": None, "permission": None}
 
 
-def test_there_are_two_environments_and_a_project_with_both(conn):
+def test_a_new_database_has_two_environments_and_a_project_with_both(conn):
     found = rows(conn, "SELECT name, type, enabled FROM environments ORDER BY sort_order")
     assert [tuple(row.values()) for row in found] == [
         ("development", "development", True),

@@ -133,7 +133,7 @@ def test_steps_are_numbered_without_a_gap(folder, name):
         migrate.steps(folder)
 
 
-def test_a_start_may_take_longer_than_a_request_and_says_what_it_waits_for(make_database, monkeypatch, capfd):
+def test_a_start_waits_longer_than_a_request_and_names_its_obstacle(make_database, monkeypatch, capfd):
     url = make_database()
     monkeypatch.setattr("sql.database.OPTIONS", "-c statement_timeout=50ms -c jit=off")
     finished: list[object] = []
@@ -187,7 +187,7 @@ CHANGES = (
 )
 
 
-def test_that_comparison_sees_every_difference(make_database):
+def test_the_comparison_of_schemas_sees_every_difference(make_database):
     url = make_database()
     with connect(url) as conn:
         seen = [(schema_of(url), contents(conn))]
@@ -225,6 +225,6 @@ def test_options_in_the_address_hold_beside_ours(shared_url):
         assert value(conn, "SHOW TimeZone") == "UTC"
 
 
-def test_no_time_zone_of_the_environment_is_ours(shared_url):
+def test_the_time_zone_of_the_environment_is_ignored(shared_url):
     script = "import sys; from sql.database import connect, value; print(value(connect(sys.argv[1]), 'SHOW TimeZone'))"
     assert run("-c", script, shared_url, PGTZ="Asia/Tokyo", TZ="Asia/Tokyo").stdout == "UTC\n"

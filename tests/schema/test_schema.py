@@ -12,7 +12,7 @@ from sql.people import groups, roles
 from tests.support import fixtures
 
 
-def test_all_names_of_constraints_and_indexes_are_given(conn):
+def test_every_constraint_and_index_has_a_name_of_ours(conn):
     given = re.findall(
         r"(?:CONSTRAINT|INDEX(?: IF NOT EXISTS)?)\s+(\w+)", migrate.SCHEMA.read_text() + migrate.TRIGRAM_INDEXES
     )
@@ -103,7 +103,7 @@ def refused(conn: Connection, statement: str, **params: Any) -> str | None:
         ("INSERT INTO project_group_roles SELECT 'default', min(id), 2 FROM groups", "project_group_roles_role_fkey"),
     ],
 )
-def test_what_must_not_be_is_refused_by_name(world, conn, statement, constraint):
+def test_an_invalid_row_is_refused_by_the_name_of_the_constraint(world, conn, statement, constraint):
     flag = world.flag("f")
     strategy = world.strategy(flag)
     groups.insert(conn, "crew")
@@ -114,7 +114,7 @@ def test_what_must_not_be_is_refused_by_name(world, conn, statement, constraint)
     assert value(conn, "SELECT count(*) FROM strategies WHERE id = %(id)s", {"id": strategy}) == 1
 
 
-def test_what_may_be_is_let_pass(world, conn):
+def test_valid_rows_are_accepted(world, conn):
     role = roles.insert(conn, "Auditor")
     root = roles.insert(conn, "Root auditor", type="root-custom")
     user = world.user("Ada", root_role=root)
@@ -141,7 +141,7 @@ def states(conn: Connection, flag: int) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in rows(conn, statement, {"id": flag})]
 
 
-def test_what_a_flag_was_is_not_forgotten(world, conn):
+def test_the_past_states_of_a_flag_are_kept(world, conn):
     flag, other = world.flag("f"), world.flag("g")
     now = value(conn, "SELECT now()")
     assert states(conn, flag) == []
@@ -198,7 +198,7 @@ def test_former_members_are_kept(world, conn):
         ((5, None), (1, 3), None),
     ],
 )
-def test_by_a_group_one_is_there_while_one_is_in_it_and_it_has_a_role(world, conn, role, member, there):
+def test_a_group_makes_its_users_members_while_the_group_has_a_role(world, conn, role, member, there):
     user, group, elsewhere = world.user("Ada"), groups.insert(conn, "crew"), groups.insert(conn, "others")
     fixtures.add_group_user(conn, elsewhere, world.user("Bob").id, created_at=day(0))
     fixtures.add_project_group(conn, "default", group, 5, day(role[0]))
@@ -213,7 +213,7 @@ def test_by_a_group_one_is_there_while_one_is_in_it_and_it_has_a_role(world, con
     assert memberships(conn) == expected
 
 
-def test_what_ends_by_a_trigger_ends_now(world, conn):
+def test_a_membership_that_a_trigger_ends_ends_now(world, conn):
     user, group = world.user("Ada"), groups.insert(conn, "crew")
     fixtures.add_project_group(conn, "default", group, 5, day(1))
     fixtures.add_group_user(conn, group, user.id, created_at=day(2))

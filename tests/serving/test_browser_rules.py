@@ -90,12 +90,12 @@ UNPARSED = {
 
 
 @pytest.mark.parametrize("wrong", UNPARSED)
-def test_what_gunicorn_refuses_by_itself_has_them_too(service: Service, wrong: str):
+def test_refusals_by_gunicorn_have_the_headers_too(service: Service, wrong: str):
     answer = service.raw(UNPARSED[wrong])
     assert (answer.status, told(answer.headers)) == (400, EVERYWHERE | ELSEWHERE | SECURE)
 
 
-def test_no_answer_names_a_version_of_what_serves_it(service: Service):
+def test_no_response_names_the_version_of_the_server(service: Service):
     answers = [
         service.get("/health"),
         service.get("/absent"),

@@ -41,7 +41,7 @@ def app_with_token(make_app, url) -> Flask:
 
 @pytest.mark.parametrize("given", [{}, {"METRICS_PORT": 9100}], ids=["off", "on a port of its own"])
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "OPTIONS"])
-def test_without_a_token_there_is_nothing_at_that_address(make_app, shared_url, given, method):
+def test_the_address_is_not_found_without_the_setting(make_app, shared_url, given, method):
     stranger = Caller(make_app(shared_url, **given))
     answers = [stranger.request(method, path, headers=BEARER) for path in ("/metrics", "/absent")]
     assert [(answer.status_code, answer.headers.get("Allow")) for answer in answers] == [(404, None)] * 2
@@ -53,12 +53,12 @@ LOADED = "import sys, app; app.create_app(); print('prometheus_client' in sys.mo
 LOADED += "app.create_app({'METRICS_PORT': 9100}); print('prometheus_client' in sys.modules)"
 
 
-def test_without_metrics_the_library_is_not_loaded():
+def test_the_library_is_not_loaded_without_metrics():
     assert run("-c", LOADED, DATABASE_URL="postgresql://h").stdout.split() == ["False", "True"]
 
 
 @pytest.mark.parametrize("given", [f"Bearer {TOKEN}", f"bearer {TOKEN}", f"BEARER  {TOKEN} "])
-def test_the_token_opens_it(app_with_token, given):
+def test_the_token_opens_the_metrics(app_with_token, given):
     answers = [
         app_with_token.test_client().open("/metrics", method=method, headers={"Authorization": given})
         for method in ("GET", "HEAD")
@@ -107,7 +107,7 @@ def test_a_session_or_a_token_in_the_query_is_worth_nothing(app_with_token):
         assert client.get(path).status_code == 401
 
 
-def test_it_is_for_reading_alone_and_no_part_of_the_api(app_with_token):
+def test_metrics_are_read_only_and_not_in_the_openapi_document(app_with_token):
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
         response = app_with_token.test_client().open("/metrics", method=method, headers=BEARER)
         assert refused(response, 405, "MethodNotAllowedError")
@@ -278,7 +278,7 @@ def test_ended_transactions_are_forgotten(it):
     assert database._recorded == {}
 
 
-def test_it_shows_version_and_start_time(it):
+def test_the_metrics_show_version_and_start_time(it):
     found = read(it.text)
     ((labels, value),) = [
         (dict(labels), value) for (name, labels), value in found.items() if name == "flags_build_info"

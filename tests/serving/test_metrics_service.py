@@ -20,7 +20,7 @@ def service(make_database) -> Iterator[Metered]:
         yield service
 
 
-def test_both_doors_tell_the_same_of_all_worker_processes(service):
+def test_both_addresses_of_the_metrics_cover_all_worker_processes(service):
     sent = 0
     while not all(service.shares):
         service.send(1)
@@ -38,13 +38,13 @@ def test_both_doors_tell_the_same_of_all_worker_processes(service):
     }
 
 
-def test_what_is_not_http_is_counted_too(service):
+def test_requests_that_are_not_http_are_counted_too(service):
     before = total(service.scraped(), REQUESTS, method="other", route="none", status="400")
     assert service.raw(b"G(T /secret HTTP/1.1\r\n\r\n").status == 400
     assert total(service.scraped(), REQUESTS, method="other", route="none", status="400") == before + 1
 
 
-def test_both_doors_ask_for_the_token(service):
+def test_both_addresses_of_the_metrics_need_the_token(service):
     for ask in (service.ask, service.get):
         for headers in (
             {},
@@ -86,7 +86,7 @@ def raw(port: int, data: bytes) -> bytes:
 @pytest.mark.parametrize(
     "data", [b"", b"\r\n\r\n", b"GET /metrics HTTP/9\r\n\r\n", b"\x16\x03\x01\x02", b"x" * 200_000]
 )
-def test_what_is_not_http_is_never_answered_with_metrics_there(service, data):
+def test_requests_that_are_not_http_get_no_metrics(service, data):
     assert b"flags_" not in raw(service.metrics_port, data)
     assert service.ask().status == 200
     assert "Traceback" not in service.err

@@ -50,7 +50,7 @@ def test_everything_works_for_many_at_once_and_again_and_again(pooled: Pooled) -
 
 
 @pytest.mark.skipif(VERSION < (1, 22), reason="needs PgBouncer 1.22 or newer")
-def test_so_it_does_with_prepared_statements_where_the_pooler_keeps_them(make_database: Callable[..., str]) -> None:
+def test_everything_works_with_prepared_statements_that_the_pooler_keeps(make_database: Callable[..., str]) -> None:
     url = make_database(empty=True)
     with (
         Pooler(url, SOONER, "max_prepared_statements = 200\n") as pooler,
@@ -149,7 +149,7 @@ KEPT = """
 SET = "SELECT array_agg(name) FROM pg_settings WHERE source = 'session' AND name <> 'application_name'"
 
 
-def test_no_session_keeps_anything(pooled: Pooled) -> None:
+def test_sessions_keep_no_state(pooled: Pooled) -> None:
     work(pooled.service, CLIENTS)
     with ExitStack() as stack:
         connections = [stack.enter_context(connect(pooled.pooler.url, "transaction")) for _ in range(2)]
@@ -210,7 +210,7 @@ def test_a_pooler_that_restarts_between_two_requests_is_not_noticed(pooled: Pool
     assert pooled.get_many() == {200}
 
 
-def test_nor_are_sessions_of_the_database_that_end(pooled: Pooled) -> None:
+def test_sessions_that_the_database_ends_are_not_noticed(pooled: Pooled) -> None:
     assert pooled.get_many() == {200}
     known = pooled.pooler.log.count("closing because")
     with psycopg.connect(pooled.url, autocommit=True) as conn:
@@ -220,7 +220,7 @@ def test_nor_are_sessions_of_the_database_that_end(pooled: Pooled) -> None:
     assert pooled.get_many() == {200}
 
 
-def test_the_commands_work_through_it(pooled: Pooled) -> None:
+def test_the_commands_work_through_the_pooler(pooled: Pooled) -> None:
     done = command(pooled.pooler, "doctor", "transaction")
     assert done.returncode == 0, done.stdout
     assert "ok    connections     This service needs up to 8 connections to the pooler." in done.stdout
@@ -259,7 +259,7 @@ def test_a_missing_pooler_setting_is_reported(pooled: Pooled) -> None:
         assert "warn  connections     A pooler in transaction mode breaks prepared statements." in done.stdout
 
 
-def test_a_pooler_that_sets_nothing_leaves_it_to_the_database(make_database: Callable[..., str]) -> None:
+def test_a_database_can_have_the_settings_that_the_pooler_lacks(make_database: Callable[..., str]) -> None:
     url = make_database()
     without = {" connect_query='SET statement_timeout = 30000; SET jit = off'": ""}
     with Pooler(url, without, "ignore_startup_parameters = options\n") as pooler:

@@ -93,7 +93,7 @@ def test_a_request_id_of_sane_form_is_kept_and_sent_back(stranger, capsys, given
 
 
 @pytest.mark.parametrize("given", NOT_SANE)
-def test_any_other_is_replaced(app, capsys, given):
+def test_an_invalid_request_id_is_replaced(app, capsys, given):
     response = app.test_client().get("/health", environ_overrides={"HTTP_X_REQUEST_ID": given})
     assert response.status_code == 200
     assert (
@@ -102,7 +102,7 @@ def test_any_other_is_replaced(app, capsys, given):
 
 
 @pytest.mark.parametrize("given", ["a\nb", "a\r\nb: c", "a\n"])
-def test_one_with_a_line_break_is_replaced(app, capsys, given):
+def test_a_request_id_with_a_line_break_is_replaced(app, capsys, given):
     response = app.test_client().get("/health", environ_overrides={"HTTP_X_REQUEST_ID": given})
     assert (
         response.headers["X-Request-ID"] == line_of(capsys)["requestId"] == str(UUID(response.headers["X-Request-ID"]))
@@ -133,7 +133,7 @@ def broken_app(make_app, url: str, error: Exception):
     return app
 
 
-def test_a_bug_has_its_traceback_in_the_line_and_nothing_of_it_in_the_body(make_app, shared_url, capsys):
+def test_a_bug_has_its_traceback_in_the_log_line_and_not_in_the_body(make_app, shared_url, capsys):
     error = ValueError("a secret that the message quotes")
     response = Caller(broken_app(make_app, shared_url, error)).get("/broken/in-the-path")
     assert response.status_code == 500
@@ -168,7 +168,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_each_5xx_is_found_by_its_id_with_the_place_that_it_came_from(app, alice, capsys, monkeypatch, reason):
+def test_each_5xx_is_found_by_its_id_with_its_place_in_the_code(app, alice, capsys, monkeypatch, reason):
     path, headers, place = REFUSED[reason]
     monkeypatch.setattr("sql.database.migrate.VERSION", 0)
     monkeypatch.setitem(app.extensions, "streams", BoundedSemaphore(1))
@@ -273,7 +273,7 @@ def test_no_secret_is_logged(told):
         assert secret.replace(" ", "%20") not in out + err
 
 
-def test_there_is_a_line_for_each_request_and_for_what_could_not_be_parsed(told):
+def test_each_request_and_each_unparsable_input_has_a_line(told):
     lines, _, err, _ = told
     lines = [line for line in lines if line["route"] != "/ready"]
     assert len(lines) == 18

@@ -63,7 +63,7 @@ NOT_HTTP = {
 
 
 @pytest.mark.parametrize("wrong", NOT_HTTP)
-def test_what_is_not_http_is_refused_in_the_one_shape(service, wrong):
+def test_requests_that_are_not_http_get_the_usual_error_body(service, wrong):
     answer = service.raw(NOT_HTTP[wrong])
     if answer.status == 404:
         refused(answer, 404, "NotFoundError")
@@ -136,7 +136,7 @@ def test_a_large_body_is_refused_before_anything_else_whatever_its_framing(servi
         )
 
 
-def test_a_client_that_still_sends_when_it_is_refused_gets_the_response(service):
+def test_a_client_that_still_sends_gets_its_refusal(service):
     body = b"x" * 60_000
     with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as connection:
         connection.sendall(
@@ -183,7 +183,7 @@ def test_the_errors_of_a_head_request_have_no_body(service):
     assert (answer.status, answer.body) == (404, b"")
 
 
-def test_with_a_path_in_the_base_url_both_addresses_work(service):
+def test_a_service_with_a_path_answers_with_and_without_the_path(service):
     for path in ("", "/of/flags"):
         assert service.get(f"{path}/health").status == 200
         assert service.get(f"{path}/api/admin/insights", headers=AUTHORIZED).status == 200
@@ -196,7 +196,7 @@ def test_with_a_path_in_the_base_url_both_addresses_work(service):
     "path",
     ["/of/flags", "/of/flags/", "/of/health", "/of/flagshealth", "/of/flags//health", "/of/flags/of/flags/health"],
 )
-def test_nothing_else_does(service, path):
+def test_other_paths_are_not_found(service, path):
     refused(service.get(path), 404, "NotFoundError")
 
 

@@ -80,13 +80,13 @@ def test_an_ambiguous_chunk_ends_the_connection(service: Service, chunks: bytes)
 
 
 @pytest.mark.parametrize("body", [FIVE + b"\r\n" + b"12345", CHUNKED + b"\r\n" + END], ids=["length", "chunks"])
-def test_what_stands_behind_a_clear_end_is_answered(service: Service, body: bytes) -> None:
+def test_a_request_behind_a_clear_end_is_answered(service: Service, body: bytes) -> None:
     # The way by which the others would be seen.
     before = smuggled(service)
     assert said(service, b"POST /absent HTTP/1.1\r\nHost: x\r\n" + body + SMUGGLED) == [404, 200]
     assert smuggled(service) == before + 1
 
 
-def test_none_of_it_is_a_bug(service: Service) -> None:
+def test_no_smuggled_request_causes_a_server_error(service: Service) -> None:
     assert [line for line in service.lines if line["status"] >= 500] == []
     assert "Traceback" not in service.err

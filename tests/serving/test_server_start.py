@@ -93,7 +93,7 @@ def test_the_first_start_prints_a_password_a_key_and_a_curl_line_once(starts):
     assert starts.first.count(starts.password) == 1
 
 
-def test_nothing_of_that_is_on_stdout(starts):
+def test_stdout_has_no_secrets_of_the_start(starts):
     assert [set(json.loads(line)) >= {"time", "route", "status"} for line in starts.first_out.splitlines()] != []
     assert starts.password not in starts.first_out
     assert starts.key not in starts.first_out

@@ -177,7 +177,9 @@ def test_a_reload_with_an_invalid_setting_keeps_the_last_valid_settings(data: Pa
         assert service.err.count(sentence) == 1
 
 
-def test_a_reload_without_the_address_of_the_database_keeps_it(make_database: Callable[..., str], tmp_path: Path):
+def test_a_reload_without_the_address_of_the_database_keeps_the_old_address(
+    make_database: Callable[..., str], tmp_path: Path
+):
     address = tmp_path / "address"
     address.write_text(make_database())
     with Service(DATABASE_URL_FILE=address) as service:

@@ -108,7 +108,7 @@ DEFAULTS = {
 }
 
 
-def test_each_has_a_default():
+def test_each_setting_has_a_default():
     assert load({}) == DEFAULTS
 
 
@@ -120,14 +120,14 @@ def test_a_pooler_stands_before_a_server_of_ones_own():
     assert str(problem.value) == "The setting DATABASE_POOLER must be none without DATABASE_URL."
 
 
-def test_metrics_have_a_port_of_their_own_wherever_it_is():
+def test_metrics_need_a_port_of_their_own():
     with pytest.raises(SettingError) as problem:
         load({"PORT": "9100", "METRICS_PORT": "9100", "METRICS_HOST": "10.0.0.1"})
     assert str(problem.value) == "The setting METRICS_PORT must differ from PORT."
     assert load({"PORT": "9100", "METRICS_PORT": "4242"})["METRICS_PORT"] == 4242
 
 
-def test_empty_is_as_good_as_not_set():
+def test_an_empty_value_counts_as_not_set():
     assert load({f"{setting.name}{end}": "" for setting in SETTINGS for end in ("", "_FILE")}) == DEFAULTS
 
 

@@ -48,7 +48,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path, name, path, reason):
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_what_makes_no_sense_in_a_file_is_refused_like_anywhere(tmp_path, name):
+def test_an_invalid_value_in_a_file_is_refused(tmp_path, name):
     (tmp_path / "secret").write_text("x")
     with pytest.raises(SettingError, match=f"^The setting {name} must "):
         load({f"{name}_FILE": str(tmp_path / "secret")})
@@ -58,5 +58,5 @@ def test_what_makes_no_sense_in_a_file_is_refused_like_anywhere(tmp_path, name):
     assert str(problem.value) == f"The setting {name} must be UTF-8 text without the character NUL."
 
 
-def test_what_is_no_secret_is_not_read_from_a_file():
+def test_only_secrets_are_read_from_files():
     assert load({"HOST_FILE": "missing"}) == load({})

@@ -145,7 +145,7 @@ def test_an_invalid_value_is_refused_by_name(name: str):
 
 
 @pytest.mark.parametrize("text", NUMBERS)
-def test_what_is_no_whole_number_is_refused(text: str):
+def test_a_text_that_is_not_a_whole_number_is_refused(text: str):
     with pytest.raises(SettingError, match=r"^The setting PORT must be a whole number from 1 to 65535\.$"):
         load({"PORT": text})
 

@@ -82,7 +82,7 @@ def seconds_of_health(service: Service) -> float:
     return time.monotonic() - began
 
 
-def test_others_are_answered_while_60_clients_drip_bytes(service: Service) -> None:
+def test_other_clients_are_answered_while_60_clients_drip_bytes(service: Service) -> None:
     with clients(service, 60, *DRIPPING) as dripping:
         for _ in range(10):
             for sock in dripping:
@@ -90,13 +90,13 @@ def test_others_are_answered_while_60_clients_drip_bytes(service: Service) -> No
             assert seconds_of_health(service) < 1
 
 
-def test_others_are_answered_while_20_clients_do_not_hang_up(service: Service) -> None:
+def test_other_clients_are_answered_while_20_clients_do_not_hang_up(service: Service) -> None:
     for _ in range(3):
         with clients(service, 20, LAST):
             assert [seconds_of_health(service) < 1 for _ in range(10)] == [True] * 10
 
 
-def test_others_are_answered_while_1100_connections_are_idle(service: Service) -> None:
+def test_other_clients_are_answered_while_1100_connections_are_idle(service: Service) -> None:
     with clients(service, 1100, b"") as idle:
         assert [seconds_of_health(service) < 1 for _ in range(10)] == [True] * 10
         wait_until(lambda: len(closed(idle)) == len(idle), "all of them were closed")

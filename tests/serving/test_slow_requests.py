@@ -60,12 +60,12 @@ def test_the_line_has_the_ten_slowest_statements_each_once():
     assert len(told) == 10
 
 
-def test_other_requests_say_nothing_of_it(alice, capsys):
+def test_lines_of_other_requests_have_no_statements(alice, capsys):
     assert alice.get("/api/admin/tag-types").status_code == 200
     assert set(line_of(capsys)) == KEYS
 
 
-def test_nothing_is_noted_when_it_is_off(make_app, shared_url, capsys):
+def test_statements_are_not_measured_if_the_setting_is_0(make_app, shared_url, capsys):
     timing.statements.set(None)
     app = make_app(shared_url, SLOW_REQUEST_MS=0)
     assert Caller(app, ADMIN_KEY).get("/api/admin/tag-types").status_code == 200

@@ -39,7 +39,7 @@ def state() -> tuple[int, int]:
 
 
 @pytest.mark.usefixtures("context")
-def test_what_is_done_is_there_and_what_fails_is_not() -> None:
+def test_a_transaction_is_committed_and_a_failed_one_rolled_back() -> None:
     pid, before = state()
     with transaction() as conn:
         run(conn, INSERT, {"name": "whole-1"})
@@ -60,7 +60,7 @@ def test_what_is_done_is_there_and_what_fails_is_not() -> None:
 
 
 @pytest.mark.usefixtures("context")
-def test_one_inside_another_is_undone_alone() -> None:
+def test_a_nested_transaction_is_rolled_back_alone() -> None:
     pid, before = state()
     with transaction() as conn:
         run(conn, INSERT, {"name": "whole-3"})
@@ -71,7 +71,7 @@ def test_one_inside_another_is_undone_alone() -> None:
 
 
 @pytest.mark.usefixtures("context")
-def test_a_connection_that_breaks_in_it_is_replaced(app: Flask) -> None:
+def test_a_connection_that_breaks_in_a_transaction_is_replaced(app: Flask) -> None:
     pid, before = state()
 
     def break_it() -> None:

@@ -89,7 +89,7 @@ def test_membership_takes_any_number_of_values(operator: str) -> None:
         {"contextName": "userId", "operator": "IN", "other": 1},
     ],
 )
-def test_what_is_no_constraint_is_refused(asked: dict[str, Any]) -> None:
+def test_an_invalid_constraint_is_refused(asked: dict[str, Any]) -> None:
     assert refuses(Constraint, asked)
 
 
@@ -161,7 +161,7 @@ def test_weights_that_cannot_be_are_refused(variants: list[tuple[str, int, str]]
         ({"value": "a"}, False),
     ],
 )
-def test_a_payload_is_what_it_says_it_is(payload: dict[str, Any], good: bool) -> None:
+def test_a_payload_has_a_value_of_its_type(payload: dict[str, Any], good: bool) -> None:
     assert (refuses(Payload, payload) == "") is good
 
 
@@ -214,7 +214,7 @@ def test_a_change_keeps_omitted_fields_except_lists() -> None:
     }
 
 
-def test_a_gradual_rollout_gets_what_it_cannot_do_without() -> None:
+def test_a_gradual_rollout_gets_its_required_parameters() -> None:
     full = {"rollout": "100", "groupId": "f", "stickiness": "userId"}
     assert with_defaults("flexibleRollout", {}, flag="f", stickiness="userId") == full
     assert with_defaults("flexibleRollout", {"rollout": "5"}, flag="f", stickiness="userId") == full | {"rollout": "5"}

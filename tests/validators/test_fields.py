@@ -25,7 +25,7 @@ TEXTS = [Text(), Username(), Email(), OneOf(frozenset({"a"}), "an a"), Password(
 
 @pytest.mark.parametrize("value", NO_TEXT)
 @pytest.mark.parametrize("field", TEXTS, ids=lambda field: type(field).__name__)
-def test_what_is_no_string_is_no_text(field: Text, value: Any) -> None:
+def test_a_value_that_is_not_a_string_is_refused(field: Text, value: Any) -> None:
     assert refuses(field, value) in ("must be a string", "Field may not be null.")
 
 
@@ -36,7 +36,7 @@ def test_text_that_cannot_be_stored_is_refused(field: Text, value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "a", " ", " a ", "a" * 10**6, "é 漢字 Ж ไทย", *ODD_TEXT])
-def test_any_other_text_is_taken_as_it_is(value: str) -> None:
+def test_any_other_text_is_accepted_unchanged(value: str) -> None:
     takes(Text(), value, value)
 
 
@@ -51,14 +51,14 @@ def test_length_is_counted_in_characters(text: str, is_taken: bool) -> None:
         assert refuses(field, text) in ("must be at least 2 characters long", "must be at most 3 characters long")
 
 
-def test_one_character_at_least_means_not_empty() -> None:
+def test_a_text_of_at_least_one_character_must_not_be_empty() -> None:
     assert refuses(Text(min=1), "") == "must not be empty"
     takes(Text(min=1, max=255), "é" * 255, "é" * 255)
     assert refuses(Text(min=1, max=255), "é" * 256) == "must be at most 255 characters long"
 
 
 @pytest.mark.parametrize("value", ["", "A", "aa", "a ", " a", "b", "ａ"])
-def test_one_of_a_list_is_exact(value: str) -> None:
+def test_a_choice_is_compared_exactly(value: str) -> None:
     field = OneOf(frozenset({"a", "c"}), "a or c")
     takes(field, "a", "a")
     assert refuses(field, value) == "must be a or c"
@@ -90,7 +90,7 @@ def test_a_trimmed_text_of_white_space_is_empty(value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["a", "Z", "0", "-", "_", "~", "...", ".a", "a.", "new-checkout_2.0~x", "a" * 100])
-def test_a_name_is_taken_as_it_is(value: str) -> None:
+def test_a_name_is_accepted_unchanged(value: str) -> None:
     takes(Name(), value, value)
 
 
@@ -140,7 +140,7 @@ NO_NAMES = [
 
 
 @pytest.mark.parametrize("value", NO_NAMES, ids=lambda value: ascii(value[:20]))
-def test_what_cannot_stand_in_a_url_as_it_is_is_no_name(value: str) -> None:
+def test_a_text_that_a_url_cannot_contain_is_no_name(value: str) -> None:
     assert refuses(Name(), value).startswith("must ")
 
 
@@ -158,7 +158,7 @@ def test_a_name_has_its_own_longest_length() -> None:
     "value",
     ["a", "ada", "Ada", "ada lovelace", "ada.lovelace", "é", "漢字", "🎉", "1", "-", "a" * 255, "é" * 255, "a\u200bb"],
 )
-def test_a_user_name_is_taken_as_it_is(value: str) -> None:
+def test_a_user_name_is_accepted_unchanged(value: str) -> None:
     takes(Username(), value, value)
 
 
@@ -233,7 +233,7 @@ NO_EMAILS = [
 
 
 @pytest.mark.parametrize("value", NO_EMAILS, ids=lambda value: ascii(value[:20]))
-def test_what_is_no_address_of_at_most_254_characters_is_refused(value: str) -> None:
+def test_an_invalid_email_address_is_refused(value: str) -> None:
     assert refuses(Email(), value) in (
         "must be an email address such as ada@example.org",
         "must be at most 254 characters long",
@@ -255,7 +255,7 @@ def test_what_is_no_address_of_at_most_254_characters_is_refused(value: str) -> 
         "a" * 8,
     ],
 )
-def test_a_password_of_8_characters_to_72_bytes_is_taken_as_it_is(value: str) -> None:
+def test_a_password_of_8_characters_to_72_bytes_is_accepted_unchanged(value: str) -> None:
     takes(Password(min=8), value, value)
 
 

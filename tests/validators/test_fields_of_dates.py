@@ -111,7 +111,7 @@ NO_INSTANTS = [
     [*NO_INSTANTS, None, True, 0, 1717156800, 1717156800.5, 10**400, [], {}, ["2024-05-31T12:00:00Z"]],
     ids=ascii,
 )
-def test_what_is_no_date_time_with_an_offset_is_refused(value: Any) -> None:
+def test_a_text_that_is_not_a_date_time_with_an_offset_is_refused(value: Any) -> None:
     assert refuses(DateTime(), value) in (
         "must be a date-time with an offset such as 2024-05-31T12:00:00Z",
         "Field may not be null.",
@@ -175,7 +175,7 @@ NO_DAYS = [
         *NO_DAYS,
     ],
 )
-def test_what_does_not_look_like_a_day_is_refused(value: str) -> None:
+def test_a_text_that_does_not_look_like_a_day_is_refused(value: str) -> None:
     assert refuses(Day(), value) == "must look like 2024-05-31"
     assert refuses(Day(prefix="IS:"), f"IS:{value}") == "must look like IS:2024-05-31"
 

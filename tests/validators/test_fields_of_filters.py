@@ -54,7 +54,7 @@ def test_a_filter_is_the_list_of_its_values(value: str, read: list[str]) -> None
         "IS:\n",
     ],
 )
-def test_what_is_no_filter_is_refused(value: str) -> None:
+def test_an_invalid_filter_is_refused(value: str) -> None:
     assert refuses(Filter(), value).startswith("must ")
 
 

@@ -61,7 +61,7 @@ def test_null_is_accepted_only_where_declared(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [True, 0, 5.5, "", "a", "[]", {}, {"0": "a"}, ("a",), {"a"}])
-def test_what_is_no_json_array_is_no_list(value: Any) -> None:
+def test_a_value_that_is_not_a_json_array_is_refused(value: Any) -> None:
     assert refuses(ListOf(Text()), value) == "must be a list"
 
 
@@ -89,7 +89,7 @@ NO_OBJECTS = [True, 0, 5.5, "", "a", "{}", [], ["a"], [{}]]
 
 
 @pytest.mark.parametrize("value", NO_OBJECTS)
-def test_what_is_no_json_object_is_none_of_a_body_nor_of_free_keys(value: Any) -> None:
+def test_a_value_that_is_not_a_json_object_is_refused(value: Any) -> None:
     assert problems(Nested(Leaf), value) == {"_schema": ["must be a JSON object"]}
     assert refuses(ObjectOf(Text()), value) == "must be a JSON object"
 
@@ -150,13 +150,13 @@ ANYTHING = [
 
 
 @pytest.mark.parametrize("value", ANYTHING, ids=lambda value: ascii(value)[:20])
-def test_anything_is_taken_as_it_is(value: Any) -> None:
+def test_any_value_is_accepted_unchanged(value: Any) -> None:
     takes(Anything(), value, value)
     takes(Anything(), [{"a": value}], [{"a": value}])
 
 
 @pytest.mark.parametrize("value", [*BROKEN_TEXT, float("inf"), float("-inf"), float("nan")], ids=ascii)
-def test_what_cannot_be_stored_is_refused_wherever_it_stands(value: Any) -> None:
+def test_a_value_that_cannot_be_stored_is_refused_at_any_depth(value: Any) -> None:
     for inside in (
         value,
         [value],

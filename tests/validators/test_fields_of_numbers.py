@@ -25,7 +25,7 @@ def test_only_true_and_false_are_booleans(value: Any) -> None:
 @pytest.mark.parametrize(
     "value", [None, True, False, 5.0, 5.5, -0.0, float("nan"), float("inf"), 1e300, "5", "", "٥", [], [5], {}]
 )
-def test_what_is_no_whole_json_number_is_no_integer(value: Any) -> None:
+def test_a_value_that_is_not_a_whole_json_number_is_refused(value: Any) -> None:
     assert refuses(Integer(min=0), value) in ("must be a whole number", "Field may not be null.")
 
 
@@ -41,7 +41,7 @@ def test_an_integer_lies_in_its_range(value: int, is_taken: bool) -> None:
         assert refuses(field, value) == "must be from 1 to 100"
 
 
-def test_without_a_range_an_integer_ends_where_those_of_the_database_do() -> None:
+def test_an_integer_without_a_range_has_the_range_of_the_database() -> None:
     takes(Integer(min=0), 2**63 - 1, 2**63 - 1)
     assert refuses(Integer(min=0), 2**63) == f"must be from 0 to {BIGINT_MAX}"
     takes(WholeNumber(min=0), str(2**63 - 1), 2**63 - 1)

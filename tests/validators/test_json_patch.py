@@ -116,12 +116,12 @@ REFUSED: list[tuple[Any, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("document", "wrong"), REFUSED, ids=str)
-def test_what_cannot_be_done_is_refused(document, wrong):
+def test_an_impossible_step_is_refused(document, wrong):
     with pytest.raises(ValidationError):
         patch(document, wrong)
 
 
-def test_a_refusal_says_which_step_it_was():
+def test_a_refusal_names_the_step():
     with pytest.raises(ValidationError) as refusal:
         patch(ABC, step("remove", "/0"), step("remove", "/2"))
     assert refusal.value.messages == {1: {"path": ["does not exist in the document"]}}
@@ -138,7 +138,7 @@ def test_a_refusal_says_which_step_it_was():
         (step("add", "/-/x", value=1), "does not exist in the document"),
     ],
 )
-def test_a_refusal_says_what_is_wrong(wrong: dict[str, Any], reason: str) -> None:
+def test_a_refusal_names_the_error(wrong: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValidationError) as refusal:
         patch([{"a": 1}], wrong)
     assert refusal.value.messages == {0: {"path": [reason]}}

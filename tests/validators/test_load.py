@@ -105,7 +105,7 @@ def test_an_array_is_read_item_by_item() -> None:
 
 
 @pytest.mark.parametrize("body", [None, True, 5, "", "[]", {}, {"0": {}}])
-def test_what_is_no_array_is_refused(body: Any) -> None:
+def test_a_body_that_is_not_an_array_is_refused(body: Any) -> None:
     assert refusal(load_many, body) == "body: must be a JSON array"
 
 

@@ -177,7 +177,7 @@ def test_the_permission_alone_opens_the_route(stage: Stage, holder: Holder, fami
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_all_other_permissions_together_do_not(stage: Stage, holder: Holder, family: Family) -> None:
+def test_all_other_permissions_together_do_not_open_the_route(stage: Stage, holder: Holder, family: Family) -> None:
     stage.furnish(family)
     complaints = []
     for route in closed(family):
@@ -207,7 +207,7 @@ def test_a_permission_of_one_environment_opens_nothing_in_another(stage: Stage, 
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_without_the_permission_the_body_is_not_read(stage: Stage, family: Family) -> None:
+def test_the_body_is_not_read_without_the_permission(stage: Stage, family: Family) -> None:
     stage.furnish(family)
     complaints = []
     for route in closed(family).keys() - BODY_FIRST:

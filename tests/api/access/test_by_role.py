@@ -47,7 +47,7 @@ def test_a_custom_role_can_hold_in_one_environment_alone(stage: Stage) -> None:
     assert deletes(stage, victor) == {("hermes", "development")}
 
 
-def test_a_role_counts_through_a_group_as_long_as_one_is_in_it(stage: Stage) -> None:
+def test_a_role_of_a_group_counts_for_its_present_users(stage: Stage) -> None:
     victor = stage.cast["victor"]
     role, crew = roles.insert(stage.conn, "Operator"), groups.insert(stage.conn, "Crew")
     fixtures.allow(stage.conn, role, "DELETE_FEATURE_STRATEGY", environment="production")
@@ -73,7 +73,7 @@ def test_roles_add_up(stage: Stage) -> None:
     assert deletes(stage, victor) == {("hermes", "development"), ("hermes", "production")}
 
 
-def test_a_role_holds_in_the_project_in_which_it_is_held(stage: Stage) -> None:
+def test_a_role_in_a_project_gives_no_rights_in_another(stage: Stage) -> None:
     both = {"development", "production"}
     assert deletes(stage, stage.cast["eve"]) == {("default", environment) for environment in both}
     assert (
@@ -108,7 +108,7 @@ def test_a_custom_root_role_holds_in_every_project(stage: Stage, world: World) -
     "permission",
     ["CREATE_FEATURE_STRATEGY", "UPDATE_FEATURE_STRATEGY", "DELETE_FEATURE", "UPDATE_PROJECT", "DELETE_STRATEGY"],
 )
-def test_no_other_permission_will_do(stage: Stage, permission: str) -> None:
+def test_other_permissions_do_not_allow_the_deletion(stage: Stage, permission: str) -> None:
     role = roles.insert(stage.conn, "Other")
     fixtures.allow(stage.conn, role, permission)
     fixtures.add_project_user(stage.conn, "hermes", stage.cast["victor"].id or 0, role)

@@ -166,7 +166,7 @@ DEAD: list[Callable[[World, Caller, Caller], list[dict[str, str]]]] = [
 
 
 @pytest.mark.parametrize("dead", DEAD, ids=lambda dead: dead.__name__.replace("_", " "))
-def test_what_was_a_credential_opens_nothing(
+def test_a_former_credential_opens_nothing(
     stage: Stage, world: World, app: Flask, dead: Callable[..., list[dict[str, str]]]
 ) -> None:
     # It was the session of an administrator.
@@ -182,7 +182,7 @@ def test_what_was_a_credential_opens_nothing(
     verdict(complaints + changed(stage, before))
 
 
-def test_each_of_them_would_open_much(world: World, app: Flask, alice: Caller) -> None:
+def test_each_credential_opens_much_while_valid(world: World, app: Flask, alice: Caller) -> None:
     # What is dead above was alive before its end.
     ada = world.user("Ada", root_role=1, password_hash=HASH)
     robot = world.user("Robot", root_role=1, email=None, account_type="Service Account")

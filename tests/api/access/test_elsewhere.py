@@ -107,7 +107,7 @@ def powers(world: World, request: pytest.FixtureRequest) -> None:
 @pytest.mark.usefixtures("powers")
 @pytest.mark.parametrize("powers", [False, True], ids=["viewer", "mighty viewer"], indirect=True)
 @pytest.mark.parametrize("family", CLOSED)
-def test_what_is_in_a_hidden_project_is_as_good_as_nothing(stage: Stage, family: Family) -> None:
+def test_records_of_a_hidden_project_look_like_unknown_records(stage: Stage, family: Family) -> None:
     stage.furnish(family)
     outsider = stage.cast["victor"]
     before, complaints = fingerprint(stage.conn), []
@@ -155,7 +155,7 @@ def test_filters_treat_hidden_and_missing_alike(stage: Stage, route: str) -> Non
 @pytest.mark.parametrize(
     "family", [pytest.param(it, id=it.name) for it in FAMILIES if any("<project_id>" in row.route for row in it.rows)]
 )
-def test_what_is_of_another_project_is_not_there(stage: Stage, family: Family) -> None:
+def test_records_of_another_project_are_not_found(stage: Stage, family: Family) -> None:
     stage.furnish(family)
     before, complaints = fingerprint(stage.conn), []
     for route in dict.fromkeys(row.route for row in family.rows if "<project_id>" in row.route):

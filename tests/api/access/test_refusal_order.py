@@ -80,7 +80,7 @@ def refusals(alice, victor, stranger, apollo, token, conn) -> Iterator[Refusals]
     assert fingerprint(conn) == refusals.before
 
 
-def test_too_large_a_body_comes_before_everything(
+def test_a_too_large_body_comes_before_everything(
     refusals: Refusals, world: World, stranger: Caller, victor: Caller, token: str
 ) -> None:
     callers = [stranger, Caller(world.app, "no key"), victor, world.api_key("client"), world.api_key("frontend")]
@@ -96,7 +96,7 @@ def test_too_large_a_body_comes_before_everything(
             refusals.too_large(caller.post("/auth/simple/login", data=LARGE, **how))
 
 
-def test_no_caller_comes_before_the_wrong_kind_of_key(refusals: Refusals, world: World, token: str) -> None:
+def test_a_missing_credential_comes_before_the_wrong_kind_of_key(refusals: Refusals, world: World, token: str) -> None:
     past = datetime.now(UTC) - timedelta(days=1)
     keys = [world.api_key(kind, expires_at=past) for kind in ("client", "frontend")]
     refusals.before = fingerprint(world.conn)
@@ -106,7 +106,7 @@ def test_no_caller_comes_before_the_wrong_kind_of_key(refusals: Refusals, world:
         refusals.unknown_caller(key.delete(STRATEGY.format("apollo", "x")))
 
 
-def test_no_caller_comes_before_all_that_is_wrong_with_a_request(refusals: Refusals, stranger: Caller) -> None:
+def test_a_missing_credential_comes_before_all_errors_of_the_request(refusals: Refusals, stranger: Caller) -> None:
     refusals.unknown_caller(stranger.get(f"{SEARCH}?limit=0&limit=%ff"))
     refusals.unknown_caller(stranger.get("/api/admin/insights?from=x"))
     refusals.unknown_caller(stranger.get("/api/admin/projects/apollo/overview"))
@@ -142,7 +142,7 @@ def test_a_cross_site_request_is_refused_before_all_else(refusals: Refusals, wor
     refusals.unknown_caller(cookie.delete(STRATEGY.format("apollo", "x"), headers=forged | {"Cookie": "session=x"}))
 
 
-def test_no_permission_comes_before_a_project_that_is_hidden_or_unknown(
+def test_a_missing_permission_comes_before_a_hidden_or_unknown_project(
     refusals: Refusals, victor: Caller, alice: Caller
 ) -> None:
     for project in ("apollo", "no-such-project"):
@@ -155,7 +155,7 @@ def test_no_permission_comes_before_a_project_that_is_hidden_or_unknown(
     refusals.no_project(alice.get("/api/admin/projects/no-such-project/overview"))
 
 
-def test_no_permission_comes_before_the_body_and_what_is_not_there(
+def test_a_missing_permission_comes_before_the_body_and_unknown_records(
     refusals: Refusals, victor: Caller, token: str
 ) -> None:
     for secret in (token, "no-such-token"):
@@ -170,7 +170,7 @@ def test_no_permission_comes_before_the_body_and_what_is_not_there(
             refusals.no_permission(victor.put(TOKEN.format(secret), **how))
 
 
-def test_no_project_comes_before_the_strategy_that_is_not_there(refusals: Refusals, alice: Caller) -> None:
+def test_an_unknown_project_comes_before_an_unknown_strategy(refusals: Refusals, alice: Caller) -> None:
     refusals.no_project(alice.delete(STRATEGY.format("no-such-project", "x")))
     refusals.not_there(alice.delete(STRATEGY.format("apollo", "x")))
     # A body on a DELETE, or a query on an overview, is not looked at.
@@ -199,7 +199,7 @@ def test_broken_json_comes_before_what_does_not_fit(
     refusals.no_json(stranger.post(SIGNUP.format("no-such-token"), data=b'{"email": 5,}', **JSON))
 
 
-def test_what_does_not_fit_comes_before_what_is_not_there(refusals: Refusals, alice: Caller, stranger: Caller) -> None:
+def test_an_invalid_body_comes_before_an_unknown_record(refusals: Refusals, alice: Caller, stranger: Caller) -> None:
     refusals.misfit(alice.put(TOKEN.format("no-such-token"), json={"enabled": 5}), "enabled")
     refusals.misfit(
         stranger.post(SIGNUP.format("no-such-token"), json={"email": 5, "name": "x", "password": "x" * 8}), "email"
@@ -210,7 +210,7 @@ def test_what_does_not_fit_comes_before_what_is_not_there(refusals: Refusals, al
     )
 
 
-def test_what_does_not_fit_comes_before_a_token_that_cannot_be_used(
+def test_an_invalid_body_comes_before_an_unusable_token(
     refusals: Refusals, world: World, stranger: Caller, token: str
 ) -> None:
     world.conn.execute("UPDATE signup_tokens SET enabled = false WHERE secret = %s", [token])
@@ -231,7 +231,7 @@ def test_a_token_that_cannot_be_used_comes_before_a_name_that_is_taken(
 
 
 @pytest.mark.usefixtures("refusals")
-def test_an_unknown_address_or_method_says_nothing_of_credentials(alice: Caller, stranger: Caller) -> None:
+def test_an_unknown_path_or_method_comes_before_the_credential(alice: Caller, stranger: Caller) -> None:
     for caller in (alice, stranger):
         assert refused(caller.get("/api/admin/no-such-thing"), 404, "NotFoundError") == "Not found."
         response = caller.post(SEARCH)

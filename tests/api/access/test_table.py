@@ -149,7 +149,7 @@ def test_no_route_takes_a_wrong_credential(stage: Stage, app: Flask, family: Fam
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_no_change_by_cookie_comes_from_elsewhere(stage: Stage, app: Flask, family: Family) -> None:
+def test_changes_by_cookie_from_other_sites_are_refused(stage: Stage, app: Flask, family: Family) -> None:
     stage.furnish(family)
     headers = {"Cookie": stage.session_of(stage.cast["alice"]), "Origin": "http://evil.example"}
     before = fingerprint(stage.conn)
@@ -163,7 +163,7 @@ def test_no_change_by_cookie_comes_from_elsewhere(stage: Stage, app: Flask, fami
 
 
 @pytest.mark.parametrize("route", ORIGINAL)
-def test_a_wrong_header_is_refused_whatever_the_cookie_says(stage: Stage, app: Flask, route: str) -> None:
+def test_a_wrong_header_is_refused_whatever_the_cookie_is(stage: Stage, app: Flask, route: str) -> None:
     alice = stage.cast["alice"]
     key = alice.key or ""
     expired = personal_tokens.insert(stage.conn, alice.id or 0, "expired", datetime.now(UTC) - timedelta(days=1))
@@ -190,7 +190,7 @@ def test_a_wrong_header_is_refused_whatever_the_cookie_says(stage: Stage, app: F
 
 
 @pytest.mark.parametrize("route", ORIGINAL)
-def test_the_right_header_counts_whatever_the_cookie_says(stage: Stage, route: str) -> None:
+def test_the_right_header_counts_whatever_the_cookie_is(stage: Stage, route: str) -> None:
     stage.furnish(ROUTES[route], ROUTES[UPDATE_TOKEN])
     for cookie in ("session=forged", "session=", stage.session_of(stage.cast["victor"])):
         assert stage.ask(stage.cast["alice"], route, Cookie=cookie).status_code == 200
@@ -252,7 +252,7 @@ def test_a_change_by_key_may_come_from_anywhere(stage: Stage, route: str) -> Non
 
 
 @pytest.mark.parametrize("route", [route for route in ORIGINAL if route.startswith("GET")])
-def test_what_changes_nothing_may_be_asked_for_from_anywhere(stage: Stage, app: Flask, route: str) -> None:
+def test_reads_by_cookie_from_other_sites_are_answered(stage: Stage, app: Flask, route: str) -> None:
     cookie = stage.session_of(stage.cast["alice"])
     stage.furnish(ROUTES[route])
     for headers in FOREIGN + OWN:

@@ -159,7 +159,9 @@ def test_an_export_is_measured_by_all_that_can_be_large(
     assert len(alice.post(EXPORT, json=ask).json["features"]) == 1
 
 
-def test_what_postgresql_cannot_hold_is_refused_for_good(make_app: Callable[..., Flask], shared_url: str) -> None:
+def test_a_value_that_is_too_large_for_postgresql_is_refused_for_good(
+    make_app: Callable[..., Flask], shared_url: str
+) -> None:
     app = make_app(shared_url)
 
     @app.get("/broken")

@@ -27,7 +27,7 @@ def test_events_are_listed_newest_first_and_by_id_among_equals(alice: Caller, lo
     assert found(alice.get(PATH)) == [newest, other_middle, middle, oldest]
 
 
-def test_all_pages_together_hold_every_event_once(alice: Caller, log: Log) -> None:
+def test_the_pages_together_hold_every_event_once(alice: Caller, log: Log) -> None:
     # Few instants for many events: most of them differ by id only.
     instants = {log.add(at=NOON + timedelta(seconds=number * 7 % 5)): number * 7 % 5 for number in range(53)}
     expected = sorted(instants, key=lambda event: (instants[event], event), reverse=True)
@@ -41,7 +41,7 @@ def test_all_pages_together_hold_every_event_once(alice: Caller, log: Log) -> No
     assert found(alice.get(PATH, query_string={"limit": 1000})) == expected
 
 
-def test_without_limit_a_page_holds_fifty(alice: Caller, log: Log) -> None:
+def test_a_page_without_limit_holds_fifty_events(alice: Caller, log: Log) -> None:
     added = [log.add() for _ in range(51)]
     assert page(alice.get(PATH)) == (added[:0:-1], 51)
 
@@ -103,7 +103,7 @@ def test_a_parameter_given_twice_is_refused(alice: Caller, name: str) -> None:
         assert name in refused(alice.get(f"{PATH}?{query}"))
 
 
-def test_an_unknown_parameter_is_ignored_also_when_it_is_given_twice(alice: Caller, log: Log) -> None:
+def test_an_unknown_parameter_is_ignored_even_twice(alice: Caller, log: Log) -> None:
     event = log.add()
     assert found(alice.get(f"{PATH}?Limit=0&LIMIT=0&x=1&x=2&=&__proto__=1&features=IS:a&from_=x&from_=y&sort=asc")) == [
         event
@@ -120,7 +120,7 @@ def test_a_body_is_ignored(alice: Caller, log: Log, body: bytes, content_type: s
 # The record
 
 
-def test_the_record_says_all_that_is_known_of_an_event(alice: Caller, log: Log) -> None:
+def test_the_record_has_all_fields_of_an_event(alice: Caller, log: Log) -> None:
     at = datetime(2024, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
     tags = [{"type": "simple", "value": "größe"}, {"type": "team", "value": "b2"}]
     event = log.add(
@@ -154,7 +154,7 @@ def test_the_record_says_all_that_is_known_of_an_event(alice: Caller, log: Log) 
     }
 
 
-def test_what_an_event_does_not_have_is_null_and_tags_are_an_empty_list(alice: Caller, log: Log) -> None:
+def test_missing_fields_of_an_event_are_null_and_missing_tags_an_empty_list(alice: Caller, log: Log) -> None:
     event = log.add("tag-created", by=Author("a key"), at=NOON)
     assert alice.get(PATH).json["events"] == [
         {
@@ -173,7 +173,7 @@ def test_what_an_event_does_not_have_is_null_and_tags_are_an_empty_list(alice: C
     ]
 
 
-def test_a_payload_comes_back_as_it_was_written(alice: Caller, log: Log) -> None:
+def test_a_payload_is_returned_as_written(alice: Caller, log: Log) -> None:
     data = {
         "zebra": None,
         "apple": [],

@@ -110,7 +110,7 @@ WRONG += [("type", wrong) for wrong in ("", "no-such-type", "Tag-Created", "IS:t
 
 
 @pytest.mark.parametrize(("field", "wrong"), WRONG)
-def test_what_does_not_fit_is_refused(alice: Caller, log: Log, field: str, wrong: Any) -> None:
+def test_an_invalid_body_is_refused(alice: Caller, log: Log, field: str, wrong: Any) -> None:
     log.add("tag-created", project="p", feature="f")
     assert refused(alice.post(PATH, json={field: wrong})).startswith(f"{field}: must ")
 
@@ -186,20 +186,20 @@ def test_a_body_that_is_no_json_object_is_refused(alice: Caller, body: bytes) ->
     refused(alice.post(PATH, data=body, content_type="application/json"))
 
 
-def test_no_body_at_all_is_refused(alice: Caller) -> None:
+def test_a_missing_body_is_refused(alice: Caller) -> None:
     refused(alice.post(PATH))
 
 
 # The answer
 
 
-def test_the_answer_says_that_it_is_deprecated_and_names_its_successor(alice: Caller) -> None:
+def test_the_response_has_the_headers_of_a_deprecated_operation(alice: Caller) -> None:
     response = alice.post(PATH, json={})
     assert response.headers["Deprecation"] == "true"
     assert response.headers["Link"] == f'<http://localhost{SUCCESSOR}>; rel="successor-version"'
 
 
-def test_both_searches_say_the_same_of_an_event(alice: Caller, log: Log) -> None:
+def test_both_searches_return_the_same_fields_of_an_event(alice: Caller, log: Log) -> None:
     log.add("tag-created", at=NOON, tags=[{"type": "simple", "value": "xx"}])
     log.add(
         by=Author("a", 7),

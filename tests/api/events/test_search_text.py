@@ -96,7 +96,7 @@ def test_upper_and_lower_case_are_the_same(search: Search, log: Log, field: str)
         "ß",
     ],
 )
-def test_any_script_is_found_as_it_was_written(search: Search, log: Log, word: str) -> None:
+def test_text_in_any_script_is_found(search: Search, log: Log, word: str) -> None:
     events = [
         log.add(data={"name": f"a {word} b"}),
         log.add(pre_data={word: 1}),

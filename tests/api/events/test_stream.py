@@ -49,7 +49,7 @@ def test_a_line_is_the_record_of_the_other_form(alice: Caller, log: Log) -> None
     assert "漢字 🎉" in alice.get(PATH, headers=LINES).get_data().decode()
 
 
-def test_no_line_is_broken_however_a_payload_was_written(alice: Caller, log: Log) -> None:
+def test_a_payload_with_line_breaks_breaks_no_line(alice: Caller, log: Log) -> None:
     event = log.add(data={"a": 1})
     log.conn.execute("UPDATE events SET data = %s, tags = %s", ['{\n\t"a":\r\n [1,\n\n2]\n}', "[\n]"])
     text = alice.get(PATH, headers=LINES).get_data()
@@ -72,7 +72,7 @@ def test_the_oldest_is_the_one_with_the_least_id_whatever_its_instant(alice: Cal
 
 
 @pytest.mark.usefixtures("small_batches")
-def test_every_event_is_given_once_however_many_batches_it_takes(alice: Caller, log: Log) -> None:
+def test_every_event_is_sent_once_in_any_number_of_batches(alice: Caller, log: Log) -> None:
     added = [log.add(project="default" if number % 10 == 3 else "other") for number in range(50)]
     # As after a change that did not happen, or a prune.
     for gone in (*added[:9], *added[20:30], added[40]):
@@ -163,7 +163,7 @@ def test_a_stream_holds_what_the_caller_finds_in_the_other_form(
 
 
 @pytest.mark.usefixtures("small_batches")
-def test_each_batch_is_what_the_caller_may_see_by_then(log: Log, max: Caller, apollo: str) -> None:
+def test_each_batch_has_the_events_that_the_caller_may_see_by_then(log: Log, max: Caller, apollo: str) -> None:
     added = [log.add(project=project) for project in (apollo, "default", apollo, apollo, "default", apollo)]
     query = {"after": added[0] - 1}
     found = max.app.test_client().get(PATH, query_string=query, headers=LINES | {"Authorization": max.key or ""})
@@ -175,9 +175,7 @@ def test_each_batch_is_what_the_caller_may_see_by_then(log: Log, max: Caller, ap
 
 
 @pytest.mark.usefixtures("small_batches")
-def test_with_the_credentials_the_stream_ends_in_the_middle(
-    log: Log, max: Caller, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_stream_ends_when_its_credential_ends(log: Log, max: Caller, capsys: pytest.CaptureFixture[str]) -> None:
     added = [log.add(project="default") for _ in range(9)]
     query = {"after": added[0] - 1}
     found = max.app.test_client().get(PATH, query_string=query, headers=LINES | {"Authorization": max.key or ""})

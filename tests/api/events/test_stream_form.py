@@ -73,7 +73,7 @@ def test_a_head_request_gets_the_head_alone(alice: Caller, log: Log) -> None:
     assert refused_head.status_code == 400
 
 
-def test_what_belongs_to_the_other_form_is_refused_in_each(alice: Caller) -> None:
+def test_each_form_refuses_the_parameters_of_the_other(alice: Caller) -> None:
     assert (
         refused(alice.get(f"{PATH}?offset=0", headers=LINES))
         == "offset: cannot be used with Accept: application/x-ndjson; use after"

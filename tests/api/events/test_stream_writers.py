@@ -229,7 +229,7 @@ def test_a_failing_statement_cuts_the_stream_and_is_logged(
     assert "not for this log" not in str(line)
 
 
-def test_only_a_quarter_of_the_threads_may_stream(
+def test_a_quarter_of_the_threads_at_most_may_stream(
     empty_log: str, conn: Connection, make_app: Callable[..., Flask]
 ) -> None:
     write(conn)

@@ -121,7 +121,9 @@ def test_a_custom_project_role_opens_its_own_project_alone(sees: Sight, world: W
     assert sees(victor) == PUBLIC
 
 
-def test_with_the_membership_its_events_are_gone(sees: Sight, world: World, max: Caller, victor: Caller) -> None:
+def test_former_members_do_not_see_the_events_of_the_project(
+    sees: Sight, world: World, max: Caller, victor: Caller
+) -> None:
     group = groups.insert(world.conn, "Crew")
     fixtures.add_group_user(world.conn, group, victor.id)
     fixtures.add_project_group(world.conn, "apollo", group, 5)

@@ -124,7 +124,7 @@ def test_events_of_an_access_list_need_the_permission_of_the_list(
 
 @pytest.mark.parametrize("permission", ["UPDATE_PROJECT", "PROJECT_USER_ACCESS_READ"])
 @pytest.mark.parametrize("way", ["role", "group", "root role of a group", "root role in one project"])
-def test_either_permission_is_enough_however_it_is_held(
+def test_either_permission_is_enough_from_any_role(
     access_log: Log, world: World, victor: Caller, permission: str, way: str
 ) -> None:
     assert access_events(victor, access_log) == set()

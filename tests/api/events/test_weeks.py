@@ -98,7 +98,7 @@ def test_the_first_search_adds_up_finished_weeks_and_the_next_uses_them(connecti
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_no_week_is_added_up_while_the_past_changes(connections: list[Connection], change: str) -> None:
+def test_weeks_are_not_counted_while_the_past_changes(connections: list[Connection], change: str) -> None:
     conn, other, _ = connections
     # The lock that the change takes, without that of TRUNCATE on the table, for which every search waits.
     with other.transaction():

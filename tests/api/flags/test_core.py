@@ -123,7 +123,7 @@ def test_a_name_is_taken_in_the_whole_instance_also_by_an_archived_flag(world, a
     assert alice.post(FLAGS, json={"name": "F"}).status_code == 201
 
 
-def test_no_flag_is_made_in_an_archived_project(world, alice, conn):
+def test_an_archived_project_gets_no_new_flag(world, alice, conn):
     world.project("past", archived_at=value(conn, "SELECT now()"))
     before = fingerprint(conn)
     for body in ({"name": "f"}, {"name": "f", "tags": [{"type": "nope", "value": "xy"}]}):

@@ -14,7 +14,7 @@ from tests.support.world import refused
 @pytest.mark.parametrize(
     "query", ["", "?shouldActivateDisabledStrategies=false", "?shouldActivateDisabledStrategies=true", "?other=1"]
 )
-def test_on_without_a_strategy_adds_a_full_rollout(world, alice, conn, query):
+def test_switching_on_without_a_strategy_adds_a_full_rollout(world, alice, conn, query):
     tagged_flag(world)
     conn.execute("UPDATE projects SET default_stickiness = 'sessionId' WHERE id = 'default'")
     since = world.last_event_id()
@@ -47,7 +47,7 @@ def default_strategy(conn: Connection, **said: Any) -> None:
     conn.execute(statement, [Json(said)])
 
 
-def test_on_without_an_enabled_strategy_appends_the_default(world, alice, conn):
+def test_switching_on_without_an_enabled_strategy_appends_the_default(world, alice, conn):
     flag = tagged_flag(world)
     old = world.strategy(flag, disabled=True, sort_order=4)
     segment = segments.insert(conn, "beta", [])
@@ -85,7 +85,7 @@ def test_on_without_an_enabled_strategy_appends_the_default(world, alice, conn):
     assert world.events(since)[0]["data"] == second
 
 
-def test_a_default_strategy_that_says_little_is_enough(world, alice, conn):
+def test_a_default_strategy_with_a_name_alone_is_enough(world, alice, conn):
     tagged_flag(world)
     default_strategy(conn, name="userWithId", parameters={"userIds": "1,2"})
     (strategy,) = strategies_of(switch(alice, "on"))

@@ -49,7 +49,7 @@ def hanging(conn, flag):
     }
 
 
-def test_with_a_deleted_flag_goes_what_hangs_on_it_and_its_name_is_free(world, alice, conn, now):
+def test_deleting_a_flag_deletes_its_records_and_frees_its_name(world, alice, conn, now):
     flag = hung_with_everything(world, conn, archived_at=now)
     assert min(hanging(conn, flag).values()) > 0
     pre, since = core(conn), world.last_event_id()

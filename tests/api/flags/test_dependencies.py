@@ -76,7 +76,7 @@ def test_a_flag_depends_on_another(world, alice, conn, how, enabled, variants):
     assert recorded(world, since) == [("feature-dependency-added", data)]
 
 
-def test_the_same_parent_again_replaces_what_was_asked_of_it(world, alice, conn):
+def test_the_same_parent_again_replaces_the_dependency(world, alice, conn):
     family(world)
     depend(alice, variants=["blue"])
     depend(alice, "other")
@@ -89,7 +89,7 @@ def test_the_same_parent_again_replaces_what_was_asked_of_it(world, alice, conn)
     assert recorded(world, since) == [("feature-dependency-added", {"feature": "parent", "enabled": False})]
 
 
-def test_what_is_no_possible_parent_is_409(world, alice, conn):
+def test_an_impossible_parent_is_409(world, alice, conn):
     family(world)
     world.project("hermes")
     world.flag("of-hermes", "hermes")
@@ -220,7 +220,7 @@ def test_variants_of_all_environments_and_strategies_can_be_chosen_from(world, a
     assert alice.get(path("parent-variants")).json == []
 
 
-def test_a_project_says_whether_it_has_dependencies(world, alice, apollo):
+def test_a_project_reports_whether_flags_have_dependencies(world, alice, apollo):
     family(world)
     assert alice.get("/api/admin/projects/default/dependencies").json is False
     depend(alice)
@@ -228,7 +228,7 @@ def test_a_project_says_whether_it_has_dependencies(world, alice, apollo):
     assert alice.get(f"/api/admin/projects/{apollo}/dependencies").json is False
 
 
-def test_without_its_event_nothing_is_kept(world, alice, conn):
+def test_a_dependency_is_rolled_back_if_its_event_fails(world, alice, conn):
     family(world)
     depend(alice, "other")
     conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (type !~ '^feature-depend') NOT VALID")

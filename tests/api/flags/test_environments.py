@@ -72,7 +72,7 @@ def test_an_environment_that_was_linked_later_is_off_and_empty(world, alice, con
     assert (seen["enabled"], seen["strategies"], seen["variants"], seen["lastSeenAt"]) == (False, [], [], None)
 
 
-def test_such_an_environment_can_be_switched_on(world, alice, conn):
+def test_an_environment_without_a_row_can_be_switched_on(world, alice, conn):
     world.flag("f")
     conn.execute("DELETE FROM flag_environments")
     assert switch(alice, "on").status_code == 200
@@ -82,7 +82,7 @@ def test_such_an_environment_can_be_switched_on(world, alice, conn):
 # --- On ---------------------------------------------------------------------------------------------------------------
 
 
-def test_on_with_an_enabled_strategy(world, alice, conn):
+def test_switching_on_keeps_an_enabled_strategy(world, alice, conn):
     strategy = world.strategy(tagged_flag(world))
     since = world.last_event_id()
     answer = switch(alice, "on")
@@ -100,7 +100,7 @@ def test_on_with_an_enabled_strategy(world, alice, conn):
     assert (event["data"], event["pre_data"], event["created_by_user_id"]) == (None, None, alice.id)
 
 
-def test_the_answer_is_the_flag_as_the_caller_has_it(world, alice, conn):
+def test_the_response_is_the_flag_as_the_caller_sees_it(world, alice, conn):
     flag = tagged_flag(world)
     flag_favorites.add(conn, alice.id, flag)
     assert switch(alice, "on").json["favorite"] is True
@@ -108,7 +108,7 @@ def test_the_answer_is_the_flag_as_the_caller_has_it(world, alice, conn):
     assert switch(world.api_key(), "on").json["favorite"] is False
 
 
-def test_on_can_enable_all_disabled_strategies(world, alice, conn):
+def test_switching_on_can_enable_all_disabled_strategies(world, alice, conn):
     flag = tagged_flag(world)
     ids = [
         world.strategy(flag, disabled=disabled, sort_order=place)
@@ -134,7 +134,7 @@ def test_on_can_enable_all_disabled_strategies(world, alice, conn):
     assert value(conn, "SELECT disabled FROM strategies WHERE id = %(id)s", {"id": elsewhere}) is True
 
 
-def test_on_twice_changes_nothing_more(world, alice, conn):
+def test_switching_on_twice_changes_nothing_more(world, alice, conn):
     flag = tagged_flag(world)
     switch(alice, "on")
     disabled = world.strategy(flag, disabled=True)
@@ -159,7 +159,7 @@ def test_the_query_is_true_or_false(world, alice, conn, word):
 @pytest.mark.parametrize(
     ("data", "content_type"), [(b"{not json", "text/plain"), (b"{}", "application/json"), (b"\xff", None)]
 )
-def test_any_body_is_let_pass(world, alice, to, data, content_type):
+def test_any_body_is_accepted(world, alice, to, data, content_type):
     tagged_flag(world)
     assert alice.post(path(f"/{to}"), data=data, content_type=content_type).status_code == 200
 
@@ -172,7 +172,7 @@ def may(conn: Connection, *permissions: str, environment: str | None = None) -> 
     return role
 
 
-def test_to_add_a_strategy_one_needs_the_permission_for_that_too(world, victor, conn):
+def test_adding_a_strategy_needs_its_own_permission_too(world, victor, conn):
     flag = tagged_flag(world)
     disabled = world.strategy(flag, disabled=True)
     world.member("default", victor, may(conn, "UPDATE_FEATURE_ENVIRONMENT"))
@@ -207,7 +207,7 @@ def test_the_first_time_in_production_is_remembered(world, alice, conn, type, se
     assert first == (value(conn, "SELECT now()") if sets else None)
 
 
-def test_only_the_first_time_counts(world, alice, conn):
+def test_only_the_first_time_in_production_is_kept(world, alice, conn):
     long_ago = datetime(2024, 1, 1, tzinfo=UTC)
     tagged_flag(world, first_in_production_at=long_ago)
     switch(alice, "on", environment="production")
@@ -244,7 +244,7 @@ def test_off_twice_changes_nothing_more(world, alice, conn):
 
 
 @pytest.mark.parametrize(("to", "unwritable"), [("on", "feature-strategy-add"), ("on", "feature-environment-enabled")])
-def test_without_its_events_nothing_is_switched(world, alice, conn, to, unwritable):
+def test_a_switch_is_rolled_back_if_its_events_fail(world, alice, conn, to, unwritable):
     tagged_flag(world)
     conn.execute(f"ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> '{unwritable}') NOT VALID")
     refused(switch(alice, to), 500, "InternalError")

@@ -58,7 +58,7 @@ def test_several_flags_are_switched_each_as_if_alone(world, alice, conn):
     assert world.events(since) == []
 
 
-def test_their_disabled_strategies_can_be_enabled(world, alice, conn):
+def test_a_bulk_switch_can_enable_disabled_strategies(world, alice, conn):
     for name in ("a", "b"):
         world.strategy(world.flag(name), disabled=True)
     since = world.last_event_id()
@@ -71,7 +71,7 @@ def test_their_disabled_strategies_can_be_enabled(world, alice, conn):
 
 @pytest.mark.parametrize("to", ["on", "off"])
 @pytest.mark.parametrize("unknown", ["unknown", "of-hermes", "archived", "A", "", "a\u00e9"])
-def test_with_one_that_is_not_there_none_is_switched(world, alice, conn, to, unknown):
+def test_an_unknown_flag_prevents_the_whole_bulk_switch(world, alice, conn, to, unknown):
     world.project("hermes")
     world.flag("of-hermes", "hermes")
     world.flag("archived", archived_at=datetime.now(UTC))
@@ -91,7 +91,7 @@ def test_an_environment_that_is_not_linked_is_404_even_for_no_flag(world, alice,
     assert done(switch_many(alice, to))
 
 
-def test_no_flag_is_switched_if_one_needs_a_forbidden_strategy(world, victor, conn):
+def test_a_forbidden_strategy_prevents_the_whole_bulk_switch(world, victor, conn):
     for name in ("a", "b"):
         flag = world.flag(name)
         if name == "a":

@@ -41,9 +41,7 @@ ELSEWHERE = [
 
 @pytest.mark.parametrize("place", ELSEWHERE, ids=str)
 @pytest.mark.parametrize(("method", "what", "body"), OPERATIONS, ids=lambda it: it if isinstance(it, str) else "")
-def test_what_is_not_in_this_project_flag_and_environment_is_404_and_stays(
-    world, alice, conn, method, what, body, place
-):
+def test_records_of_another_project_flag_or_environment_are_404_and_stay(world, alice, conn, method, what, body, place):
     world.project("hermes")
     conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('unlinked', 'test', 9)")
     strategy = ""

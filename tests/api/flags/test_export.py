@@ -183,7 +183,7 @@ def test_strategies_stand_in_the_order_in_which_they_are_evaluated(world, victor
     ] == expected
 
 
-def test_where_the_environment_is_not_linked_a_flag_is_off_and_bare(world, conn, victor):
+def test_a_flag_is_off_and_bare_in_an_unlinked_environment(world, conn, victor):
     world.project("hermes")
     flag = world.flag("f", "hermes", enabled_in=("development",))
     world.strategy(flag)
@@ -209,7 +209,7 @@ def test_an_export_is_in_the_log_by_the_names_of_its_flags_alone(world, eve):
     assert event["tags"] == []
 
 
-def test_a_file_is_offered_only_when_it_is_asked_for(world, alice):
+def test_a_file_is_offered_only_on_request(world, alice):
     world.flag("f")
     body = {"environment": "development", "features": ["f"]}
     plain, file = alice.post(PATH, json=body), alice.post(PATH, json=body | {"downloadFile": True})

@@ -89,7 +89,7 @@ def test_an_unknown_environment_is_not_found_and_leaves_no_event(world, alice):
         ({"environment": "development", "features": [], "format": "csv"}, "format: unknown property"),
     ],
 )
-def test_a_body_that_does_not_fit_is_refused(alice, world, body, says):
+def test_an_invalid_body_is_refused(alice, world, body, says):
     before = world.last_event_id()
     assert says in refused(alice.post(PATH, json=body))
     assert world.events(before) == []

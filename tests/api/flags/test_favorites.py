@@ -27,7 +27,7 @@ def test_a_favourite_belongs_to_one_user_and_is_recorded_once(world, alice, vict
     assert world.api_key().get(f"{FLAGS}/f").json["favorite"] is False
 
 
-def test_removing_it_changes_one_user_and_is_recorded_once(world, alice, victor, conn):
+def test_removing_a_favourite_changes_one_user_and_is_recorded_once(world, alice, victor, conn):
     flag = world.flag("f")
     for user in (alice, victor):
         flag_favorites.add(conn, user.id, flag)
@@ -59,7 +59,7 @@ def test_a_favourite_does_not_make_one_a_collaborator(alice, victor):
 
 
 @pytest.mark.parametrize(("method", "unwritable"), [("POST", "feature-favorited"), ("DELETE", "feature-unfavorited")])
-def test_without_its_event_nothing_changes(world, alice, conn, method, unwritable):
+def test_a_change_is_rolled_back_if_its_event_fails(world, alice, conn, method, unwritable):
     flag = world.flag("f")
     if method == "DELETE":
         flag_favorites.add(conn, alice.id, flag)

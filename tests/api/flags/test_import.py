@@ -7,7 +7,7 @@ from tests.support.documents import ROLLOUT, bring_in, document, flag, happened,
 BLUE = {"name": "blue", "weight": 1000, "weightType": "variable", "stickiness": "default", "overrides": []}
 
 
-def test_a_new_flag_is_what_the_document_says(world, eve):
+def test_a_new_flag_has_the_fields_of_the_document(world, eve):
     before = world.last_event_id()
     feature = {"name": "f", "type": "operational", "description": "Is it on?", "stale": False, "impressionData": True}
     ignored = {"project": "elsewhere", "archived": True, "createdAt": "2020-01-01"}
@@ -35,7 +35,7 @@ def test_a_new_flag_is_what_the_document_says(world, eve):
     assert imported["data"] is None
 
 
-def test_what_a_new_flag_does_not_say_is_as_when_it_is_made_by_hand(world, alice):
+def test_fields_that_the_document_omits_have_the_defaults_of_a_new_flag(world, alice):
     bring_in(alice, document("f"))
     made = flag(world)
     assert (made["type"], made["description"], made["stale"], made["impressionData"]) == ("release", None, False, False)
@@ -50,7 +50,7 @@ def test_a_stale_flag_is_made_and_then_marked(world, alice):
     assert (marked["type"], marked["feature_name"], marked["data"]) == ("feature-stale-on", "f", None)
 
 
-def test_a_flag_that_is_here_becomes_what_the_document_says(world, conn, alice):
+def test_an_existing_flag_gets_the_fields_of_the_document(world, conn, alice):
     world.flag("f", description="Old.", stale_since="2026-01-01T00:00:00Z", created_at="2025-06-01T00:00:00Z")
     fixtures.tag(conn, value(conn, "SELECT id FROM flags WHERE name = 'f'"), "simple", "web")
     before, old = world.last_event_id(), flag(world)
@@ -79,7 +79,7 @@ def test_a_flag_that_is_here_becomes_what_the_document_says(world, conn, alice):
     assert value(conn, "SELECT count(*) FROM past_flag_states WHERE state = 'stale'") == 1
 
 
-def test_a_flag_that_is_stale_already_stays_so_since_when_it_was(world, conn, alice):
+def test_a_stale_flag_keeps_the_time_at_which_it_became_stale(world, conn, alice):
     world.flag("f", stale_since="2026-01-01T00:00:00Z")
     before = world.last_event_id()
     bring_in(alice, document({"name": "f", "description": "New.", "stale": True}))
@@ -87,7 +87,7 @@ def test_a_flag_that_is_stale_already_stays_so_since_when_it_was(world, conn, al
     assert happened(world, before) == [("feature-metadata-updated", "f"), ("features-imported", None)]
 
 
-def test_what_the_document_does_not_say_stays(world, conn, alice):
+def test_fields_that_the_document_omits_stay(world, conn, alice):
     id = world.flag("f", description="Old.", impression_data=True, type="experiment", enabled_in=("development",))
     world.strategy(id, parameters=ROLLOUT)
     fixtures.insert_variant(conn, id, "development", None, name="blue", weight=1000)
@@ -102,7 +102,7 @@ def test_what_the_document_does_not_say_stays(world, conn, alice):
     assert happened(world, before) == [("features-imported", None)]
 
 
-def test_other_environments_are_left_alone(world, conn, alice):
+def test_an_import_leaves_other_environments_alone(world, conn, alice):
     id = world.flag("f", enabled_in=("production",))
     world.strategy(id, "production", parameters=ROLLOUT)
     fixtures.insert_variant(conn, id, "production", None, name="blue", weight=1000)

@@ -11,7 +11,7 @@ from tests.support.fingerprint import fingerprint
 from tests.support.world import refused
 
 
-def test_where_flags_cannot_be_is_not_found(world, conn, alice):
+def test_an_archived_project_or_unlinked_environment_is_not_found(world, conn, alice):
     fixtures.insert_project(conn, "old", "Old", archived_at="2026-01-01T00:00:00Z")
     fixtures.add_project_environment(conn, "old", "development")
     world.project("hermes", environments=("production",))
@@ -28,7 +28,7 @@ def test_where_flags_cannot_be_is_not_found(world, conn, alice):
     assert value(conn, "SELECT count(*) FROM flags") == 0
 
 
-def test_what_other_versions_write_is_passed_over_at_every_level(world, alice):
+def test_unknown_properties_of_other_versions_are_ignored_at_every_level(world, alice):
     variant = {
         "name": "a",
         "weight": 1,

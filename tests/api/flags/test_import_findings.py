@@ -37,7 +37,7 @@ def is_an_error(world: World, caller, data, message, names, **where):
     assert fingerprint(world.conn) == before
 
 
-def test_of_a_document_that_can_be_imported_there_is_nothing_to_say(world, alice):
+def test_a_valid_document_has_no_errors(world, alice):
     world.flag("g")
     before = fingerprint(world.conn)
     data = document(
@@ -55,7 +55,7 @@ def test_of_a_document_that_can_be_imported_there_is_nothing_to_say(world, alice
     bring_in(alice, data)
 
 
-def test_flags_that_are_here_become_what_the_document_says(world, alice):
+def test_a_warning_lists_the_flags_that_are_overwritten(world, alice):
     for name in ("b", "a"):
         world.flag(name)
     found = told(alice, document("b", "a", "new"))
@@ -85,7 +85,7 @@ def test_an_unknown_type_of_strategy(world, alice):
 
 
 @pytest.mark.usefixtures("country")
-def test_a_context_field_with_a_legal_value_that_it_does_not_have_here(world, alice):
+def test_a_new_legal_value_of_a_context_field_is_an_error(world, alice):
     legal = [{"value": "NO"}, {"value": "DK"}]
     fields = [
         {"name": "country", "legalValues": legal},
@@ -151,7 +151,7 @@ def test_segments_that_stand_twice(world, alice):
         {"dependencies": [links("other")]},
     ],
 )
-def test_what_is_of_a_flag_that_is_not_in_the_document(world, alice, more):
+def test_entries_of_a_flag_that_is_not_in_the_document_are_errors(world, alice, more):
     world.flag("other")
     is_an_error(
         world,
@@ -246,7 +246,7 @@ def test_strategies_must_keep_to_the_limits(world, conn, app, alice):
         config.update(usual)
 
 
-def test_what_was_too_much_already_may_stay(world, app, alice):
+def test_strategies_above_the_limit_may_stay(world, app, alice):
     id = world.flag("f")
     for order in range(3):
         world.strategy(id, sort_order=order, parameters=ROLLOUT)
@@ -270,7 +270,7 @@ def test_parents_must_be_in_the_document_or_here(world, alice):
     assert refused(alice.post(IMPORT, json=body(data))) == "; ".join(f"f: {message}" for message in messages)
 
 
-def test_what_depends_on_another_can_be_no_parent(world, alice):
+def test_a_child_of_another_flag_cannot_be_a_parent(world, alice):
     itself, above, below = (
         "feature: a flag cannot depend on itself",
         "feature: {} itself depends on another flag, so no flag can depend on it",

@@ -141,7 +141,7 @@ def test_a_list_as_long_as_may_be_takes_no_longer_than_its_flags(alice, conn):
     assert message.endswith("f0, f3001, f3002, f3003, f3004 and 6995 more")
 
 
-def test_what_is_archived_already_or_nothing_at_all_is_no_change(world, alice, conn, now):
+def test_archiving_no_flag_or_an_archived_flag_changes_nothing(world, alice, conn, now):
     world.flag("f", archived_at=now - timedelta(days=1))
     before = fingerprint(conn)
     for asked in ([], ["f"]):
@@ -183,7 +183,7 @@ def test_revived_flags_are_off_and_recorded_one_by_one(world, alice, conn, now):
     assert alice.get(f"{FLAGS}/a").status_code == 200
 
 
-def test_one_is_revived_by_its_name_alone(world, alice, conn, now):
+def test_a_flag_is_revived_by_its_name_alone(world, alice, conn, now):
     world.flag("f", enabled_in=("production",), archived_at=now)
     since = world.last_event_id()
     for _ in range(2):
@@ -193,7 +193,7 @@ def test_one_is_revived_by_its_name_alone(world, alice, conn, now):
     assert recorded(world, since, alice) == [event("feature-revived")]
 
 
-def test_nothing_comes_back_into_an_archived_project(world, alice, conn, now):
+def test_flags_of_an_archived_project_cannot_be_revived(world, alice, conn, now):
     world.project("past", archived_at=now)
     world.flag("f", "past", archived_at=now)
     before = fingerprint(conn)
@@ -202,7 +202,7 @@ def test_nothing_comes_back_into_an_archived_project(world, alice, conn, now):
     assert fingerprint(conn) == before
 
 
-def test_no_more_come_back_than_the_project_may_have(world, alice, conn, now):
+def test_revived_flags_count_toward_the_limit_of_the_project(world, alice, conn, now):
     world.project("small", feature_limit=2)
     for name in ("a", "b"):
         world.flag(name, "small", archived_at=now)
@@ -239,7 +239,7 @@ def test_only_flags_that_become_stale_are_recorded(world, alice, conn, now):
     assert recorded(world, since, alice) == [event("feature-stale-off", "b")]
 
 
-def test_a_flag_of_another_project_is_409_but_404_where_it_is_hidden(world, olga, conn, now):
+def test_a_flag_of_another_project_is_409_and_a_hidden_flag_404(world, olga, conn, now):
     world.project("open")
     world.project("secret", mode="private")
     for name, project in (("mine", "apollo"), ("theirs", "open"), ("hidden", "secret")):
@@ -273,7 +273,7 @@ def test_stale_is_required(world, alice):
         ("feature-stale-on", "POST", f"{PROJECT}/stale", {"features": ["live"], "stale": True}),
     ],
 )
-def test_without_its_event_nothing_changes(world, alice, conn, now, unwritable, method, path, body):
+def test_a_change_is_rolled_back_if_its_event_fails(world, alice, conn, now, unwritable, method, path, body):
     live = world.flag("live", enabled_in=("production",))
     depend(conn, world.flag("child"), world.flag("parent"))
     fixtures.tag(conn, world.flag("gone", archived_at=now), "simple", "beta")

@@ -143,7 +143,7 @@ def test_a_copy_is_refused_as_a_new_flag_would_be(world, alice, conn, app, monke
 # --- Into another project ---------------------------------------------------------------------------------------------
 
 
-def test_a_flag_goes_with_all_that_it_has(world, alice, conn):
+def test_a_flag_moves_with_all_its_records(world, alice, conn):
     world.project("target")
     world.flag("f", enabled_in=("production",))
     flag = value(conn, "SELECT id FROM flags")
@@ -178,7 +178,7 @@ def test_a_flag_goes_with_all_that_it_has(world, alice, conn):
     assert rows(conn, "SELECT project_id FROM usage_metrics") == [{"project_id": "default"}]
 
 
-def test_it_gets_the_environments_that_only_the_other_project_has(world, alice, conn):
+def test_a_moved_flag_gets_the_environments_of_the_new_project(world, alice, conn):
     conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('qa', 'test', 3)")
     world.project("target", environments=("qa", "development", "production"))
     flag = world.flag("f", enabled_in=("production",))
@@ -225,7 +225,7 @@ def is_full(world, conn, flag):  # noqa: ARG001
 
 
 @pytest.mark.parametrize("obstacle", [missing_environment, is_child, is_parent, uses_segment, is_full])
-def test_what_keeps_a_flag_where_it_is(world, alice, conn, obstacle):
+def test_a_flag_with_an_obstacle_cannot_move(world, alice, conn, obstacle):
     world.project("target")
     flag = world.flag("f", enabled_in=("production",))
     obstacle(world, conn, flag)
@@ -241,7 +241,7 @@ def test_the_naming_pattern_of_the_other_project_is_for_new_names(world, alice, 
     assert core(conn)["project"] == "target"
 
 
-def test_it_goes_nowhere_but_into_a_live_project(world, alice, conn):
+def test_a_live_flag_moves_only_into_a_live_project(world, alice, conn):
     fixtures.insert_project(conn, "past", "Past", archived_at=value(conn, "SELECT now()"))
     world.flag("f")
     world.flag("gone", archived_at=value(conn, "SELECT now()"))
@@ -256,7 +256,7 @@ def test_it_goes_nowhere_but_into_a_live_project(world, alice, conn):
     assert fingerprint(conn) == before
 
 
-def test_one_needs_the_permission_in_both_projects(world, eve, olga, conn):
+def test_the_caller_needs_the_permission_in_both_projects(world, eve, olga, conn):
     world.project("hidden", mode="private")
     world.flag("f")
     world.flag("g", "apollo")
@@ -280,7 +280,7 @@ def test_one_needs_the_permission_in_both_projects(world, eve, olga, conn):
 @pytest.mark.parametrize(
     "unwritable", ["feature-created", "feature-strategy-add", "feature-dependency-added", "feature-project-change"]
 )
-def test_without_its_event_nothing_changes(world, alice, conn, unwritable):
+def test_a_move_is_rolled_back_if_its_event_fails(world, alice, conn, unwritable):
     world.project("target")
     rich(world, conn)
     world.flag("bare")

@@ -56,7 +56,7 @@ def test_a_bare_flag_has_every_required_field_and_nothing_that_is_unset(world, c
     }
 
 
-def test_a_flag_is_enabled_if_it_is_on_in_an_environment_of_its_project(world, alice, conn):
+def test_a_flag_that_is_on_in_one_environment_is_enabled(world, alice, conn):
     conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('unlinked', 'test', 9)")
     flags_in = {"off": (), "one": ("production",), "both": ("development", "production"), "elsewhere": ()}
     made = {name: world.flag(name, enabled_in=places) for name, places in flags_in.items()}
@@ -108,7 +108,7 @@ def test_an_environment_holds_its_strategies_in_order_and_its_variants(world, co
     assert read(conn)["variants"] == production["variants"]
 
 
-def test_the_lock_gives_what_the_log_says_of_a_flag(world, conn):
+def test_the_lock_returns_the_logged_fields_of_a_flag(world, conn):
     flag = world.flag("f", description="d")
     fixtures.tag(conn, flag, "simple", "beta")
     locked = flags.lock(conn, "default", "f")
@@ -200,7 +200,7 @@ def test_a_flag_is_initial_then_pre_live_then_live(world, conn):
     assert read(conn)["lifecycle"] == {"stage": "live", "enteredStageAt": hour(conn, "-7 days")}
 
 
-def test_only_production_environments_make_it_live(world, conn):
+def test_only_production_environments_make_a_flag_live(world, conn):
     made(world, "-9 days", enabled_in=("development",))
     report(conn, "-5 days", "development")
     assert read(conn)["lifecycle"]["stage"] == "pre-live"

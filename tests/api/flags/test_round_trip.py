@@ -156,7 +156,7 @@ def test_export_import_export_gives_the_same_document(instance):
     assert exported(third) == document
 
 
-def test_the_same_import_again_is_all_that_is_recorded(instance):
+def test_repeating_an_import_records_the_import_alone(instance):
     caller = instance("alpha", "beta")
     asked = body(everything(), environment="production")
     assert caller.post(IMPORT, json=asked).status_code == 200

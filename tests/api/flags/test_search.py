@@ -227,12 +227,12 @@ def test_flags_of_hidden_projects_are_neither_found_nor_counted(
         *("limit=0", "limit=101", "limit=x", "limit=5.0", "offset=-1", "offset=9223372036854775808", "limit=1&limit=2"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_refused(alice: Caller, query: str) -> None:
+def test_an_invalid_query_is_refused(alice: Caller, query: str) -> None:
     message = refused(alice.get(f"{PATH}?{query}"), 400, "ValidationError")
     assert query.partition("=")[0].removesuffix("[]") in message
 
 
-def test_a_hit_says_all_that_is_known_of_its_flag(world: World, conn: Connection, alice: Caller) -> None:
+def test_a_hit_has_all_fields_of_its_flag(world: World, conn: Connection, alice: Caller) -> None:
     flag = world.flag(
         "f", enabled_in=("production",), created_by_user_id=alice.id, description="Ein Ü", impression_data=True
     )

@@ -24,7 +24,7 @@ def number_of_strategies(conn: Connection) -> int:
     return value(conn, "SELECT count(*) FROM strategies")
 
 
-def test_a_strategy_is_added_with_all_that_it_can_have(world, alice, conn):
+def test_a_strategy_is_added_with_all_its_fields(world, alice, conn):
     flag = tagged_flag(world)
     own, for_all = segments.insert(conn, "own", [], project="default"), segments.insert(conn, "for all", [])
     since = world.last_event_id()
@@ -95,13 +95,13 @@ def test_a_name_is_enough(world, alice):
         ({"stickiness": "", "groupId": "g"}, {"rollout": "100", "groupId": "g", "stickiness": "default"}),
     ],
 )
-def test_a_gradual_rollout_gets_what_it_lacks(world, alice, conn, sent, kept):
+def test_a_gradual_rollout_gets_missing_parameters(world, alice, conn, sent, kept):
     tagged_flag(world)
     conn.execute("UPDATE projects SET default_stickiness = 'userId' WHERE id = 'default'")
     assert add(alice, {"name": "flexibleRollout", "parameters": sent}).json["parameters"] == kept
 
 
-def test_each_comes_behind_the_last(world, alice):
+def test_a_new_strategy_comes_behind_the_others(world, alice):
     tagged_flag(world)
     places = [
         add(alice, {"name": "default"} | more).json["sortOrder"]
@@ -159,7 +159,7 @@ REFUSED: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("field", "sent"), REFUSED)
-def test_what_does_not_fit_is_refused_and_nothing_is_added(world, alice, conn, field, sent):
+def test_an_invalid_body_is_refused_and_adds_nothing(world, alice, conn, field, sent):
     tagged_flag(world)
     since = world.last_event_id()
     message = refused(add(alice, sent))
@@ -232,7 +232,7 @@ def test_a_strategy_of_another_flag_is_not_seen_here(world, alice):
     assert alice.get(path(f"/strategies/{foreign}", flag="g")).status_code == 200
 
 
-def test_without_its_event_nothing_is_added(world, alice, conn):
+def test_a_new_strategy_is_rolled_back_if_its_event_fails(world, alice, conn):
     tagged_flag(world)
     conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> 'feature-strategy-add') NOT VALID")
     refused(add(alice, {"name": "default", "variants": VARIANTS}), 500, "InternalError")

@@ -32,7 +32,7 @@ def full_strategy(world: World, conn: Connection, flag: int) -> str:
     return strategy
 
 
-def test_everything_about_a_strategy_can_be_changed(world, alice, conn):
+def test_every_field_of_a_strategy_can_be_changed(world, alice, conn):
     flag = tagged_flag(world)
     strategy, other = full_strategy(world, conn, flag), full_strategy_beside(world, flag)
     before, beside = seen(alice, strategy), seen(alice, other)
@@ -111,7 +111,7 @@ def test_a_title_that_is_null_is_no_title(world, alice, conn, title, kept):
         ({"title": "x"}, {"rollout": "25", "groupId": "g", "stickiness": "userId"}),
     ],
 )
-def test_a_gradual_rollout_keeps_what_it_cannot_do_without(world, alice, conn, sent, kept):
+def test_a_gradual_rollout_keeps_its_required_parameters(world, alice, conn, sent, kept):
     strategy = full_strategy(world, conn, tagged_flag(world))
     assert put(alice, strategy, sent).json["parameters"] == kept
 
@@ -137,14 +137,14 @@ def test_parameters_that_are_not_spoken_of_stay_as_they_are(world, alice):
         ("segments", {"segments": None}),
     ],
 )
-def test_what_does_not_fit_is_refused_and_nothing_changes(world, alice, conn, field, sent):
+def test_an_invalid_body_is_refused_and_changes_nothing(world, alice, conn, field, sent):
     strategy = full_strategy(world, conn, tagged_flag(world, enabled_in=("development",)))
     before, since = seen(alice, strategy), world.last_event_id()
     assert refused(put(alice, strategy, sent)).startswith(f"{field}: ")
     assert (seen(alice, strategy), switched_on(conn), world.events(since)) == (before, ["f/development"], [])
 
 
-def test_what_there_was_too_much_of_may_stay(world, alice):
+def test_constraints_above_the_limit_may_stay_but_not_grow(world, alice):
     strategy = world.strategy(tagged_flag(world), constraints=[CONSTRAINT] * 40)
     assert len(put(alice, strategy, {"constraints": [CONSTRAINT] * 35}).json["constraints"]) == 35
     refused(put(alice, strategy, {"constraints": [CONSTRAINT] * 36}))
@@ -190,7 +190,7 @@ def test_a_change_of_another_kind_leaves_the_flag_on(world, alice, conn):
 
 
 @pytest.mark.parametrize("unwritable", ["feature-environment-disabled", "feature-strategy-update"])
-def test_without_its_events_nothing_is_changed(world, alice, conn, unwritable):
+def test_a_change_is_rolled_back_if_its_events_fail(world, alice, conn, unwritable):
     strategy = full_strategy(world, conn, tagged_flag(world, enabled_in=("development",)))
     before = seen(alice, strategy)
     conn.execute(f"ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> '{unwritable}') NOT VALID")
@@ -238,7 +238,7 @@ def test_the_same_order_is_not_recorded(world, alice, conn):
 
 
 @pytest.mark.parametrize("elsewhere", ["unknown", "of-production", "of-g"])
-def test_with_a_strategy_from_elsewhere_no_place_changes(world, alice, conn, elsewhere):
+def test_an_order_with_a_foreign_strategy_changes_nothing(world, alice, conn, elsewhere):
     a, *_ = three(world)
     flag = value(conn, "SELECT id FROM flags")
     others = {

@@ -150,7 +150,7 @@ def test_the_refusals_come_in_their_order(world, alice, victor):
 
 
 @pytest.mark.parametrize("unwritable", ["tag-created", "feature-tagged", "feature-untagged"])
-def test_without_its_event_nothing_changes(world, alice, conn, unwritable):
+def test_a_change_is_rolled_back_if_its_event_fails(world, alice, conn, unwritable):
     fixtures.tag(conn, world.flag("f"), "simple", "alpha")
     conn.execute(f"ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> '{unwritable}') NOT VALID")
     before = fingerprint(conn)

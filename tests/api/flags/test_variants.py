@@ -139,7 +139,7 @@ REFUSED: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("field", "sent"), REFUSED)
-def test_what_does_not_fit_is_refused_and_nothing_changes(world, alice, conn, field, sent):
+def test_an_invalid_body_is_refused_and_changes_nothing(world, alice, conn, field, sent):
     with_variants(world)
     before, since = kept(conn), world.last_event_id()
     assert refused(put(alice, sent)).startswith(f"{field}: ")
@@ -277,7 +277,7 @@ def test_a_batch_needs_the_permission_in_every_environment(world, victor, conn):
     assert put(victor, []).status_code == 200
 
 
-def test_without_its_events_nothing_is_changed(world, alice, conn):
+def test_a_change_is_rolled_back_if_its_events_fail(world, alice, conn):
     with_variants(world)
     before = kept(conn)
     conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (environment <> 'production') NOT VALID")

@@ -68,7 +68,7 @@ WRONG_KIND = ["true", "false", "5", "0", "-5", '""', '"true"', '"5"', '"2024-05-
 
 
 @pytest.mark.parametrize(("operation", "field"), EACH_FIELD)
-def test_what_is_no_value_of_a_field_is_refused(probe: Probe, alice: Caller, operation: str, field: str) -> None:
+def test_an_invalid_value_of_a_field_is_refused(probe: Probe, alice: Caller, operation: str, field: str) -> None:
     kind = FIELDS[operation][field]
     wrong = [text for text in WRONG_KIND if text not in OF_KIND[kind] and not (kind == TEXT and text.startswith('"'))]
     if (operation, field) == ("deprecated search", "offset"):
@@ -201,7 +201,7 @@ def test_unknown_properties_are_refused_unless_the_schema_is_open(probe: Probe, 
 
 
 @pytest.mark.parametrize("operation", BODIES)
-def test_what_is_no_json_object_is_refused(probe: Probe, alice: Caller, operation: str) -> None:
+def test_a_body_that_is_not_a_json_object_is_refused(probe: Probe, alice: Caller, operation: str) -> None:
     for body in [*NO_JSON, *NO_OBJECT]:
         probe.send(alice, operation, {400}, body=body)
     right = json.dumps(BODIES[operation])

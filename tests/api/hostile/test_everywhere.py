@@ -60,7 +60,7 @@ def requests(row: Row, stage: Stage) -> Iterator[tuple[str, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", [family for family in FAMILIES if family.rows], ids=lambda family: family.name)
-def test_nothing_that_is_sent_is_answered_by_a_bug(stage: Stage, family: Family) -> None:
+def test_no_input_causes_a_server_error(stage: Stage, family: Family) -> None:
     stage.furnish(family)
     complaints, count = [], 0
     for row in family.firsts:

@@ -104,7 +104,7 @@ def test_a_text_in_a_filter_is_no_pattern_and_no_statement(stage: Stage, route: 
 
 
 @pytest.mark.parametrize("field", ["project", "feature", "query"])
-def test_so_it_is_in_the_body_of_a_search(stage: Stage, field: str) -> None:
+def test_a_pattern_in_the_body_of_a_search_is_plain_text(stage: Stage, field: str) -> None:
     alice = furnished(stage, SEARCH).cast["alice"]
     nothing, *others = (alice.post("/api/admin/events/search", json={field: text}) for text in (NOTHING, *PATTERNS))
     assert nothing.json["events"] == []

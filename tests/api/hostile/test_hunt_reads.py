@@ -26,7 +26,7 @@ def test_every_operation_of_the_document_is_hunted_in() -> None:
     assert {hunt.key_of(route) for route in ROUTES} == documented
 
 
-def test_so_many_requests_are_sent() -> None:
+def test_the_hunt_sends_enough_requests() -> None:
     assert len(hunt.ASKING) * sum(map(hunt.examples, ROUTES)) >= hunt.AT_LEAST
 
 
@@ -45,7 +45,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_wrong_with_an_answer_is_found(stage: Stage, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+def test_the_hunt_finds_a_wrong_response(stage: Stage, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
     stage.furnish(ROUTES["GET /health"])
     assert hunt.hunt(stage, "GET /health").keys() == {(name, 200) for name in hunt.ASKING}
     views = stage.world.app.view_functions

@@ -35,7 +35,7 @@ def probe(world: World, alice: Caller) -> Probe:  # noqa: ARG001 (Alice must be 
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_with_the_right_words_and_body_each_operation_succeeds(probe: Probe, alice: Caller, operation: str) -> None:
+def test_each_operation_succeeds_with_valid_input(probe: Probe, alice: Caller, operation: str) -> None:
     probe.send(alice, operation, {200})
     assert probe.verdict() == []
 
@@ -182,7 +182,7 @@ def test_hostile_texts_in_a_parameter_are_refused_or_read_as_text(
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_what_is_no_documented_parameter_is_ignored(probe: Probe, alice: Caller, operation: str) -> None:
+def test_an_undocumented_parameter_is_ignored(probe: Probe, alice: Caller, operation: str) -> None:
     for query in HOSTILE_QUERIES:
         probe.send(alice, operation, {200}, query=query)
     for query in ("%ff=1", "\xff", "%00=1", "a=%ed%a0%80"):

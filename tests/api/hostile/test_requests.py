@@ -105,7 +105,7 @@ def test_a_body_that_is_no_json_is_refused(stage: Stage, family: Family) -> None
 
 
 @pytest.mark.parametrize("family", WITH_BODIES)
-def test_a_long_text_is_refused_or_taken_as_it_is(stage: Stage, family: Family) -> None:
+def test_a_long_text_is_refused_or_accepted_unchanged(stage: Stage, family: Family) -> None:
     stage.furnish(family)
     complaints = []
     for route in with_bodies(family):

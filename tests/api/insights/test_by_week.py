@@ -98,7 +98,7 @@ SETUP = """
 
 
 @pytest.mark.parametrize("seed", [0.1, 0.2, 0.3])
-def test_changes_added_up_say_what_a_look_at_every_week_says(conn: Connection, world: World, seed: float) -> None:
+def test_the_sum_of_changes_equals_a_count_of_every_week(conn: Connection, world: World, seed: float) -> None:
     conn.execute("SELECT setseed(%(seed)s)", {"seed": seed})
     conn.execute(SETUP)
     viewer = world.user("Somebody").id

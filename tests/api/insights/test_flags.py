@@ -59,7 +59,7 @@ def test_a_flag_counts_from_the_week_of_its_creation(world, alice):
     assert trend(alice) == [(2, 2, 0, 0), (3, 3, 0, 0), (4, 4, 0, 0)]
 
 
-def test_an_archived_flag_counts_until_it_was_archived(world, alice):
+def test_an_archived_flag_counts_until_its_archiving(world, alice):
     lasting(world, "a", archived_at="2024-03-06T08:00:00Z")
     lasting(world, "b", archived_at="2024-03-10T23:59:59Z")
     lasting(world, "c", archived_at="2024-03-11T00:00:00Z")
@@ -91,7 +91,7 @@ def test_reviving_keeps_the_past(world, alice):
     assert running_week(alice) == (1, 1, 0, 0)
 
 
-def test_a_flag_is_stale_from_the_week_in_which_it_was_marked(world, alice):
+def test_a_flag_is_stale_from_the_week_of_the_mark(world, alice):
     for name, instant in (("a", "2024-03-06T08:00:00Z"), ("b", "2024-03-10T23:59:59Z"), ("c", "2024-03-11T00:00:00Z")):
         fixtures.mark_stale(world.conn, lasting(world, name), instant)
     assert trend(alice) == [(3, 3, 0, 0), (3, 1, 2, 0), (3, 0, 3, 0)]

@@ -133,7 +133,7 @@ def test_traffic_is_counted_by_project_in_order(world, alice, gemini, report):
     ]
 
 
-def test_what_is_seen_in_two_weeks_is_distinct_in_each(alice, report):
+def test_a_flag_that_is_used_in_two_weeks_counts_once_in_each(alice, report):
     report("2024-02-27T10:00:00Z", 1, flag="a")
     report("2024-02-28T10:00:00Z", 1, flag="a")
     report("2024-03-05T10:00:00Z", 1, flag="a")

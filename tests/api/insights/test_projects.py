@@ -61,7 +61,7 @@ def test_entries_ascend_by_date_then_project(world, alice):
     assert found == [(day, project) for day in ("2024-03-03", "2024-03-10", "2024-03-17") for project in ours]
 
 
-def test_a_project_has_an_entry_for_each_week_at_whose_end_it_was_there(world, alice):
+def test_a_project_has_an_entry_for_each_week_at_whose_end_the_project_existed(world, alice):
     world.project("apollo", created_at="2024-03-10T23:59:59.999Z")  # the last instant of the second week
     world.project("vostok", created_at="2024-03-11T00:00:00Z")  # the first of the third
     world.project("zond", created_at=JANUARY_1, archived_at=WITHIN_THE_SECOND_WEEK)
@@ -153,7 +153,7 @@ def test_time_to_production_counts_flags_that_were_live_by_then(world, alice, ge
     assert trend(alice, "timeToProduction", vostok) == [30, 30, 30]
 
 
-def test_a_flag_that_got_there_still_counts_when_it_is_archived_later(world, alice, gemini):
+def test_a_flag_that_reached_production_still_counts_after_archiving(world, alice, gemini):
     there = {"created_at": "2024-02-20T00:00:00Z", "first_in_production_at": "2024-02-22T00:00:00Z"}
     world.flag("a", gemini, archived_at=WITHIN_THE_SECOND_WEEK, **there)
     assert trend(alice, "total") == [1, 0, 0]
@@ -239,7 +239,7 @@ def test_removing_a_member_keeps_the_past(world, alice, gemini, users, removal):
     assert running_week(alice, "users") == 0
 
 
-def test_a_project_made_in_the_running_week_is_in_it(world, alice, apollo):
+def test_a_project_created_in_the_running_week_is_in_that_week(world, alice, apollo):
     world.flag("a", apollo)
     found = entries(alice, apollo, "/api/admin/insights")[-1]
     assert {key: found[key] for key in ("total", "active", "health", "users")} == {

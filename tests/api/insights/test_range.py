@@ -110,7 +110,7 @@ def test_every_week_that_overlaps_the_range_has_one_entry(alice, first, last, ex
 
 
 @pytest.mark.usefixtures("gemini")
-def test_without_days_there_are_thirteen_ended_weeks_and_the_running_one(alice, now):
+def test_a_request_without_days_gets_thirteen_ended_weeks_and_the_running_one(alice, now):
     monday = now.date() - timedelta(days=now.weekday())
     expected = []
     for back in range(13, 0, -1):

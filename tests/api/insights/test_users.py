@@ -38,7 +38,7 @@ def delete(world, user, at):
     world.conn.execute("UPDATE users SET deleted_at = %s WHERE id = %s", [at, user.id])
 
 
-def test_no_user_counts_before_the_first(alice):
+def test_weeks_before_the_first_user_count_nobody(alice):
     assert alice.get(MARCH).json["userTrends"] == [
         {"date": "2024-03-03T23:59:59.999Z", "total": 0, "active": 0, "inactive": 0},
         {"date": "2024-03-10T23:59:59.999Z", "total": 0, "active": 0, "inactive": 0},

@@ -68,7 +68,7 @@ def test_administrators_and_editors_see_a_private_project(sees, alice, eve):
     assert sees(eve)
 
 
-def test_its_owner_and_its_member_see_a_private_project(sees, olga, max):
+def test_the_owner_and_the_member_see_a_private_project(sees, olga, max):
     assert sees(olga)
     assert sees(max)
 
@@ -97,14 +97,14 @@ def test_a_groups_root_role_counts_as_ones_own(sees, victor, group, root_role, e
     assert sees(victor) == expected
 
 
-def test_a_role_of_ones_group_in_the_project_shows_it(sees, world, apollo, victor, group):
+def test_users_of_a_group_with_a_role_see_the_project(sees, world, apollo, victor, group):
     group_id = group()
     assert not sees(victor)
     fixtures.add_project_group(world.conn, apollo, group_id, 5)
     assert sees(victor)
 
 
-def test_former_members_no_longer_see_it(sees, world, apollo, max):
+def test_former_members_do_not_see_the_project(sees, world, apollo, max):
     assert sees(max)
     world.conn.execute("DELETE FROM project_user_roles WHERE project_id = %s AND user_id = %s", [apollo, max.id])
     assert not sees(max)

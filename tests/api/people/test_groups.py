@@ -45,7 +45,7 @@ def test_groups_are_listed_by_name_with_members_and_projects(world, alice, ada, 
         assert group == alice.get(f"{PATH}/{group['id']}").json
 
 
-def test_without_any_the_list_is_empty(alice):
+def test_the_list_is_empty_without_groups(alice):
     assert alice.get(PATH).json == {"groups": []}
 
 
@@ -82,7 +82,7 @@ def test_groups_are_for_administrators(alice, eve, victor, conn):
 # Making one
 
 
-def test_a_group_is_made_with_all_that_it_is(world, alice, ada, bob, conn):
+def test_a_group_is_created_with_all_its_fields(world, alice, ada, bob, conn):
     since = world.last_event_id()
     body = {
         "name": " Payments ",
@@ -117,7 +117,7 @@ def test_a_group_is_made_with_all_that_it_is(world, alice, ada, bob, conn):
     assert events(world, since) == [event("group-created", alice, data=data | {"users": sorted([ada.id, bob.id])})]
 
 
-def test_what_the_terraform_provider_leaves_unset_is_unset(world, alice):
+def test_fields_that_the_terraform_provider_omits_are_unset(world, alice):
     since = world.last_event_id()
     group = make(alice, description=None, rootRole=None, mappingsSSO=[], users=[])
     nothing = {"description": None, "rootRole": None, "mappingsSSO": []}
@@ -133,7 +133,7 @@ def test_a_user_who_is_named_twice_is_a_member_once(alice, ada):
     assert ids(make(alice, users=members(ada, ada))) == [ada.id]
 
 
-def test_its_root_role_counts_for_its_members_at_once(alice, ada, conn):
+def test_the_root_role_of_a_group_counts_for_its_users_at_once(alice, ada, conn):
     refused(ada.get("/api/admin/roles"), 403, "NoAccessError")
     role = roles.insert(conn, "Reader", type="root-custom")
     fixtures.allow(conn, role, "READ_ROLE")
@@ -169,7 +169,7 @@ def test_its_root_role_counts_for_its_members_at_once(alice, ada, conn):
         ({"name": "x", "id": 1}, "id: unknown property"),
     ],
 )
-def test_what_does_not_fit_is_refused(alice, ada, conn, body, message):
+def test_an_invalid_body_is_refused(alice, ada, conn, body, message):
     group = make(alice, users=members(ada))["id"]
     before = fingerprint(conn)
     assert refused(alice.post(PATH, json=body)) == message
@@ -181,7 +181,7 @@ def test_what_does_not_fit_is_refused(alice, ada, conn, body, message):
     "body",
     [{"users": None}, {"users": {}}, {"users": [5]}, {"mappingsSSO": None}, {"mappingsSSO": "x"}, {"rootRole": True}],
 )
-def test_what_is_of_the_wrong_type_is_refused(alice, conn, body):
+def test_a_value_of_the_wrong_type_is_refused(alice, conn, body):
     before = fingerprint(conn)
     assert refused(alice.post(PATH, json={"name": "x"} | body)).startswith(next(iter(body)))
     assert fingerprint(conn) == before

@@ -73,7 +73,7 @@ def test_a_change_replaces_everything(world, alice, ada, bob):
     assert events(world, since) == [event("group-updated", alice, data=after, pre_data=before)]
 
 
-def test_what_a_change_leaves_out_is_unset(alice, ada):
+def test_fields_that_a_change_omits_are_unset(alice, ada):
     group = make(alice, description="Before", mappingsSSO=["pay"], rootRole=2, users=members(ada))["id"]
     told = alice.put(f"{PATH}/{group}", json={"name": "Payments"}).json
     assert (told["description"], told["mappingsSSO"], told["rootRole"], told["users"], told["userCount"]) == (

@@ -76,7 +76,7 @@ def test_the_list_has_ones_own_oldest_first_and_no_secret(victor, alice, conn):
     assert expired not in answer.text
 
 
-def test_without_tokens_the_list_is_empty(world, stranger, conn):
+def test_the_list_is_empty_without_tokens(world, stranger, conn):
     user = world.user("Ada")
     conn.execute("DELETE FROM personal_tokens WHERE user_id = %s", [user.id])
     sessions.insert(conn, digest("Ada's"), user.id, 48)
@@ -93,7 +93,7 @@ def test_two_of_one_user_differ_by_their_description(world, victor, alice):
     assert make(alice).status_code == 201
 
 
-def test_one_has_at_most_as_many_as_the_setting_says(app, world, victor, alice, monkeypatch):
+def test_the_number_of_tokens_of_a_user_is_limited(app, world, victor, alice, monkeypatch):
     for number in range(9):
         assert make(victor, f"number {number}").status_code == 201
     before = state(world)
@@ -186,7 +186,7 @@ def test_no_secret_gets_into_a_log(app, victor, conn, capsys):
     assert secret[5:] not in capsys.readouterr().out
 
 
-def test_without_its_event_nothing_happens(world, victor, conn):
+def test_a_change_is_rolled_back_if_its_event_fails(world, victor, conn):
     made = make(victor).json
     before = state(world)
     conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (type !~ '^pat-') NOT VALID")
@@ -200,7 +200,7 @@ def expiring(world: World, user: Caller, instant: datetime) -> Caller:
     return Caller(world.app, personal_tokens.insert(world.conn, user.id or 0, "expiring", instant), user.id)
 
 
-def test_a_token_creates_none_that_outlives_it(world: World, victor: Caller) -> None:
+def test_a_token_cannot_create_a_token_that_expires_later(world: World, victor: Caller) -> None:
     script = expiring(world, victor, datetime(2098, 5, 31, 12, tzinfo=UTC))
     before = state(world)
     limit = "must not be later than 2098-05-31T12:00:00.000Z, the expiry of the token of this request"

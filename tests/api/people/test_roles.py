@@ -46,7 +46,7 @@ def test_the_tree_lists_all_environments_in_order(alice, conn):
     assert alice.get("/api/admin/permissions").json["permissions"]["environments"] == []
 
 
-def test_each_label_is_there_once_for_each_type(conn):
+def test_each_type_has_each_label_once(conn):
     assert value(conn, "SELECT count(*) FROM permissions WHERE display_name = '' OR display_name = name") == 0
     assert value(conn, "SELECT count(*) FROM permissions") == value(
         conn, "SELECT count(DISTINCT (type, display_name)) FROM permissions"
@@ -172,7 +172,7 @@ def test_a_role_is_made_and_answered_with_200(world, alice, conn):
     assert events(world, since) == [event("role-created", alice, data=record | {"permissions": told})]
 
 
-def test_what_is_left_out_of_a_new_role_is_custom_empty_and_nothing(alice):
+def test_a_new_role_has_defaults_for_omitted_fields(alice):
     role = make(alice, "Bare")
     assert alice.get(f"{PATH}/{role}").json == {
         "id": role, "type": "custom", "name": "Bare", "description": "", "project": None, "permissions": []
@@ -238,7 +238,7 @@ def test_a_permission_without_environment_holds_in_new_ones(world, alice, conn):
         ),
     ],
 )
-def test_what_a_role_cannot_allow_is_refused(alice, conn, type, permission, message, change):
+def test_a_permission_that_a_role_cannot_have_is_refused(alice, conn, type, permission, message, change):
     body = {"name": "Auditor", "permissions": [permission, {"name": "UPDATE_FEATURE"}]}
     role = make(alice, "Auditor", type=type) if change else None
     before = fingerprint(conn)
@@ -247,7 +247,7 @@ def test_what_a_role_cannot_allow_is_refused(alice, conn, type, permission, mess
     assert fingerprint(conn) == before
 
 
-def test_all_that_a_role_cannot_allow_is_named_at_once(alice):
+def test_all_invalid_permissions_are_named_at_once(alice):
     body = {"name": "Auditor", "permissions": [{"name": "FLY"}, {"name": "UPDATE_FEATURE"}, {"name": "ADMIN"}]}
     message = (
         "permissions.0: must be an existing permission; permissions.2: must not be ADMIN, which only the role Admin has"
@@ -272,7 +272,7 @@ def test_all_that_a_role_cannot_allow_is_named_at_once(alice):
         ({"name": "x", "id": 7}, "id"),
     ],
 )
-def test_what_does_not_fit_is_refused(alice, conn, body, field):
+def test_an_invalid_body_is_refused(alice, conn, body, field):
     role = make(alice)
     before = fingerprint(conn)
     assert refused(alice.post(PATH, json=body)).startswith(f"{field}: ")

@@ -40,7 +40,7 @@ def test_a_change_replaces_what_a_role_allows(world, alice, conn):
     assert events(world, since) == [event("role-updated", alice, data=after | {"permissions": told}, pre_data=before)]
 
 
-def test_what_a_change_leaves_out_stays_and_an_empty_list_takes_all(alice, conn):
+def test_omitted_fields_stay_and_an_empty_list_removes_all_permissions(alice, conn):
     role = make(alice, "Auditor", description="Looks.", type="root-custom", permissions=[{"name": "READ_ROLE"}])
     assert alice.put(f"{PATH}/{role}", json={"name": "Reader"}).json["roles"]["description"] == "Looks."
     assert allowed(conn, role) == [("READ_ROLE", None)]
@@ -78,7 +78,7 @@ def test_a_type_cannot_change(alice, conn):
 
 
 @pytest.mark.parametrize("role", PREDEFINED)
-def test_a_predefined_role_stays_as_it_is(alice, conn, role):
+def test_a_predefined_role_cannot_be_changed(alice, conn, role):
     before = fingerprint(conn)
     refused(alice.put(f"{PATH}/{role}", json={"name": "Mine", "permissions": []}), 409, "ConflictError")
     refused(alice.delete(f"{PATH}/{role}"), 409, "ConflictError")
@@ -193,7 +193,7 @@ def test_eight_changes_at_once_are_recorded_one_after_the_other(committed, gate)
     assert [row["pre_data"]["permissions"] for row in log] == states[:-1]
 
 
-def test_a_role_that_is_given_while_it_is_deleted_stays(committed, gate):
+def test_a_role_that_is_assigned_during_its_deletion_stays(committed, gate):
     admin, role = committed.api_key(), roles.insert(committed.conn, "Given", type="root-custom")
     since = committed.last_event_id()
     with ThreadPoolExecutor(1) as thread:
@@ -212,7 +212,7 @@ def test_a_deleted_role_cannot_be_given(committed):
         users.insert(committed.conn, name=None, username="late", email=None, password_hash=None, root_role=role)
 
 
-def test_no_role_allows_anything_in_an_environment_that_is_being_deleted(committed, gate):
+def test_an_environment_under_deletion_gets_no_permissions(committed, gate):
     committed.conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('brief', 'test', 9)")
     admin, body = committed.api_key(), {"name": "Brief", "permissions": [{"id": 27, "environment": "brief"}]}
     statement = "DELETE FROM environments WHERE name = 'brief'"

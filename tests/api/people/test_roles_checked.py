@@ -40,7 +40,7 @@ def test_a_taken_name_is_409_in_any_case(alice):
         {"unknown": 1},
     ],
 )
-def test_what_a_post_refuses_the_check_refuses_with_the_same_message(alice, change):
+def test_the_check_refuses_what_a_post_refuses_with_the_same_message(alice, change):
     body = ROLE | change
     assert refused(alice.post(f"{PATH}/validate", json=body)) == refused(alice.post(PATH, json=body))
 

@@ -126,7 +126,7 @@ def test_a_change_is_returned_and_recorded(world, alice, robot, change, after):
     assert event["created_by_user_id"] == alice.id
 
 
-def test_what_changes_nothing_records_nothing(world, alice, robot):
+def test_an_update_without_a_difference_records_nothing(world, alice, robot):
     before = state(world)
     for same in ({}, {"name": "Robot"}, {"rootRole": 3}):
         assert alice.put(f"{PATH}/{robot.id}", json=same).status_code == 200
@@ -193,12 +193,12 @@ def test_other_users_are_404(world, alice, victor, conn, method, suffix, body):
     assert state(world) == before
 
 
-def test_it_cannot_log_in(world, stranger):
+def test_a_service_account_cannot_log_in(world, stranger):
     world.user("Robot", email=None, account_type="Service Account", password_hash=HASH)
     refused(log_in(stranger, "robot"), 401, "AuthenticationRequired")
 
 
-def test_its_token_is_shown_once_and_acts_as_it(world, app, alice, robot, conn):
+def test_a_token_is_shown_once_and_acts_as_the_service_account(world, app, alice, robot, conn):
     since = world.last_event_id()
     response = alice.post(f"{PATH}/{robot.id}/token", json=TOKEN)
     assert response.status_code == 201
@@ -225,7 +225,7 @@ def test_its_token_is_shown_once_and_acts_as_it(world, app, alice, robot, conn):
     assert Caller(app, secret).get("/api/admin/user").json["user"]["id"] == robot.id
 
 
-def test_its_tokens_have_the_limits_of_any_user(app, world, alice, robot, monkeypatch):
+def test_tokens_of_a_service_account_have_the_limits_of_any_user(app, world, alice, robot, monkeypatch):
     assert alice.post(f"{PATH}/{robot.id}/token", json=TOKEN).status_code == 201
     before = state(world)
     refused(alice.post(f"{PATH}/{robot.id}/token", json=TOKEN), 409, "NameExistsError")
@@ -235,7 +235,7 @@ def test_its_tokens_have_the_limits_of_any_user(app, world, alice, robot, monkey
     assert state(world) == before
 
 
-def test_its_token_is_deleted_and_no_other(world, app, alice, robot, victor):
+def test_a_token_is_deleted_and_the_others_stay(world, app, alice, robot, victor):
     made = alice.post(f"{PATH}/{robot.id}/token", json=TOKEN).json
     other = make(alice).json["id"]
     before = state(world)
@@ -266,7 +266,7 @@ def test_only_administrators_manage_service_accounts(world, eve, robot, stranger
     assert state(world) == before
 
 
-def test_without_its_event_nothing_happens(world, alice, robot, conn):
+def test_a_change_is_rolled_back_if_its_event_fails(world, alice, robot, conn):
     before = state(world)
     conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (type !~ '^(service|pat)') NOT VALID")
     refused(make(alice), 500, "InternalError")

@@ -40,7 +40,7 @@ def test_a_user_is_read(alice, victor, now):
     assert response.json == record(victor, now, name="Victor", username="victor", email="victor@example.org")
 
 
-def test_what_is_unset_is_left_out_and_what_can_be_null_is_null(world, alice, conn, now):
+def test_unset_fields_are_omitted_or_null(world, alice, conn, now):
     ada, bob = world.user("Ada", username=None), world.user("Bob", email=None)
     conn.execute("UPDATE users SET name = NULL WHERE id = ANY(%s)", [[ada.id, bob.id]])
     expected = [record(ada, now, email="ada@example.org"), record(bob, now, username="bob")]
@@ -155,7 +155,7 @@ def test_a_search_that_does_not_fit_is_refused(victor):
         refused(victor.get(f"{PATH}/search{query}"))
 
 
-def test_no_hash_is_returned(world, alice):
+def test_the_response_has_no_hash(world, alice):
     world.user("Ada", password_hash="$2b$04$of-ada")
     for path in (PATH, f"{PATH}/search?q=ada"):
         assert "$2b$" not in alice.get(path).text

@@ -84,7 +84,7 @@ def test_the_whole_record_is_returned_and_recorded(world, alice, conn):
         ({"name": "Ada"}, {"username"}),
     ],
 )
-def test_what_is_unset_is_left_out_of_record_and_event(world, alice, fields, unset):
+def test_unset_fields_are_omitted_in_the_record_and_the_event(world, alice, fields, unset):
     since = world.last_event_id()
     made = make(alice, **fields)
     assert made.status_code == 201
@@ -144,7 +144,7 @@ def test_a_body_that_does_not_fit_makes_nothing(world, alice, conn, fields, name
 
 
 @pytest.mark.parametrize("known", ["augusta ada", "COUNTESS", "Augusta@example.org"])
-def test_their_own_name_is_no_password(alice, conn, known):
+def test_a_password_cannot_be_a_name_of_the_user(alice, conn, known):
     before = count(conn)
     person = {"name": "Augusta Ada", "username": "countess", "email": "augusta@example.org"}
     assert "password: " in refused(make(alice, **person, password=known))
@@ -183,7 +183,7 @@ def test_a_new_user_can_log_in_by_either_name(alice, stranger):
     assert log_in(stranger, "ada", "something else").status_code == 401
 
 
-def test_without_a_password_a_user_cannot_log_in(alice, stranger):
+def test_a_user_without_a_password_cannot_log_in(alice, stranger):
     user_id = make(alice).json["id"]
     for guess in ("", PASSWORD, "null"):
         refused(log_in(stranger, "ada@example.org", guess), 401, "AuthenticationRequired")
@@ -213,7 +213,7 @@ def test_only_administrators_make_users(world, eve, olga, stranger, conn):
     assert (event["created_by"], event["created_by_user_id"]) == ("terraform", None)
 
 
-def test_without_its_event_no_user_is_created(alice: Caller, conn: Connection) -> None:
+def test_a_new_user_is_rolled_back_if_the_event_fails(alice: Caller, conn: Connection) -> None:
     before = rows(conn, "SELECT * FROM users ORDER BY id")
     conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> 'user-created') NOT VALID")
     refused(make(alice), 500, "InternalError")

@@ -50,7 +50,7 @@ def owned(conn: Connection, user: Caller) -> dict[str, int]:
     }
 
 
-def test_everything_of_the_user_goes_and_nothing_else(world, alice, victor, eve, conn):
+def test_deleting_a_user_deletes_its_records_and_nothing_else(world, alice, victor, eve, conn):
     for user in (victor, eve):
         settled(world, user)
     since = world.last_event_id()
@@ -167,7 +167,7 @@ def test_tokens_that_an_earlier_deletion_passed_over_go_too(world, alice, victor
     assert owned(conn, gone)["personal_tokens"] == 0
 
 
-def test_without_its_event_no_user_is_deleted(world, alice, victor, conn):
+def test_a_deletion_is_rolled_back_if_its_event_fails(world, alice, victor, conn):
     settled(world, victor)
     conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> 'user-deleted') NOT VALID")
     refused(delete(alice, victor), 500, "InternalError")

@@ -74,7 +74,7 @@ def test_all_fields_change_and_are_recorded(world, alice, victor, conn):
         ({"name": "", "email": "", "rootRole": 2}, {"rootRole": 2}),
     ],
 )
-def test_what_is_not_named_stays(world, alice, victor, change, after):
+def test_omitted_fields_stay(world, alice, victor, change, after):
     since = world.last_event_id()
     response = put(alice, victor, **change)
     assert {key: response.json[key] for key in ("id", "name", "username", "email", "rootRole")} == said(victor, **after)
@@ -91,7 +91,7 @@ def test_what_is_not_named_stays(world, alice, victor, change, after):
         {"rootRole": 3},
     ],
 )
-def test_what_changes_nothing_records_nothing(world, alice, victor, change):
+def test_an_update_without_a_difference_records_nothing(world, alice, victor, change):
     before = state(world)
     response = put(alice, victor, **change)
     assert response.status_code == 200
@@ -198,7 +198,7 @@ def test_a_password_is_set_and_all_sessions_of_that_user_end(world, alice, victo
     assert PASSWORD not in value(conn, "SELECT string_agg(events::text, ' ') FROM events")
 
 
-def test_the_password_before_it_no_longer_holds_and_is_remembered(world, alice, stranger, conn):
+def test_the_former_password_no_longer_works_and_is_remembered(world, alice, stranger, conn):
     ada = world.user("Ada", password_hash=HASH)
     assert set_password(alice, ada, "another password").status_code == 200
     refused(log_in(stranger, "ada"), 401, "AuthenticationRequired")
@@ -226,13 +226,13 @@ def test_the_least_length_is_the_setting(app, alice, victor, monkeypatch):
     assert set_password(alice, victor, "ab").status_code == 200
 
 
-def test_their_own_name_is_no_password(world, alice):
+def test_a_password_cannot_be_a_name_of_the_user(world, alice):
     user = world.user("Augusta Ada", username="countess-ada", email="augusta@example.org")
     for known in ("augusta ADA", "Countess-Ada", "augusta@example.org"):
         assert "password: " in refused(set_password(alice, user, known))
 
 
-def test_without_its_event_nothing_changes(world, alice, victor, conn):
+def test_a_change_is_rolled_back_if_its_event_fails(world, alice, victor, conn):
     sessions.insert(conn, digest("Victor's"), victor.id, 48)
     before = state(world)
     conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> 'user-updated') NOT VALID")

@@ -68,7 +68,7 @@ def test_users_stand_in_the_order_in_which_they_came(world, alice):
     ]
 
 
-def test_what_is_not_set_is_left_out_or_null(world, alice, conn):
+def test_unset_fields_are_omitted_or_null(world, alice, conn):
     world.project("apollo")
     nameless, without_address, pictured = world.user("Ada"), world.user("Bob", email=None), world.user("Cid")
     conn.execute("UPDATE users SET name = NULL WHERE id = %s", [nameless.id])
@@ -202,7 +202,7 @@ def test_the_roles_are_those_that_can_be_given_in_a_project(world, alice, conn):
     assert read(alice)["users"] == read(alice)["groups"] == []
 
 
-def test_no_hash_and_no_token_is_in_the_answer(world, alice, conn):
+def test_the_response_has_no_hash_and_no_token(world, alice, conn):
     world.project("apollo")
     ada = world.user("Ada", password_hash=HASH)
     world.member("apollo", ada)
@@ -214,7 +214,7 @@ def test_no_hash_and_no_token_is_in_the_answer(world, alice, conn):
         assert secret not in text
 
 
-def test_owners_and_administrators_read_it(olga, alice, world):
+def test_owners_and_administrators_read_the_access_list(olga, alice, world):
     assert [user["id"] for user in read(olga)["users"]] == [olga.id]
     assert read(alice) == read(olga) == read(world.api_key())
 
@@ -225,7 +225,7 @@ def test_an_editor_reads_that_of_project_default_and_of_no_other(eve, apollo):
 
 
 @pytest.mark.parametrize("project", ["default", "apollo", "unknown", "APOLLO", "%00"])
-def test_without_the_permission_nothing_is_revealed(world, victor, max, stranger, project):
+def test_callers_without_the_permission_learn_nothing(world, victor, max, stranger, project):
     for caller in (victor, max, world.api_key("client"), world.api_key("frontend")):
         refused(caller.get(path(project)), 403, "NoAccessError")
     refused(stranger.get(path(project)), 401, "AuthenticationRequired")
@@ -257,7 +257,7 @@ def test_the_right_can_be_given_by_a_custom_role(world, apollo, conn, permission
 @pytest.mark.parametrize(
     "permission", ["PROJECT_USER_ACCESS_WRITE", "PROJECT_SETTINGS_READ", "DELETE_PROJECT", "UPDATE_FEATURE"]
 )
-def test_no_other_right_is_enough(world, victor, apollo, conn, permission):
+def test_other_permissions_are_not_enough(world, victor, apollo, conn, permission):
     role = roles.insert(conn, "Something else")
     fixtures.allow(conn, role, permission)
     world.member(apollo, victor, role)

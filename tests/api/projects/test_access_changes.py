@@ -90,7 +90,7 @@ def test_ids_that_stand_there_ten_thousand_times_cost_nothing(alice, conn, peopl
 # --- Replacing --------------------------------------------------------------------------------------------------------
 
 
-def test_everything_is_replaced_and_what_stays_keeps_its_date(world, alice, conn, people, crew, auditor):
+def test_the_whole_list_is_replaced_and_unchanged_roles_keep_their_dates(world, alice, conn, people, crew, auditor):
     ada, bob, cid = people
     for user, role, day in ((ada, 4, 1), (ada, 5, 2), (bob, 5, 3)):
         fixtures.add_project_user(conn, "gemini", user, role, DAY.format(day))
@@ -117,7 +117,7 @@ def test_everything_is_replaced_and_what_stays_keeps_its_date(world, alice, conn
     assert held(conn, "default") == {("user", bob, 5)}
 
 
-def test_what_was_put_is_what_is_read(alice, people, crew, auditor):
+def test_the_list_is_read_as_it_was_put(alice, people, crew, auditor):
     ada, bob, cid = people
     asked = [(4, [ada], []), (5, [ada, cid], [crew]), (auditor, [bob], [crew])]
     assert put(alice, *asked).status_code == 200
@@ -131,7 +131,7 @@ def test_what_was_put_is_what_is_read(alice, people, crew, auditor):
     assert [(role, sorted(users), sorted(of_groups)) for role, users, of_groups in found.values()] == asked
 
 
-def test_replacing_it_with_the_same_is_no_event(world, alice, conn, people, crew):
+def test_replacing_the_access_list_by_the_same_records_no_event(world, alice, conn, people, crew):
     entries = (4, people[:1], []), (5, people[1:], [crew])
     put(alice, *entries)
     since, before = world.last_event_id(), held(conn)
@@ -147,7 +147,7 @@ def test_a_group_is_not_mistaken_for_the_user_of_its_id(alice, conn, people):
         assert held(conn) == {*(("user", it, 4) for it in users), *(("group", it, 4) for it in of_groups)}
 
 
-def test_no_owner_is_demanded(world, alice, conn, people):
+def test_a_project_needs_no_owner(world, alice, conn, people):
     put(alice, (4, people, []))
     since = world.last_event_id()
     assert put(alice).status_code == 200
@@ -226,7 +226,7 @@ def test_all_invalid_roles_and_users_are_named(world, alice, conn, people):
         [],
     ],
 )
-def test_what_does_not_fit_adds_nothing(world, alice, conn, asked):
+def test_an_invalid_body_adds_nothing(world, alice, conn, asked):
     since = world.last_event_id()
     refused(alice.post(url(), json=asked))
     assert (held(conn), world.events(since)) == (set(), [])
@@ -246,7 +246,7 @@ def test_what_does_not_fit_adds_nothing(world, alice, conn, asked):
         {"roles": [{"id": 5, "users": [], "groups": [], "other": 1}]},
     ],
 )
-def test_what_does_not_fit_replaces_nothing(world, alice, conn, people, asked):
+def test_an_invalid_body_replaces_nothing(world, alice, conn, people, asked):
     put(alice, (4, people, []))
     since, before = world.last_event_id(), held(conn)
     refused(alice.put(url(), json=asked))

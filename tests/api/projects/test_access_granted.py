@@ -92,14 +92,14 @@ def test_roles_beyond_own_permissions_cannot_be_given(world, conn, keeper, ada, 
     assert (held(conn), world.events(since)) == (before, [])
 
 
-def test_one_role_too_much_refuses_all(world, conn, keeper, ada):
+def test_one_forbidden_role_refuses_the_whole_change(world, conn, keeper, ada):
     nothing = role_of(conn, "Nothing")
     since, before = world.last_event_id(), held(conn)
     refused(keeper.post(url(), json={"roles": [nothing, 5], "users": [ada], "groups": []}), 403, "NoAccessError")
     assert (held(conn), world.events(since)) == (before, [])
 
 
-def test_what_stays_is_not_given(conn, world, keeper, ada):
+def test_unchanged_roles_need_no_permission(conn, world, keeper, ada):
     world.member("gemini", world.user("Olaf"), 4)
     nothing = role_of(conn, "Nothing")
     assert put(keeper, *entries(conn), (nothing, [ada], [])).status_code == 200
@@ -155,7 +155,7 @@ def test_rights_of_root_roles_and_of_groups_are_held_too(world, conn, ada):
     assert ways(conn, by_group, role, ada, crew) == [200] * 6
 
 
-def test_what_a_root_role_holds_in_another_project_is_not_held_here(world, conn, ada):
+def test_permissions_of_a_root_role_in_another_project_do_not_count(world, conn, ada):
     eve = world.user("Eve", root_role=2)
     world.member("gemini", eve, role_of(conn, "Keeper", WRITE))
     assert ways(conn, eve, 5, ada, groups.insert(conn, "crew")) == [403] * 6

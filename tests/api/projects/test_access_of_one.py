@@ -68,7 +68,7 @@ def test_roles_are_set_and_kept_ones_keep_their_date(world, alice, conn, holder,
     assert past(conn) == [(holder.kind, holder.id, auditor)]
 
 
-def test_the_same_roles_again_are_no_event(world, alice, conn, holder):
+def test_setting_the_same_roles_again_records_no_event(world, alice, conn, holder):
     since = world.last_event_id()
     assert alice.put(holder.url(), json={"roles": []}).status_code == 200
     assert alice.delete(holder.url()).status_code == 200
@@ -110,7 +110,7 @@ def test_an_unknown_user_has_no_roles(world, alice, holder, unknown):
 
 
 @pytest.mark.parametrize("bad", ["0", "-1", "01", "1.0", "x", "%D9%A1"])
-def test_what_is_no_id_is_refused(alice, holder, bad):
+def test_an_invalid_id_is_refused(alice, holder, bad):
     refused(alice.put(holder.url(bad), json={"roles": [5]}))
     refused(alice.delete(holder.url(bad)))
 
@@ -140,7 +140,7 @@ def test_a_deleted_user_has_no_roles(world, alice, conn):
         [],
     ],
 )
-def test_what_does_not_fit_is_refused(world, alice, conn, holder, asked):
+def test_an_invalid_body_is_refused(world, alice, conn, holder, asked):
     holder.add(conn, "gemini", holder.id, 5)
     since = world.last_event_id()
     refused(alice.put(holder.url(), json=asked))
@@ -180,7 +180,7 @@ def test_the_last_owner_stays(world, alice, conn, holder):
 
 
 @pytest.mark.parametrize("kind", ["user", "group"])
-def test_one_of_two_owners_goes_whether_users_or_groups(world, alice, conn, holder, kind):
+def test_one_of_two_owners_can_be_removed(world, alice, conn, holder, kind):
     holder.add(conn, "gemini", holder.id, 4)
     if kind == "user":
         world.member("gemini", world.user("Bob"), 4)

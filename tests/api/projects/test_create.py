@@ -106,14 +106,14 @@ def test_terraform_finds_no_null_where_there_is_no_description(alice: Caller) ->
 # Owners
 
 
-def test_the_user_who_makes_it_owns_it(conn: Connection, eve: Caller) -> None:
+def test_the_user_who_creates_a_project_owns_the_project(conn: Connection, eve: Caller) -> None:
     make(eve, name="Mobile", mode="private")
     found = rows(conn, "SELECT user_id, role_id, role_scope FROM project_user_roles WHERE project_id = 'mobile'")
     assert found == [{"user_id": eve.id, "role_id": 4, "role_scope": "project"}]
     assert eve.put(f"{PATH}/mobile", json={"name": "Mine"}).status_code == 200
 
 
-def test_a_session_owns_what_it_makes(conn: Connection, app: Flask, eve: Caller) -> None:
+def test_a_project_created_by_a_session_belongs_to_the_user(conn: Connection, app: Flask, eve: Caller) -> None:
     sessions.insert(conn, digest("a session"), eve.id or 0, 48)
     assert Caller(app).post(PATH, json={"name": "Mobile"}, headers={"Cookie": 'session="a session"'}).status_code == 201
     assert value(conn, "SELECT user_id FROM project_user_roles WHERE project_id = 'mobile'") == eve.id
@@ -164,7 +164,7 @@ def test_an_id_that_was_made_leaves_out_what_is_taken(world: World, alice: Calle
 
 
 @pytest.mark.parametrize("word", ["archive", "revive", "validate", "roles"])
-def test_no_id_is_a_word_of_another_address(conn: Connection, alice: Caller, word: str) -> None:
+def test_an_id_cannot_be_a_word_of_another_path(conn: Connection, alice: Caller, word: str) -> None:
     before = fingerprint(conn)
     assert refused(make(alice, name="A", id=word)).startswith("id: must not be archive, ")
     assert fingerprint(conn) == before
@@ -227,13 +227,13 @@ BAD: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("body", BAD, ids=str)
-def test_what_does_not_fit_is_refused(conn: Connection, alice: Caller, body: dict[str, Any]) -> None:
+def test_an_invalid_body_is_refused(conn: Connection, alice: Caller, body: dict[str, Any]) -> None:
     before = fingerprint(conn)
     refused(make(alice, **body))
     assert fingerprint(conn) == before
 
 
-def test_there_are_only_so_many_live_projects(
+def test_the_number_of_live_projects_is_limited(
     conn: Connection, app: Flask, world: World, alice: Caller, monkeypatch: Any
 ) -> None:
     monkeypatch.setitem(app.config, "MAX_PROJECTS", value(conn, "SELECT count(*) FROM projects") + 1)

@@ -95,7 +95,7 @@ def test_a_default_strategy_is_replaced_and_the_same_again_is_no_event(world, al
     assert logged(world, since, alice, "production") == [("default-strategy-updated", BARE, STORED)]
 
 
-def test_one_from_sql_can_be_replaced(alice, conn):
+def test_a_default_strategy_from_sql_can_be_replaced(alice, conn):
     fixtures.add_project_environment(conn, "default", make(conn), {"name": "flexibleRollout"})
     assert put(alice, FULL, environment="staging").json == STORED
 
@@ -127,7 +127,7 @@ def make(conn: Connection) -> str:
         ({"segments": ["1"]}, "segments.0"),
     ],
 )
-def test_what_does_not_fit_is_refused(world, alice, conn, change, field):
+def test_an_invalid_body_is_refused(world, alice, conn, change, field):
     conn.execute("""INSERT INTO context_fields (name, legal_values) VALUES ('tier', '[{"value": "gold"}]')""")
     put(alice, FULL)
     before, since = kept(conn), world.last_event_id()
@@ -148,7 +148,7 @@ def test_segments_are_global_or_of_the_project_and_not_too_many(world, alice, co
     assert (kept(conn), world.events(since)) == (before, [])
 
 
-def test_only_an_environment_of_the_project_has_one(world, alice, conn):
+def test_only_environments_of_the_project_have_a_default_strategy(world, alice, conn):
     make(conn)
     since = world.last_event_id()
     for environment in ("staging", "nowhere"):
@@ -169,7 +169,7 @@ def test_the_right_to_do_just_this_is_enough(world, victor, conn):
     refused(victor.post("/api/admin/projects/default/environments", json={"environment": "x"}), 403, "NoAccessError")
 
 
-def test_a_flag_that_is_switched_on_there_without_a_strategy_gets_it(world, alice):
+def test_a_flag_without_a_strategy_gets_the_default_when_switched_on(world, alice):
     put(alice, FULL)
     world.flag("checkout")
     assert alice.post("/api/admin/projects/default/features/checkout/environments/production/on").status_code == 200

@@ -93,7 +93,9 @@ def left(conn: Connection, project: str) -> dict[str, int]:
     return dict(rows(conn, LEFT, {"p": project})[0])
 
 
-def test_all_that_belongs_to_a_project_goes_with_it(conn: Connection, alice: Caller, full: dict[str, Any]) -> None:
+def test_all_records_of_a_project_are_deleted_with_the_project(
+    conn: Connection, alice: Caller, full: dict[str, Any]
+) -> None:
     before = left(conn, "web")
     assert 0 not in before.values()
     assert left(conn, "mobile") == before
@@ -150,7 +152,9 @@ def test_the_log_has_flags_then_tokens_then_the_project(
     ]
 
 
-def test_no_secret_of_a_token_is_recorded(conn: Connection, world: World, alice: Caller, full: dict[str, Any]) -> None:
+def test_the_events_have_no_secret_of_a_token(
+    conn: Connection, world: World, alice: Caller, full: dict[str, Any]
+) -> None:
     secrets = [row["secret"] for row in rows(conn, "SELECT secret FROM api_keys WHERE secret IS NOT NULL")]
     assert len(secrets) >= len([name for name in full if name.endswith("key")])
     since = world.last_event_id()

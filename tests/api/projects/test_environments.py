@@ -88,7 +88,7 @@ def test_every_flag_gets_an_added_environment_switched_off(world, alice, conn):
     assert [it["name"] for it in read(alice, "gemini")] == ["production"]
 
 
-def test_what_old_clients_send_along_is_ignored(alice, conn):
+def test_additional_properties_of_old_clients_are_ignored(alice, conn):
     environments.insert(conn, "staging", "preproduction")
     asked = {"environment": "staging", "changeRequestsEnabled": True, "defaultStrategy": {"name": "default"}}
     assert alice.post(url(), json=asked).status_code == 200
@@ -112,7 +112,7 @@ def test_an_environment_is_added_once(world, alice, conn):
     "asked",
     [{}, {"environment": None}, {"environment": ""}, {"environment": 1}, {"environment": "a\0"}, {"name": "qa"}],
 )
-def test_what_does_not_fit_adds_nothing(world, alice, asked):
+def test_an_invalid_body_adds_nothing(world, alice, asked):
     since = world.last_event_id()
     refused(alice.post(url(), json=asked))
     assert (len(read(alice)), world.events(since)) == (2, [])
@@ -138,7 +138,7 @@ def test_an_archived_project_gets_no_environment_and_can_lose_one(world, alice):
 # --- Removing ---------------------------------------------------------------------------------------------------------
 
 
-def test_what_flags_have_in_a_removed_environment_goes_and_nothing_else(world, alice, conn):
+def test_removing_an_environment_deletes_its_strategies_and_variants_and_nothing_else(world, alice, conn):
     world.project("gemini")
     instant = "2026-01-01T00:00:00Z"
     found = [

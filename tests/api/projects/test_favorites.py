@@ -46,7 +46,7 @@ def test_a_user_favours_a_project_and_no_longer(conn: Connection, world: World, 
     ]
 
 
-def test_again_is_no_change(conn: Connection, victor: Caller) -> None:
+def test_repeating_a_request_changes_nothing(conn: Connection, victor: Caller) -> None:
     before = fingerprint(conn)
     assert victor.delete(PATH).status_code == 200
     assert fingerprint(conn) == before
@@ -67,7 +67,7 @@ def test_a_key_has_no_favorites(conn: Connection, world: World, method: str) -> 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
 @pytest.mark.parametrize("project", ["nowhere", "apollo"])
-def test_what_is_not_seen_is_not_favoured(
+def test_a_hidden_project_cannot_be_favourited(
     conn: Connection, apollo: str, victor: Caller, method: str, project: str
 ) -> None:
     assert apollo == "apollo"

@@ -11,7 +11,9 @@ from tests.support.world import Caller, World
 PATH = "/api/admin/projects/mobile"
 
 
-def test_it_is_the_overview_with_flags_and_counts(conn: Connection, world: World, victor: Caller) -> None:
+def test_the_health_report_is_the_overview_with_flags_and_counts(
+    conn: Connection, world: World, victor: Caller
+) -> None:
     now = datetime.now(UTC)
     world.project("mobile", description="An app", naming_pattern=".+", created_at=now - timedelta(days=99))
     world.flag("d-active", "mobile", enabled_in=("production",))

@@ -66,7 +66,7 @@ def test_a_project_with_live_flags_stays(conn: Connection, world: World, alice: 
 
 
 @pytest.mark.parametrize(("method", "path"), [*END, ("POST", f"{PATH}/revive/{{}}")])
-def test_what_is_unknown_is_not_found(conn: Connection, alice: Caller, method: str, path: str) -> None:
+def test_an_unknown_project_is_not_found(conn: Connection, alice: Caller, method: str, path: str) -> None:
     before = fingerprint(conn)
     refused(alice.request(method, path.format("nowhere")), 404, "NotFoundError")
     assert fingerprint(conn) == before

@@ -174,7 +174,7 @@ def test_an_instance_can_be_without_projects(conn: Connection, victor: Caller) -
     assert victor.get(PATH).json == {"version": 1, "projects": []}
 
 
-def test_the_log_is_not_read_for_it(app: Flask, conn: Connection) -> None:  # noqa: ARG001
+def test_the_list_does_not_read_the_log(app: Flask, conn: Connection) -> None:  # noqa: ARG001
     for number in range(20):
         fixtures.insert_project(conn, f"p{number}", "P")
     conn.execute("""

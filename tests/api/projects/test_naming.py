@@ -159,7 +159,7 @@ def room(app, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("pattern", EVIL)
-def test_no_pattern_needs_long_for_9000_names(pattern: str) -> None:
+def test_every_pattern_checks_9000_names_quickly(pattern: str) -> None:
     names = ["ab" * 45 + f"{number:04}" for number in range(9000)]
     started = time.process_time()
     assert mismatches(pattern, names) in ([], names)

@@ -34,7 +34,7 @@ def first(name):
     return {"status": "first-flag-created", "feature": name}
 
 
-def test_it_begins_without_a_flag_goes_on_with_one_and_ends_with_usage(world, gemini, status):
+def test_onboarding_begins_without_a_flag_and_ends_with_usage(world, gemini, status):
     assert status() == STARTED
     world.flag("a", gemini)
     assert status() == first("a")
@@ -60,14 +60,14 @@ def test_an_archived_flag_is_no_live_one(world, gemini, status):
     assert status() == first("a")
 
 
-def test_usage_in_another_project_does_not_end_it(world, gemini, status):
+def test_usage_in_another_project_does_not_end_onboarding(world, gemini, status):
     world.flag("a", gemini)
     world.flag("z", "vostok")
     report(world, "z", "vostok")
     assert status() == first("a")
 
 
-def test_usage_of_any_of_its_flags_however_long_ago_ends_it(world, gemini, status):
+def test_usage_of_any_flag_at_any_time_ends_onboarding(world, gemini, status):
     world.flag("a", gemini, created_at="2019-01-01T00:00:00Z")
     world.flag("b", gemini, created_at="2019-01-02T00:00:00Z")
     report(world, "b", gemini, at="2019-01-03T00:00:00Z")

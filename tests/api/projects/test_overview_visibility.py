@@ -49,7 +49,7 @@ def test_everyone_sees_an_open_and_a_protected_project(world, alice, eve, victor
         assert response.json["mode"] == mode
 
 
-def test_a_private_project_shows_itself_to_its_people_and_to_those_above(world, alice, eve, olga, max):
+def test_members_administrators_and_root_roles_see_a_private_project(world, alice, eve, olga, max):
     auditor = world.user("Rita", root_role=roles.insert(world.conn, "Auditor", type="root-custom"))
     for caller in (alice, eve, olga, max, auditor, world.api_key()):
         response = caller.get(APOLLO)
@@ -58,7 +58,7 @@ def test_a_private_project_shows_itself_to_its_people_and_to_those_above(world, 
 
 
 @pytest.mark.usefixtures("olga", "max", "crews")
-def test_a_private_project_is_for_a_viewer_as_if_it_did_not_exist(world, victor):
+def test_a_private_project_does_not_exist_for_a_viewer(world, victor):
     hidden = refused_quietly(world, victor, APOLLO, 404, "NotFoundError")
     unknown = refused_quietly(world, victor, UNKNOWN, 404, "NotFoundError")
     assert hidden == unknown
@@ -66,7 +66,7 @@ def test_a_private_project_is_for_a_viewer_as_if_it_did_not_exist(world, victor)
 
 
 @pytest.mark.usefixtures("olga", "max", "crews")
-def test_a_member_of_another_private_project_does_not_see_it(world, victor, apollo, group):
+def test_a_member_of_another_private_project_does_not_see_this_one(world, victor, apollo, group):
     world.project("vostok", mode="private")
     world.member("vostok", victor)
     fixtures.add_project_group(world.conn, "vostok", group(), 4)
@@ -74,7 +74,7 @@ def test_a_member_of_another_private_project_does_not_see_it(world, victor, apol
     refused_quietly(world, victor, f"/api/admin/projects/{apollo}/overview", 404, "NotFoundError")
 
 
-def test_a_group_with_a_role_in_the_project_shows_it(world, victor, apollo, group):
+def test_users_of_a_group_with_a_role_see_the_project(world, victor, apollo, group):
     group_id = group()
     refused_quietly(world, victor, APOLLO, 404, "NotFoundError")
     fixtures.add_project_group(world.conn, apollo, group_id, 5)
@@ -127,7 +127,7 @@ def test_a_project_is_found_by_its_exact_id_only(world, alice, project):
         "/API/admin/projects/default/overview",
     ],
 )
-def test_another_path_is_not_a_way_round(world, alice, stranger, path):
+def test_other_spellings_of_the_path_are_not_found(world, alice, stranger, path):
     refused_quietly(world, alice, path, 404, "NotFoundError")
     assert stranger.get(path).status_code in (401, 404)
 

@@ -116,7 +116,9 @@ SAME: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("path", "body"), SAME, ids=str)
-def test_what_changes_nothing_is_no_change(conn: Connection, alice: Caller, path: str, body: dict[str, Any]) -> None:
+def test_an_update_without_a_difference_changes_nothing(
+    conn: Connection, alice: Caller, path: str, body: dict[str, Any]
+) -> None:
     before = fingerprint(conn)
     assert alice.put(path, json=body).status_code == 200
     assert fingerprint(conn) == before
@@ -162,7 +164,7 @@ BAD: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("path", "body"), BAD, ids=str)
-def test_what_does_not_fit_is_refused(conn: Connection, alice: Caller, path: str, body: dict[str, Any]) -> None:
+def test_an_invalid_body_is_refused(conn: Connection, alice: Caller, path: str, body: dict[str, Any]) -> None:
     before = fingerprint(conn)
     refused(alice.put(path, json=body))
     assert fingerprint(conn) == before

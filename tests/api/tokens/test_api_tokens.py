@@ -32,12 +32,12 @@ def test_sdk_tokens_are_listed_with_secrets_admin_tokens_masked(world, alice, co
     assert admin.removeprefix("*:*.")[:9] not in answer.text
 
 
-def test_without_any_the_list_is_empty(alice, conn):
+def test_the_list_is_empty_without_tokens(alice, conn):
     conn.execute("DELETE FROM api_keys")
     assert alice.get(PATH).json == {"tokens": []}
 
 
-def test_a_token_says_what_it_is_limited_to_and_when_it_was_seen(world, alice, conn):
+def test_a_token_has_its_scope_and_the_time_of_its_last_use(world, alice, conn):
     world.project("hermes"), world.project("ares")
     world.api_key("client", name="it", environment="production", projects=["hermes", "ares"])
     conn.execute(
@@ -53,7 +53,7 @@ def test_a_token_says_what_it_is_limited_to_and_when_it_was_seen(world, alice, c
     assert (token["seenAt"], token["expiresAt"]) == ("2026-05-31T09:30:00.123Z", "2026-06-30T00:00:00.000Z")
 
 
-def test_they_stand_in_the_order_in_which_they_were_made(world, alice):
+def test_tokens_are_listed_in_the_order_of_their_creation(world, alice):
     for name, day in (("second", "2026-01-02"), ("first", "2026-01-01"), ("third", "2026-01-03")):
         world.api_key("client", name=name, created_at=f"{day}T00:00:00Z")
     assert [token["tokenName"] for token in alice.get(PATH).json["tokens"] if token["type"] == "client"] == [
@@ -100,7 +100,7 @@ def test_callers_without_any_read_permission_get_403(world, victor):
             refused(caller.get(path), 403, "NoAccessError")
 
 
-def test_the_terraform_provider_finds_its_token_by_the_secret_that_it_got(world, alice):
+def test_the_terraform_provider_finds_its_token_by_the_secret(world, alice):
     world.api_key("client")
     for kind in ("client", "frontend"):
         made = alice.post(PATH, json={"type": kind, "tokenName": "tf", "environment": "production"}).json
@@ -180,12 +180,12 @@ def test_types_ignore_case_and_backend_means_client(world, alice, conn, type):
 
 
 @pytest.mark.parametrize("credential", ["client", "backend", "frontend"])
-def test_no_such_key_reaches_what_any_caller_may_read(world, credential):
+def test_client_and_frontend_keys_cannot_read_the_admin_api(world, credential):
     refused(world.api_key(credential).get("/api/admin/permissions"), 403, "NoAccessError")
     refused(world.api_key(credential).get("/api/admin/insights"), 403, "NoAccessError")
 
 
-def test_without_an_environment_it_is_for_default_or_else_development(alice, conn):
+def test_a_token_without_an_environment_is_for_default_or_development(alice, conn):
     asked = {"type": "client", "tokenName": "sdk"}
     assert alice.post(PATH, json=asked).json["environment"] == "development"
     conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('default', 'production', 3)")
@@ -218,7 +218,7 @@ def test_a_slash_too_many_is_no_address(alice, end):
     refused(alice.get(f"{PATH}/{end}"), 404, "NotFoundError")
 
 
-def test_the_author_is_the_key_that_made_it(world):
+def test_the_author_of_a_token_is_the_key_that_created_the_token(world):
     since = world.last_event_id()
     assert world.api_key(name="robot").post(PATH, json={"type": "client", "tokenName": "sdk"}).status_code == 201
     assert [(row["created_by"], row["created_by_user_id"]) for row in world.events(since)] == [("robot", None)]
@@ -259,7 +259,7 @@ ADMIN = {"type": "admin", "tokenName": "all"}
         (ADMIN | {"projects": ["default"]}, "projects: must be * for an admin token"),
     ],
 )
-def test_what_does_not_fit_is_refused(alice, conn, body, message):
+def test_an_invalid_body_is_refused(alice, conn, body, message):
     before = fingerprint(conn)
     assert refused(alice.post(PATH, json=body)) == message
     assert fingerprint(conn) == before
@@ -270,7 +270,7 @@ def test_an_admin_token_may_name_the_stars(alice):
     assert alice.post(PATH, json=ADMIN | {"environment": "*", "projects": ["*"]}).status_code == 201
 
 
-def test_there_can_be_only_so_many(alice, conn, app, monkeypatch):
+def test_the_number_of_tokens_is_limited(alice, conn, app, monkeypatch):
     monkeypatch.setitem(app.config, "MAX_API_TOKENS", value(conn, "SELECT count(*) FROM api_keys") + 1)
     assert alice.post(PATH, json=CLIENT).status_code == 201
     before = fingerprint(conn)

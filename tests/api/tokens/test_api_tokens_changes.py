@@ -60,7 +60,7 @@ def test_permission_to_read_allows_nothing_else(world, eve, conn):
         assert fingerprint(conn) == before
 
 
-def test_without_permissions_token_and_body_are_not_checked(world, victor):
+def test_the_token_and_body_are_not_checked_without_permission(world, victor):
     secret = world.api_key("client").key
     answers = [
         victor.put(place(key), **body)
@@ -98,7 +98,7 @@ def test_a_changed_expiry_ends_or_revives_a_token_at_once(world, alice):
     assert robot.get(PATH).status_code == 200
 
 
-def test_the_same_expiry_again_is_no_change(world, alice):
+def test_setting_the_same_expiry_again_changes_nothing(world, alice):
     secret = world.api_key("client", expires_at=EXPIRY).key
     since = world.last_event_id()
     assert alice.put(place(secret), json={"expiresAt": EXPIRY}).status_code == 200
@@ -266,7 +266,7 @@ def test_of_eight_deletions_at_once_one_is_recorded(committed, gate):
         ("DELETE FROM projects WHERE id = 'brief'", {"projects": ["brief"]}),
     ],
 )
-def test_no_token_is_made_for_what_is_being_deleted(committed, gate, statement, scope):
+def test_a_project_or_environment_under_deletion_gets_no_token(committed, gate, statement, scope):
     committed.conn.execute(
         "INSERT INTO environments (name, type, sort_order) VALUES ('brief', 'test', 9) ON CONFLICT DO NOTHING"
     )

@@ -55,12 +55,12 @@ def test_a_new_token_has_a_secret_a_link_and_the_role_viewer(world, alice, conn)
 
 
 @pytest.mark.parametrize("expiry", ["2020-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"])
-def test_any_expiry_is_kept_as_it_was_sent(alice, expiry):
+def test_any_expiry_is_stored_unchanged(alice, expiry):
     made = alice.post(PATH, json=BODY | {"expiresAt": expiry}).json
     assert (made["expiresAt"], made["enabled"]) == (expiry, expiry > EXPIRY)
 
 
-def test_people_sign_up_with_it(alice, stranger):
+def test_people_sign_up_with_a_token(alice, stranger):
     secret = alice.post(PATH, json=BODY).json["secret"]
     ada = sign_up(stranger, secret, email="ada@example.org").json
     assert alice.get(f"{PATH}/{secret}").json["users"] == [ada]
@@ -83,13 +83,13 @@ def test_people_sign_up_with_it(alice, stranger):
         (BODY | {"enabled": True}, "enabled: unknown property"),
     ],
 )
-def test_what_does_not_fit_is_refused(alice, conn, body, message):
+def test_an_invalid_body_is_refused(alice, conn, body, message):
     before = fingerprint(conn)
     assert "; ".join(sorted(refused(alice.post(PATH, json=body)).split("; "))) == message
     assert fingerprint(conn) == before
 
 
-def test_all_are_listed_newest_first_disabled_and_expired_ones_too(alice, conn):
+def test_all_tokens_are_listed_newest_first_with_disabled_and_expired_ones(alice, conn):
     made = {
         name: fixtures.signup_token(
             conn, name=name, created_by="x", expires_at=expiry, enabled=enabled, created_at=f"2026-01-{day}T00:00:00Z"
@@ -117,7 +117,7 @@ def test_tokens_of_one_instant_are_listed_newest_first_too(alice):
     assert [token["secret"] for token in alice.get(PATH).json["tokens"]] == made[::-1]
 
 
-def test_without_any_the_list_is_empty(alice):
+def test_the_list_is_empty_without_tokens(alice):
     assert alice.get(PATH).json == {"tokens": []}
 
 
@@ -180,7 +180,7 @@ def test_no_secret_reaches_the_log_or_an_event(alice, stranger, conn, capfd):
 
 
 @pytest.mark.parametrize("secret", ["a secret", "\\x00", "back\\\\slash\\", "\\134", "Zürich ☃"])
-def test_whatever_it_is_made_of_the_secret_is_found_and_there_once(conn, secret):
+def test_a_secret_of_any_characters_is_found_and_unique(conn, secret):
     make_token(conn, secret=secret)
     assert signup_tokens.get_row(conn, secret)
     with pytest.raises(UniqueViolation), conn.transaction():

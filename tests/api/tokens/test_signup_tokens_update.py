@@ -41,7 +41,7 @@ def test_the_link_begins_with_the_base_url(app, alice, conn, monkeypatch):
     assert put(alice, secret, enabled=False).json["url"] == f"https://flags.example.org/flags/new-user?invite={secret}"
 
 
-def test_the_users_are_those_who_signed_up_with_it_oldest_first(alice, stranger, conn):
+def test_the_users_are_listed_in_the_order_of_their_signups(alice, stranger, conn):
     secret, other = make_token(conn), make_token(conn, name="for others")
     records = [
         sign_up(stranger, token, username=name, email=f"{name}@example.org").json
@@ -95,7 +95,7 @@ def test_a_token_works_until_its_instant(alice, conn, milliseconds, enabled):
     assert stored(conn, secret)["enabled"] is True
 
 
-def test_what_is_stored_is_what_is_answered_and_recorded(world, alice, conn):
+def test_the_row_the_response_and_the_event_agree(world, alice, conn):
     secret = make_token(conn, expires_in=timedelta(days=9))
     put(alice, secret, expiresAt="2030-01-01T00:00:00.123100Z")
     since = world.last_event_id()
@@ -108,7 +108,7 @@ def test_what_is_stored_is_what_is_answered_and_recorded(world, alice, conn):
     assert world.events(since) == []
 
 
-def test_an_expired_token_is_reported_disabled_even_when_it_is_enabled(world, alice, conn):
+def test_an_expired_token_is_reported_disabled_even_if_enabled(world, alice, conn):
     secret = make_token(conn, expires_in=timedelta(days=-1), enabled=False)
     since = world.last_event_id()
     response = put(alice, secret, enabled=True)
@@ -205,7 +205,7 @@ def test_only_administrators_change_tokens(world, eve, victor, olga, stranger, c
     assert unchanged(world, secret, before, since)
 
 
-def test_what_changes_nothing_is_no_change(world, alice, conn):
+def test_an_update_without_a_difference_changes_nothing(world, alice, conn):
     secret = make_token(conn)
     put(alice, secret, expiresAt="2099-05-31T12:00:00Z")
     before, since = stored(conn, secret), world.last_event_id()
@@ -232,7 +232,7 @@ def test_the_author_is_the_address_or_the_name(world, conn):
     assert authors == [("grace@example.org", by_address.id), ("ida", by_name.id), ("the pipeline's key", None)]
 
 
-def test_no_secret_gets_into_the_log(alice, stranger, conn, capsys):
+def test_the_log_has_no_secret(alice, stranger, conn, capsys):
     secret = make_token(conn)
     put(alice, secret, enabled=False)
     put(alice, secret, enabled=True, expiresAt=EXPIRY)
@@ -245,7 +245,7 @@ def test_no_secret_gets_into_the_log(alice, stranger, conn, capsys):
     assert secret not in written
 
 
-def test_without_its_event_a_change_does_not_happen(world, alice, conn):
+def test_a_change_is_rolled_back_if_its_event_fails(world, alice, conn):
     secret = make_token(conn)
     before, since = stored(conn, secret), world.last_event_id()
     conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (type <> 'public-signup-token-updated') NOT VALID")

@@ -38,7 +38,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("said", GOOD)
-def test_one_that_would_do_is_answered_with_nothing(world, victor, conn, said):
+def test_a_valid_constraint_is_answered_with_an_empty_body(world, victor, conn, said):
     since, before = world.last_event_id(), fingerprint(conn)
     answer = victor.post(PATH, json={"contextName": "userId"} | said)
     assert (answer.status_code, answer.data) == (204, b"")
@@ -46,7 +46,7 @@ def test_one_that_would_do_is_answered_with_nothing(world, victor, conn, said):
 
 
 @pytest.mark.parametrize(("said", "message"), BAD)
-def test_one_that_would_not_do_is_refused_with_the_reason(victor, said, message):
+def test_an_invalid_constraint_is_refused_with_the_reason(victor, said, message):
     assert refused(victor.post(PATH, json={"contextName": "userId"} | said)) == message
 
 

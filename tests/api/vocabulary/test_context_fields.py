@@ -93,13 +93,13 @@ def test_a_name_is_there_once(world: World, alice: Caller) -> None:
         ({"other": 1}, "other"),
     ],
 )
-def test_what_is_no_field_is_refused(world: World, alice: Caller, said: dict[str, Any], problem: str) -> None:
+def test_an_invalid_field_is_refused(world: World, alice: Caller, said: dict[str, Any], problem: str) -> None:
     since = world.last_event_id()
     assert problem in refused(alice.post(PATH, json=COUNTRY | said))
     assert (names(alice), world.events(since)) == (BUILT_IN, [])
 
 
-def test_a_change_leaves_what_it_does_not_name(world: World, eve: Caller) -> None:
+def test_a_change_keeps_the_fields_that_the_body_omits(world: World, eve: Caller) -> None:
     before = make(eve)
     since = world.last_event_id()
     after = before | {"stickiness": False, "legalValues": [{"value": "DK"}]}
@@ -119,7 +119,7 @@ def test_a_change_without_effect_is_not_recorded(world: World, alice: Caller) ->
     assert world.events(since) == []
 
 
-def test_a_field_goes_also_while_it_is_used(world: World, alice: Caller) -> None:
+def test_a_field_in_use_can_be_deleted(world: World, alice: Caller) -> None:
     before = make(alice)
     asked = [{"contextName": "country", "operator": "IN", "values": ["NO"]}]
     world.strategy(world.flag("f"), constraints=asked)
@@ -138,7 +138,7 @@ def test_a_field_that_is_not_there_is_404(world: World, alice: Caller) -> None:
     assert world.events(since) == []
 
 
-def test_its_use_is_counted_by_live_flags_and_their_projects(world: World, alice: Caller, apollo: str) -> None:
+def test_the_use_of_a_field_counts_live_flags_and_their_projects(world: World, alice: Caller, apollo: str) -> None:
     make(alice)
     asked = [
         {"contextName": "country", "operator": "IN", "values": ["NO"]},
@@ -159,7 +159,7 @@ def test_its_use_is_counted_by_live_flags_and_their_projects(world: World, alice
     assert used == dict.fromkeys(BUILT_IN, (0, 0)) | {"userId": (1, 1), "country": (3, 2)}
 
 
-def test_its_strategies_are_those_of_live_flags_that_the_caller_may_see(
+def test_the_strategies_of_a_field_are_those_of_live_flags_that_the_caller_may_see(
     world: World, alice: Caller, victor: Caller, max: Caller, apollo: str
 ) -> None:
     make(alice)
@@ -187,7 +187,7 @@ def test_its_strategies_are_those_of_live_flags_that_the_caller_may_see(
     assert alice.get(f"{PATH}/userId/strategies").json == {"strategies": []}
 
 
-def test_terraform_finds_what_it_needs(alice: Caller) -> None:
+def test_responses_have_the_fields_that_terraform_needs(alice: Caller) -> None:
     make(alice)
     field = alice.get(f"{PATH}/country").json
     assert isinstance(field["stickiness"], bool)

@@ -40,7 +40,7 @@ def test_environments_are_listed_in_their_order_with_their_counts(world, victor,
     ]
 
 
-def test_without_environments_the_list_is_empty(victor, conn):
+def test_the_list_is_empty_without_environments(victor, conn):
     conn.execute("DELETE FROM environments")
     assert victor.get(URL).json == {"version": 1, "environments": []}
 
@@ -72,7 +72,7 @@ def test_an_environment_is_made_behind_the_last_and_linked_to_no_project(world, 
     assert alice.get(f"{URL}/staging").json == answer.json
 
 
-def test_an_environment_is_made_as_it_is_asked_for(alice, conn):
+def test_an_environment_is_created_with_all_fields_of_the_body(alice, conn):
     asked = {"name": "eu~1.a_B", "type": " my type ", "enabled": False, "sortOrder": 0, "requiredApprovals": 3}
     answer = alice.post(URL, json=asked)
     assert answer.status_code == 201
@@ -104,7 +104,7 @@ def test_behind_the_largest_position_there_is_none_larger(alice):
         *(({"name": name, "type": "test"}, "name") for name in ("validate", "update", "sort-order", "project")),
     ],
 )
-def test_what_does_not_fit_makes_no_environment(world, alice, conn, asked, field):
+def test_an_invalid_body_creates_no_environment(world, alice, conn, asked, field):
     since, before = world.last_event_id(), names(conn)
     assert refused(alice.post(URL, json=asked)).startswith(f"{field}: ")
     assert (names(conn), world.events(since)) == (before, [])
@@ -120,7 +120,7 @@ def test_a_name_is_given_once(world, alice, conn):
     assert alice.post(URL, json={"name": "Production", "type": "test"}).status_code == 201
 
 
-def test_there_are_no_more_than_the_setting_allows(world, alice, app, conn, monkeypatch):
+def test_the_number_of_environments_is_limited(world, alice, app, conn, monkeypatch):
     monkeypatch.setitem(app.config, "MAX_ENVIRONMENTS", 3)
     assert alice.post(URL, json={"name": "third", "type": "test"}).status_code == 201
     since = world.last_event_id()
@@ -185,7 +185,7 @@ def test_an_unknown_environment_cannot_be_changed(world, alice):
     assert world.events(since) == []
 
 
-def test_an_environment_is_switched_off_and_on_and_what_is_in_it_stays(world, alice, conn):
+def test_an_environment_is_switched_off_and_on_and_keeps_its_contents(world, alice, conn):
     flag = world.flag("checkout", enabled_in=("production",))
     world.strategy(flag, "production")
     world.api_key("client", environment="production")

@@ -34,7 +34,7 @@ def test_a_protected_one_stays(world, alice, conn, staging):
     assert world.events(since) == []
 
 
-def test_what_is_in_it_goes_and_nothing_else(world, alice, conn, staging):
+def test_deleting_an_environment_deletes_its_contents_and_nothing_else(world, alice, conn, staging):
     world.project("apollo", ("staging", "production"))
     flag = world.flag(
         "checkout", "apollo", enabled_in=("staging", "production"), first_in_production_at="2026-01-01T00:00:00Z"
@@ -80,7 +80,7 @@ def api_keys_of(conn: Connection) -> list[str]:
     return [row["environment"] for row in rows(conn, "SELECT environment FROM api_keys WHERE environment IS NOT NULL")]
 
 
-def test_a_right_that_was_for_it_alone_is_lost_at_once(world, conn, alice, victor, staging):
+def test_a_permission_for_a_deleted_environment_ends_at_once(world, conn, alice, victor, staging):
     world.project("apollo", ("staging",))
     flag = world.flag("checkout", "apollo", enabled_in=("staging",))
     strategy = world.strategy(flag, "staging")

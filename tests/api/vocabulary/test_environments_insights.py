@@ -31,7 +31,7 @@ def trends(caller: Caller, since: datetime) -> list[tuple[str, int]]:
     return [(entry["environmentType"], entry["totalUpdates"]) for entry in found]
 
 
-def test_the_past_is_of_the_type_that_it_was(world, alice, conn, weeks_ago):
+def test_past_updates_keep_the_type_that_the_environment_had(world, alice, conn, weeks_ago):
     environments.insert(conn, "staging", "preproduction")
     happen(world, weeks_ago)
     happen(world, weeks_ago)
@@ -57,7 +57,7 @@ def test_an_environment_of_the_same_name_begins_anew(world, alice, conn, weeks_a
     assert trends(alice, weeks_ago) == [("preproduction", 1), ("load", 1)]
 
 
-def test_what_leaves_the_type_as_it_is_leaves_no_past(alice, conn):
+def test_a_change_of_another_field_records_no_past_type(alice, conn):
     for change in ({"sortOrder": 8}, {"type": "production"}):
         alice.put(f"{URL}/update/production", json=change)
     alice.post(f"{URL}/production/off")

@@ -103,7 +103,7 @@ def test_an_empty_list_takes_all(world, alice, conn, strategy):
     assert (row["pre_data"]["segments"], row["data"]["segments"]) == ([segment], [])
 
 
-def test_the_same_segments_again_record_nothing(world, alice, conn, strategy):
+def test_setting_the_same_segments_again_records_nothing(world, alice, conn, strategy):
     one, two = some(conn, 2)
     assert alice.post(GIVE, json=asked(strategy, one, two)).status_code == 201
     since, before = world.last_event_id(), fingerprint(conn)
@@ -126,7 +126,7 @@ def test_a_strategy_can_have_as_many_segments_as_the_setting_allows(app, world, 
     refused(alice.post(GIVE, json=asked(strategy, *six[:3])))
 
 
-def test_only_segments_that_are_there_for_this_project_can_be_given(world, alice, apollo, conn, strategy):
+def test_a_strategy_can_only_have_segments_of_its_project_or_of_all_projects(world, alice, apollo, conn, strategy):
     [of_apollo] = some(conn, 1, project=apollo)
     [shared] = some(conn, 1)
     since, before = world.last_event_id(), fingerprint(conn)
@@ -136,7 +136,7 @@ def test_only_segments_that_are_there_for_this_project_can_be_given(world, alice
     assert (world.events(since), fingerprint(conn)) == ([], before)
 
 
-def test_the_strategy_must_be_where_the_body_says(world, alice, apollo, conn, strategy):
+def test_the_strategy_must_be_in_the_project_and_environment_of_the_body(world, alice, apollo, conn, strategy):
     archived = world.strategy(world.flag("gone", archived_at="2026-01-01T00:00:00Z"))
     [segment] = some(conn, 1)
     since, before = world.last_event_id(), fingerprint(conn)
@@ -169,7 +169,7 @@ def test_the_strategy_must_be_where_the_body_says(world, alice, apollo, conn, st
         ({"additional": 1}, "additional: unknown property"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_named(world, alice, conn, strategy, said, message):
+def test_an_invalid_field_is_refused_and_named(world, alice, conn, strategy, said, message):
     since, before = world.last_event_id(), fingerprint(conn)
     assert refused(alice.post(GIVE, json=asked(strategy) | said)) == message
     assert (world.events(since), fingerprint(conn)) == ([], before)
@@ -181,7 +181,7 @@ def test_every_field_is_required(alice):
     )
 
 
-def test_it_takes_the_permission_in_that_project_and_environment(world, olga, victor, apollo, conn, strategy):
+def test_the_caller_needs_the_permission_in_that_project_and_environment(world, olga, victor, apollo, conn, strategy):
     role = roles.insert(conn, "Developer")
     fixtures.allow(conn, role, "UPDATE_FEATURE_STRATEGY", environment="development")
     dora = world.user("Dora")
@@ -269,6 +269,6 @@ def test_segments_of_hidden_projects_are_not_listed(alice, victor, apollo, conn,
 
 
 @pytest.mark.parametrize("word", ["%00", "%ff", "%ED%A0%80", "x" * 4000, "%zz"])
-def test_no_address_of_a_strategy_is_too_strange(alice, word):
+def test_a_strange_strategy_id_in_the_path_is_no_server_error(alice, word):
     response = alice.get(f"{PATH}/strategies/{word}")
     assert response.status_code < 500, response.text

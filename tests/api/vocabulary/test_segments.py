@@ -38,7 +38,7 @@ def test_a_segment_is_created_and_recorded(world, eve, conn):
     assert events(world, since) == [event("segment-created", eve, data=made)]
 
 
-def test_a_segment_of_a_project_says_so_and_its_event_too(world, alice, apollo, conn):
+def test_a_segment_of_a_project_and_its_event_name_the_project(world, alice, apollo, conn):
     since = world.last_event_id()
     made = alice.post(PATH, json={"name": "Crew", "constraints": [], "project": apollo}).json
     assert (made["project"], made["description"], made["constraints"]) == (apollo, None, [])
@@ -47,7 +47,7 @@ def test_a_segment_of_a_project_says_so_and_its_event_too(world, alice, apollo, 
 
 
 @pytest.mark.parametrize("said", [{}, {"project": None, "description": None}])
-def test_without_a_project_a_segment_is_for_all(alice, conn, said):
+def test_a_segment_without_a_project_is_for_all_projects(alice, conn, said):
     made = alice.post(PATH, json={"name": "All", "constraints": []} | said).json
     assert "project" not in made
     assert made["description"] is None
@@ -91,7 +91,7 @@ def test_a_name_is_there_once(world, alice, apollo, conn):
         ({"id": 7}, "id: unknown property"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_refused_and_named(world, alice, conn, said, message):
+def test_an_invalid_field_is_refused_and_named(world, alice, conn, said, message):
     since, before = world.last_event_id(), fingerprint(conn)
     asked = {"name": "x", "constraints": []} | said
     assert refused(alice.post(PATH, json=asked)) == message
@@ -112,7 +112,7 @@ def test_constraints_ask_for_legal_values_alone(alice, conn):
     make(alice, constraints=[plan | {"values": ["free"]}])
 
 
-def test_there_is_a_most_of_everything(app, world, alice, conn, monkeypatch):
+def test_the_numbers_of_segments_constraints_and_values_are_limited(app, world, alice, conn, monkeypatch):
     limit(app, monkeypatch, MAX_SEGMENTS=2, MAX_CONSTRAINTS=2, MAX_CONSTRAINT_VALUES=3, MAX_SEGMENT_VALUES=5)
     of = [ASKED | {"values": [str(number) for number in range(count)]} for count in range(5)]
     since, before = world.last_event_id(), fingerprint(conn)
@@ -190,7 +190,7 @@ def test_segments_are_listed_by_name_with_their_use(world, alice, apollo, conn):
     assert ["project" in it for it in listed] == [False, False, False, True]
 
 
-def test_there_may_be_none(alice):
+def test_the_list_is_empty_without_segments(alice):
     assert alice.get(PATH).json == {"segments": []}
 
 

@@ -61,7 +61,7 @@ def test_a_change_that_changes_nothing_records_nothing(world, alice, apollo, con
     assert (world.events(since), fingerprint(conn)) == ([], before)
 
 
-def test_a_name_that_is_taken_stays_with_whom_it_is(world, alice, conn):
+def test_a_segment_cannot_take_the_name_of_another(world, alice, conn):
     make(alice, "Taken")
     segment = make(alice)
     since, before = world.last_event_id(), fingerprint(conn)
@@ -98,7 +98,7 @@ def test_constraints_are_checked_again_when_they_are_written(alice, conn):
     assert message == "constraints.0.contextName: must be an existing context field, not plan"
 
 
-def test_a_change_may_keep_what_is_too_many_but_not_add_to_it(app, world, alice, conn, monkeypatch):
+def test_a_segment_above_a_limit_may_stay_but_not_grow(app, world, alice, conn, monkeypatch):
     of = [ASKED | {"values": [str(number) for number in range(count)]} for count in range(6)]
     segment = make(alice, constraints=[of[4], of[4]])
     limit(app, monkeypatch, MAX_CONSTRAINTS=1, MAX_CONSTRAINT_VALUES=3, MAX_SEGMENT_VALUES=6)
@@ -164,7 +164,7 @@ def test_a_segment_does_not_leave_strategies_of_other_projects(world, alice, apo
     assert alice.put(f"{PATH}/{segment}", json=body()).status_code == 204
 
 
-def test_a_segment_that_stays_where_it_is_may_be_used_elsewhere(world, alice, apollo):
+def test_a_used_segment_can_be_changed_if_its_project_stays(world, alice, apollo):
     """As when a flag has left its project: what was so before is no reason against another name."""
     segment = make(alice, project=apollo)
     used(world, segment)

@@ -75,13 +75,13 @@ def test_a_type_is_created_and_recorded(world: World, eve: Caller) -> None:
         ({"title": 1}, "title"),
     ],
 )
-def test_what_is_no_type_is_refused(world: World, alice: Caller, said: dict[str, Any], problem: str) -> None:
+def test_an_invalid_type_is_refused(world: World, alice: Caller, said: dict[str, Any], problem: str) -> None:
     since = world.last_event_id()
     assert problem in refused(alice.post(PATH, json={"name": "byHost", "parameters": []} | said))
     assert (names(alice), world.events(since)) == (BUILT_IN, [])
 
 
-def test_a_change_leaves_the_title_and_description_that_it_does_not_name(world: World, eve: Caller) -> None:
+def test_a_change_keeps_a_title_and_description_that_the_body_omits(world: World, eve: Caller) -> None:
     make(eve)
     since = world.last_event_id()
     after = MADE | {"title": "By host", "parameters": []}
@@ -107,7 +107,7 @@ def test_null_clears_the_title_and_description(world: World, eve: Caller) -> Non
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_a_built_in_type_stays_as_it_is(world: World, alice: Caller, name: str) -> None:
+def test_a_built_in_type_cannot_be_changed(world: World, alice: Caller, name: str) -> None:
     since, before = world.last_event_id(), alice.get(f"{PATH}/{name}").json
     refused(alice.put(f"{PATH}/{name}", json={"parameters": []}), 409, "ConflictError")
     refused(alice.delete(f"{PATH}/{name}"), 409, "ConflictError")
@@ -115,7 +115,7 @@ def test_a_built_in_type_stays_as_it_is(world: World, alice: Caller, name: str) 
     assert world.events(since) == []
 
 
-def test_a_type_goes_unless_a_strategy_is_of_it(world: World, alice: Caller) -> None:
+def test_a_type_is_deleted_unless_a_strategy_has_it(world: World, alice: Caller) -> None:
     make(alice)
     strategy = world.strategy(world.flag("f"), name="byHost")
     since = world.last_event_id()
@@ -198,7 +198,7 @@ def test_a_lifetime_counts_for_health_at_once(world: World, alice: Caller) -> No
 
 
 @pytest.mark.parametrize("days", [-1, 2**31, 1.5, "7", True])
-def test_what_is_no_lifetime_is_refused(world: World, alice: Caller, days: Any) -> None:
+def test_an_invalid_lifetime_is_refused(world: World, alice: Caller, days: Any) -> None:
     since = world.last_event_id()
     assert "lifetimeDays" in refused(
         alice.put("/api/admin/feature-types/release/lifetime", json={"lifetimeDays": days})

@@ -54,14 +54,14 @@ def test_a_name_is_there_once(world: World, alice: Caller) -> None:
         {"x": 1},
     ],
 )
-def test_what_is_no_type_is_refused(world: World, alice: Caller, said: dict[str, Any]) -> None:
+def test_an_invalid_type_is_refused(world: World, alice: Caller, said: dict[str, Any]) -> None:
     since = world.last_event_id()
     for path in (PATH, f"{PATH}/validate"):
         assert next(iter(said)) in refused(alice.post(path, json=TEAM | said))
     assert (len(alice.get(PATH).json["tagTypes"]), world.events(since)) == (1, [])
 
 
-def test_a_change_leaves_what_it_does_not_name(world: World, eve: Caller) -> None:
+def test_a_change_keeps_the_fields_that_the_body_omits(world: World, eve: Caller) -> None:
     make(eve)
     since = world.last_event_id()
     after = TEAM | {"icon": None}

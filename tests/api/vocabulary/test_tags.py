@@ -61,7 +61,7 @@ def test_a_tag_is_there_once(world: World, alice: Caller) -> None:
         ({"other": 1}, "other"),
     ],
 )
-def test_what_is_no_tag_is_refused(world: World, alice: Caller, said: dict[str, Any], problem: str) -> None:
+def test_an_invalid_tag_is_refused(world: World, alice: Caller, said: dict[str, Any], problem: str) -> None:
     since = world.last_event_id()
     assert problem in refused(alice.post(PATH, json=BETA | said))
     assert (alice.get(PATH).json["tags"], world.events(since)) == ([], [])
@@ -139,7 +139,7 @@ def test_permissions_of_one_environment_change_no_tag(world: World, victor: Call
     assert value(world.conn, "SELECT count(*) FROM tags") == 0
 
 
-def test_without_permission_on_flags_tags_reveal_nothing(world: World, victor: Caller) -> None:
+def test_callers_without_permission_on_flags_learn_nothing_about_tags(world: World, victor: Caller) -> None:
     since = world.last_event_id()
     refused(victor.delete(f"{PATH}/simple/none"), 403, "NoAccessError")
     refused(victor.post(PATH, data="{", content_type="application/json"), 403, "NoAccessError")

@@ -59,7 +59,7 @@ pytestmark = pytest.mark.slow
         "usage_metrics WHERE yes > 0 AND no > 0",
     ],
 )
-def test_there_is(read, condition):
+def test_the_demo_has_rows_of_each_kind(read, condition):
     assert read(f"SELECT count(*) FROM {condition}")[0]["count"] > 0
 
 
@@ -119,11 +119,11 @@ def test_there_is(read, condition):
         "users WHERE password_hash IS NOT NULL AND username <> 'admin'",
     ],
 )
-def test_there_is_no(read, wrong):
+def test_the_demo_has_no_contradictory_rows(read, wrong):
     assert read(f"SELECT count(*) FROM {wrong}") == [{"count": 0}]
 
 
-def test_nothing_is_of_the_future_and_the_log_covers_two_years(read):
+def test_the_log_covers_two_years_and_nothing_of_the_future(read):
     assert {row["type"] for row in read("SELECT DISTINCT type FROM events")} <= TYPES
     columns = read(
         "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
@@ -207,7 +207,7 @@ def test_the_trends_are_those_of_a_living_company(url):
     assert young["onboardingStatus"]["status"] == "first-flag-created"
 
 
-def test_every_answer_about_it_fits_its_record(url, read, make_app: Callable[..., Flask]):
+def test_every_response_about_the_demo_fits_its_record(url, read, make_app: Callable[..., Flask]):
     caller = Caller(make_app(url), ADMIN_KEY)
     paths = [
         f"/api/admin/projects/{row['id']}/{what}"

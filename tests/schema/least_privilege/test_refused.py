@@ -75,7 +75,7 @@ def test_the_service_may_not_become_another_role(deployed, service, role):
         service.execute(deployed.renamed(f"SET ROLE flags_{role}"))
 
 
-def test_its_grants_reach_no_other_role(service, admin):
+def test_grants_by_the_service_role_reach_no_other_role(service, admin):
     """PostgreSQL only warns of a right that is not there to be given."""
     for right in ("SELECT ON users", "INSERT ON past_group_users"):
         service.execute(f"GRANT {right} TO PUBLIC")
@@ -87,7 +87,7 @@ def test_its_grants_reach_no_other_role(service, admin):
     )
 
 
-def test_it_reads_nothing_of_other_databases(deployed, shared_url):
+def test_the_service_role_reads_no_other_database(deployed, shared_url):
     other = deployed.address("service").replace(f"/{deployed.database}", "/" + conninfo_to_dict(shared_url)["dbname"])
     with connect(other) as conn:
         for table in ("users", "events"):

@@ -32,7 +32,7 @@ def test_the_service_can_make_every_change_of_the_story(story):
 
 
 @pytest.mark.slow
-def test_it_can_answer_everything_that_can_be_asked_without_an_id(story):
+def test_the_service_role_can_answer_every_get_without_an_id(story):
     paths = [rule.rule for rule in story.app.url_map.iter_rules() if "GET" in rule.methods and not rule.arguments]
     statuses = {path: story.key.get(path).status_code for path in paths if path.startswith("/api/admin/")}
     assert len(statuses) > 20
@@ -67,7 +67,7 @@ def test_the_past_goes_with_a_project_that_is_deleted(deployed, service, admin, 
 USAGE = "INSERT INTO usage_metrics VALUES (%s, 'f', 'production', 'a', now() - %s * interval '1 week', 1, 0)"
 
 
-def test_a_service_starts_with_it_and_finds_nothing_to_do(deployed, service):
+def test_a_service_with_the_service_role_starts_and_changes_nothing(deployed, service):
     before = service.execute("SELECT count(*) AS number FROM events").fetchone()
     assert bootstrap.prepare_database(deployed.address("service"), SETTINGS) is None
     assert service.execute("SELECT count(*) AS number FROM events").fetchone() == before

@@ -63,7 +63,7 @@ def test_the_folder_may_be_a_link_to_a_longer_path(data: Path):
         target.rename(data)
 
 
-def test_it_can_be_reached_by_its_socket_and_user_alone(data: Path):
+def test_the_server_can_be_reached_by_its_socket_and_user_alone(data: Path):
     server = Server(data)
     with psycopg.connect(server.ensure()) as conn:
         assert conn.execute("SHOW listen_addresses").fetchone() == ("",)
@@ -126,7 +126,7 @@ def test_the_log_is_rotated_daily_and_overwritten_after_a_week(data: Path):
     assert settings == [("1d",), ("on",), ("on",)]
 
 
-def test_a_process_that_waits_for_the_lock_says_so(data: Path, capfd):
+def test_a_process_that_waits_for_the_lock_reports_the_wait(data: Path, capfd):
     server = Server(data)
     server.ensure()
     with (data / "starting.lock").open() as other:

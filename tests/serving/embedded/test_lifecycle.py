@@ -14,11 +14,11 @@ from tests.support.service import is_alive, postmaster_of, wait_until
 pytestmark = pytest.mark.slow
 
 
-def test_what_an_interrupted_start_had_left_is_gone(data: Path):
+def test_files_of_an_interrupted_start_are_removed(data: Path):
     assert not (data / "postgres.new").exists()
 
 
-def test_it_runs_until_the_last_process_releases_it(data: Path):
+def test_the_server_runs_until_the_last_process_releases_it(data: Path):
     first, second = Server(data), Server(data)
     url = first.ensure()
     assert second.ensure() == first.ensure() == url
@@ -30,7 +30,7 @@ def test_it_runs_until_the_last_process_releases_it(data: Path):
     assert not is_alive(postmaster)
 
 
-def test_a_fork_does_not_let_go_of_it(data: Path):
+def test_a_fork_does_not_release_the_server(data: Path):
     server = Server(data)
     url = server.ensure()
     child = os.fork()
@@ -65,7 +65,7 @@ def test_a_server_that_was_killed_is_started_again(data: Path):
     killed.release()
 
 
-def test_a_server_that_has_ended_is_brought_back_where_it_was(data: Path):
+def test_a_server_that_has_ended_is_restarted_at_the_same_address(data: Path):
     server = Server(data)
     url = server.ensure()
     kill(postmaster_of(data))
@@ -104,7 +104,7 @@ def test_a_process_that_has_the_number_of_the_killed_server_is_no_obstacle(data:
             somebody.terminate()
 
 
-def test_letting_go_of_a_server_that_was_killed_says_nothing(data: Path):
+def test_releasing_a_killed_server_prints_nothing(data: Path):
     server = Server(data)
     server.ensure()
     kill(postmaster_of(data))

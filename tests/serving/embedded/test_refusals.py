@@ -50,7 +50,7 @@ def test_a_folder_that_cannot_be_used_is_refused_in_one_sentence(data: Path, fil
 
 
 @pytest.mark.parametrize("left", [b"", bytes(64), b"\xff\n" * 6], ids=["nothing", "zeros", "no text"])
-def test_what_a_power_cut_has_left_of_a_lock_file_is_no_obstacle(data: Path, left: bytes):
+def test_a_lock_file_cut_short_by_a_power_cut_is_no_obstacle(data: Path, left: bytes):
     for lock in (data / "postgres" / "postmaster.pid", data / "socket" / ".s.PGSQL.5432.lock"):
         lock.write_bytes(left)
     server = Server(data)
@@ -58,7 +58,7 @@ def test_what_a_power_cut_has_left_of_a_lock_file_is_no_obstacle(data: Path, lef
     server.release()
 
 
-def test_what_is_missing_in_a_folder_is_named(tmp: Path):
+def test_a_missing_file_of_the_folder_is_named(tmp: Path):
     (tmp / "hollow" / "postgres").mkdir(parents=True)
     with pytest.raises(DatabaseProblem) as problem:
         Server(tmp / "hollow").ensure()

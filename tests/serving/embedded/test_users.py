@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 
 @root_only
-def test_root_may_keep_it_where_only_root_may_go(tmp: Path):
+def test_root_may_keep_the_server_in_a_folder_that_only_root_can_enter(tmp: Path):
     closed = tmp / "closed"
     closed.mkdir(mode=0o700)
     server = Server(closed / "data")
@@ -42,7 +42,7 @@ def test_root_may_keep_it_where_only_root_may_go(tmp: Path):
 
 
 @root_only
-def test_without_a_user_postgres_root_runs_it_as_a_user_id_of_its_own(tmp: Path, monkeypatch):
+def test_root_runs_the_server_under_a_separate_user_id(tmp: Path, monkeypatch):
     everybody = pwd.getpwall()
     monkeypatch.setattr(pwd, "getpwall", lambda: [user for user in everybody if user.pw_name != "postgres"])
     server = Server(tmp / "own")
@@ -121,7 +121,7 @@ def test_an_ordinary_user_can_start_afresh(tmp: Path):
 
 @root_only
 @pytest.mark.usefixtures("readable")
-def test_what_root_has_started_its_owner_can_start_too(data: Path):
+def test_the_owner_of_the_folder_can_start_the_server_after_root(data: Path):
     subprocess.run(["chown", "--recursive", f"{UNPRIVILEGED}:{UNPRIVILEGED}", str(data)], check=True)
     for lock in ("starting.lock", "in-use.lock"):
         (data / lock).unlink()
@@ -147,7 +147,7 @@ def test_a_server_without_its_folder_can_be_stopped(made: Path):
     kill(postmaster, signal.SIGQUIT)
 
 
-def test_a_command_says_that_the_folder_is_closed_to_its_user(tmp: Path):
+def test_a_command_reports_a_folder_that_its_user_cannot_enter(tmp: Path):
     closed = tmp / "closed to others"
     closed.mkdir(mode=0)
     without_rights = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if is_root else ()

@@ -79,7 +79,7 @@ def test_a_pool_that_is_busy_is_not_an_absent_database(server):
         assert ask(database) == 1
 
 
-def test_nor_is_one_whose_only_connection_is_being_given_back(proxy):
+def test_a_database_whose_only_connection_is_being_returned_is_not_away(proxy):
     with opened(proxy.url, wait=1.5) as database, ThreadPoolExecutor(1) as threads:
         is_open = threading.Event()
 
@@ -104,7 +104,7 @@ def test_nor_is_one_whose_only_connection_is_being_given_back(proxy):
         assert ask(database) == 1
 
 
-def test_nor_is_one_that_gives_us_no_more_connections(server):
+def test_a_database_that_allows_no_more_connections_is_not_away(server):
     url = server.ensure()
     with connect(url) as conn:
         conn.execute("CREATE ROLE limited LOGIN CONNECTION LIMIT 1")
@@ -120,7 +120,7 @@ def test_nor_is_one_that_gives_us_no_more_connections(server):
         assert ask(database) == 1
 
 
-def test_nor_is_one_that_answers_statements_but_no_new_connection(proxy):
+def test_a_database_that_answers_statements_but_opens_no_connection_is_not_away(proxy):
     with opened(proxy.url, 2, connect_timeout=2) as database, database.connection() as conn:
         with database.connection() as other:
             proxy.ignore()

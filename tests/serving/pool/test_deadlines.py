@@ -17,7 +17,7 @@ from tests.support.silent_proxy import Proxy
 pytestmark = pytest.mark.slow
 
 
-def test_no_connection_is_made_before_it_is_needed(proxy):
+def test_a_pool_opens_no_connection_before_the_first_use(proxy):
     threads = set(threading.enumerate())
     with opened(proxy.url) as database:
         assert (proxy.accepted, set(threading.enumerate())) == (0, threads)
@@ -69,7 +69,7 @@ def test_idle_connections_are_checked_after_a_silence(proxy):
         assert seconds_until_refused(partial(ask, database)) < 0.5
 
 
-def test_no_round_trip_is_spent_on_that_while_it_answers(proxy):
+def test_a_live_connection_is_reused_without_a_check(proxy):
     with opened(proxy.url) as database:
         assert ask(database) == 1
         proxy.hush()
