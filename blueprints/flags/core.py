@@ -7,12 +7,13 @@ from rules.flags import NO_FLAG, add_flags, change_flags, lock_flag, refuse_unus
 from rules.projects import share_project
 from rules.tags import add_tags, check_tag_types
 from serving.contract import operation
-from serving.request_data import load, load_query
+from serving.request_data import load, load_many, load_query
 from serving.responses import bounded, created, empty_response, json_response
 from sql.database import connection, transaction
 from sql.flags import core as flags
 from sql.flags import records as flag_records
-from validators.flags.core import CreateFlag, FlagFilters, NewFlagName, UpdateFlag
+from validators import or_400
+from validators.flags.core import CreateFlag, FlagFilters, FlagPatch, NewFlagName, UpdateFlag, patched_flag
 
 bp = Blueprint("flags", __name__)
 
@@ -105,6 +106,24 @@ def update_flag(project_id: str, feature_name: str) -> Response:
         if change.get("name", feature_name) != feature_name:
             abort(400, "name: must be the same as in the path; flags cannot be renamed")
         flag = lock_flag(conn, project_id, feature_name)
+        change_flags(conn, actor, [(flag, change)])
+        body = flags.get_core(conn, flag["id"])
+    return json_response(body)
+
+
+@bp.patch("/api/admin/projects/<project_id>/features/<feature_name>")
+@operation(record="flagCore", body=FlagPatch, many=True, refuses=(401, 403, 404, 415))
+def patch_flag(project_id: str, feature_name: str) -> Response:
+    """Patch a flag.
+
+    The body is a JSON patch (RFC 6902) of the flag without its environments, as PUT returns it. It can change the
+    description, type, stale mark and impression data.
+    """
+    with transaction() as conn:
+        actor = require(conn, "UPDATE_FEATURE", project=project_id)
+        operations = load_many(FlagPatch())
+        flag = lock_flag(conn, project_id, feature_name)
+        change = or_400(lambda record: patched_flag(record, operations), flag["record"])
         change_flags(conn, actor, [(flag, change)])
         body = flags.get_core(conn, flag["id"])
     return json_response(body)

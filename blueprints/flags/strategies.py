@@ -23,7 +23,7 @@ from sql.database import connection, transaction
 from sql.flags import strategies, strategy_order
 from validators import or_400
 from validators.flags.environments import StrategyPlace, refuse_duplicate_positions
-from validators.flags.strategies import StrategyChange, StrategyInput
+from validators.flags.strategies import StrategyChange, StrategyInput, StrategyPatch, patched_strategy
 
 bp = Blueprint("strategies", __name__)
 
@@ -86,6 +86,24 @@ def update_strategy(project_id: str, feature_name: str, environment: str, strate
         change = load(StrategyChange())
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         strategy = find_strategy(conn, flag, strategy_id)
+        changed = change_strategy(conn, actor, flag, strategy, change)
+    return json_response(changed["body"])
+
+
+@bp.patch(f"{BASE}/<strategy_id>")
+@operation(record="strategy", body=StrategyPatch, many=True, refuses=(400, 401, 403, 404, 415))
+def patch_strategy(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
+    """Patch a strategy.
+
+    The body is a JSON patch (RFC 6902) of the strategy. It cannot change id, featureName and sortOrder. Removed
+    properties get their defaults. The rules of PUT apply.
+    """
+    with transaction() as conn:
+        actor = require(conn, "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment)
+        operations = load_many(StrategyPatch())
+        flag = lock_in_environment(conn, project_id, feature_name, environment)
+        strategy = find_strategy(conn, flag, strategy_id)
+        change = or_400(lambda record: patched_strategy(record, operations), strategy["record"])
         changed = change_strategy(conn, actor, flag, strategy, change)
     return json_response(changed["body"])
 

@@ -1,17 +1,19 @@
 """Requests about flags (neighbours.md 3.12)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, post_load
 
-from validators import Body, Query
+from validators import Body, Query, read
 from validators.fields import DESCRIPTION_MAX, Anything, Boolean, ListOf, Name, Nested, OneOf, Text
+from validators.flags.json_patch import PatchOperation, patched_properties
 from validators.query_fields import Repeated
 from validators.vocabulary.tags import Tag
 
 TYPES = frozenset({"experiment", "kill-switch", "release", "operational", "permission"})
 TYPE_WORDS = "experiment, kill-switch, release, operational or permission"
+CHANGEABLE = ("type", "description", "stale", "impressionData")
 # Our choice: a limit, because each event of a flag contains all tags of the flag.
 MAX_TAGS = 100
 
@@ -78,6 +80,21 @@ class UpdateFlag(Body):
     def drop_ignored(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Drop the ignored properties, which clients send back because responses have them."""
         return {key: value for key, value in data.items() if key not in ("archived", "createdAt", "project")}
+
+
+class FlagPatch(PatchOperation):
+    """One step of a patch of a flag."""
+
+    example: ClassVar[dict[str, Any]] = {"op": "replace", "path": "/description", "value": "The checkout on one page."}
+
+
+# Our choice: a patch that removes the description sets it to null. The other properties cannot be removed.
+def patched_flag(record: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Apply a JSON Patch to a flag and return the properties that can change, as UpdateFlag loads them.
+
+    Raise ValidationError if the patch cannot be applied, or if its result is invalid.
+    """
+    return read(UpdateFlag(), dict.fromkeys(CHANGEABLE) | patched_properties(record, operations, CHANGEABLE))
 
 
 class FlagNames(Body):

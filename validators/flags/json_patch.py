@@ -1,7 +1,7 @@
 """JSON Patch (RFC 6902). A limit on copies keeps a small body from creating a huge document."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
 from itertools import islice
 from typing import Any, ClassVar
@@ -73,6 +73,26 @@ def patched(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
         except (JsonPatchException, JsonPointerException, RecursionError) as error:
             raise ValidationError({number: {"path": [problem(error)]}}) from None
     return result
+
+
+def patched_properties(
+    record: Mapping[str, Any], operations: Sequence[Mapping[str, Any]], changeable: Collection[str]
+) -> dict[str, Any]:
+    """Return those of the changeable properties that a copy of the record has after these operations.
+
+    Raise ValidationError if an operation cannot be applied, if it adds a property that records do not have, or if it
+    changes or removes a property that is not changeable.
+    """
+    result = patched(record, operations)
+    if not isinstance(result, dict):
+        raise ValidationError("must be a JSON object")
+    wrong = {name: ["unknown property"] for name in result if name not in record}
+    for name in record.keys() - set(changeable):
+        if name not in result or result[name] != record[name]:
+            wrong[name] = ["cannot be changed by a patch"]
+    if wrong:
+        raise ValidationError(wrong)
+    return {name: result[name] for name in changeable if name in result}
 
 
 def problem(error: Exception) -> str:

@@ -30,6 +30,10 @@ TABLE = """
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/set-sort-order   hermes   200    403  403     403   403  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/set-sort-order   apollo   200    403  403     200   200  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/set-sort-order   nowhere  404    403  403     403   403  404    403     403       401       -
+    PATCH /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>   default  200    200  403     403   403  200    403     403       401       14
+    PATCH /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>   hermes   200    403  403     403   403  200    403     403       401       -
+    PATCH /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>   apollo   200    403  403     200   200  200    403     403       401       -
+    PATCH /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies/<strategy_id>   nowhere  404    403  403     403   403  404    403     403       401       -
 """
 
 STRATEGIES = "/api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies"
