@@ -99,10 +99,8 @@ def insert_flags(
     """Create flags as add_flags() does after its checks. Refuse names that are taken, and return the other flags."""
     if not new:
         return []
-    names = [flag["name"] for flag in new]
-    ids = flags.insert(conn, project["id"], new, actor.user_id)
-    refuse(NameExists(NAME_TAKEN), [name for name in names if name not in ids])
-    added = flags.read(conn, list(ids.values()))
+    added = flags.insert(conn, project["id"], new, actor.user_id)
+    refuse(NameExists(NAME_TAKEN), {flag["name"] for flag in new} - {flag["name"] for flag in added})
     events.record(conn, *[flag_event("feature-created", actor, flag, data=flag["record"]) for flag in added])
     return added
 
@@ -145,10 +143,10 @@ def change_flags(conn: Connection, actor: Actor, changes: Sequence[tuple[DictRow
     changes = [(flag, change) for flag, change in changes if flag["record"] != flag["record"] | change]
     if not changes:
         return
-    flags.update(conn, [flag["record"] | change | {"id": flag["id"]} for flag, change in changes])
+    updated = flags.update(conn, [flag["record"] | change | {"id": flag["id"]} for flag, change in changes])
     log = []
-    for (flag, _), after in zip(changes, flags.read(conn, [flag["id"] for flag, _ in changes]), strict=True):
-        before, changed = flag["record"], after["record"]
+    for flag, _ in changes:
+        before, changed = flag["record"], updated[flag["id"]]["record"]
         # Our choice: a change of `stale` has an event of its own, which comes last.
         if any(changed[key] != before[key] for key in ("type", "description", "impressionData")):
             log.append(flag_event("feature-metadata-updated", actor, flag, data=changed, pre_data=before))

@@ -14,14 +14,13 @@ CHANGEABLE = ("id", "type", "description", "impressionData", "stale")
 
 # What changes read of a flag, and what the log shows.
 STATE: LiteralString = f"""
-    SELECT flags.id,
+           flags.id,
            flags.name,
            flags.project_id,
            flags.type,
            flags.archived_at,
            {flag_records.TAGS} AS tags,
            {flag_records.CORE} AS record
-      FROM flags
 """
 
 # NO KEY, here and in all locks of flags: inserts that reference a flag do not wait for this lock, so they cannot
@@ -37,7 +36,9 @@ LOCK = """
 
 # A separate statement, which begins after the wait for the lock. A subquery of LOCK would see the tags from before the
 # wait.
-READ: LiteralString = f"""{STATE}
+READ: LiteralString = f"""
+    SELECT {STATE}
+      FROM flags
       JOIN unnest(%(ids)s::bigint[]) WITH ORDINALITY AS wanted (id, number) USING (id)
      ORDER BY number
 """
@@ -64,7 +65,7 @@ LOCK_ANYWHERE = """
 
 SEEN: LiteralString = f" AND EXISTS (SELECT FROM projects WHERE projects.id = flags.project_id AND {VISIBLE})"
 
-READ_SEEN: LiteralString = f"{STATE} WHERE flags.id = ANY(%(ids)s::bigint[]){SEEN}"
+READ_SEEN: LiteralString = f"SELECT {STATE} FROM flags WHERE flags.id = ANY(%(ids)s::bigint[]){SEEN}"
 
 
 def lock_anywhere(conn: Connection, name: str, viewer: int | None) -> DictRow | None:
@@ -183,7 +184,7 @@ def get_list(
 
 
 # Sorted by name, so that two requests cannot deadlock.
-INSERT = """
+INSERT: LiteralString = f"""
     WITH added AS (
         INSERT INTO flags (name, project_id, type, description, impression_data, created_by_user_id)
         SELECT name, %(project)s, type, description, "impressionData", %(user_id)s
@@ -191,28 +192,28 @@ INSERT = """
             AS new (name text, type text, description text, "impressionData" boolean)
          ORDER BY name
         ON CONFLICT (name) WHERE deleted_at IS NULL DO NOTHING
-        RETURNING id, name
+        RETURNING {STATE}
     ),
     linked AS (
         INSERT INTO flag_environments (flag_id, environment)
-        SELECT added.id, environment
-          FROM added, project_environments
-         WHERE project_id = %(project)s
+        SELECT id, environment
+          FROM added
+          JOIN project_environments USING (project_id)
     )
-    SELECT id, name FROM added
+    SELECT * FROM added
 """
 
 
-def insert(conn: Connection, project: str, flags: Sequence[Mapping[str, Any]], user_id: int | None) -> dict[str, int]:
-    """Insert flags (name, type, description, impressionData), off in all environments, and return their ids by name.
+def insert(conn: Connection, project: str, flags: Sequence[Mapping[str, Any]], user_id: int | None) -> list[DictRow]:
+    """Insert flags (name, type, description, impressionData), off in all environments, and return their STATE.
 
     Flags whose names are in use, also by archived flags, are omitted.
     """
     params = {"project": project, "flags": as_json(flags), "user_id": user_id}
-    return {row["name"]: row["id"] for row in rows(conn, INSERT, params)}
+    return rows(conn, INSERT, params)
 
 
-UPDATE = """
+UPDATE: LiteralString = f"""
     UPDATE flags
        SET type = changed.type,
            description = changed.description,
@@ -221,12 +222,17 @@ UPDATE = """
       FROM json_to_recordset(%(flags)s::json)
         AS changed (id bigint, type text, description text, "impressionData" boolean, stale boolean)
      WHERE flags.id = changed.id
+    RETURNING {STATE}
 """
 
 
-def update(conn: Connection, flags: Sequence[Mapping[str, Any]]) -> None:
-    """Set type, description, impressionData and stale of flags with these ids. A stale flag keeps its date."""
-    run(conn, UPDATE, {"flags": as_json([{key: flag[key] for key in CHANGEABLE} for flag in flags])})
+def update(conn: Connection, flags: Sequence[Mapping[str, Any]]) -> dict[int, DictRow]:
+    """Set type, description, impressionData and stale of flags with these ids, and return their STATE by id.
+
+    A stale flag keeps its date.
+    """
+    params = {"flags": as_json([{key: flag[key] for key in CHANGEABLE} for flag in flags])}
+    return {row["id"]: row for row in rows(conn, UPDATE, params)}
 
 
 LINK_ENVIRONMENTS = """

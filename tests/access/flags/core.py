@@ -13,7 +13,7 @@ TABLE = """
     GET /api/admin/projects/<project_id>/features                                hermes   200    200  200     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/features                                apollo   200    200  404     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/features                                nowhere  404    404  404     404   404  404    403     403       401       -
-    POST /api/admin/projects/<project_id>/features                               default  201    201  403     403   403  201    403     403       401       14
+    POST /api/admin/projects/<project_id>/features                               default  201    201  403     403   403  201    403     403       401       13
     POST /api/admin/projects/<project_id>/features                               hermes   201    403  403     403   403  201    403     403       401       -
     POST /api/admin/projects/<project_id>/features                               apollo   201    403  403     201   201  201    403     403       401       -
     POST /api/admin/projects/<project_id>/features                               nowhere  404    403  403     403   403  404    403     403       401       -
@@ -21,7 +21,7 @@ TABLE = """
     GET /api/admin/projects/<project_id>/features/<feature_name>                 hermes   200    200  200     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/features/<feature_name>                 apollo   200    200  404     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/features/<feature_name>                 nowhere  404    404  404     404   404  404    403     403       401       -
-    PUT /api/admin/projects/<project_id>/features/<feature_name>                 default  200    200  403     403   403  200    403     403       401       9
+    PUT /api/admin/projects/<project_id>/features/<feature_name>                 default  200    200  403     403   403  200    403     403       401       8
     PUT /api/admin/projects/<project_id>/features/<feature_name>                 hermes   200    403  403     403   403  200    403     403       401       -
     PUT /api/admin/projects/<project_id>/features/<feature_name>                 apollo   200    403  403     200   200  200    403     403       401       -
     PUT /api/admin/projects/<project_id>/features/<feature_name>                 nowhere  404    403  403     403   403  404    403     403       401       -
@@ -29,7 +29,7 @@ TABLE = """
     DELETE /api/admin/projects/<project_id>/features/<feature_name>              hermes   202    403  403     403   403  202    403     403       401       -
     DELETE /api/admin/projects/<project_id>/features/<feature_name>              apollo   202    403  403     202   202  202    403     403       401       -
     DELETE /api/admin/projects/<project_id>/features/<feature_name>              nowhere  404    403  403     403   403  404    403     403       401       -
-    POST /api/admin/projects/<project_id>/features/<feature_name>/clone          default  201    201  403     403   403  201    403     403       401       18
+    POST /api/admin/projects/<project_id>/features/<feature_name>/clone          default  201    201  403     403   403  201    403     403       401       17
     POST /api/admin/projects/<project_id>/features/<feature_name>/clone          hermes   201    403  403     403   403  201    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/clone          apollo   201    403  403     201   201  201    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/clone          nowhere  404    403  403     403   403  404    403     403       401       -
@@ -37,7 +37,7 @@ TABLE = """
     POST /api/admin/projects/<project_id>/features/<feature_name>/changeProject  hermes   200    403  403     403   403  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/changeProject  apollo   200    403  403     200   403  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/changeProject  nowhere  404    403  403     403   403  404    403     403       401       -
-    POST /api/admin/projects/<project_id>/stale                                  default  202    202  403     403   403  202    403     403       401       8
+    POST /api/admin/projects/<project_id>/stale                                  default  202    202  403     403   403  202    403     403       401       7
     POST /api/admin/projects/<project_id>/stale                                  hermes   202    403  403     403   403  202    403     403       401       -
     POST /api/admin/projects/<project_id>/stale                                  apollo   202    403  403     202   202  202    403     403       401       -
     POST /api/admin/projects/<project_id>/stale                                  nowhere  404    403  403     403   403  404    403     403       401       -
