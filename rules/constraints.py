@@ -99,6 +99,8 @@ def check_strategies(
     strategies: pairs of a flag name and a strategy. before: the strategy that they replace; as many constraints, values
     and segments as it has are allowed.
     """
+    if not strategies:
+        return
     replaced = before or {"constraints": (), "segments": ()}
     types = share_types(conn, {strategy["name"] for _, strategy in strategies})
     legal = list_legal_values(

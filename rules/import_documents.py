@@ -39,6 +39,11 @@ class ImportedFlag:
     tags: list[Json] | None
     parents: list[Json]
 
+    @property
+    def size(self) -> int:
+        """The number of its entries and variants, which the time of a validation depends on."""
+        return 1 + len(self.strategies) + len(self.tags or ()) + len(self.parents) + len(self.state.get("variants", ()))
+
 
 @dataclass(frozen=True)
 class Document:
@@ -123,6 +128,16 @@ ENTRIES: dict[str, tuple[str, str, type[Body]]] = {
     "featureTags": ("tag", "featureName", ImportedTag),
     "dependencies": ("dependency", "feature", ImportedDependencies),
 }
+# The lists whose entries belong to flags.
+OF_FLAGS = ("featureStrategies", "featureEnvironments", "featureTags", "dependencies")
+# By list of the document: a field with a different value in each entry, and the error for equal values.
+UNIQUE = {
+    "features": ("name", "The document has this flag more than once."),
+    "featureEnvironments": ("featureName", "The document has more than one state of this flag."),
+    "contextFields": ("name", "The document has this context field more than once."),
+    "tagTypes": ("name", "The document has this tag type more than once."),
+    "segments": ("id", "The document has more than one segment with this id."),
+}
 
 
 def read_entries(document: Mapping[str, list[Any]], findings: Findings) -> dict[str, list[dict[str, Any]]]:
@@ -147,30 +162,11 @@ def valid_entries(key: str, entries: list[Any], findings: Findings) -> Iterator[
 def read_document(data: Mapping[str, Any], findings: Findings) -> Document:
     """Return the document without invalid flags, and add their errors to the findings. Needs no database."""
     entries = read_entries(data, findings)
-    refuse_duplicates(
-        "The document has this flag more than once.", (flag["name"] for flag in entries["features"]), findings
-    )
-    refuse_duplicates(
-        "The document has more than one state of this flag.", flag_names(entries["featureEnvironments"]), findings
-    )
-    refuse_duplicates(
-        "The document has this context field more than once.",
-        (field["name"] for field in entries["contextFields"]),
-        findings,
-    )
-    refuse_duplicates(
-        "The document has this tag type more than once.", (type["name"] for type in entries["tagTypes"]), findings
-    )
-    refuse_duplicates(
-        "The document has more than one segment with this id.",
-        (str(segment["id"]) for segment in entries["segments"]),
-        findings,
-    )
+    for key, (name, message) in UNIQUE.items():
+        counts = Counter(str(entry[name]) for entry in entries[key])
+        findings.add_error(message, [text for text, count in counts.items() if count > 1])
     names = {flag["name"] for flag in entries["features"]}
-    lists = ("featureStrategies", "featureEnvironments", "featureTags")
-    described = {name for key in lists for name in flag_names(entries.get(key, ()))} | {
-        dependency["feature"] for dependency in entries["dependencies"]
-    }
+    described = {entry[ENTRIES[key][1]] for key in OF_FLAGS for entry in entries.get(key, ())}
     findings.add_error(
         "The document refers to this flag, but its features do not contain it.", described - names - findings.refused
     )
@@ -185,24 +181,12 @@ def read_document(data: Mapping[str, Any], findings: Findings) -> Document:
     )
 
 
-def flag_names(entries: Iterable[Json]) -> Iterator[str]:
-    """Return the name of the flag of each entry."""
-    return (entry["featureName"] for entry in entries)
-
-
-def refuse_duplicates(message: str, names: Iterable[str], findings: Findings) -> None:
-    """Add an error for names that occur more than once."""
-    findings.add_error(message, [name for name, count in Counter(names).items() if count > 1])
-
-
 def flags_of(entries: Mapping[str, list[Json]]) -> Iterator[ImportedFlag]:
     """Yield each flag of a document with its entries, sorted by name."""
     by_flag: dict[str, dict[str, list[Json]]] = defaultdict(lambda: defaultdict(list))
-    for key in ("featureStrategies", "featureEnvironments", "featureTags"):
+    for key in OF_FLAGS:
         for entry in entries.get(key, ()):
-            by_flag[entry["featureName"]][key].append(entry)
-    for entry in entries["dependencies"]:
-        by_flag[entry["feature"]]["parents"] += entry["dependencies"]
+            by_flag[entry[ENTRIES[key][1]]][key].append(entry)
     for name, fields in sorted({flag["name"]: flag for flag in entries["features"]}.items()):
         lists = by_flag[name]
         tags = {(tag["tagType"], tag["tagValue"]) for tag in lists["featureTags"]}
@@ -212,5 +196,5 @@ def flags_of(entries: Mapping[str, list[Json]]) -> Iterator[ImportedFlag]:
             strategies=lists["featureStrategies"],
             state=lists["featureEnvironments"][-1] if lists["featureEnvironments"] else {},
             tags=[{"type": type, "value": text} for type, text in sorted(tags)] if "featureTags" in entries else None,
-            parents=lists["parents"],
+            parents=[parent for entry in lists["dependencies"] for parent in entry["dependencies"]],
         )

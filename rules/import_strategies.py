@@ -11,11 +11,10 @@ from psycopg.rows import DictRow
 from rules import strategies as strategy_rules
 from rules.access import Actor
 from rules.constraints import check_strategies
-from rules.import_documents import Document, Findings, Json
+from rules.import_documents import Document, Findings, ImportedFlag, Json
 from rules.instance_limits import unique_or_409
 from sql.database import Connection
-from sql.flags import environments, strategies, transfer, variants
-from sql.vocabulary.strategy_types import share_types
+from sql.flags import environments, strategies, variants
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 NOT_LINKED = "No environment with this name is linked to the project."
@@ -23,29 +22,37 @@ ID_TAKEN = {"strategies_pkey": "A strategy with one of these ids was created dur
 
 
 def write_environment(
-    conn: Connection, actor: Actor, project: DictRow, environment: str, document: Document, findings: Findings
+    conn: Connection,
+    actor: Actor,
+    environment: str,
+    document: Document,
+    ids: Mapping[str, int],
+    findings: Findings,
 ) -> Document:
     """Replace variants and strategies of the flags, and switch the flags on or off.
 
-    Return the document without refused flags. Raise 404 if the environment is not linked to the project.
+    Return the document without refused flags. Raise 404 if the environment is not linked to the project. ids: those of
+    the locked flags, by name.
     """
+    if not document.flags:
+        return document
     imported = {flag.name: flag for flag in document.flags}
-    locked = environments.lock(conn, project["id"], list(imported), environment)
-    if len(locked) < len(imported):
+    found = environments.read(conn, [ids[name] for name in imported], environment)
+    flags = sorted(found, key=lambda flag: flag["name"])
+    if len(flags) < len(imported):
         abort(404, NOT_LINKED)
-    ids = [flag["id"] for flag in locked]
-    write_variants(conn, actor, [(flag, imported[flag["name"]].state) for flag in locked], findings)
-    existing = strategies.list_by_flag(conn, ids, environment)
+    write_variants(conn, actor, [(flag, imported[flag["name"]].state) for flag in flags], findings)
+    existing = strategies.list_by_flag(conn, [flag["id"] for flag in flags], environment)
     plans = [
         (flag, *compare(wanted, existing[flag["id"]]))
-        for flag, wanted in wanted_strategies(conn, project, document, locked, findings)
+        for flag, wanted in wanted_strategies(conn, imported, flags, findings)
     ]
     findings.need("CREATE_FEATURE_STRATEGY", any(added for _, _, added, _ in plans))
     findings.need("DELETE_FEATURE_STRATEGY", any(removed for *_, removed in plans))
     checked = [
         (flag["name"], strategy) for flag, _, added, _ in plans for strategy in added if not strategy.get("isDefault")
     ]
-    check_strategies(conn, checked, project["id"], refuse=findings.refuse)
+    check_strategies(conn, checked, flags[0]["project_id"], refuse=findings.refuse)
     plans = [plan for plan in plans if plan[0]["name"] not in findings.refused]
     on, off = [], []
     for flag, kept, added, _ in plans:
@@ -57,43 +64,31 @@ def write_environment(
     strategy_rules.remove_strategies(
         conn, actor, [(flag, strategy) for flag, _, _, removed in plans for strategy in removed]
     )
-    new = with_free_ids(conn, [(flag, strategy) for flag, _, added, _ in plans for strategy in added])
-    with unique_or_409(ID_TAKEN):
-        strategy_rules.add_strategies(conn, actor, new, findings.refuse)
+    new = [(flag, strategy) for flag, _, added, _ in plans for strategy in added]
+    if new:
+        with unique_or_409(ID_TAKEN):
+            strategy_rules.add_strategies(conn, actor, with_free_ids(conn, new), findings.refuse)
     strategy_rules.switch_on(conn, actor, on)
     return document.without(findings.refused)
 
 
 def write_variants(conn: Connection, actor: Actor, states: Sequence[tuple[DictRow, Json]], findings: Findings) -> None:
     """Replace the variants of flags. Flags whose state has no property variants keep theirs."""
-    new = [(flag, state["variants"]) for flag, state in states if "variants" in state]
+    existing = variants.list_by_flag(conn, [flag["id"] for flag, _ in states], states[0][0]["environment"])
+    new = [(flag, existing[flag["id"]], state["variants"]) for flag, state in states if "variants" in state]
     # Our choice: variants need the permission even if they do not change.
-    existing = (
-        variants.list_by_flag(conn, [flag["id"] for flag, _ in states], states[0][0]["environment"]) if states else {}
-    )
-    findings.need("UPDATE_FEATURE_ENVIRONMENT_VARIANTS", any(existing.values()) or any(wanted for _, wanted in new))
+    findings.need("UPDATE_FEATURE_ENVIRONMENT_VARIANTS", any(existing.values()) or any(wanted for *_, wanted in new))
     strategy_rules.replace_variants(conn, actor, new)
 
 
 def wanted_strategies(
-    conn: Connection, project: DictRow, document: Document, flags: Sequence[DictRow], findings: Findings
+    conn: Connection, imported: Mapping[str, ImportedFlag], flags: Sequence[DictRow], findings: Findings
 ) -> list[tuple[DictRow, list[Json]]]:
     """Return each flag with the strategies that the import gives it. A flag that will be on gets an enabled one."""
-    imported = {flag.name: flag for flag in document.flags}
-    segments = transfer.share_segments(conn, set(document.segments.values()), project["id"])
-    ids = {number: segments.get(name) for number, name in document.segments.items()}
-    types = share_types(conn, {strategy["name"] for flag in document.flags for strategy in flag.strategies})
-    custom = {name for name, is_custom in types.items() if is_custom}
-    plans = []
-    for flag in flags:
-        given = imported[flag["name"]].strategies
-        findings.warn(
-            "Strategies use this custom type. It must have the same meaning in this instance.",
-            {strategy["name"] for strategy in given} & custom,
-        )
-        plans.append(
-            (flag, [as_wanted_strategy(flag, strategy, position, ids) for position, strategy in enumerate(given)])
-        )
+    plans = [
+        (flag, [as_wanted_strategy(flag, strategy, i) for i, strategy in enumerate(imported[flag["name"]].strategies)])
+        for flag in flags
+    ]
     # Our choice: such a flag gets the default strategy, as when a user enables it. On without an enabled strategy, it
     # would be on for everyone.
     lacking = [
@@ -101,28 +96,21 @@ def wanted_strategies(
         for flag, wanted in plans
         if imported[flag["name"]].state.get("enabled") and not strategy_rules.is_any_enabled(wanted)
     ]
-    defaults = {
-        flag["id"]: default for flag, default in strategy_rules.default_strategies(conn, lacking, findings.refuse)
-    }
-    for flag, wanted in plans:
-        if flag["id"] in defaults:
-            default = defaults[flag["id"]]
-            own_ids = {segment: segment for segment in default["segments"]}
-            wanted.append(as_wanted_strategy(flag, default, len(wanted), own_ids) | {"isDefault": True})
+    by_flag = {flag["id"]: wanted for flag, wanted in plans}
+    for flag, default in strategy_rules.default_strategies(conn, lacking, findings.refuse):
+        wanted = by_flag[flag["id"]]
+        wanted.append(as_wanted_strategy(flag, default, len(wanted)) | {"isDefault": True})
     return [(flag, wanted) for flag, wanted in plans if flag["name"] not in findings.refused]
 
 
-def as_wanted_strategy(flag: DictRow, strategy: Json, position: int, segments: Mapping[int, int | None]) -> Json:
-    """Return a strategy in the form that the flag will have.
-
-    position: the sortOrder of a strategy without one. segments: ids in this instance by the ids in the document.
-    """
+def as_wanted_strategy(flag: DictRow, strategy: Json, position: int) -> Json:
+    """Return a strategy in the form that the flag will have. position: the sortOrder of a strategy without one."""
     return {
         **{key: strategy[key] for key in ("name", "title", "disabled", "constraints", "variants")},
         "id": strategy.get("id"),
         "sortOrder": strategy.get("sortOrder", position),
         "parameters": strategy_rules.filled_parameters(flag, strategy),
-        "segments": sorted({own for segment in strategy["segments"] if (own := segments[segment]) is not None}),
+        "segments": sorted(strategy["segments"]),
     }
 
 
@@ -158,7 +146,7 @@ def with_free_ids(conn: Connection, new: Sequence[tuple[DictRow, Json]]) -> list
     result = []
     for flag, strategy in new:
         id = strategy["id"]
-        is_free = id is not None and UUID.fullmatch(id) is not None and id not in used
-        used |= {id} if is_free else set()
+        is_free = id not in used and UUID.fullmatch(id or "")
+        used.add(id)
         result.append((flag, strategy if is_free else {key: value for key, value in strategy.items() if key != "id"}))
     return result

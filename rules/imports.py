@@ -1,6 +1,7 @@
 """Import the flags of a document by the rules of single flags, or only validate it (neighbours.md 3.17)."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from werkzeug.exceptions import Forbidden
 from rules.access import Actor, require
 from rules.dependencies import add_dependencies, refuse_invalid_dependencies
 from rules.flags import change_flags, insert_flags, refuse_above_limits, refuse_bad_names
-from rules.import_documents import Document, Findings, Json, as_record, as_sentence, read_document
+from rules.import_documents import Document, Findings, ImportedFlag, Json, as_record, as_sentence, read_document
 from rules.import_strategies import NOT_LINKED, write_environment
 from rules.projects import share_project
 from rules.tags import add_tags, check_tag_types, remove_tags
@@ -22,23 +23,24 @@ from sql.events import Event
 from sql.flags import core as flags
 from sql.flags import dependencies, environments, transfer
 from sql.vocabulary import context_fields, tag_types
+from sql.vocabulary.strategy_types import share_types
 from validators.flags.core import MAX_TAGS
 
 NEW: Json = {"type": "release", "description": None, "impressionData": False}
-# The number of flags that validation locks at a time. With larger parts, other requests wait longer for these flags.
-# With smaller parts, validation takes longer.
-PART = 100
+# Validation locks the flags of so many entries at a time. With larger parts, other requests wait longer for these
+# flags. With smaller parts, validation takes longer.
+PART = 500
 
 
 def import_flags(conn: Connection, actor: Actor, project_id: str, environment: str, data: Mapping[str, Any]) -> None:
     """Import a document, all or nothing. Raises 404 unlinked environment, 403 missing permissions, 400 errors."""
-    refuse_unlinked(conn, project_id, environment)
     project = share_project(conn, project_id)
+    refuse_unlinked(conn, project_id, environment)
     findings = Findings()
     document = read_document(data, findings)
     transfer.lock_imports(conn, project_id)
     known = flags.lock_many(conn, document.names, None, project_id)
-    check_document(conn, project, document, known, findings)
+    document = check_document(conn, project, document, known, findings)
     write(conn, actor, project, environment, document, known, findings)
     for message, missing in missing_permissions(conn, findings, project_id, environment).items():
         abort(403, f"{message.rstrip('.')}: {', '.join(missing)}")
@@ -58,23 +60,16 @@ def validate(conn: Connection, actor: Actor, project_id: str, environment: str, 
     try:
         with rolled_back_transaction(conn):
             project = share_project(conn, project_id)
-            check_document(conn, project, document, flags.list_by_name(conn, project_id, document.names), findings)
+            known = flags.list_by_name(conn, project_id, document.names)
+            document = check_document(conn, project, document, known, findings)
+            warn_of_custom_types(conn, document, findings)
         # The other checks run in parts, so that no user waits long for the locks of a large document.
-        passed = document.without(findings.refused).flags
-        for start in range(0, max(len(passed), 1), PART):
-            part = replace(document, flags=passed[start : start + PART])
+        for part in parts(document):
             with rolled_back_transaction(conn):
                 project = share_project(conn, project_id)
                 transfer.lock_imports(conn, project_id)
-                write(
-                    conn,
-                    actor,
-                    project,
-                    environment,
-                    part,
-                    flags.lock_many(conn, part.names, None, project_id),
-                    findings,
-                )
+                known = flags.lock_many(conn, part.names, None, project_id)
+                write(conn, actor, project, environment, part, known, findings)
     except ReadOnlySqlTransaction:
         findings.warn(
             "The database is read-only, so this flag was not compared with it.", [flag.name for flag in document.flags]
@@ -85,6 +80,18 @@ def validate(conn: Connection, actor: Actor, project_id: str, environment: str, 
         "warnings": as_record(findings.warnings),
         "permissions": as_record(permissions),
     }
+
+
+def parts(document: Document) -> Iterator[Document]:
+    """Yield the document in parts of about PART entries. The last part can be empty."""
+    part, size = list[ImportedFlag](), 0
+    for flag in document.flags:
+        part.append(flag)
+        size += flag.size
+        if size >= PART:
+            yield replace(document, flags=part)
+            part, size = [], 0
+    yield replace(document, flags=part)
 
 
 def refuse_unlinked(conn: Connection, project: str, environment: str) -> None:
@@ -106,28 +113,57 @@ def missing_permissions(conn: Connection, findings: Findings, project: str, envi
 
 def check_document(
     conn: Connection, project: DictRow, document: Document, known: Sequence[DictRow], findings: Findings
-) -> None:
+) -> Document:
     """Add errors for names, limits, dependencies and segments that concern the document as a whole.
 
+    Return the document with the ids of its segments in this instance, without refused and archived flags.
     known: the flags of the document that exist in the project.
     """
-    live = {flag["name"] for flag in known if flag["archived_at"] is None}
-    new = sorted({flag.name for flag in document.flags} - {flag["name"] for flag in known})
+    archived = {flag["name"] for flag in known if flag["archived_at"] is not None}
+    live = {flag["name"] for flag in known} - archived
+    new = sorted({flag.name for flag in document.flags} - live - archived)
     refuse_bad_names(project, new, findings.refuse)
     refuse_above_limits(conn, project, new, findings.refuse)
-    pairs = dependencies.pairs(conn, [flag["id"] for flag in known])
-    refuse_invalid_dependencies(document.links, live | set(new), pairs, findings.refuse)
-    findings.need("UPDATE_FEATURE_DEPENDENCY", document.links)
-    segments = transfer.share_segments(conn, set(document.segments.values()), project["id"])
-    missing = {number: set[str]() for number, name in document.segments.items() if name not in segments}
+    if links := document.links:
+        pairs = dependencies.pairs(conn, [flag["id"] for flag in known])
+        refuse_invalid_dependencies(links, live | set(new), pairs, findings.refuse)
+        findings.need("UPDATE_FEATURE_DEPENDENCY", links)
+    document = with_own_segments(conn, project, document, findings)
+    names = {flag.name for flag in document.flags}
+    findings.warn("This flag is archived here. The import omits it.", names & archived)
+    findings.warn("This flag exists. It is overwritten.", names & live)
+    return document.without(archived)
+
+
+def with_own_segments(conn: Connection, project: DictRow, document: Document, findings: Findings) -> Document:
+    """Return the document with the ids of its segments in this instance, without refused flags.
+
+    Add an error for flags with segments that do not exist here.
+    """
+    if not document.segments:
+        return document.without(findings.refused)
+    existing = transfer.share_segments(conn, set(document.segments.values()), project["id"])
+    users: dict[int, set[str]] = defaultdict(set)
     for flag in document.flags:
-        for number in missing.keys() & {segment for strategy in flag.strategies for segment in strategy["segments"]}:
-            missing[number].add(flag.name)
-    for number, names in missing.items():
-        name = document.segments[number]
-        findings.add_error(
-            f"segments: no segment named {name} exists for all projects or for this one", names or [name]
-        )
+        for strategy in flag.strategies:
+            for number in strategy["segments"]:
+                users[number].add(flag.name)
+    for number, name in document.segments.items():
+        if name not in existing:
+            message = f"segments: no segment named {name} exists for all projects or for this one"
+            findings.add_error(message, users[number] or [name])
+    document = document.without(findings.refused)
+    for flag in document.flags:
+        for strategy in flag.strategies:
+            strategy["segments"] = {existing[document.segments[number]] for number in strategy["segments"]}
+    return document
+
+
+def warn_of_custom_types(conn: Connection, document: Document, findings: Findings) -> None:
+    """Add a warning for each custom strategy type of the document."""
+    types = share_types(conn, {strategy["name"] for flag in document.flags for strategy in flag.strategies})
+    custom = [name for name, is_custom in types.items() if is_custom]
+    findings.warn("Strategies use this custom type. It must have the same meaning in this instance.", custom)
 
 
 def write(
@@ -139,26 +175,20 @@ def write(
     known: Sequence[DictRow],
     findings: Findings,
 ) -> None:
-    """Write the flags of a document that are not refused.
+    """Write the flags of a document from check_document().
 
     known: the flags of the document that exist in the project, locked.
     """
     add_vocabulary(conn, actor, document, findings)
     by_name = {flag["name"]: flag for flag in known}
-    archived = {name for name, flag in by_name.items() if flag["archived_at"] is not None}
-    document = document.without(findings.refused)
-    names = {flag.name for flag in document.flags}
-    findings.warn("This flag is archived here. The import omits it.", names & archived)
-    findings.warn("This flag exists. It is overwritten.", (names & by_name.keys()) - archived)
-    document = document.without(archived)
     new = [{"name": flag.name, **NEW, **flag.fields} for flag in document.flags if flag.name not in by_name]
     findings.need("CREATE_FEATURE", new)
     by_name |= {flag["name"]: flag for flag in insert_flags(conn, actor, project, new, findings.refuse)}
     document = document.without(findings.refused)
     change_flags(conn, actor, [(by_name[flag.name], flag.fields) for flag in document.flags])
     document = write_tags(conn, actor, document, by_name, findings)
-    document = write_environment(conn, actor, project, environment, document, findings)
     ids = {name: flag["id"] for name, flag in by_name.items()}
+    document = write_environment(conn, actor, environment, document, ids, findings)
     # When a validation runs in parts, new flags of the other parts have no id.
     add_dependencies(conn, actor, ids, [link for link in document.links if link["feature"] in ids])
 
@@ -168,6 +198,8 @@ def add_vocabulary(conn: Connection, actor: Actor, document: Document, findings:
 
     Add an error for context fields that exist here without the legal values of the document.
     """
+    if not (document.context_fields or document.tag_types):
+        return
     legal = context_fields.list_legal_values(conn, [field["name"] for field in document.context_fields])
     unknown = {
         field["name"]

@@ -25,6 +25,7 @@ from sql.vocabulary.strategy_types import share_types
 from validators.flags.strategies import with_defaults
 
 Strategy = Mapping[str, Any]
+Variant = Mapping[str, Any]
 
 NO_FLAG_THERE = "The project has no such flag, the flag is archived, or the environment is not linked to the project."
 NO_STRATEGY = "The flag has no such strategy in this project and environment."
@@ -240,26 +241,32 @@ def switch_off_without_strategy(conn: Connection, actor: Actor, flag: DictRow, s
 
 
 def replace_variants(
-    conn: Connection, actor: Actor, new: Sequence[tuple[DictRow, Sequence[Mapping[str, Any]]]]
+    conn: Connection, actor: Actor, changes: Sequence[tuple[DictRow, Sequence[Variant], Sequence[Variant]]]
 ) -> None:
-    """Replace the variants of flags, and record the events. new: pairs of a flag and its variants from balanced()."""
-    if not new:
+    """Replace the variants of flags, and record the events.
+
+    changes: for each flag, its variants from list_by_flag(), and the new ones from balanced().
+    """
+    changes = [
+        (flag, before, wanted)
+        for flag, before, wanted in changes
+        if sorted(wanted, key=lambda variant: variant["name"]) != before
+    ]
+    if not changes:
         return
-    ids, environment = [flag["id"] for flag, _ in new], new[0][0]["environment"]
-    before = variants.list_by_flag(conn, ids, environment)
-    variants.replace(
-        conn, environment, [{"flagId": flag["id"], "strategyId": None, "variants": wanted} for flag, wanted in new]
-    )
-    after = variants.list_by_flag(conn, ids, environment)
+    environment = changes[0][0]["environment"]
+    owners = [{"flagId": flag["id"], "strategyId": None, "variants": wanted} for flag, _, wanted in changes]
+    variants.replace(conn, environment, owners)
+    after = variants.list_by_flag(conn, [flag["id"] for flag, _, _ in changes], environment)
     log = [
         flag_event(
             "feature-environment-variants-updated",
             actor,
             flag,
             data={"variants": after[flag["id"]]},
-            pre_data={"variants": before[flag["id"]]},
+            pre_data={"variants": before},
         )
-        for flag, _ in new
-        if after[flag["id"]] != before[flag["id"]]
+        for flag, before, _ in changes
+        if after[flag["id"]] != before
     ]
     events.record(conn, *log)

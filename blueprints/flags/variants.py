@@ -46,7 +46,8 @@ def set_variants(project_id: str, feature_name: str, environment: str) -> Respon
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
         after = or_400(balanced, load_many(Variant()))
         flag = lock_in_environment(conn, project_id, feature_name, environment)
-        replace_variants(conn, actor, [(flag, after)])
+        before = variants.list_by_flag(conn, [flag["id"]], environment)[flag["id"]]
+        replace_variants(conn, actor, [(flag, before, after)])
         body = variants.get(conn, project_id, feature_name, environment)
     return json_response(body)
 
@@ -64,7 +65,7 @@ def patch_variants(project_id: str, feature_name: str, environment: str) -> Resp
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         before = variants.list_by_flag(conn, [flag["id"]], environment)[flag["id"]]
         after = or_400(lambda variants: patched_variants(variants, operations), before)
-        replace_variants(conn, actor, [(flag, after)])
+        replace_variants(conn, actor, [(flag, before, after)])
         body = variants.get(conn, project_id, feature_name, environment)
     return json_response(body)
 
@@ -84,6 +85,7 @@ def set_variants_in_environments(project_id: str, feature_name: str) -> Response
             for environment in change["environments"]
         ]
         for flag in lock_in_environments(conn, project_id, feature_name, change["environments"]):
-            replace_variants(conn, actors[0], [(flag, change["variants"])])
+            before = variants.list_by_flag(conn, [flag["id"]], flag["environment"])[flag["id"]]
+            replace_variants(conn, actors[0], [(flag, before, change["variants"])])
         body = variants.get(conn, project_id, feature_name, change["environments"][0])
     return json_response(body)

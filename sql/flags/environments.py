@@ -1,7 +1,7 @@
 """Flags in an environment: lock them, read them, and switch them on and off."""
 
 from collections.abc import Sequence
-from typing import Any, LiteralString
+from typing import LiteralString
 
 from psycopg.rows import DictRow
 
@@ -54,10 +54,14 @@ def lock(conn: Connection, project: str, names: Sequence[str], environment: str)
     Each row has id, name, project_id, environment, enabled, default_stickiness, default_strategy and tags. Flags of
     other projects and archived flags are omitted, and all flags if the environment is not linked to the project.
     """
-    params: dict[str, Any] = {"project": project, "names": list(names), "environment": environment}
-    params["ids"] = [row["id"] for row in rows(conn, LOCK, params)]
-    by_name = {row["name"]: row for row in rows(conn, READ, params)}
+    locked = rows(conn, LOCK, {"project": project, "names": list(names), "environment": environment})
+    by_name = {row["name"]: row for row in read(conn, [row["id"] for row in locked], environment)}
     return [by_name[name] for name in dict.fromkeys(names) if name in by_name]
+
+
+def read(conn: Connection, ids: Sequence[int], environment: str) -> list[DictRow]:
+    """Return locked flags as lock() does, in any order."""
+    return rows(conn, READ, {"ids": list(ids), "environment": environment})
 
 
 IS_LINKED = """

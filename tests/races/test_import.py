@@ -94,6 +94,18 @@ def test_a_project_is_not_archived_during_an_import(caller, conn, gate):
     assert value(conn, "SELECT count(*) FROM flags") == 0
 
 
+def test_an_import_into_an_environment_that_is_removed_meanwhile_is_404(caller, world, conn, gate):
+    before = world.last_event_id()
+    with ThreadPoolExecutor(1) as thread:
+        with gate.transaction():
+            gate.execute("SELECT FROM projects WHERE id = 'default' FOR NO KEY UPDATE")
+            gate.execute("DELETE FROM project_environments WHERE environment = 'development'")
+            answer = thread.submit(caller.post, IMPORT, json=body(document()))
+            wait_for(conn, [answer])
+        refused(answer.result(), 404, "NotFoundError")
+    assert world.events(before) == []
+
+
 def test_simultaneous_imports_of_the_same_document_all_succeed(caller):
     names = [f"flag-{number}" for number in range(30)]
     forwards = document(*names, featureStrategies=[strategy(name) for name in names])
@@ -125,14 +137,21 @@ def test_imports_at_once_do_not_exceed_the_limit_of_the_project(caller, conn):
 
 
 def test_validation_keeps_the_locks_of_one_part_of_a_document_only(caller, world, conn, gate):
-    names = [f"flag-{number:03}" for number in range(PART + 1)]
+    names = [f"flag-{number}" for number in range(PART // 100 + 1)]
     for name in names:
         world.flag(name)
+    # 99 tags and a flag are 100 entries.
+    tags = [
+        {"featureName": name, "tagType": "simple", "tagValue": f"tag-{number}"}
+        for name in names
+        for number in range(99)
+    ]
     with ThreadPoolExecutor(1) as thread:
         with gate.transaction():
             gate.execute("SELECT FROM flags WHERE name = %s FOR UPDATE", [names[-1]])
-            answer = thread.submit(caller.post, VALIDATE, json=body(document(*names)))
+            answer = thread.submit(caller.post, VALIDATE, json=body(document(*names, featureTags=tags)))
             wait_for(conn, [answer])
+            conn.execute("SELECT FROM flags WHERE name = %s FOR NO KEY UPDATE NOWAIT", [names[-2]])
             conn.execute("SELECT FROM flags WHERE name = %s FOR NO KEY UPDATE NOWAIT", [names[0]])
         assert answer.result().json["errors"] == []
 

@@ -10,11 +10,11 @@ TABLE = """
     POST /api/admin/features-batch/export    hermes   200    200  200     200   200  200    403     403       401       -
     POST /api/admin/features-batch/export    apollo   200    200  404     200   200  200    403     403       401       -
     POST /api/admin/features-batch/export    nowhere  404    404  404     404   404  404    403     403       401       -
-    POST /api/admin/features-batch/validate  default  200    200  200     200   200  200    403     403       401       30
+    POST /api/admin/features-batch/validate  default  200    200  200     200   200  200    403     403       401       17
     POST /api/admin/features-batch/validate  hermes   200    200  200     200   200  200    403     403       401       -
     POST /api/admin/features-batch/validate  apollo   200    200  404     200   200  200    403     403       401       -
     POST /api/admin/features-batch/validate  nowhere  404    404  404     404   404  404    403     403       401       -
-    POST /api/admin/features-batch/import    default  200    200  403     403   403  200    403     403       401       25
+    POST /api/admin/features-batch/import    default  200    200  403     403   403  200    403     403       401       11
     POST /api/admin/features-batch/import    hermes   200    403  403     403   403  200    403     403       401       -
     POST /api/admin/features-batch/import    apollo   200    403  403     200   200  200    403     403       401       -
     POST /api/admin/features-batch/import    nowhere  404    403  403     403   403  404    403     403       401       -

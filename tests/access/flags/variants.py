@@ -14,7 +14,7 @@ TABLE = """
     PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants    hermes   200    403  403     403   403  200    403     403       401       -
     PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants    apollo   200    403  403     200   200  200    403     403       401       -
     PUT /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants    nowhere  404    403  403     403   403  404    403     403       401       -
-    PATCH /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants  default  200    200  403     403   403  200    403     403       401       12
+    PATCH /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants  default  200    200  403     403   403  200    403     403       401       11
     PATCH /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants  hermes   200    403  403     403   403  200    403     403       401       -
     PATCH /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants  apollo   200    403  403     200   200  200    403     403       401       -
     PATCH /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/variants  nowhere  404    403  403     403   403  404    403     403       401       -

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from rules.import_documents import ImportedFlag
 from sql.database import value
 from tests.support import fixtures
 from tests.support.documents import IMPORT, VALIDATE, body, bring_in, document, flag, place, state, strategy, told
@@ -207,3 +208,8 @@ def test_a_date_without_a_time_is_midnight_in_utc(world, alice):
     assert told(alice, data)["errors"] == {message: ["f"]}
     path = "/api/admin/projects/default/features/f/environments/development/strategies"
     assert "date-time" in refused(alice.post(path, json={"name": "default", "constraints": [after]}))
+
+
+def test_every_entry_of_a_flag_adds_to_its_size():
+    flag = ImportedFlag("f", {}, strategies=[{}] * 2, state={"variants": [{}] * 3}, tags=[{}] * 4, parents=[{}] * 5)
+    assert flag.size == 15

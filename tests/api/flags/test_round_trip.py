@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from flask import Flask
 
-from sql.database import connect
+from sql.database import connect, rows
 from sql.vocabulary import segments
 from tests.support.documents import IMPORT, VALIDATE, body, document, state, strategy
 from tests.support.instance import ADMIN_KEY
@@ -161,10 +161,15 @@ def test_repeating_an_import_records_the_import_alone(instance):
     asked = body(everything(), environment="production")
     assert caller.post(IMPORT, json=asked).status_code == 200
     first = caller.get("/api/admin/search/events?limit=1").json
+    with connect(caller.app.config["DATABASE_URL"]) as conn:
+        variants = rows(conn, "SELECT id FROM variants ORDER BY id")
+    assert len(variants) > 2
     assert caller.post(IMPORT, json=asked).status_code == 200
     second = caller.get("/api/admin/search/events?limit=1").json
     assert second["total"] == first["total"] + 1
     assert [event["type"] for event in second["events"]] == ["features-imported"]
+    with connect(caller.app.config["DATABASE_URL"]) as conn:
+        assert rows(conn, "SELECT id FROM variants ORDER BY id") == variants
 
 
 def test_an_import_into_another_environment_gives_new_ids(instance):
