@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
-from marshmallow import RAISE, Schema, ValidationError
+from marshmallow import RAISE, Schema, ValidationError, fields, pre_load
 from werkzeug.exceptions import BadRequest
 
 # An error message quotes at most this many characters of a property name.
@@ -34,8 +34,23 @@ class Body(Schema):
     # A regular expression for the error messages of checks that JSON Schema cannot express. Tests compare the service
     # with the OpenAPI document, and accept these refusals of documented values.
     beyond_json_schema: ClassVar[str] = ""
+    # Our choice: null means that an optional property is omitted, because many clients send it for what is unset. The
+    # nine operations of api.md refuse it.
+    drops_nulls: ClassVar[bool] = True
 
     error_messages = {"unknown": "unknown property", "type": "must be a JSON object"}  # noqa: RUF012 (marshmallow declares it so)
+
+    def drops_null(self, field: fields.Field) -> bool:
+        """Return whether null means that this property is omitted."""
+        return self.drops_nulls and not field.required and not field.allow_none
+
+    @pre_load
+    def drop_nulls(self, data: Any, **_: Any) -> Any:
+        """Return the body without the properties that are null and cannot be null."""
+        if not isinstance(data, dict) or None not in data.values():
+            return data
+        dropped = {field.data_key or name for name, field in self.fields.items() if self.drops_null(field)}
+        return {name: value for name, value in data.items() if value is not None or name not in dropped}
 
 
 class Query(Schema):

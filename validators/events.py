@@ -159,6 +159,7 @@ class DeprecatedEventSearch(Body):
         unknown = "exclude"
 
     example: ClassVar[dict[str, Any]] = {"type": "feature-created", "limit": 10}
+    drops_nulls: ClassVar[bool] = False
 
     # Our choice: an unknown type is 400 here, because api.md says "one of the event types". In the GET search it
     # matches nothing.

@@ -263,11 +263,11 @@ class ObjectOf(fields.Field[dict[str, Any]]):
 class Anything(fields.Field[Any]):
     """Any JSON value that PostgreSQL can store, with at most MAX_LEVELS levels.
 
-    Numbers that Python reads as Infinity, such as 1e400, are refused. So is null with allow_none=False.
+    Numbers that Python reads as Infinity, such as 1e400, are refused.
     """
 
-    def __init__(self, *, allow_none: bool = True, **kwargs: Any) -> None:
-        super().__init__(allow_none=allow_none, **kwargs)
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(allow_none=True, **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         for part in json_parts(value):

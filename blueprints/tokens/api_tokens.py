@@ -125,7 +125,7 @@ def create(conn: Connection, payload: dict) -> tuple[int, str]:
     environment, projects = scope_of(conn, payload)
     secret = api_tokens.generate(api_tokens.project_part(projects), environment or "*")
     columns = {"name": payload["name"], "kind": payload["type"], "environment": environment, "projects": projects}
-    return api_tokens.insert(conn, secret, **columns, expires_at=payload.get("expiresAt")), secret
+    return api_tokens.insert(conn, secret, **columns, expires_at=payload["expiresAt"]), secret
 
 
 def scope_of(conn: Connection, payload: dict) -> tuple[str | None, list[str]]:

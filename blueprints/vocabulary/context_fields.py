@@ -13,6 +13,7 @@ from sql.events import Event
 from sql.vocabulary import context_fields
 from validators.errors import NameExists
 from validators.names import NewName
+from validators.returned import without_read_only
 from validators.vocabulary.context_fields import CreateContextField, UpdateContextField
 
 bp = Blueprint("context_fields", __name__)
@@ -93,7 +94,7 @@ def update_context_field(name: str) -> Response:
         actor = require(conn, "UPDATE_CONTEXT_FIELD")
         payload = load(UpdateContextField())
         before = context_fields.lock(conn, name) or abort(404, "No context field has that name.")
-        after = context_fields.update(conn, before | payload)
+        after = context_fields.update(conn, before | without_read_only(payload, lambda: before))
         events.record_change(conn, Event("context-field-updated", actor, data=after, pre_data=before))
     return empty_response()
 

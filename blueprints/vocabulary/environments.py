@@ -11,6 +11,7 @@ from sql import events
 from sql.database import Connection, connection, transaction
 from sql.events import Event
 from sql.vocabulary import environments
+from validators.returned import without_read_only
 from validators.vocabulary.environments import CreateEnvironment, EnvironmentOrder, UpdateEnvironment
 
 bp = Blueprint("environments", __name__)
@@ -75,7 +76,7 @@ def update_environment(name: str) -> Response:
         actor = require(conn, "ADMIN")
         payload = load(UpdateEnvironment())
         before = environments.lock(conn, name) or abort(404, UNKNOWN)
-        after = before | {key: payload[key] for key in ("type", "sortOrder") if key in payload}
+        after = before | without_read_only(payload, lambda: before)
         if after != before:
             # Record the event before the change, so that insights count it under the old type.
             events.record(conn, Event("environment-updated", actor, environment=name, data=after, pre_data=before))

@@ -10,6 +10,7 @@ from sql import events
 from sql.database import connection, transaction
 from sql.events import Event
 from sql.vocabulary import flag_types
+from validators.returned import without_read_only
 from validators.vocabulary.flag_types import UpdateLifetime
 
 bp = Blueprint("flag_types", __name__)
@@ -39,6 +40,6 @@ def update_flag_type_lifetime(type_id: str) -> Response:
         actor = require(conn, "ADMIN")
         payload = load(UpdateLifetime())
         before = flag_types.lock(conn, type_id) or abort(404, "No flag type has that id.")
-        after = flag_types.update(conn, before | payload)
+        after = flag_types.update(conn, before | without_read_only(payload, lambda: before))
         events.record_change(conn, Event("feature-type-updated", actor, data=after, pre_data=before))
     return json_response(json_text(after))

@@ -17,7 +17,8 @@ from sql.database import Connection, connection, transaction
 from sql.events import Event
 from sql.vocabulary import segment_strategies, segments
 from validators.errors import NameExists
-from validators.vocabulary.segments import SegmentInput, SegmentName
+from validators.returned import without_read_only
+from validators.vocabulary.segments import CreateSegment, SegmentName, UpdateSegment
 
 bp = Blueprint("segments", __name__)
 
@@ -43,7 +44,7 @@ def list_segments() -> Response:
 
 
 @bp.post("/api/admin/segments")
-@operation(record="segment", body=SegmentInput, status=201, refuses=(400, 401, 403, 409, 415))
+@operation(record="segment", body=CreateSegment, status=201, refuses=(400, 401, 403, 409, 415))
 def create_segment() -> Response:
     """Create a segment.
 
@@ -52,7 +53,7 @@ def create_segment() -> Response:
     """
     with transaction() as conn, unique_or_409(segments.TAKEN):
         actor = require_in_any_project(conn, "CREATE_SEGMENT")
-        payload = load(SegmentInput())
+        payload = load(CreateSegment())
         require_in_project(conn, "CREATE_SEGMENT", payload["project"])
         share_project(conn, payload["project"])
         check_segment(conn, payload)
@@ -93,22 +94,23 @@ def get_segment(segment_id: str) -> Response:
 
 
 @bp.put("/api/admin/segments/<segment_id>")
-@operation(body=SegmentInput, status=204, refuses=(400, 401, 403, 404, 409, 415))
+@operation(body=UpdateSegment, status=204, refuses=(400, 401, 403, 404, 409, 415))
 def update_segment(segment_id: str) -> Response:
     """Update a segment.
 
-    The body replaces the segment. 409 if the new segment is for one project, and strategies of other projects use it.
+    The body replaces the segment, except that an omitted description stays. 409 if the new segment is for one project,
+    and strategies of other projects use it.
     """
     with transaction() as conn, unique_or_409(segments.TAKEN):
         actor, segment = lock_changeable(conn, "UPDATE_SEGMENT", segment_id)
-        payload = load(SegmentInput())
+        payload = load(UpdateSegment())
         before = segment or abort(404, UNKNOWN)
         require_in_project(conn, "UPDATE_SEGMENT", payload["project"])
         # The segment's old project needs no lock: a deletion of that project waits for the lock on the segment.
         if payload["project"] != before.get("project"):
             share_project(conn, payload["project"])
         check_segment(conn, payload, before)
-        after = segments.update(conn, before["id"], payload)
+        after = segments.update(conn, before["id"], before | without_read_only(payload, lambda: before))
         events.record_change(
             conn, Event("segment-updated", actor, project=payload["project"], data=after, pre_data=before)
         )

@@ -13,6 +13,7 @@ from sql import events
 from sql.database import Connection, connection, transaction
 from sql.events import Event
 from sql.vocabulary import strategy_types
+from validators.returned import without_read_only
 from validators.vocabulary.strategy_types import CreateStrategyType, UpdateStrategyType
 
 bp = Blueprint("strategy_types", __name__)
@@ -44,6 +45,7 @@ def create_strategy_type() -> Response:
         details = {
             "title": payload.get("title"),
             "description": payload.get("description"),
+            "deprecated": payload["deprecated"],
             "parameters": payload["parameters"],
         }
         strategy_type = strategy_types.insert(conn, payload["name"], **details)
@@ -74,10 +76,8 @@ def update_strategy_type(name: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "UPDATE_STRATEGY")
         payload = load(UpdateStrategyType())
-        if payload.pop("name", name) != name:
-            abort(400, "name: must be the same as in the path")
         before = lock_editable(conn, name)
-        after = strategy_types.update(conn, before | payload)
+        after = strategy_types.update(conn, before | without_read_only(payload, lambda: before))
         events.record_change(conn, Event("strategy-updated", actor, data=after, pre_data=before))
     return empty_response()
 

@@ -12,6 +12,7 @@ from sql.database import connection, transaction
 from sql.events import Event
 from sql.vocabulary import tag_types
 from validators.errors import NameExists
+from validators.returned import without_read_only
 from validators.vocabulary.tag_types import CreateTagType, UpdateTagType
 
 bp = Blueprint("tag_types", __name__)
@@ -85,7 +86,7 @@ def update_tag_type(name: str) -> Response:
         actor = require(conn, "UPDATE_TAG_TYPE")
         payload = load(UpdateTagType())
         before = tag_types.lock(conn, name) or abort(404, "No tag type has that name.")
-        after = tag_types.update(conn, before | payload)
+        after = tag_types.update(conn, before | without_read_only(payload, lambda: before))
         events.record_change(conn, Event("tag-type-updated", actor, data=after, pre_data=before))
     return empty_response()
 

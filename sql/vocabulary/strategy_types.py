@@ -49,22 +49,27 @@ def lock(conn: Connection, name: str) -> dict[str, Any] | None:
 
 
 INSERT: LiteralString = f"""
-    INSERT INTO strategy_types (name, title, description, parameters)
-    VALUES (%(name)s, %(title)s, %(description)s, %(parameters)s::json)
+    INSERT INTO strategy_types (name, title, description, deprecated, parameters)
+    VALUES (%(name)s, %(title)s, %(description)s, %(deprecated)s, %(parameters)s::json)
     RETURNING {RECORD}
 """
 
 
 def insert(
-    conn: Connection, name: str, *, title: str | None, description: str | None, parameters: list[Any]
+    conn: Connection,
+    name: str,
+    *,
+    title: str | None,
+    description: str | None,
+    parameters: list[Any],
+    deprecated: bool = False,
 ) -> dict[str, Any]:
     """Insert a strategy type and return its record.
 
     Raises UniqueViolation of strategy_types_pkey if the name is taken.
     """
-    return value(
-        conn, INSERT, {"name": name, "title": title, "description": description, "parameters": as_json(parameters)}
-    )
+    params = {"name": name, "title": title, "description": description, "deprecated": deprecated}
+    return value(conn, INSERT, params | {"parameters": as_json(parameters)})
 
 
 UPDATE: LiteralString = f"""

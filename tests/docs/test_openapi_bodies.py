@@ -15,6 +15,7 @@ from tests.support.openapi_document import ALL_BODIES, OPERATIONS, fits, routes
 from tests.support.world import Caller
 from validators import Body, fields, read
 from validators.people.users import InvitedUser
+from validators.tokens.signup_tokens import SignupTokenUpdate
 
 
 @pytest.mark.parametrize("body", ALL_BODIES)
@@ -118,7 +119,6 @@ class Twig(Body):
     leaf = fields.Nested(Leaf, allow_none=True, metadata={"description": "One or none."})
     others = fields.ObjectOf(fields.Nested(Leaf), metadata={"description": "By name."})
     free = fields.Anything(metadata={"description": "What you like."})
-    something = fields.Anything(allow_none=False, metadata={"description": "What you like, but something."})
     many = fields.ObjectOf(fields.Anything(), metadata={"description": "What you like, by name."})
 
 
@@ -126,12 +126,17 @@ def test_lists_objects_and_nothing_have_their_schemas() -> None:
     leaf = {"$ref": "#/components/schemas/leafSchema"}
     found = {name: openapi_fields.json_schema(Twig().fields[name]) for name in ("leaves", "leaf", "others", "many")}
     assert found == {
-        "leaves": {"type": "array", "items": leaf, "maxItems": 2},
+        "leaves": {"type": ["array", "null"], "items": leaf, "maxItems": 2},
         "leaf": {"anyOf": [leaf, {"type": "null"}]},
-        "others": {"type": "object", "additionalProperties": leaf, "maxProperties": 1000},
-        "many": {"type": "object", "additionalProperties": {}, "maxProperties": 1000},
+        "others": {"type": ["object", "null"], "additionalProperties": leaf, "maxProperties": 1000},
+        "many": {"type": ["object", "null"], "additionalProperties": {}, "maxProperties": 1000},
     }
-    assert openapi_fields.json_schema(Leaf().fields["values"]) == {"type": "array", "items": {"type": "string"}}
+    assert openapi_fields.json_schema(Leaf().fields["values"]) == {
+        "type": ["array", "null"],
+        "items": {"type": "string"},
+    }
+    assert openapi_fields.json_schema(Leaf().fields["operator"])["type"] == "string"
+    assert openapi_fields.json_schema(SignupTokenUpdate().fields["enabled"]) == {"type": "boolean"}
     assert openapi_fields.json_schema(fields.ListOf(fields.Text(), allow_none=True))["type"] == ["array", "null"]
     assert openapi_fields.json_schema(fields.OneOf(frozenset("a"), "a", allow_none=True)) == {
         "type": ["string", "null"],
@@ -146,7 +151,7 @@ def test_lists_and_nested_bodies_take_what_their_schemas_do() -> None:
     for body in (Twig, Leaf):
         Comparison(body, registry).of_fields()
     lenient = Comparison(Twig, registry)
-    lenient.schema.fields["leaf"].allow_none = False
+    lenient.schema.fields["key"].required = True
     with pytest.raises(AssertionError):
         lenient.of_fields()
 

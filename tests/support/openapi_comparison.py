@@ -97,7 +97,7 @@ def values_for(field: Field) -> list[Any]:
 
 def is_free(field: Field) -> bool:
     """Return whether a field accepts every value."""
-    return isinstance(field, fields.Anything) and field.allow_none
+    return isinstance(field, fields.Anything)
 
 
 class Comparison:

@@ -51,10 +51,11 @@ def shape(_converter: Any, field: fields.fields.Field, **_: Any) -> dict[str, An
 def json_schema(field: fields.fields.Field) -> dict[str, Any]:
     """Return the JSON Schema of a field, including null if it is allowed."""
     schema = not_null(field)
-    if not field.allow_none or isinstance(field, fields.Anything):
+    takes_null = field.allow_none or (isinstance(field.parent, Body) and field.parent.drops_null(field))
+    if not takes_null or isinstance(field, fields.Anything):
         return schema
-    if "$ref" in schema:
-        return {"anyOf": [schema, {"type": "null"}]}
+    if "type" not in schema:
+        return {"anyOf": [*schema.get("anyOf", [schema]), {"type": "null"}]}
     more = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
     return schema | {"type": [schema["type"], "null"]} | more
 
@@ -125,10 +126,8 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             return reference(body)
         case fields.ObjectOf(value_field=inner):
             return {"type": "object", "additionalProperties": json_schema(inner), "maxProperties": fields.MAX_KEYS}
-        case fields.Anything(allow_none=True):
-            return {}
         case fields.Anything():
-            return {"type": ["boolean", "number", "string", "array", "object"], "items": {}}
+            return {}
         case _:
             raise TypeError(f"{type(field).__name__} has no place in the OpenAPI document: give it one here")
 

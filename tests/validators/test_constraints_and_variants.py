@@ -82,8 +82,8 @@ def test_membership_takes_any_number_of_values(operator: str) -> None:
         {"contextName": "userId", "operator": "IN", "values": [""]},
         {"contextName": "userId", "operator": "IN", "values": ["x" * 101]},
         {"contextName": "userId", "operator": "IN", "values": [1]},
-        {"contextName": "userId", "operator": "IN", "values": None},
-        {"contextName": "userId", "operator": "IN", "inverted": None},
+        {"contextName": None, "operator": "IN"},
+        {"contextName": "userId", "operator": None},
         {"contextName": "userId", "operator": "IN", "caseInsensitive": 1},
         {"contextName": "userId", "operator": "NUM_EQ", "value": 5},
         {"contextName": "userId", "operator": "IN", "other": 1},
@@ -96,6 +96,8 @@ def test_an_invalid_constraint_is_refused(asked: dict[str, Any]) -> None:
 def test_a_constraint_is_kept_whole_and_in_order() -> None:
     kept = Constraint().load({"operator": "IN", "contextName": "userId"})
     assert list(kept.items()) == [("contextName", "userId"), ("operator", "IN"), *KEPT.items()]
+    nulls = dict.fromkeys(("values", "value", "inverted", "caseInsensitive"))
+    assert Constraint().load(nulls | {"operator": "IN", "contextName": "userId"}) == kept
     asked = {
         "value": "5",
         "caseInsensitive": True,
@@ -206,6 +208,7 @@ def test_variants_of_a_strategy_are_balanced_and_refused_with_their_place() -> N
 
 def test_a_change_keeps_omitted_fields_except_lists() -> None:
     assert StrategyChange().load({}) == {"constraints": [], "variants": []}
+    assert StrategyChange().load(dict.fromkeys(("name", "constraints", "variants", "parameters", "segments"))) == {}
     assert StrategyChange().load({"id": 7, "featureName": None, "sortOrder": "x", "disabled": None, "title": None}) == {
         "constraints": [],
         "variants": [],

@@ -79,7 +79,7 @@ class StrategyInput(Body):
 class StrategyChange(Body):
     """Body of an update of a strategy.
 
-    Omitted constraints and variants are removed. Other omitted properties keep their values.
+    Omitted constraints and variants are removed. Other omitted properties keep their values, and so does null.
     """
 
     example: ClassVar = {
@@ -95,10 +95,16 @@ class StrategyChange(Body):
         metadata={"description": "Whether the strategy is disabled. SDKs do not evaluate disabled strategies."},
     )
     constraints = ListOf(
-        Nested(Constraint), load_default=list, metadata={"description": "Constraints. All of them must be true."}
+        Nested(Constraint),
+        load_default=list,
+        allow_none=True,
+        metadata={"description": "Constraints. All of them must be true. null changes nothing."},
     )
     variants = Variants(
-        Nested(StrategyVariant), load_default=list, metadata={"description": "Variants of the strategy."}
+        Nested(StrategyVariant),
+        load_default=list,
+        allow_none=True,
+        metadata={"description": "Variants of the strategy. null changes nothing."},
     )
     parameters = ObjectOf(ParameterValue(), metadata={"description": "Parameters by name."})
     segments = ListOf(Integer(min=1), metadata={"description": "Ids of the segments."})
@@ -110,6 +116,7 @@ class StrategyChange(Body):
     def clean(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return the changed properties."""
         data = {name: value for name, value in data.items() if name not in ("id", "featureName", "sortOrder")}
+        data = {name: value for name, value in data.items() if value is not None or name in ("title", "disabled")}
         if "disabled" in data:
             data["disabled"] = bool(data["disabled"])
         return data | ({"segments": sorted(set(data["segments"]))} if "segments" in data else {})

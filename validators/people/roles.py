@@ -19,6 +19,8 @@ class RolePermission(Body):
 
     example: ClassVar = {"name": "UPDATE_FEATURE_ENVIRONMENT", "environment": "production"}
     schema: ClassVar = {"anyOf": [{"required": ["id"]}, {"required": ["name"]}]}
+    # One of the two is required, and null counts as omitted.
+    beyond_json_schema: ClassVar = "is required, unless id is given"
 
     id = Integer(min=1, max=ID_MAX, metadata={"description": "Id of the permission. The id or the name is required."})
     name = Text(metadata={"description": "Name of the permission. The id or the name is required."})

@@ -88,6 +88,7 @@ class InvitedUser(WithPassword):
         "name": "Ada Lovelace",
         "password": "correct horse battery staple",
     }
+    drops_nulls: ClassVar[bool] = False
 
     username = Username(metadata={"description": "User name. It must be free, and has no @ and no spaces around it."})
     email = Email(
@@ -102,6 +103,8 @@ class CreateUser(WithPassword):
 
     example: ClassVar[dict[str, Any]] = {"email": "ada@example.org", "name": "Ada Lovelace", "rootRole": "Editor"}
     schema: ClassVar[dict[str, Any]] = {"anyOf": [{"required": ["username"]}, {"required": ["email"]}]}
+    # One of the two is required, and null counts as omitted.
+    beyond_json_schema: ClassVar[str] = f"{WithPassword.beyond_json_schema}|is required, unless email is given"
 
     rootRole = RootRole(required=True, metadata={"description": "Id or name of the root role of the user."})
     username = Username(
@@ -134,7 +137,11 @@ class UpdateUser(Body):
 
     example: ClassVar[dict[str, Any]] = {"name": "Ada King", "rootRole": 2}
 
-    name = Text(max=255, metadata={"description": "Name of the user. An empty text changes nothing."})
+    name = Text(
+        max=255,
+        allow_none=True,
+        metadata={"description": "Name of the user. An empty text changes nothing. null removes the name."},
+    )
     email = EmailOrEmpty(
         metadata={
             "description": "E-mail address. It must be free. It is stored in lower case. An empty text changes nothing."

@@ -7,6 +7,7 @@ from marshmallow import ValidationError, post_load, validates_schema
 
 from validators import Body
 from validators.fields import DateTime, ListOf, OneOf, Text
+from validators.returned import Ignored
 
 # Newer clients call a client token a backend token.
 KINDS = ("admin", "client", "backend", "frontend")
@@ -29,7 +30,10 @@ class CreateApiToken(Body):
         "projects": ["checkout"],
     }
     schema: ClassVar = {"anyOf": [{"required": ["tokenName"]}, {"required": ["username"]}]}
-    beyond_json_schema: ClassVar = "must be omitted with|for an admin token|only admin tokens|at least one project"
+    # tokenName or username is required, and null counts as omitted.
+    beyond_json_schema: ClassVar = (
+        "is required|must be omitted with|for an admin token|only admin tokens|at least one project"
+    )
 
     type = Kind(
         frozenset(KINDS),
@@ -48,7 +52,10 @@ class CreateApiToken(Body):
         what="projects",
         metadata={"description": "Projects of the token. `*` means all. Not together with project."},
     )
-    expiresAt = DateTime(metadata={"description": "Expiry of the token. Without one, it never expires."})
+    expiresAt = DateTime(
+        allow_none=True, load_default=None, metadata={"description": "Expiry of the token. null means never."}
+    )
+    alias = Ignored("Tokens have no second secret here.")
 
     @validates_schema
     def refuse_duplicate_properties(self, data: dict[str, Any], **_: Any) -> None:
@@ -87,4 +94,8 @@ class UpdateApiToken(Body):
 
     example: ClassVar = {"expiresAt": "2030-01-31T00:00:00Z"}
 
-    expiresAt = DateTime(required=True, metadata={"description": "Expiry of the token. It can be in the past."})
+    expiresAt = DateTime(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Expiry of the token. It can be in the past. null means never."},
+    )

@@ -13,6 +13,7 @@ class SignupTokenUpdate(Body):
 
     example: ClassVar[dict[str, Any]] = {"expiresAt": "2026-12-31T23:59:59Z", "enabled": True}
     schema: ClassVar[dict[str, Any]] = {"minProperties": 1}
+    drops_nulls: ClassVar[bool] = False
 
     expiresAt = DateTime(metadata={"description": "Expiry of the token. It can be in the past."})
     enabled = Boolean(metadata={"description": "Whether the token works."})

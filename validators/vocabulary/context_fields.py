@@ -5,9 +5,11 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, validates_schema
 
 from validators import Body
-from validators.fields import Anything, Boolean, Integer, ListOf, Name, Nested, Text
+from validators.fields import Boolean, Integer, ListOf, Name, Nested, Text
+from validators.returned import Ignored, Returned
 
 SORT_ORDER_MAX = 2**31 - 1
+CONTEXT_FIELD = Returned(ignored=("createdAt", "usedInFeatures", "usedInProjects"), read_only={"name": ""})
 
 
 class LegalValue(Body):
@@ -21,6 +23,9 @@ class LegalValue(Body):
 
 class UpdateContextField(Body):
     """Body of an update of a context field. Omitted properties keep their values."""
+
+    class Meta(Body.Meta):
+        include = CONTEXT_FIELD.in_change()
 
     example: ClassVar[dict[str, Any]] = {
         "description": "Where the user lives.",
@@ -46,6 +51,9 @@ class UpdateContextField(Body):
 class CreateContextField(UpdateContextField):
     """Body of a new context field."""
 
+    class Meta(Body.Meta):
+        include = CONTEXT_FIELD.in_new("name")
+
     example: ClassVar[dict[str, Any]] = {
         "name": "country",
         "description": "Where the user lives.",
@@ -57,4 +65,4 @@ class CreateContextField(UpdateContextField):
     sortOrder = Integer(
         min=0, max=SORT_ORDER_MAX, load_default=10, metadata={"description": "Position in the list of fields."}
     )
-    project = Anything(metadata={"description": "Ignored. Context fields belong to the whole instance."})
+    project = Ignored("Context fields belong to the whole instance.")

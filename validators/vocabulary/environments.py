@@ -5,17 +5,29 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load, validates
 
 from validators import Body
-from validators.fields import Anything, Boolean, Integer, Name, ObjectOf, Text, Trimmed
+from validators.fields import Boolean, Integer, Name, ObjectOf, Text, Trimmed
 from validators.flags.strategies import StrategyInput
+from validators.returned import Ignored, Returned
 
 # Our choice: every value of the PostgreSQL type integer is a valid position. Only the order of positions matters.
 POSITION = {"min": -(2**31), "max": 2**31 - 1}
+ENVIRONMENT = Returned(
+    ignored=("projectCount", "apiTokenCount", "enabledToggleCount"),
+    read_only={
+        "name": "",
+        "enabled": "POST /api/admin/environments/{name}/on or POST /api/admin/environments/{name}/off",
+        "protected": "",
+    },
+)
 # Words that other paths have in place of the name of an environment.
 ROUTE_WORDS = frozenset({"validate", "update", "sort-order", "project"})
 
 
 class CreateEnvironment(Body):
     """Body of a new environment."""
+
+    class Meta(Body.Meta):
+        include = ENVIRONMENT.in_new("name", "enabled")
 
     example: ClassVar = {"name": "staging", "type": "preproduction"}
     beyond_json_schema: ClassVar = "must not be validate"
@@ -36,7 +48,7 @@ class CreateEnvironment(Body):
         load_default=None,
         metadata={"description": "Position in the list. By default, after the last environment."},
     )
-    requiredApprovals = Anything(metadata={"description": "Ignored."})
+    requiredApprovals = Ignored()
 
     @validates("name")
     def refuse_route_words(self, name: str, **_: Any) -> None:
@@ -48,13 +60,16 @@ class CreateEnvironment(Body):
 class UpdateEnvironment(Body):
     """Body of an update of an environment. Omitted properties keep their values."""
 
+    class Meta(Body.Meta):
+        include = ENVIRONMENT.in_change()
+
     example: ClassVar = {"type": "production", "sortOrder": 3}
 
     type = Trimmed(
         min=1, max=100, metadata={"description": "development, test, preproduction, production, or a type of your own."}
     )
     sortOrder = Integer(**POSITION, metadata={"description": "Position in the list."})
-    requiredApprovals = Anything(metadata={"description": "Ignored."})
+    requiredApprovals = Ignored()
 
 
 class EnvironmentOrder(Body):
@@ -82,8 +97,8 @@ class LinkEnvironment(Body):
     example: ClassVar = {"environment": "staging"}
 
     environment = Text(min=1, max=100, required=True, metadata={"description": "Name of the environment."})
-    changeRequestsEnabled = Anything(metadata={"description": "Ignored."})
-    defaultStrategy = Anything(metadata={"description": "Ignored. Use the operation that sets the default strategy."})
+    changeRequestsEnabled = Ignored()
+    defaultStrategy = Ignored("Use the operation that sets the default strategy.")
 
 
 class SetDefaultStrategy(StrategyInput):

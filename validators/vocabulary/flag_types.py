@@ -6,10 +6,16 @@ from marshmallow import post_load
 
 from validators import Body
 from validators.fields import Integer
+from validators.returned import Returned
+
+FLAG_TYPE = Returned(ignored=("id",), read_only={"name": "", "description": ""})
 
 
 class UpdateLifetime(Body):
     """Body of a change of the expected lifetime of a flag type."""
+
+    class Meta(Body.Meta):
+        include = FLAG_TYPE.in_change()
 
     example: ClassVar[dict[str, Any]] = {"lifetimeDays": 30}
 
@@ -24,4 +30,4 @@ class UpdateLifetime(Body):
     @post_load
     def read_zero_as_null(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Read 0 as null."""
-        return {"lifetimeDays": data["lifetimeDays"] or None}
+        return data | {"lifetimeDays": data["lifetimeDays"] or None}

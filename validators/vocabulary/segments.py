@@ -4,11 +4,17 @@ from typing import ClassVar
 
 from validators import Body
 from validators.fields import DESCRIPTION_MAX, Integer, ListOf, Nested, Text, Trimmed
+from validators.returned import Returned
 from validators.vocabulary.constraints import Constraint
 
+SEGMENT = Returned(ignored=("id", "createdAt", "usedInFeatures", "usedInProjects"), read_only={"createdBy": ""})
 
-class SegmentInput(Body):
-    """Body of a new segment, or of an update that replaces it."""
+
+class UpdateSegment(Body):
+    """Body of an update that replaces a segment, except that an omitted description keeps its value."""
+
+    class Meta(Body.Meta):
+        include = SEGMENT.in_change()
 
     example: ClassVar = {
         "name": "Beta testers",
@@ -18,9 +24,7 @@ class SegmentInput(Body):
     beyond_json_schema: ClassVar = Constraint.beyond_json_schema
 
     name = Trimmed(min=1, max=255, required=True, metadata={"description": "Name of the segment. It must be unique."})
-    description = Text(
-        max=DESCRIPTION_MAX, allow_none=True, load_default=None, metadata={"description": "Description of the segment."}
-    )
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Description of the segment."})
     project = Text(
         allow_none=True,
         load_default=None,
@@ -29,6 +33,13 @@ class SegmentInput(Body):
     constraints = ListOf(
         Nested(Constraint), required=True, metadata={"description": "Constraints. All of them must be true."}
     )
+
+
+class CreateSegment(UpdateSegment):
+    """Body of a new segment."""
+
+    class Meta(Body.Meta):
+        include = SEGMENT.in_new()
 
 
 class SegmentName(Body):

@@ -6,8 +6,17 @@ from marshmallow import ValidationError, post_load, validates_schema
 
 from validators import Body
 from validators.fields import DESCRIPTION_MAX, TITLE_MAX, Boolean, ListOf, Name, Nested, OneOf, Text
+from validators.returned import Returned
 
 PARAMETER_TYPES = frozenset({"string", "percentage", "list", "number", "boolean"})
+STRATEGY_TYPE = Returned(
+    read_only={
+        "name": "",
+        "displayName": "",
+        "editable": "",
+        "deprecated": "POST /api/admin/strategies/{name}/deprecate or POST /api/admin/strategies/{name}/reactivate",
+    }
+)
 
 
 class StrategyParameter(Body):
@@ -39,10 +48,12 @@ class StrategyParameter(Body):
 class UpdateStrategyType(Body):
     """Body of an update of a strategy type. An omitted title or description keeps its value."""
 
+    class Meta(Body.Meta):
+        include = STRATEGY_TYPE.in_change()
+
     example: ClassVar[dict[str, Any]] = {"parameters": [StrategyParameter.example], "description": "On for some hosts."}
     beyond_json_schema: ClassVar[str] = "must not contain a name twice"
 
-    name = Name(metadata={"description": "Name of the type. It must be the name in the path."})
     title = Text(max=TITLE_MAX, allow_none=True, metadata={"description": "Title to show to people."})
     description = Text(
         max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Description of the strategy type."}
@@ -65,6 +76,10 @@ class UpdateStrategyType(Body):
 class CreateStrategyType(UpdateStrategyType):
     """Body of a new strategy type."""
 
+    class Meta(Body.Meta):
+        include = STRATEGY_TYPE.in_new("name", "deprecated")
+
     example: ClassVar[dict[str, Any]] = {"name": "byHost", "parameters": [StrategyParameter.example]}
 
     name = Name(required=True, metadata={"description": "Name of the strategy type."})
+    deprecated = Boolean(load_default=False, metadata={"description": "Whether the strategy type is deprecated."})

@@ -6,6 +6,9 @@ from marshmallow import ValidationError
 
 from validators import Body
 from validators.fields import DESCRIPTION_MAX, Name, Text
+from validators.returned import Ignored, Returned
+
+TAG_TYPE = Returned(read_only={"name": ""})
 
 
 def require_two_characters(name: str) -> None:
@@ -17,14 +20,21 @@ def require_two_characters(name: str) -> None:
 class UpdateTagType(Body):
     """Body of an update of a tag type. Omitted properties keep their values."""
 
+    class Meta(Body.Meta):
+        include = TAG_TYPE.in_change()
+
     example: ClassVar[dict[str, Any]] = {"description": "The team that answers for the flag.", "icon": "🚀"}
 
     description = Text(max=DESCRIPTION_MAX, metadata={"description": "Description of the tag type."})
     icon = Text(allow_none=True, metadata={"description": "Icon: the name or URL of an image, or a character."})
+    color = Ignored("Tag types have no colour here.")
 
 
 class CreateTagType(UpdateTagType):
     """Body of a new tag type."""
+
+    class Meta(Body.Meta):
+        include = TAG_TYPE.in_new("name")
 
     example: ClassVar[dict[str, Any]] = {"name": "team", "description": "The team that answers for the flag."}
     beyond_json_schema: ClassVar[str] = "at least 2"

@@ -76,7 +76,7 @@ def test_tags_of_a_new_flag_are_created_and_recorded_in_order(world, alice, conn
         ({"name": "a b"}, "name: must contain only"),
         ({"name": "a/b"}, "name: must contain only"),
         ({"name": "f", "type": "unknown"}, "type: must be experiment"),
-        ({"name": "f", "type": None}, "type: must not be null"),
+        ({"name": "f", "type": "beta"}, "type: must be experiment"),
         ({"name": "f", "description": 5}, "description: must be a string"),
         ({"name": "f", "impressionData": "true"}, "impressionData: must be true or false"),
         ({"name": "f", "tags": [{"type": "simple", "value": " x "}]}, "tags.0.value: must be at least 2"),

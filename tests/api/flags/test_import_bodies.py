@@ -106,7 +106,7 @@ NOT_A_NUMBER = {
             "invalid flag: type: must be experiment, kill-switch, release",
             "f",
         ),
-        ({"features": [{"name": "f", "stale": None}]}, "invalid flag: stale: must not be null", "f"),
+        ({"features": [{"name": "f", "stale": 1}]}, "invalid flag: stale: must be true or false", "f"),
         ({"features": [{"name": "f"}, 7]}, "invalid flag: body: must be a JSON object", "features.1"),
         (
             {"features": [{"name": "f"}, {"name": "\ud800"}]},

@@ -126,15 +126,12 @@ def test_parameters_that_are_not_spoken_of_stay_as_they_are(world, alice):
     [
         ("body", []),
         ("more", {"more": 1}),
-        ("name", {"name": None}),
         ("name", {"name": "no-such-type"}),
         ("disabled", {"disabled": 1}),
         ("constraints.0.contextName", {"constraints": [CONSTRAINT | {"contextName": "noField"}]}),
         ("constraints", {"constraints": [CONSTRAINT] * 31}),
         ("variants", {"variants": [VARIANTS[0] | {"weightType": "fix"}]}),
-        ("parameters", {"parameters": None}),
         ("segments", {"segments": [4711]}),
-        ("segments", {"segments": None}),
     ],
 )
 def test_an_invalid_body_is_refused_and_changes_nothing(world, alice, conn, field, sent):

@@ -66,7 +66,7 @@ def test_the_stale_mark_has_an_event_of_its_own(world, alice, conn):
     [
         ({"name": "g"}, "name: must be the same as in the path"),
         ({"type": "unknown"}, "type: must be experiment"),
-        ({"stale": None}, "stale: must not be null"),
+        ({"stale": 1}, "stale: must be true or false"),
         ({"lastSeenAt": None}, "lastSeenAt: unknown property"),
         ([], "body: must be a JSON object"),
     ],

@@ -178,8 +178,7 @@ def test_an_invalid_body_is_refused(alice, ada, conn, body, message):
 
 
 @pytest.mark.parametrize(
-    "body",
-    [{"users": None}, {"users": {}}, {"users": [5]}, {"mappingsSSO": None}, {"mappingsSSO": "x"}, {"rootRole": True}],
+    "body", [{"name": None}, {"users": {}}, {"users": [5]}, {"mappingsSSO": "x"}, {"rootRole": True}]
 )
 def test_a_value_of_the_wrong_type_is_refused(alice, conn, body):
     before = fingerprint(conn)

@@ -72,14 +72,16 @@ def test_all_fields_change_and_are_recorded(world, alice, victor, conn):
         ({"rootRole": "editor"}, {"rootRole": 2}),
         ({"rootRole": 1}, {"rootRole": 1}),
         ({"name": "", "email": "", "rootRole": 2}, {"rootRole": 2}),
+        ({"name": None, "email": None, "rootRole": None}, {"name": None}),
     ],
 )
 def test_omitted_fields_stay(world, alice, victor, change, after):
     since = world.last_event_id()
     response = put(alice, victor, **change)
-    assert {key: response.json[key] for key in ("id", "name", "username", "email", "rootRole")} == said(victor, **after)
+    expected = {key: word for key, word in said(victor, **after).items() if word is not None}
+    assert {key: word for key, word in response.json.items() if key in said(victor)} == expected
     (event,) = world.events(since)
-    assert (event["pre_data"], event["data"]) == (said(victor), said(victor, **after))
+    assert (event["pre_data"], event["data"]) == (said(victor), expected)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +104,9 @@ def test_an_update_without_a_difference_records_nothing(world, alice, victor, ch
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        *(({"name": wrong}, "name") for wrong in (None, "a" * 256)),
-        *(({"email": wrong}, "email") for wrong in (None, "victor")),
-        *(({"rootRole": wrong}, "rootRole") for wrong in (None, 3.0, 4, "Owner", 999)),
+        *(({"name": wrong}, "name") for wrong in ("a" * 256,)),
+        *(({"email": wrong}, "email") for wrong in ("victor",)),
+        *(({"rootRole": wrong}, "rootRole") for wrong in (3.0, 4, "Owner", 999)),
         ({"username": "viktor"}, "username"),
         ({"password": PASSWORD}, "password"),
         ({"name": "Viktor", "email": "nonsense"}, "email"),

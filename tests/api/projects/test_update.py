@@ -131,17 +131,14 @@ BAD: list[tuple[str, Any]] = [
     (PATH, {"name": "a", "featureNaming": {}}),
     (PATH, {"name": "a", "environments": []}),
     *((path, {"name": "a"} | body if path == PATH else body) for path in (PATH, SETTINGS) for body in (
-        {"mode": None},
         {"mode": "closed"},
         {"featureLimit": -1},
         {"featureLimit": 1.0},
         {"defaultStickiness": ""},
-        {"defaultStickiness": None},
         {"unknown": 1},
     )),
     (SETTINGS, {"name": "a"}),
     *((SETTINGS, {"featureNaming": naming}) for naming in (
-        None,
         "[a-z]+",
         {"example": "a"},
         {"description": "a"},

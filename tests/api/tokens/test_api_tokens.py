@@ -243,7 +243,7 @@ ADMIN = {"type": "admin", "tokenName": "all"}
         (CLIENT | {"environment": "moon"}, "environment: must be an existing environment"),
         (CLIENT | {"environment": "Development"}, "environment: must be an existing environment"),
         (CLIENT | {"environment": ""}, "environment: must be an existing environment"),
-        (CLIENT | {"environment": None}, "environment: must not be null"),
+        (CLIENT | {"tokenName": None}, "tokenName: is required"),
         (CLIENT | {"project": "moon"}, "projects: unknown projects: moon"),
         (CLIENT | {"projects": ["mars", "default", "moon"]}, "projects: unknown projects: mars, moon"),
         (CLIENT | {"projects": []}, "projects: must have at least one project; omit it for all projects"),
@@ -263,6 +263,15 @@ def test_an_invalid_body_is_refused(alice, conn, body, message):
     before = fingerprint(conn)
     assert refused(alice.post(PATH, json=body)) == message
     assert fingerprint(conn) == before
+
+
+def test_null_and_an_alias_change_nothing_about_a_new_token(alice):
+    plain = alice.post(PATH, json=CLIENT).json
+    nulls = dict.fromkeys(("username", "project", "projects", "environment", "expiresAt"))
+    for more in (nulls, {"alias": "old-name"}):
+        made = alice.post(PATH, json=CLIENT | more).json
+        assert made | dict.fromkeys(("secret", "createdAt")) == plain | dict.fromkeys(("secret", "createdAt"))
+    assert plain["expiresAt"] is plain["alias"] is None
 
 
 def test_an_admin_token_may_name_the_stars(alice):

@@ -105,9 +105,18 @@ def test_setting_the_same_expiry_again_changes_nothing(world, alice):
     assert world.events(since) == []
 
 
-@pytest.mark.parametrize(
-    "body", [{}, {"expiresAt": None}, {"expiresAt": "tomorrow"}, {"expiresAt": EXPIRY, "tokenName": "x"}, []]
-)
+def test_null_means_that_a_token_never_expires(world, alice, conn):
+    secret = world.api_key("client", name="sdk", expires_at=EXPIRY).key
+    since = world.last_event_id()
+    for _ in range(2):
+        assert alice.put(place(secret), json={"expiresAt": None}).status_code == 200
+    assert value(conn, "SELECT expires_at FROM api_keys WHERE name = 'sdk'") is None
+    assert [(event["pre_data"]["expiresAt"], event["data"]["expiresAt"]) for event in world.events(since)] == [
+        (EXPIRY, None)
+    ]
+
+
+@pytest.mark.parametrize("body", [{}, {"expiresAt": "tomorrow"}, {"expiresAt": EXPIRY, "tokenName": "x"}, []])
 def test_a_change_that_does_not_fit_is_refused(world, alice, conn, body):
     secret = world.api_key("client").key
     before = fingerprint(conn)

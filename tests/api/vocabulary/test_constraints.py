@@ -19,7 +19,7 @@ GOOD = [
 BAD = [
     ({"operator": "EQUALS"}, "operator: must be one of the operators"),
     ({"operator": None}, "operator: must not be null"),
-    ({"operator": "IN", "values": None}, "values: must not be null"),
+    ({"operator": "IN", "values": [None]}, "values.0: must not be null"),
     ({"operator": "IN", "values": [""]}, "values.0: must not be empty"),
     ({"operator": "IN", "values": ["x" * 101]}, "values.0: must be at most 100 characters long"),
     ({"operator": "IN", "inverted": "true"}, "inverted: must be true or false"),

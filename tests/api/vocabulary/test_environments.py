@@ -99,7 +99,7 @@ def test_behind_the_largest_position_there_is_none_larger(alice):
         ({"name": "staging", "type": "test", "enabled": "true"}, "enabled"),
         ({"name": "staging", "type": "test", "sortOrder": 2**31}, "sortOrder"),
         ({"name": "staging", "type": "test", "sortOrder": -(2**31) - 1}, "sortOrder"),
-        ({"name": "staging", "type": "test", "protected": True}, "protected"),
+        ({"name": "staging", "type": "test", "visible": True}, "visible"),
         *(({"name": name, "type": "test"}, "name") for name in ("..", "a b", "x" * 101)),
         *(({"name": name, "type": "test"}, "name") for name in ("validate", "update", "sort-order", "project")),
     ],
@@ -169,7 +169,7 @@ def test_a_change_that_changes_nothing_is_no_event(world, alice, staging, change
 
 @pytest.mark.parametrize(
     "change",
-    [{"type": ""}, {"type": None}, {"sortOrder": "3"}, {"sortOrder": 2**31}, {"name": "other"}, {"enabled": False}],
+    [{"type": ""}, {"sortOrder": "3"}, {"sortOrder": 2**31}, {"name": "other"}, {"enabled": False}],
 )
 def test_a_change_that_does_not_fit_is_refused(world, alice, conn, staging, change):
     since = world.last_event_id()

@@ -88,7 +88,7 @@ def test_a_name_is_there_once(world, alice, apollo, conn):
         ({"project": "nowhere"}, "project: must be an existing project"),
         ({"project": ""}, "project: must be an existing project"),
         ({"project": 5}, "project: must be a string"),
-        ({"id": 7}, "id: unknown property"),
+        ({"projects": 7}, "projects: unknown property"),
     ],
 )  # fmt: skip
 def test_an_invalid_field_is_refused_and_named(world, alice, conn, said, message):

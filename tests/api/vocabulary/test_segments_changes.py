@@ -27,12 +27,12 @@ def test_a_change_replaces_the_segment(world, alice, eve, apollo, conn):
     answer = eve.put(f"{PATH}/{segment}", json={"name": " Gamma ", "constraints": [], "project": apollo})
     assert (answer.status_code, answer.data) == (204, b"")
     after = eve.get(f"{PATH}/{segment}").json
-    # Without a description it has none; who made it stays.
-    assert after == before | {"name": "Gamma", "description": None, "constraints": [], "project": apollo}
+    # The omitted description stays, and so does its creator.
+    assert after == before | {"name": "Gamma", "constraints": [], "project": apollo}
     row = {
         "id": segment,
         "name": "Gamma",
-        "description": None,
+        "description": "Before",
         "project_id": apollo,
         "constraints": [],
         "created_by": alice.email,
@@ -78,7 +78,8 @@ def test_a_misfit_changes_nothing(world, alice, conn):
         {},
         {"name": "x"},
         {"constraints": []},
-        body(id=segment),
+        body(createdBy="somebody else"),
+        body(projects=1),
         body(project="nowhere"),
         body(constraints=[ASKED | {"contextName": "x"}]),
     ):

@@ -71,7 +71,8 @@ def test_a_type_is_created_and_recorded(world: World, eve: Caller) -> None:
         ({"parameters": [PARAMETER | {"required": "yes"}]}, "parameters.0.required"),
         ({"parameters": [PARAMETER, PARAMETER]}, "a name twice"),
         ({"parameters": [{"name": "a"}]}, "parameters.0.type"),
-        ({"editable": False}, "editable"),
+        ({"sortOrder": 3}, "sortOrder"),
+        ({"deprecated": 1}, "deprecated"),
         ({"title": 1}, "title"),
     ],
 )

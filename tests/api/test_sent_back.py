@@ -1,0 +1,95 @@
+"""What a GET returns can be sent back: to the PUT of the record, which changes nothing, and renamed to its POST."""
+
+import re
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from tests import records
+from tests.support.fingerprint import fingerprint
+from tests.support.returned import ADMIN, SENDABLE, Json, Sendable, found
+from tests.support.world import Caller, World, refused
+
+EACH = pytest.mark.parametrize("kind", SENDABLE, ids=str)
+CREATABLE = pytest.mark.parametrize("kind", [kind for kind in SENDABLE if kind.new], ids=str)
+EACH_READ_ONLY = [pytest.param(kind, name, id=f"{kind} {name}") for kind in SENDABLE for name in kind.table.read_only]
+
+
+def read(caller: Caller, kind: Sendable, place: Json) -> list[Json]:
+    """The record as each of its GETs returns it."""
+    return [found(caller.get(f"{ADMIN}/{path.format(**place)}").get_json(), place) for path in kind.gets]
+
+
+def properties(record: str) -> set[str]:
+    """The properties that a record can have."""
+    schema = records.SCHEMAS[record]
+    return set(schema.get("items", schema)["properties"])
+
+
+@EACH
+def test_the_requests_of_a_record_take_all_its_properties(kind: Sendable) -> None:
+    for schema in filter(None, (kind.update, kind.new)):
+        taken = {field.data_key or name for name, field in schema().fields.items()}
+        for record in kind.records:
+            assert properties(record) - taken == set(), (schema, record)
+
+
+@EACH
+def test_a_put_of_what_was_read_changes_nothing(world: World, alice: Caller, kind: Sendable) -> None:
+    place = kind.create(world, alice)
+    before, since = read(alice, kind, place), world.last_event_id()
+    stored = fingerprint(world.conn)
+    for record in before:
+        response = alice.put(f"{ADMIN}/{kind.put.format(**place)}", json=record)
+        assert response.status_code in (200, 204), response.text
+    assert (read(alice, kind, place), world.events(since), fingerprint(world.conn)) == (before, [], stored)
+
+
+@CREATABLE
+def test_a_post_of_what_was_read_makes_another(world: World, alice: Caller, kind: Sendable) -> None:
+    place = kind.create(world, alice)
+    renamed = kind.renamed or {}
+    for number, record in enumerate(read(alice, kind, place)):
+        body = record | {name: f"{word}-{number}" for name, word in renamed.items()}
+        response = alice.post(f"{ADMIN}/{kind.post.format(**place)}", json=body)
+        assert response.status_code in (200, 201), response.text
+
+
+@pytest.mark.parametrize(("kind", "name"), EACH_READ_ONLY)
+def test_a_read_only_property_cannot_change(world: World, alice: Caller, kind: Sendable, name: str) -> None:
+    place = kind.create(world, alice)
+    before = fingerprint(world.conn)
+    record = read(alice, kind, place)[0]
+    operation = kind.table.read_only[name]
+    for wrong in ((kind.wrong or {})[name], {"other": 1}, 7.5):
+        message = refused(alice.put(f"{ADMIN}/{kind.put.format(**place)}", json=record | {name: wrong}))
+        assert message == f"{name}: must be omitted or unchanged" + (f" ({operation} changes it)" if operation else "")
+    assert fingerprint(world.conn) == before
+
+
+@EACH
+def test_nothing_else_is_taken(world: World, alice: Caller, kind: Sendable) -> None:
+    place = kind.create(world, alice)
+    record = read(alice, kind, place)[0]
+    assert (
+        refused(alice.put(f"{ADMIN}/{kind.put.format(**place)}", json=record | {"other": 1}))
+        == "other: unknown property"
+    )
+    if kind.new:
+        assert (
+            refused(alice.post(f"{ADMIN}/{kind.post.format(**place)}", json=record | {"other": 1}))
+            == "other: unknown property"
+        )
+
+
+@EACH
+def test_the_operations_that_change_the_others_exist(app: Flask, kind: Sendable) -> None:
+    routes: set[Any] = set()
+    for rule in app.url_map.iter_rules():
+        routes |= {(method, re.sub(r"<[^>]*>", "{}", rule.rule)) for method in rule.methods or ()}
+    for name, operation in kind.table.read_only.items():
+        named = re.findall(r"(\w+) (/\S+)", operation)
+        assert bool(named) == bool(operation)
+        for method, path in named:
+            assert (method, re.sub(r"{[^}]*}", "{}", path)) in routes, name

@@ -1,0 +1,99 @@
+"""Accept what a GET returns in the PUT and POST of the same record.
+
+Each record has one table beside its schemas: the properties that requests ignore, and the properties that another
+operation changes.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from marshmallow import missing
+from werkzeug.exceptions import BadRequest
+
+from validators import format_messages
+from validators.fields import Anything
+
+# Parts of read-only properties that change by themselves, because SDKs report usage.
+USAGE = frozenset({"lastSeenAt", "seenAt", "yes", "no"})
+
+
+class Ignored(Anything):
+    """A property that is accepted and dropped."""
+
+    def __init__(self, why: str = "", **kwargs: Any) -> None:
+        super().__init__(metadata={"description": f"Ignored. {why}".strip()}, **kwargs)
+
+    def deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """Check that the value could be stored, like any other text of a request, and drop it."""
+        super().deserialize(value, *args, **kwargs)
+        return missing
+
+
+@dataclass(frozen=True)
+class Sent:
+    """The value of a read-only property in a request, and what its refusal says."""
+
+    value: Any
+    refusal: str
+
+
+class ReadOnly(Anything):
+    """A property that this request cannot change. It loads as Sent, and as nothing if it is null."""
+
+    def __init__(self, operation: str, **kwargs: Any) -> None:
+        self.refusal = "must be omitted or unchanged" + (f" ({operation} changes it)" if operation else "")
+        super().__init__(metadata={"description": f"Read-only: {self.refusal}."}, **kwargs)
+
+    def deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return the value as Sent."""
+        value = super().deserialize(value, *args, **kwargs)
+        return missing if value is None or value is missing else Sent(value, self.refusal)
+
+
+@dataclass(frozen=True)
+class Returned:
+    """What the responses of a record have besides the properties that its requests set.
+
+    ignored: ids, dates, counters and whatever else the service computes. read_only: the others, with the operation
+    that changes each, or an empty text if none does.
+    """
+
+    ignored: tuple[str, ...] = ()
+    read_only: Mapping[str, str] = field(default_factory=dict)
+
+    # Our choice: a new record has no present values, so its request ignores these properties.
+    def in_new(self, *set_here: str) -> dict[str, Anything]:
+        """Return the fields for a POST, without those that the request sets itself."""
+        return {name: Ignored() for name in (*self.ignored, *self.read_only) if name not in set_here}
+
+    def in_change(self, *set_here: str) -> dict[str, Anything]:
+        """Return the fields for a PUT, without those that the request sets itself."""
+        members: dict[str, Anything] = {name: Ignored() for name in self.ignored}
+        members |= {name: ReadOnly(operation) for name, operation in self.read_only.items()}
+        return {name: member for name, member in members.items() if name not in set_here}
+
+
+def without_read_only(payload: Mapping[str, Any], stored: Callable[[], Mapping[str, Any] | str]) -> dict[str, Any]:
+    """Return the payload without its read-only properties. Raise 400 that names those that differ from the record.
+
+    stored: returns the record, or its JSON text. It is called only if there are read-only properties.
+    """
+    sent = {name: value for name, value in payload.items() if isinstance(value, Sent)}
+    if sent:
+        found = stored()
+        record: Mapping[str, Any] = json.loads(found) if isinstance(found, str) else found
+        wrong = {name: [it.refusal] for name, it in sent.items() if not agrees(it.value, record.get(name))}
+        if wrong:
+            raise BadRequest(format_messages(wrong))
+    return {name: value for name, value in payload.items() if name not in sent}
+
+
+def agrees(sent: Any, stored: Any) -> bool:
+    """Return whether a value is the stored one. Objects may omit keys, as items of lists have fewer."""
+    if isinstance(sent, dict) and isinstance(stored, dict):
+        return all(name in USAGE or (name in stored and agrees(sent[name], stored[name])) for name in sent)
+    if isinstance(sent, list) and isinstance(stored, list):
+        return len(sent) == len(stored) and all(map(agrees, sent, stored))
+    return type(sent) is type(stored) and sent == stored
