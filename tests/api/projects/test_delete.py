@@ -124,6 +124,7 @@ def test_the_log_has_flags_then_tokens_then_the_project(
         "type": "release",
         "description": "é",
         "project": "mobile",
+        "enabled": False,
         "stale": False,
         "impressionData": False,
         "archived": True,
