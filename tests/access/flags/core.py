@@ -62,7 +62,7 @@ TABLE = """
     POST /api/admin/projects/<project_id>/delete                                 hermes   200    403  403     403   403  200    403     403       401       -
     POST /api/admin/projects/<project_id>/delete                                 apollo   200    403  403     200   200  200    403     403       401       -
     POST /api/admin/projects/<project_id>/delete                                 nowhere  404    403  403     403   403  404    403     403       401       -
-    PATCH /api/admin/projects/<project_id>/features/<feature_name>               default  200    200  403     403   403  200    403     403       401       9
+    PATCH /api/admin/projects/<project_id>/features/<feature_name>               default  200    200  403     403   403  200    403     403       401       8
     PATCH /api/admin/projects/<project_id>/features/<feature_name>               hermes   200    403  403     403   403  200    403     403       401       -
     PATCH /api/admin/projects/<project_id>/features/<feature_name>               apollo   200    403  403     200   200  200    403     403       401       -
     PATCH /api/admin/projects/<project_id>/features/<feature_name>               nowhere  404    403  403     403   403  404    403     403       401       -
