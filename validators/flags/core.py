@@ -88,13 +88,19 @@ class FlagPatch(PatchOperation):
     example: ClassVar[dict[str, Any]] = {"op": "replace", "path": "/description", "value": "The checkout on one page."}
 
 
+class PatchedFlag(UpdateFlag):
+    """The result of a patch of a flag. null is a value here, and does not mean omitted."""
+
+    drops_nulls: ClassVar[bool] = False
+
+
 # Our choice: a patch that removes the description sets it to null. The other properties cannot be removed.
 def patched_flag(record: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Apply a JSON Patch to a flag and return the properties that can change, as UpdateFlag loads them.
 
     Raise ValidationError if the patch cannot be applied, or if its result is invalid.
     """
-    return read(UpdateFlag(), dict.fromkeys(CHANGEABLE) | patched_properties(record, operations, CHANGEABLE))
+    return read(PatchedFlag(), dict.fromkeys(CHANGEABLE) | patched_properties(record, operations, CHANGEABLE))
 
 
 class FlagNames(Body):

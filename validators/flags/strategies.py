@@ -128,13 +128,19 @@ class StrategyPatch(PatchOperation):
     example: ClassVar[dict[str, Any]] = {"op": "replace", "path": "/title", "value": "A quarter of all users"}
 
 
+class PatchedStrategy(StrategyInput):
+    """The result of a patch of a strategy. null is a value here, and does not mean omitted."""
+
+    drops_nulls: ClassVar[bool] = False
+
+
 # Our choice: a patch that removes a property resets it to its default.
 def patched_strategy(record: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Apply a JSON Patch to a strategy and return the properties that can change, as StrategyInput loads them.
 
     Raise ValidationError if the patch cannot be applied, or if its result is invalid.
     """
-    return read(StrategyInput(), patched_properties(record, operations, CHANGEABLE))
+    return read(PatchedStrategy(), patched_properties(record, operations, CHANGEABLE))
 
 
 # Our choice: each omitted parameter gets its default, even if others are given.
