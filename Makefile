@@ -26,7 +26,7 @@ backup: .venv/installed ## Write a backup to a new file, or to FILE=name
 	@exec $(bin)/flask --app app backup $(if $(FILE),-- "$$FILE")
 
 .PHONY: restore
-restore: .venv/installed ## Restore FILE=name into an empty instance; REPLACE=yes deletes the present data first
+restore: .venv/installed ## Restore FILE=name into an empty instance; REPLACE=yes first drops the existing schema
 	@exec $(bin)/flask --app app restore $(if $(filter yes,$(REPLACE)),--replace) $(if $(FILE),-- "$$FILE",$(error FILE is missing: make restore FILE=name))
 
 .PHONY: schema-diff

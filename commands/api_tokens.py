@@ -21,7 +21,7 @@ def api_token() -> None:
 
 
 @api_token.command(cls=DatabaseCommand)
-@click.option("--name", required=True, help="Name of the token; need not be unique.")
+@click.option("--name", required=True, help="Name of the token. It need not be unique.")
 @click.option(
     "--type", "kind", required=True, type=click.Choice(KINDS, case_sensitive=False), help="Type of the token."
 )

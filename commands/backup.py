@@ -24,7 +24,8 @@ from sql.database.migrate import DatabaseProblem
 def backup(file: Path | None) -> None:
     """Write a backup to a new FILE. The service can keep running.
 
-    The default name is the current time; - is stdout. The file contains secrets, so only its owner can read it.
+    Without FILE, the name is the current time. With -, the backup goes to stdout. The file contains secrets, so only
+    its owner can read it.
     """
     # A script passes an empty name if its variable is empty.
     path = file if file and file.name else Path(f"flags-{datetime.now(UTC):%Y-%m-%dT%H%M%SZ}.dump")
@@ -42,11 +43,11 @@ def backup(file: Path | None) -> None:
 
 @click.command(cls=Command)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
-@click.option("--replace", is_flag=True, help="Delete the present data first.")
+@click.option("--replace", is_flag=True, help="First drop the schema of the database, with all its data.")
 def restore(file: Path, *, replace: bool) -> None:
     """Restore FILE into an empty database. If an error occurs, nothing changes.
 
-    If FILE is -, read stdin. A backup of an older version is upgraded. Stop the service before you use --replace. API
+    If FILE is -, read stdin. A backup of an older version is migrated. Stop the service before you use --replace. API
     tokens, sessions and passwords that were revoked after the backup work again.
     """
     began = time.monotonic()

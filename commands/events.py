@@ -60,7 +60,7 @@ def export(after: int, output: Path | None, **options: Any) -> None:
     """Write events as JSON, one per line, oldest first.
 
     The lines are the same as those of an event search with Accept: application/x-ndjson. At the end, stderr shows the
-    --after value for the next export. Only the owner can read a FILE.
+    --after value for the next export. Only the owner of FILE can read it.
     """
     given = {name.rstrip("_"): value for name, value in options.items() if value not in (None, ())}
     search = load_or_400(EventExport(), given)
@@ -111,7 +111,11 @@ def progress(label: str, length: int) -> Any:
 
 
 @events.command(cls=DatabaseCommand)
-@click.option("--days", type=click.IntRange(1, 36500), help="Days to keep events for.  [default: EVENT_RETENTION_DAYS]")
+@click.option(
+    "--days",
+    type=click.IntRange(1, 36500),
+    help="Number of days to keep, apart from today.  [default: EVENT_RETENTION_DAYS]",
+)
 @click.option("--dry-run", is_flag=True, help="Only print the number of events to delete.")
 def prune(days: int | None, dry_run: bool) -> None:
     """Delete old events permanently.

@@ -22,7 +22,7 @@ def signup_token() -> None:
 
 
 @signup_token.command(cls=DatabaseCommand)
-@click.option("--name", required=True, help="Name of the token; need not be unique.")
+@click.option("--name", required=True, help="Name of the token. It need not be unique.")
 @click.option("--expires", metavar="RFC3339", help="Expiry, such as 2030-01-31T00:00:00Z.  [default: in 7 days]")
 def create(name: str, expires: str | None) -> None:
     """Create a signup token and print its link on stdout.

@@ -122,7 +122,7 @@ def reset_password(name: str, password_file: TextIO | None, generate: bool) -> N
 def unlock(name: str) -> None:
     """Let a user log in again after too many failed logins.
 
-    NAME is the user name or the email. Failed logins with either are forgotten.
+    NAME is the user name or the email. The command forgets the failed logins with both.
     """
     with connection() as conn:
         person = lock_user(conn, name)
