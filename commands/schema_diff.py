@@ -15,8 +15,8 @@ def schema_diff(ctx: click.Context) -> None:
     """Compare the schema of the database with schema.sql.
 
     Prints the differences: lines with + are only in the database, lines with - only in schema.sql. The exit status is 1
-    if there are differences. The role must be able to create databases, because the command creates a temporary one on the same
-    server.
+    if there are differences. The role must be able to create databases, because the command creates a temporary one on
+    the same server.
     """
     with database_url() as url, direct(url) as conn:
         migrate.require_current(conn)
