@@ -188,6 +188,17 @@ CREATE TABLE personal_tokens (
     CONSTRAINT personal_tokens_user_fkey FOREIGN KEY (user_id) REFERENCES users ON DELETE CASCADE
 );
 
+-- Links with which users set a password. A user has one at most. The digest is the SHA-256 of the token in the link.
+CREATE TABLE reset_tokens (
+    user_id     integer NOT NULL,
+    digest      bytea NOT NULL,
+    created_by  text NOT NULL,
+    expires_at  timestamptz NOT NULL,
+    CONSTRAINT reset_tokens_pkey PRIMARY KEY (user_id),
+    CONSTRAINT reset_tokens_digest_key UNIQUE (digest),
+    CONSTRAINT reset_tokens_user_fkey FOREIGN KEY (user_id) REFERENCES users ON DELETE CASCADE
+);
+
 -- Failed logins per user name. Names are stored as slow digests, because people type passwords into name fields by
 -- mistake.
 CREATE TABLE login_throttle (

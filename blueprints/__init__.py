@@ -1,6 +1,6 @@
 """The table of contents of the API: ALL lists the blueprints, each with its paths."""
 
-from blueprints import account, documentation, events, health, insights, login, signup, ui_config
+from blueprints import account, documentation, events, health, insights, login, password_reset, signup, ui_config
 from blueprints.flags import core as flags
 from blueprints.flags import dependencies, strategies, variants
 from blueprints.flags import environments as flag_environments
@@ -63,7 +63,8 @@ ALL = (
     environments.bp,  # /api/admin/environments
     project_lifecycle.bp,  # /api/admin/projects/archive, /api/admin/projects/revive
     project_favorites.bp,  # /api/admin/projects/…/favorites
-    login.bp,  # /auth
+    login.bp,  # /auth/simple
+    password_reset.bp,  # /auth/reset
     account.bp,  # /api/admin/user, /logout
     personal_tokens.bp,  # /api/admin/user/tokens
     users.bp,  # /api/admin/user-admin

@@ -2,11 +2,11 @@
 
 from flask import Blueprint, Response, abort, current_app, request
 from psycopg.rows import DictRow
-from werkzeug.exceptions import BadRequest, Unauthorized
+from werkzeug.exceptions import Unauthorized
 
 from rules.access import SESSION_COOKIE, credentials, require, require_user
 from rules.login import count_failure, name_digest, raise_if_throttled
-from rules.passwords import password_hasher
+from rules.passwords import password_hasher, refuse_reused_password
 from serving.contract import operation
 from serving.request_data import load, load_query
 from serving.responses import empty_response, json_response
@@ -14,7 +14,7 @@ from sql import account as accounts
 from sql import login_throttle, sessions
 from sql.database import connection, transaction
 from sql.people import past_passwords, users
-from validators.people.users import ChangePassword, OwnRoles, refuse_own_name
+from validators.people.users import ChangePassword, OwnRoles
 
 bp = Blueprint("account", __name__)
 
@@ -126,13 +126,6 @@ def verify_password(user: DictRow, old_password: str) -> None:
     raise_if_throttled(wait)
     if not is_correct:
         raise Unauthorized("oldPassword: must be your current password")
-
-
-def refuse_reused_password(user: DictRow, password: str) -> None:
-    """Raise 400 if the password is a name of the user or one of their last passwords."""
-    refuse_own_name(password, user)
-    if any(password_hasher().matches(password, old_hash) for old_hash in user["last_hashes"]):
-        raise BadRequest(f"password: must not be one of your last {past_passwords.REMEMBERED} passwords")
 
 
 def clear_session(response: Response) -> None:

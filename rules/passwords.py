@@ -13,6 +13,11 @@ from typing import TypeVar
 
 import bcrypt
 from flask import Flask, current_app
+from psycopg.rows import DictRow
+from werkzeug.exceptions import BadRequest
+
+from sql.people import past_passwords
+from validators.people.users import refuse_own_name
 
 # bcrypt raises above 72 bytes.
 MAX_BYTES = 72
@@ -94,6 +99,16 @@ def yield_to_others() -> None:
         # A sandbox may forbid this, such as systemd with SystemCallFilter=~@resources. Logins work without it.
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+
+
+def refuse_reused_password(user: DictRow, password: str) -> None:
+    """Raise 400 if the password is a name of the user or one of their last passwords.
+
+    user: as past_passwords.find() returns it.
+    """
+    refuse_own_name(password, user)
+    if any(password_hasher().matches(password, old_hash) for old_hash in user["last_hashes"]):
+        raise BadRequest(f"password: must not be one of your last {past_passwords.REMEMBERED} passwords")
 
 
 def cost_of(stored: str) -> int:

@@ -185,7 +185,9 @@ SETTINGS = (
         "900",
         "maximum seconds that a user name has to wait; the wait doubles with each failure",
     ),
-    Setting("LOGIN_ATTEMPTS_PER_MINUTE", number(1, 100000), "30", "maximum logins per minute from one client address"),
+    Setting(
+        "LOGIN_ATTEMPTS_PER_MINUTE", number(1, 100000), "30", "maximum logins or password resets per minute and address"
+    ),
     Setting(
         "SIGNUP_ATTEMPTS_PER_MINUTE",
         number(1, 100000),

@@ -7,15 +7,24 @@ from flask import Blueprint, Response, abort, current_app
 from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
 from rules.passwords import password_hasher
+from rules.reset_links import create_link
 from rules.users import refuse_last_administrator, share_role
 from serving.contract import operation
 from serving.request_data import load, load_query
-from serving.responses import created, empty_response, json_response
+from serving.responses import created, empty_response, json_response, json_text
 from sql import events, sessions
 from sql.database import connection, transaction
 from sql.events import Event
 from sql.people import past_passwords, past_users, root_roles, user_records, users
-from validators.people.users import CreateUser, SetPassword, UpdateUser, UserSearch, refuse_own_name
+from validators.people.users import (
+    CheckPassword,
+    CreateResetLink,
+    CreateUser,
+    SetPassword,
+    UpdateUser,
+    UserSearch,
+    refuse_own_name,
+)
 
 bp = Blueprint("users", __name__)
 
@@ -40,8 +49,8 @@ def list_users() -> Response:
 def create_user() -> Response:
     """Create a user.
 
-    Users log in with their user name or e-mail address and the password. Users without a password cannot log in until
-    an administrator sets one.
+    Users log in with their user name or e-mail address and the password. Without a password, the response has a link
+    with which the user sets the first one. It works once, for 24 hours.
     """
     with connection() as conn:
         require(conn, "ADMIN")
@@ -53,7 +62,9 @@ def create_user() -> Response:
         role = share_role(conn, payload["rootRole"])
         user = users.insert(conn, **person, password_hash=password_hash, root_role=role["id"])
         events.record(conn, Event("user-created", actor, data=users.event_data(user)))
-        body = user_records.get_created(conn, user["id"])
+        # Our choice: only a user without a password needs a link to set the first one.
+        link = create_link(conn, actor, user["id"], "new-user") if password_hash is None else ""
+        body = user_records.get_created(conn, user["id"], link)
     return created(body, "user-admin/{}", user["id"])
 
 
@@ -100,7 +111,7 @@ def get_admin_count() -> Response:
 
 
 @bp.post("/api/admin/user-admin/validate-password")
-@operation(body=SetPassword, refuses=(401, 403, 415))
+@operation(body=CheckPassword, refuses=(401, 403, 415))
 def validate_password() -> Response:
     """Check a new password.
 
@@ -108,8 +119,24 @@ def validate_password() -> Response:
     """
     with connection() as conn:
         require(conn)
-    load(SetPassword(current_app.config["PASSWORD_MIN_LENGTH"]))
+    load(CheckPassword(current_app.config["PASSWORD_MIN_LENGTH"]))
     return empty_response()
+
+
+@bp.post("/api/admin/user-admin/reset-password")
+@operation(record="resetLink", body=CreateResetLink, refuses=(401, 403, 404, 415))
+def create_reset_link() -> Response:
+    """Create a link with which a user sets a new password.
+
+    It works once, for 24 hours. A new link of the same user voids the older ones, and so does a new password. Send the
+    link to the user yourself: this service sends no e-mail.
+    """
+    with transaction() as conn:
+        actor = require(conn, "ADMIN")
+        login = load(CreateResetLink())["id"]
+        user = users.lock_by_login(conn, login) or abort(404, "No user has that user name or e-mail address.")
+        link = create_link(conn, actor, user["id"], "reset-password")
+    return json_response(json_text({"resetPasswordUrl": link}))
 
 
 @bp.get("/api/admin/user-admin/<user_id>")

@@ -53,6 +53,9 @@ REPLACE = """
                  ORDER BY replaced_at DESC
                 OFFSET %(past)s - 2
                  LIMIT 1)
+    ),
+    voided AS (
+        DELETE FROM reset_tokens WHERE user_id = %(user_id)s
     )
     UPDATE users
        SET password_hash = %(password_hash)s
@@ -62,5 +65,5 @@ REPLACE = """
 
 
 def replace(conn: Connection, user_id: int, password_hash: str) -> None:
-    """Set the password of a user, and remember the former one."""
+    """Set the password of a user, and remember the former one. The user's link to set a password stops working."""
     run(conn, REPLACE, {"user_id": user_id, "password_hash": password_hash, "past": REMEMBERED - 1})

@@ -34,6 +34,9 @@ DELETE = """
                     OR users.deleted_at IS NOT NULL
                    FOR UPDATE OF personal_tokens SKIP LOCKED)
     ),
+    links AS (
+        DELETE FROM reset_tokens WHERE user_id = %(user_id)s
+    ),
     past_passwords AS (
         DELETE FROM past_passwords WHERE user_id = %(user_id)s
     ),

@@ -5,7 +5,7 @@ Unset names are omitted: typed clients expect a text or nothing (neighbours.md, 
 
 from typing import LiteralString
 
-from sql.database import Connection, value
+from sql.database import Connection, as_json, value
 from sql.people import root_roles
 
 # What is null is omitted, as arguments of json_merge.
@@ -32,7 +32,7 @@ FIELDS: LiteralString = f"{HEAD}, {NAMES}, {ATTEMPTS}, {ROLE}, {TAIL}"
 RECORD: LiteralString = f"json_merge({FIELDS})"
 WITHOUT_ROLE: LiteralString = f"json_merge({HEAD}, {NAMES}, {ATTEMPTS}, {TAIL})"
 
-# Our choice: a user without a password gets one from an administrator. There is no link to set it.
+# Our choice: a list has no links, because only the digests of their tokens are stored.
 NO_LINK: LiteralString = "json_build_object('inviteLink', '')"
 
 LIST: LiteralString = f"""
@@ -67,9 +67,11 @@ CREATED: LiteralString = f"""
 """
 
 
-def get_created(conn: Connection, user_id: int) -> str:
+def get_created(conn: Connection, user_id: int, invite_link: str) -> str:
     """Return a new user as JSON text, with the fields about an invitation."""
-    return value(conn, CREATED, {"id": user_id})
+    body = value(conn, CREATED, {"id": user_id})
+    # The token in the link never goes to the database. A value cannot match: its quotes are escaped.
+    return body.replace('"inviteLink" : ""', f'"inviteLink" : {as_json(invite_link)}', 1)
 
 
 BASE: LiteralString = f"""

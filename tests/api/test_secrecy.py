@@ -7,7 +7,7 @@ import bcrypt
 import pytest
 from flask import Flask, Response, request
 
-from tests.support.secrecy import API_TOKENS, SIGNUP_TOKENS, Told, Vault
+from tests.support.secrecy import API_TOKENS, RESET_TOKENS, SIGNUP_TOKENS, Told, Vault
 from tests.support.world import Caller
 
 SECRET = "the-secret-of-somebody"
@@ -25,6 +25,7 @@ GIVEN = {
     "personal token": ("/x", [], f'{{"secret": "{SECRET}"}}'.encode()),
     "admin key": (API_TOKENS, [], f'{{"secret": "{SECRET}", "type": "admin"}}'.encode()),
     "invitation": (SIGNUP_TOKENS, [], f'{{"secret": "{SECRET}"}}'.encode()),
+    "link": (RESET_TOKENS, [], f'{{"resetPasswordUrl": "https://example.org/reset-password?token={SECRET}"}}'.encode()),
 }
 
 
@@ -59,7 +60,7 @@ def test_a_new_secret_may_be_returned_once(way: str) -> None:
     vault = Vault()
     vault.look(path, None, [], headers, body)
     assert tells(vault, SECRET)
-    assert tells(vault, SECRET, path) == (way != "invitation")
+    assert tells(vault, SECRET, path) == (way not in ("invitation", "link"))
 
 
 def test_sdk_tokens_may_be_listed_with_secrets() -> None:

@@ -8,8 +8,10 @@ from flask import Flask
 from rules.access import digest
 from sql import access, sessions
 from sql.database import Connection, value
+from sql.people import reset_tokens
 from tests.support.login import HASH, log_in
 from tests.support.races import Call, at_once, at_the_gate, statuses, wait_for, while_hashing
+from tests.support.reset_links import use
 from tests.support.sessions import change
 from tests.support.world import PASSWORD, Caller, World, refused
 
@@ -157,6 +159,18 @@ def test_of_two_password_changes_by_one_session_the_first_wins(world, app, conn,
     (won,) = [n for n, answer in enumerate(answers) if answer.status_code == 200]
     assert log_in(stranger, "ada", f"password number {won}").status_code == 200
     assert value(conn, "SELECT count(*) FROM past_passwords") == 1
+
+
+def test_a_link_sets_one_password(world, app, conn, gate):
+    ada, since = world.user("Ada", password_hash=HASH), world.last_event_id()
+    token, stranger = reset_tokens.insert(conn, ada.id or 0, "alice"), Caller(app)
+    calls = [lambda n=n: use(stranger, token, f"password number {n}") for n in range(2)]
+    # Both tokens have been found when the first of them gets on.
+    answers = at_the_gate(conn, gate, f"SELECT FROM users WHERE id = {ada.id} FOR NO KEY UPDATE", *calls)
+    assert statuses(answers) == {200: 1, 401: 1}
+    (won,) = [n for n, answer in enumerate(answers) if answer.status_code == 200]
+    assert log_in(stranger, "ada", f"password number {won}").status_code == 200
+    assert len(world.events(since)) == 1
 
 
 def test_an_administrators_password_wins(world, app, conn):

@@ -209,6 +209,28 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         "email: a user with this email already exists",
         "NameExistsError",
     ),
+    ("users.create_reset_link", 404): (
+        "No user has that user name or e-mail address.",
+        "No user has that user name or e-mail address.",
+    ),
+    **{
+        (f"password_reset.{operation}", 401): (
+            "The link does not exist, was used or has expired.",
+            "This link does not exist, was used or has expired. Ask an administrator for a new one.",
+        )
+        for operation in ("validate_reset_token", "set_password_by_link")
+    },
+    **{
+        (f"password_reset.{operation}", 429): (
+            "This client address made too many attempts in the last minute.",
+            "Too many attempts. Try again later.",
+        )
+        for operation in ("validate_reset_token", "set_password_by_link", "validate_reset_password")
+    },
+    ("password_reset.set_password_by_link", 400): (
+        DOES_NOT_FIT,
+        "password: must not be one of your last 5 passwords",
+    ),
     ("users.update_user", 409): (
         "The e-mail address is taken, or the user is the last administrator.",
         "This user is the last administrator. Make another user an administrator first.",

@@ -15,6 +15,9 @@ SHORTEST = 12
 BCRYPT = re.compile(rb"\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}")
 # Routes that return stored secrets on purpose: signup tokens, and the API tokens of clients and frontends.
 SIGNUP_TOKENS, API_TOKENS = "/api/admin/invite-link/tokens", "/api/admin/api-tokens"
+# Returns the token of the link that it checks.
+RESET_TOKENS = "/auth/reset/validate"
+LINK = re.compile(rb'"(?:inviteLink|resetPasswordUrl)"\s*:\s*"[^"]*[?]token=([^"]+)"')
 
 Headers = Iterable[tuple[str, str]]
 
@@ -30,6 +33,8 @@ class Vault:
         self.known: set[bytes] = set()
         # Secrets of signup tokens, which their own answers contain.
         self.invites: set[bytes] = set()
+        # Tokens of links to set a password, which the check of a link returns.
+        self.links: set[bytes] = set()
 
     def keep(self, *secrets: object) -> None:
         """These are secrets from now on, and so are their digests."""
@@ -47,10 +52,13 @@ class Vault:
         if BCRYPT.search(said):
             raise Told(f"the answer at {path} holds the hash of a password")
         # A copy: other threads of a test may ask meanwhile.
-        for secret in (*self.known, *(() if SIGNUP_TOKENS in path else self.invites)):
+        invites = () if SIGNUP_TOKENS in path else self.invites
+        links = () if RESET_TOKENS in path else self.links
+        for secret in (*self.known, *invites, *links):
             if secret in said:
                 raise Told(f"the answer at {path} holds a secret: {secret!r}")
         self.keep(*cookies_in("Set-Cookie", headers))
+        self.links |= set(LINK.findall(body))
         if b'"secret"' in body:
             (self.invites.update if SIGNUP_TOKENS in path else self.known.update)(long_enough(given_out(body)))
 
@@ -58,6 +66,7 @@ class Vault:
         """Forget all secrets, so that the next test begins without any."""
         self.known.clear()
         self.invites.clear()
+        self.links.clear()
 
 
 VAULT = Vault()

@@ -157,15 +157,41 @@ class UpdateUser(Body):
         return {field: text for field, text in data.items() if text != ""}
 
 
-class SetPassword(WithPassword):
-    """Body of POST /api/admin/user-admin/{id}/change-password: a new password for a user."""
+class CheckPassword(WithPassword):
+    """Body of the checks of a new password."""
 
     example: ClassVar[dict[str, Any]] = {"password": "correct horse battery staple"}
 
     password = Password(required=True, metadata={"description": REQUIREMENTS})
 
 
-class ChangePassword(WithPassword):
+class ResetPassword(CheckPassword):
+    """Body of POST /auth/reset/password: a new password by a link."""
+
+    example: ClassVar[dict[str, Any]] = {
+        "token": "9f6c0a4e1b7d52389f6c0a4e1b7d52389f6c0a4e1b7d52389f6c0a4e1b7d5238",
+        "password": "correct horse battery staple",
+    }
+
+    token = Text(required=True, metadata={"description": "Token of the link."})
+
+
+class SetPassword(CheckPassword):
+    """Body of POST /api/admin/user-admin/{id}/change-password: a new password for a user."""
+
+    beyond_json_schema: ClassVar[str] = WithPassword.beyond_json_schema + "|the same as password"
+
+    confirmPassword = Text(metadata={"description": "The same password again."})
+    oldPassword = Text(metadata={"description": "Ignored. An administrator needs no old password."})
+
+    @validates_schema
+    def check_confirmation(self, data: dict[str, Any], **_: Any) -> None:
+        """Require the same password twice, if both are sent, so that a typing mistake is not saved."""
+        if data.get("confirmPassword", data["password"]) != data["password"]:
+            raise ValidationError("must be the same as password", "confirmPassword")
+
+
+class ChangePassword(SetPassword):
     """Body of POST /api/admin/user/change-password: a new password for yourself."""
 
     example: ClassVar[dict[str, Any]] = {
@@ -173,17 +199,24 @@ class ChangePassword(WithPassword):
         "confirmPassword": "correct horse battery staple",
         "oldPassword": "incorrect horse battery staple",
     }
-    beyond_json_schema: ClassVar[str] = WithPassword.beyond_json_schema + "|the same as password"
 
     password = Password(required=True, metadata={"description": REQUIREMENTS + " It must not be one of the last five."})
     confirmPassword = Text(required=True, metadata={"description": "The same password again."})
     oldPassword = Text(required=True, metadata={"description": "Your present password."})
 
-    @validates_schema
-    def check_confirmation(self, data: dict[str, Any], **_: Any) -> None:
-        """Require the same password twice, so that a typing mistake is not saved."""
-        if data["confirmPassword"] != data["password"]:
-            raise ValidationError("must be the same as password", "confirmPassword")
+
+class CreateResetLink(Body):
+    """Body of POST /api/admin/user-admin/reset-password: the user who gets a link."""
+
+    example: ClassVar[dict[str, Any]] = {"id": "ada@example.org"}
+
+    id = Text(required=True, metadata={"description": "User name or e-mail address of the user."})
+
+
+class ResetToken(Query):
+    """Query parameters of GET /auth/reset/validate."""
+
+    token = Text(required=True, metadata={"description": "Token of the link."})
 
 
 class UserSearch(Query):

@@ -202,3 +202,14 @@ UPDATE strategy_types
 CREATE FUNCTION json_merge(VARIADIC objects json[]) RETURNS json
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (SELECT ('{' || string_agg(left(substr(object::text, 2), -1), ', ') || '}')::json FROM unnest(objects) AS object);
+
+-- Links with which users set a password. A user has one at most. The digest is the SHA-256 of the token in the link.
+CREATE TABLE reset_tokens (
+    user_id     integer NOT NULL,
+    digest      bytea NOT NULL,
+    created_by  text NOT NULL,
+    expires_at  timestamptz NOT NULL,
+    CONSTRAINT reset_tokens_pkey PRIMARY KEY (user_id),
+    CONSTRAINT reset_tokens_digest_key UNIQUE (digest),
+    CONSTRAINT reset_tokens_user_fkey FOREIGN KEY (user_id) REFERENCES users ON DELETE CASCADE
+);

@@ -7,10 +7,11 @@ TABLE = """
     route                                                 project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
     GET /api/admin/user-admin                             -        200    403  403     403   403  200    403     403       401       2
-    POST /api/admin/user-admin                            -        201    403  403     403   403  201    403     403       401       8
+    POST /api/admin/user-admin                            -        201    403  403     403   403  201    403     403       401       10
     GET /api/admin/user-admin/search                      -        200    200  200     200   200  200    403     403       401       2
     GET /api/admin/user-admin/access                      -        200    200  200     200   200  200    403     403       401       2
     GET /api/admin/user-admin/admin-count                 -        200    403  403     403   403  200    403     403       401       2
+    POST /api/admin/user-admin/reset-password             -        200    403  403     403   403  200    403     403       401       6
     POST /api/admin/user-admin/validate-password          -        200    200  200     200   200  200    403     403       401       1
     GET /api/admin/user-admin/<user_id>                   -        200    403  403     403   403  200    403     403       401       2
     PUT /api/admin/user-admin/<user_id>                   -        200    403  403     403   403  200    403     403       401       9
@@ -23,5 +24,6 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """Ida, of whom all this is asked."""
     return Props(
         words={"*": {"user_id": world.user("Ida").id}},
+        bodies={"POST /api/admin/user-admin/reset-password": {"id": "ida"}},
         queries={"GET /api/admin/user-admin/search": "?q=ida"},
     )

@@ -5,7 +5,7 @@ import pytest
 from rules.access import digest
 from sql import sessions
 from sql.database import Connection, one, rows, value
-from sql.people import groups
+from sql.people import groups, reset_tokens
 from tests.support import fixtures
 from tests.support.login import HASH, log_in
 from tests.support.sessions import ANY_PAGE, with_session
@@ -15,6 +15,7 @@ from tests.support.world import Caller, World, refused
 PATH = "/api/admin/user-admin"
 OWNED = (
     "sessions",
+    "reset_tokens",
     "personal_tokens",
     "past_passwords",
     "project_user_roles",
@@ -35,6 +36,7 @@ def settled(world: World, user: Caller) -> None:
     world.conn.execute("UPDATE users SET password_hash = %s WHERE id = %s", [HASH, user.id])
     sessions.insert(world.conn, digest(f"session of {user.id}"), user.id, 48)
     world.conn.execute("INSERT INTO past_passwords VALUES (%s, %s)", [user.id, HASH])
+    reset_tokens.insert(world.conn, user.id, "alice")
     fixtures.add_project_user(world.conn, "default", user.id, 5)
     fixtures.add_group_user(world.conn, groups.insert(world.conn, f"group of {user.id}"), user.id)
     world.conn.execute("INSERT INTO project_favorites (user_id, project_id) VALUES (%s, 'default')", [user.id])

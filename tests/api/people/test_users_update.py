@@ -221,6 +221,14 @@ def test_an_invalid_password_changes_nothing(world, alice, victor, conn, passwor
     assert value(conn, "SELECT count(*) FROM sessions") == 1
 
 
+def test_the_password_may_come_twice_and_with_an_old_one(world, alice, victor):
+    url, body = f"{PATH}/{victor.id}/change-password", {"password": PASSWORD, "oldPassword": "whatever"}
+    before = state(world)
+    assert "confirmPassword: " in refused(alice.post(url, json=body | {"confirmPassword": "a slip"}))
+    assert state(world) == before
+    assert alice.post(url, json=body | {"confirmPassword": PASSWORD}).status_code == 200
+
+
 def test_the_least_length_is_the_setting(app, alice, victor, monkeypatch):
     monkeypatch.setitem(app.config, "PASSWORD_MIN_LENGTH", 30)
     refused(set_password(alice, victor))
