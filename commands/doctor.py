@@ -105,7 +105,7 @@ def is_local(host: str) -> bool:
 
 def server_findings(conn: Connection, config: Config) -> Iterator[Finding]:
     """Yield the findings about PostgreSQL: database, connections, standbys, disk."""
-    state = server.look_at_server(conn)
+    state = server.get_server(conn)
     yield database_finding(state)
     host = conn.info.host
     if config["DATABASE_URL"] and not (conn.pgconn.ssl_in_use or host.startswith("/") or is_local(host)):

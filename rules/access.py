@@ -12,7 +12,7 @@ from rules.cross_site import refuse_cross_site
 from sql import access
 from sql.access import digest
 from sql.database import Connection
-from sql.events import Visible
+from sql.events import VisibleEvents
 
 # Our choice: a session is a cookie with a random value. The database keeps its SHA-256.
 SESSION_COOKIE = "session"
@@ -32,7 +32,7 @@ class Actor:
     # The permissions that were passed to require() and that the caller holds.
     held: frozenset[str] = frozenset()
     # Set by require(list_projects=True): the events that the caller may see. None for administrators, who see all.
-    visible: Visible | None = None
+    visible: VisibleEvents | None = None
     # The expiry of the personal token of the request. None without a personal token.
     token_expires_at: datetime | None = None
 
@@ -94,7 +94,7 @@ def require(
     visible = (
         None
         if caller["is_admin"] or not list_projects
-        else Visible(tuple(caller["visible"]), tuple(caller["readable"]))
+        else VisibleEvents(tuple(caller["visible"]), tuple(caller["readable"]))
     )
     return Actor(
         caller["name"],

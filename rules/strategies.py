@@ -236,7 +236,7 @@ def remove_strategies(conn: Connection, actor: Actor, old: Sequence[tuple[DictRo
 def switch_off_without_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy_id: str) -> None:
     """Switch the flag off if this is its last enabled strategy. Without one, it would be on for all users."""
     # Our choice: the flag is switched off before the strategy changes, in the log too.
-    if flag["enabled"] and strategies.disable_environment_without(conn, strategy_id):
+    if flag["enabled"] and strategies.switch_off_if_last(conn, strategy_id):
         events.record(conn, flag_event("feature-environment-disabled", actor, flag))
 
 

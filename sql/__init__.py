@@ -1,1 +1,1 @@
-"""Statements and nothing else, one module a noun. The connection and its verbs are in sql/database/."""
+"""SQL statements and nothing else, one module for each noun. sql/database/ opens connections and runs statements."""

@@ -17,15 +17,15 @@ def digest(secret: str | bytes) -> bytes:
     return hashlib.sha256(secret.encode() if isinstance(secret, str) else secret).digest()
 
 
-def authentication(lists: LiteralString) -> LiteralString:
-    """Return the statement of authenticate() with these last columns, visible and readable."""
-    # A user has the root role, the root roles of their groups and, in the project of the request, the roles that they
-    # or their groups have there. Permissions add up. A row of role_permissions without a project or an environment
-    # counts in all of them.
+def authentication(list_columns: LiteralString) -> LiteralString:
+    """Return the statement of authenticate(). list_columns: the SQL of its last columns, visible and readable."""
+    # A user has their root role, the root roles of their groups, and the roles that they or their groups have in the
+    # project of the request. Permissions add up. A row of role_permissions without a project or an environment applies
+    # to all of them.
     return f"""
     WITH credential AS (
         SELECT 'session' AS via, sessions.user_id, NULL::integer AS key_id, NULL::integer AS token_id,
-               NULL::timestamptz AS token_expires_at, true AS seen_lately
+               NULL::timestamptz AS token_expires_at, true AS seen_recently
           FROM sessions
          WHERE digest = %(session)s
            AND expires_at > now()
@@ -72,7 +72,7 @@ def authentication(lists: LiteralString) -> LiteralString:
     ),
     caller AS (
         SELECT known.*,
-               -- Client and frontend tokens are no users: they see what user 0 sees, who does not exist.
+               -- Client and frontend tokens see what a user without any role sees. No user has the id 0.
                CASE WHEN NOT is_admin
                      AND NOT EXISTS (
                             SELECT FROM held_roles
@@ -103,13 +103,13 @@ def authentication(lists: LiteralString) -> LiteralString:
            ARRAY(SELECT permission FROM rights) AS held,
            caller.viewer IS NULL AS sees_all,
            projects.id IS NOT NULL AND {visible_to("caller.viewer")} AS sees_project,
-           coalesce(caller.seen_lately, false)
+           coalesce(caller.seen_recently, false)
                AND (caller.user_id IS NULL OR EXISTS (
                    SELECT FROM user_seen_days
                     WHERE user_id = caller.user_id
                       AND day = (now() AT TIME ZONE 'UTC')::date))
                OR current_setting('transaction_read_only')::boolean AS is_marked_seen,
-           {lists}
+           {list_columns}
       FROM caller
       LEFT JOIN projects ON projects.id = %(project)s::text
     """
@@ -145,12 +145,14 @@ def authenticate(
 ) -> DictRow | None:
     """Return the caller whose token or session has this SHA-256. None: unknown, expired, or of a deleted user.
 
-    is_permitted: whether the caller has one of the permissions, or ADMIN, in the project and environment. held: which
-    of them. sees_project: false also if the project does not exist. With list_projects, visible and readable are the
-    projects that a caller who is not an administrator sees, and those whose access list they can read.
+    Some columns: is_permitted: whether the caller has one of the permissions, or ADMIN, in the project and environment.
+    held: which of the permissions the caller has. sees_project: false also if the project does not exist. visible and
+    readable, with list_projects, and None for administrators: the projects that the caller sees, and those whose access
+    list the caller can read.
     """
-    # Never NULL, and no switch in the statement: the planner would simplify the statement for these values, estimate
-    # that a custom plan pays off, and plan it at each request. That takes three times as long as the rest.
+    # Parameters are never NULL, and list_projects is no parameter. Otherwise the planner would simplify the statement
+    # for these values, estimate that a custom plan is cheaper, and plan it at each request. That takes three times as
+    # long as the rest.
     params: dict[str, Any] = {
         "key": key or b"",
         "session": session or b"",
@@ -182,8 +184,8 @@ def projects_permitting(conn: Connection, user_id: int, permission: str) -> set[
     return {row["id"] for row in rows(conn, PERMITTING, {"user_id": user_id, "permission": permission})}
 
 
-# SKIP LOCKED and pg_try_advisory_xact_lock: another request of the same user or token may be writing the same fact and
-# keep its lock until its change is committed. This request does not wait for it.
+# SKIP LOCKED and pg_try_advisory_xact_lock: if another request of the same user or token is writing the same row, this
+# request does not wait for its commit.
 MARK_USER_SEEN: LiteralString = f"""
     WITH marked AS (
         UPDATE personal_tokens
@@ -209,7 +211,7 @@ def mark_user_seen(conn: Connection, user_id: int, token_id: int | None = None) 
 
 
 def mark_seen(conn: Connection, caller: DictRow) -> None:
-    """Record when a caller of authenticate() was seen: a user by the day, a token by the instant."""
+    """Record that a caller from authenticate() was seen now: the day for a user, the time for a token."""
     if caller["user_id"] is not None:
         mark_user_seen(conn, caller["user_id"], caller["token_id"])
     if caller["key_id"] is not None:

@@ -5,7 +5,7 @@ from typing import LiteralString
 from sql.database import Connection, value
 from sql.people import roles, user_records
 
-# A permission without a project or an environment counts in all of them.
+# A permission without a project or an environment applies to all of them.
 GET: LiteralString = f"""
     WITH rights AS (
         SELECT DISTINCT
@@ -56,7 +56,7 @@ GET_KEY = """
 
 
 def get(conn: Connection, user_id: int | None, key: bytes | None) -> str | None:
-    """Return the Me record of a user, or with None of the admin token with this SHA-256, as JSON text."""
+    """Return the Me record as JSON text, of a user or, with user_id None, of the admin token with this SHA-256."""
     if user_id is None:
         return value(conn, GET_KEY, {"key": key})
     return value(conn, GET, {"user_id": user_id})

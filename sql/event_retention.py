@@ -7,10 +7,10 @@ from typing import LiteralString
 from sql import locks
 from sql.database import Connection, one, run, value
 
-# Events of one batch, which takes a fraction of a second.
+# The number of events that one batch deletes, in a fraction of a second.
 BATCH_SIZE = 10_000
 
-# The clock of the database also dates the events.
+# The clock of the database, because it dates the events too.
 FIRST_KEPT_DAY = "SELECT (now() AT TIME ZONE 'UTC')::date - %(days)s::integer"
 
 COUNT = "SELECT count(*) FROM events WHERE created_at < %(first_day)s::date::timestamp AT TIME ZONE 'UTC'"
@@ -28,16 +28,16 @@ DELETE = """
          WHERE created_at < %(first_day)s::date::timestamp AT TIME ZONE 'UTC'
            AND (created_at, id) > (%(created_at)s::timestamptz, %(id)s::bigint)
          ORDER BY created_at, id
-         LIMIT %(most)s
+         LIMIT %(batch_size)s
     ),
-    gone AS (
+    removed AS (
         DELETE FROM events
          USING old
          WHERE events.id = old.id
      RETURNING events.created_at, events.id
     )
     SELECT count(*) OVER () AS number, created_at, id
-      FROM gone
+      FROM removed
      ORDER BY created_at DESC, id DESC
      LIMIT 1
 """
@@ -55,8 +55,8 @@ class Prune:
     def delete_some(self, conn: Connection) -> int:
         """Delete a batch in the caller's transaction, oldest first. Return its size, 0 at the end."""
         run(conn, LOCK)
-        place = {"created_at": self.created_at or "-infinity", "id": self.id}
-        last = one(conn, DELETE, {"first_day": self.first_day, "most": BATCH_SIZE, **place})
+        position = {"created_at": self.created_at or "-infinity", "id": self.id}
+        last = one(conn, DELETE, {"first_day": self.first_day, "batch_size": BATCH_SIZE, **position})
         if last is None:
             return 0
         self.created_at, self.id = last["created_at"], last["id"]

@@ -9,11 +9,12 @@ from typing import Any, LiteralString
 
 from sql import event_weeks
 from sql.database import Connection, value
-from sql.events import ACCESS_TYPES, FILTERS, READABLE, RECORD, VISIBLE, Visible
+from sql.events import ACCESS_TYPES, FILTERS, READABLE, RECORD, VISIBLE, VisibleEvents
 from sql.limits import PAGE_BYTES
 
-# Conditions without their own index. Searches by flag or project use the index of that column, which includes these
-# columns. IN builds a hash table once; = ANY would compare each event with each value.
+# Conditions for searches by flag or project, which use the index of the flag or project. That index includes the
+# columns of these conditions; IS TRUE keeps PostgreSQL from using the indexes of these columns instead. IN builds a
+# hash table once, where = ANY would compare each event with each value.
 UNINDEXED: dict[str, LiteralString] = {
     "project": "(project = %(project)s) IS TRUE",
     "projects": "(project IN (SELECT unnest(%(projects)s::text[]))) IS TRUE",
@@ -22,8 +23,8 @@ UNINDEXED: dict[str, LiteralString] = {
     "creator": "(created_by_user_id = %(creator)s) IS TRUE",
     "creators": "(created_by_user_id IN (SELECT unnest(%(creators)s::bigint[]))) IS TRUE",
 }
-# The rows of finished_weeks for a search with none or one of these filters, with or without days.
-OF_WEEKS: dict[str | None, LiteralString] = {
+# The rows of finished_weeks for a search with one of these filters (None: without a filter), with or without days.
+WEEK_TOTALS: dict[str | None, LiteralString] = {
     None: "kind = 'all' AND name = ''",
     "project": "kind = 'project' AND name = %(project)s",
     "projects": "kind = 'project' AND name = ANY(%(projects)s)",
@@ -31,22 +32,23 @@ OF_WEEKS: dict[str | None, LiteralString] = {
     "types": "kind = 'type' AND name = ANY(%(types)s)",
 }
 DAYS = {"first_day": "-infinity", "last_day": "infinity"}
-# An index returns the events of one project or type in order, but not those of several projects or types.
+# For filters with several values: the values, and the condition on one of them. An index returns the events of one
+# project or type in order, but not those of several.
 EACH: dict[str, tuple[LiteralString, LiteralString]] = {
     "projects": ("unnest(%(projects)s::text[])", "project = each_one"),
     "types": ("unnest(%(types)s::text[])", "type = each_one"),
 }
 
-# Our choice: the same number as Unleash.
-OF_FLAG_MAX = 100
+# Our choice: the same number of events as Unleash.
+MAX_FLAG_EVENTS = 100
 
-# Checked before the JSON is built: a thousand large events would not fit into memory as one text. (HAVING without
-# aggregates is evaluated before the rows.)
+# The size of a page is checked before its JSON is built: a thousand large events would not fit into memory as one text.
+# (HAVING without aggregates is evaluated before the rows.)
 SIZE: LiteralString = """
         size AS (
             SELECT coalesce(sum(octet_length(tags::text)
                                 + coalesce(octet_length(data::text), 0)
-                                + coalesce(octet_length(pre_data::text), 0)), 0) <= %(most_bytes)s AS is_small
+                                + coalesce(octet_length(pre_data::text), 0)), 0) <= %(max_bytes)s AS is_small
               FROM page
         )"""
 
@@ -59,13 +61,13 @@ HAS_VISIBLE_EVENTS: LiteralString = f"""
 
 
 def search(
-    conn: Connection, filters: Mapping[str, Any], visible: Visible | None, *, limit: int, offset: int
+    conn: Connection, filters: Mapping[str, Any], visible: VisibleEvents | None, *, limit: int, offset: int
 ) -> str | None:
     """Return {"events": [...], "total": n} as JSON text, newest first, or None if the payloads exceed PAGE_BYTES.
 
     filters: keys of FILTERS, and pattern for payload and text. visible: None for callers who see all.
     """
-    filters = of_visible(filters, visible)
+    filters = limit_to_visible(filters, visible)
     # Our choice: newest first, by createdAt and then id. The total counts what the caller may see, exactly.
     statement: LiteralString = f"""
         WITH {total(filters)},
@@ -80,18 +82,18 @@ def search(
           FROM (SELECT {RECORD} AS entry FROM page ORDER BY created_at DESC, id DESC) AS entries
         HAVING (SELECT is_small FROM size)
     """
-    params = {**DAYS, **filters, "most_bytes": PAGE_BYTES, "limit": limit, "offset": offset}
+    params = {**DAYS, **filters, "max_bytes": PAGE_BYTES, "limit": limit, "offset": offset}
     return event_weeks.body(conn, statement, params)
 
 
 def search_from_id(
-    conn: Connection, filters: Mapping[str, Any], visible: Visible | None, *, limit: int, first_id: int | None
+    conn: Connection, filters: Mapping[str, Any], visible: VisibleEvents | None, *, limit: int, first_id: int | None
 ) -> str | None:
     """Return {"version": 1, "events": [...], "totalEvents": n} as JSON text, or None if the payloads exceed PAGE_BYTES.
 
     The page begins with the event first_id, or the newest event for None, and continues with older events.
     """
-    filters = of_visible(filters, visible)
+    filters = limit_to_visible(filters, visible)
     # Our choice: offset is the id of the first event in the list. Older events follow.
     statement: LiteralString = f"""
         WITH {total(filters)},
@@ -111,16 +113,16 @@ def search_from_id(
         HAVING (SELECT is_small FROM size)
     """
     # The best plan depends on the number of matches. A generic plan can be slower by seconds.
-    params = {**DAYS, **filters, "most_bytes": PAGE_BYTES, "limit": limit, "first_id": first_id}
+    params = {**DAYS, **filters, "max_bytes": PAGE_BYTES, "limit": limit, "first_id": first_id}
     return event_weeks.body(conn, statement, params, prepare=False)
 
 
-def of_flag(conn: Connection, flag: str, visible: Visible | None) -> str | None:
+def of_flag(conn: Connection, flag: str, visible: VisibleEvents | None) -> str | None:
     """Return {"version": 1, "toggleName": flag, "events": [...], "totalEvents": n} as JSON text: the newest 100 events.
 
     None if the payloads exceed PAGE_BYTES. An unknown flag has no events.
     """
-    filters = of_visible({"feature": flag}, visible)
+    filters = limit_to_visible({"feature": flag}, visible)
     statement: LiteralString = f"""
         WITH {total(filters)},
         {place(filters)},
@@ -136,11 +138,11 @@ def of_flag(conn: Connection, flag: str, visible: Visible | None) -> str | None:
           FROM (SELECT {RECORD} AS entry FROM page ORDER BY created_at DESC, id DESC) AS entries
         HAVING (SELECT is_small FROM size)
     """
-    params = {**DAYS, **filters, "most_bytes": PAGE_BYTES, "limit": OF_FLAG_MAX, "offset": 0}
+    params = {**DAYS, **filters, "max_bytes": PAGE_BYTES, "limit": MAX_FLAG_EVENTS, "offset": 0}
     return event_weeks.body(conn, statement, params)
 
 
-def creators(conn: Connection, visible: Visible | None) -> str:
+def creators(conn: Connection, visible: VisibleEvents | None) -> str:
     """Return [{"id", "name"}] as JSON text, by name: the creators of the events that the caller may see."""
     condition: LiteralString = HAS_EVENTS if visible is None else HAS_VISIBLE_EVENTS
     statement: LiteralString = f"""
@@ -153,7 +155,7 @@ def creators(conn: Connection, visible: Visible | None) -> str:
     return value(conn, statement, params)
 
 
-def of_visible(filters: Mapping[str, Any], visible: Visible | None) -> dict[str, Any]:
+def limit_to_visible(filters: Mapping[str, Any], visible: VisibleEvents | None) -> dict[str, Any]:
     """Return the filters, limited to the projects that the caller may see."""
     if visible is None:
         return dict(filters)
@@ -179,15 +181,18 @@ def conditions(filters: Mapping[str, Any], without: str | None = None) -> Litera
     return text
 
 
-def is_kept(filters: Mapping[str, Any]) -> bool:
+def has_week_totals(filters: Mapping[str, Any]) -> bool:
     """Return whether finished_weeks has totals for these filters."""
     others = filters.keys() - DAYS.keys() - {"readable"}
-    return not others or (len(others) == 1 and others < OF_WEEKS.keys())
+    return not others or (len(others) == 1 and others < WEEK_TOTALS.keys())
 
 
 def total(filters: Mapping[str, Any]) -> LiteralString:
-    """Return total (number, is_due) of a WITH list: the number of matches, and whether weeks can be added up."""
-    if not is_kept(filters):
+    """Return the table total (number, is_due) of a WITH list: the number of matches, and whether weeks can be added up.
+
+    For filters with totals in finished_weeks, also the table spans: the number of matches in each week or gap.
+    """
+    if not has_week_totals(filters):
         return f"""
         total AS (
             SELECT count(*) AS number, false AS is_due FROM events WHERE {conditions(filters)}
@@ -200,7 +205,7 @@ def total(filters: Mapping[str, Any]) -> LiteralString:
         spans AS MATERIALIZED (
             SELECT (monday + 7)::timestamp AT TIME ZONE 'UTC' AS until, sum({number})::bigint AS number
               FROM finished_weeks
-             WHERE {OF_WEEKS[kind]}
+             WHERE {WEEK_TOTALS[kind]}
                AND monday >= %(first_day)s::date
                AND monday <= %(last_day)s::date - 6
              GROUP BY monday
@@ -218,8 +223,11 @@ def total(filters: Mapping[str, Any]) -> LiteralString:
 
 
 def place(filters: Mapping[str, Any]) -> LiteralString:
-    """Return place (until, skip) of a WITH list: the page begins after `skip` matches that are older than `until`."""
-    if not is_kept(filters):
+    """Return the table place (until, skip) of a WITH list: the beginning of the page.
+
+    Of the matches that are older than `until`, newest first, the first `skip` come before the page.
+    """
+    if not has_week_totals(filters):
         return "place AS (SELECT 'infinity'::timestamptz AS until, least(%(offset)s, number) AS skip FROM total)"
     return """
         place AS (
@@ -232,7 +240,10 @@ def place(filters: Mapping[str, Any]) -> LiteralString:
 
 
 def newest(filters: Mapping[str, Any]) -> LiteralString:
-    """Return the statement of a page, newest first. It reads ids from an index if possible, then only these events."""
+    """Return the statement for the events of a page, newest first.
+
+    It reads the ids of the page from an index if possible, and then only these events.
+    """
     each = next((key for key in EACH if key in filters), None)
     if each and "pattern" not in filters and not {"feature", "features"} & filters.keys():
         values, is_one = EACH[each]
@@ -252,7 +263,7 @@ def newest(filters: Mapping[str, Any]) -> LiteralString:
                      LIMIT %(limit)s
                     OFFSET (SELECT skip FROM place)) AS places
               JOIN events USING (id)"""
-    if is_kept(filters):
+    if has_week_totals(filters):
         return f"""
             SELECT events.*
               FROM (SELECT id

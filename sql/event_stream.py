@@ -8,20 +8,21 @@ from typing import Any, LiteralString, cast
 from psycopg.rows import DictRow
 
 from sql.database import Connection, one, timing, value
-from sql.events import FILTERS, READABLE, RECORD, VISIBLE, Visible
+from sql.events import FILTERS, READABLE, RECORD, VISIBLE, VisibleEvents
 
-# Maximum ids and lines of one statement. Without an index, a text search reads this many payloads in a second.
-MOST_IDS = 65_536
-MOST_LINES = 1000
-# A batch ends with the line that reaches this size, because events can be large.
-MOST_BYTES = 1 << 20
+# The maximum number of ids and of lines that one statement reads. Without an index, a text search reads the payloads of
+# MAX_IDS events in about a second.
+MAX_IDS = 65_536
+MAX_LINES = 1000
+# A batch ends with the line with which it reaches this many bytes, because events can be large.
+MAX_BYTES = 1 << 20
 # Seconds between two checks of the running transactions.
 PAUSE = 0.05
 
 # An event gets its id before its transaction commits, so it can appear after an event with a higher id. But its
-# transaction gets a transaction id first (see INSERT in sql/events.py). So each transaction with an event id below the
-# newest visible one has a lower transaction id than the server's next one. That is not pg_snapshot_xmax(), which
-# follows the last transaction that has ended: age() returns how many ids were assigned since.
+# transaction gets a transaction id first (see INSERT in sql/events.py). So each open transaction with an event id below
+# the newest visible one has a transaction id below the next one that the server will assign. pg_snapshot_xmax() is
+# older: it follows the last transaction that has ended. age() returns how many ids were assigned since then.
 NEWEST = """
     SELECT (SELECT max(id) FROM events) AS newest,
            pg_snapshot_xmax(now)::text::bigint + age(pg_snapshot_xmax(now)::xid) AS next_transaction
@@ -46,8 +47,8 @@ class OpenTransaction(Exception):
 def newest(connect: Callable[[], AbstractContextManager[Connection]], after: int, patience: float) -> int:
     """Wait until no transaction can commit an event with a lower id than the newest event, and return that id.
 
-    Returns `after` at once if it is the newest event. connect: lends a connection for each check, so that none is held
-    while waiting. Raises OpenTransaction after `patience` seconds.
+    Returns `after` at once if no event has a higher id. connect: lends a connection for each check, so that none is
+    occupied during the wait. Raises OpenTransaction after `patience` seconds.
     """
     deadline = time.monotonic() + patience
     with connect() as conn:
@@ -81,16 +82,16 @@ class Stream:
         """Return whether there are no more lines."""
         return self.after >= self.until or self.lines == self.limit
 
-    def read(self, conn: Connection, visible: Visible | None) -> bytes:
-        """Return the next lines, often none. visible: as in event_search.search()."""
-        until = min(self.after + MOST_IDS, self.until)
-        most = MOST_LINES if self.limit is None else min(MOST_LINES, self.limit - self.lines)
-        params = {**self.filters, "after": self.after, "until": until, "most": most}
+    def read(self, conn: Connection, visible: VisibleEvents | None) -> bytes:
+        """Return the next lines, which can be none before the end. visible: as in event_search.search()."""
+        until = min(self.after + MAX_IDS, self.until)
+        max_lines = MAX_LINES if self.limit is None else min(MAX_LINES, self.limit - self.lines)
+        params = {**self.filters, "after": self.after, "until": until, "max_lines": max_lines}
         if visible is not None:
             params |= {"visible": list(visible.projects), "readable": list(visible.access)}
         text, count = bytearray(), 0
-        # Row by row, so that memory never contains more than a batch. Not prepared: the best index depends on the
-        # range.
+        # Read row by row, so that memory never contains more than a batch. The statement is not prepared, because the
+        # best index depends on the range.
         query = statement(self.filters, visible is None)
         with conn.cursor() as cursor, timing.of(query), closing(cast(Rows, cursor.stream(query, params))) as rows:
             for row in rows:
@@ -98,17 +99,17 @@ class Stream:
                 text += b"\n"
                 count += 1
                 self.after = row["id"]
-                if len(text) >= MOST_BYTES:
+                if len(text) >= MAX_BYTES:
                     break
             else:
-                if count < most:
+                if count < max_lines:
                     self.after = until
         self.lines += count
         return bytes(text)
 
 
 def statement(filters: Mapping[str, Any], sees_all: bool) -> LiteralString:
-    """Return the statement of a batch with the conditions of these filters: constant fragments, chosen by key."""
+    """Return the statement of a batch, with the conditions of these filters: constant fragments, chosen by key."""
     conditions: LiteralString = "true" if sees_all else f"{VISIBLE} AND {READABLE}"
     for key, fragment in FILTERS.items():
         if key in filters:
@@ -123,6 +124,6 @@ def statement(filters: Mapping[str, Any], sees_all: bool) -> LiteralString:
                    AND id <= %(until)s
                    AND {conditions}
                  ORDER BY id
-                 LIMIT %(most)s) AS batch
+                 LIMIT %(max_lines)s) AS batch
          ORDER BY id
     """

@@ -1,6 +1,6 @@
 """Totals of finished weeks of the event log (event_weeks in schema.sql).
 
-The first request that needs a missing week adds it up.
+The first request that needs the totals of a week computes and stores them.
 """
 
 from contextlib import suppress
@@ -17,7 +17,7 @@ def body(conn: Connection, statement: LiteralString, params: Params, *, prepare:
     if row is None:
         return None
     if row["is_due"]:
-        # If this fails, requests count the events themselves.
+        # If this fails, requests go on counting the events of these weeks.
         with suppress(psycopg.Error), conn.transaction():
             run(conn, "SELECT fill_event_weeks()")
     return row["body"]

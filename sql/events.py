@@ -1,4 +1,4 @@
-"""The event log: writing events, their record, and the conditions of filters."""
+"""The event log: write events, build their JSON record, and the conditions of filters."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -8,11 +8,13 @@ from sql.database import Connection, as_json, note_events, run, value
 
 
 @dataclass(frozen=True)
-class Visible:
-    """The events that a caller without the permission ADMIN may see, by project."""
+class VisibleEvents:
+    """The events that a caller without the permission ADMIN may see: those of these projects.
+
+    access: the projects whose access list the caller may read. Only their events about access are visible.
+    """
 
     projects: tuple[str, ...]
-    # The projects whose access list the caller may read.
     access: tuple[str, ...]
 
 
@@ -142,7 +144,7 @@ def as_row(event: Event) -> dict[str, Any]:
 
 
 # statement_timestamp(), because clock_timestamp() changes during the statement, so no index can be used.
-RECORDED_LATELY = """
+RECORDED_IN_LAST_MINUTE = """
     SELECT EXISTS (
         SELECT FROM events
          WHERE type = %(type)s
@@ -156,11 +158,11 @@ RECORDED_LATELY = """
 
 
 # Our choice: repeated changes of a favourite, and repeated exports, do not fill the event log.
-def record_unless_lately(conn: Connection, event: Event) -> None:
-    """Write an event into the log, unless the author has written the same in the last minute.
+def record_once_a_minute(conn: Connection, event: Event) -> None:
+    """Write an event into the log, unless the author has written an equal one in the last minute.
 
-    The same: with its type, project and feature, and the environment in its data. The caller must have a lock, so that
-    no other request records such an event meanwhile.
+    Equal events have the same type, project, feature, and environment in their data. The caller must have a lock that
+    keeps other requests from recording an equal event at the same time.
     """
     params: dict[str, Any] = {
         "type": event.type,
@@ -170,5 +172,5 @@ def record_unless_lately(conn: Connection, event: Event) -> None:
         "feature": event.feature,
         "environment": event.data.get("environment"),
     }
-    if not value(conn, RECORDED_LATELY, params):
+    if not value(conn, RECORDED_IN_LAST_MINUTE, params):
         record(conn, event)

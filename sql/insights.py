@@ -8,8 +8,8 @@ from sql.database import Connection
 from sql.flag_trends import FLAGS, PROJECT_FLAGS
 from sql.projects.visibility import VISIBLE
 
-# Our choice: weeks from Monday to Sunday in UTC. All weeks that overlap the requested days and have begun. until: the
-# end of the week, or now for the current week.
+# Our choice: weeks are from Monday to Sunday in UTC. The table weeks has all weeks that overlap the requested days and
+# have begun. until: the end of the week, or now for the current week.
 WEEKS: LiteralString = f"""
     WITH weeks AS MATERIALIZED (
         SELECT row_number() OVER (ORDER BY monday)::integer - 1 AS number,
@@ -25,7 +25,8 @@ WEEKS: LiteralString = f"""
                                                '7 days')::date AS monday) AS mondays
                  WHERE %(first_day)s::date <= %(last_day)s::date) AS ends
     ),
-    -- With these arrays, width_bucket() returns the first week at whose end a state holds that began at an instant.
+    -- width_bucket(instant, after_ends) returns the number of the first week that ends at or after the instant. At the
+    -- end of that week, a state that began at the instant holds.
     bounds AS (
         SELECT count(*)::integer AS number,
                array_agg(until + interval '1 microsecond' ORDER BY until) AS after_ends,
@@ -44,9 +45,9 @@ WEEKS: LiteralString = f"""
     )
 """
 
-# Regular users, and those of them who were seen in the last 90 days of each week. As in sql/flag_trends.py: born and
-# gone are the first week at whose end a user exists, and exists no more. A day on which a user was seen makes them
-# active for consecutive weeks. Only those after the weeks of their previous day are new.
+# Regular users, and those of them who were seen in the 90 days before the end of each week. As in sql/flag_trends.py,
+# born and gone are the first week at whose end a user exists, or exists no more. Each day on which a user was seen
+# makes them active for some consecutive weeks. Of these, only the weeks after those of the previous day are counted.
 USERS: LiteralString = """
     , user_weeks AS (
         SELECT id, born, gone
@@ -91,7 +92,7 @@ USERS: LiteralString = """
     )
 """
 
-# Project by project, because the index begins with the project.
+# The statement reads one project at a time, because the index begins with the project.
 METRICS: LiteralString = """
     , used AS (
         SELECT counted.*, seen_projects.id AS project_id
@@ -127,9 +128,9 @@ METRICS: LiteralString = """
     )
 """
 
-# Our choice: an event counts for the type that its environment had then.
-# Totals come from finished_weeks (schema.sql). Events of other times are counted, and so are those of weeks in which an
-# environment changed its type.
+# Our choice: an event counts for the type that its environment had at the time of the event.
+# Totals come from finished_weeks (schema.sql). The events of unfinished weeks are counted, and so are the events of
+# weeks in which an environment changed its type.
 ENVIRONMENTS: LiteralString = """
     , week_days AS (
         SELECT (first_start AT TIME ZONE 'UTC')::date AS first_day,

@@ -1,4 +1,4 @@
-"""Count the rows that settings limit, under a lock. Without it, two requests could both take the last place."""
+"""Count the rows that settings limit, under a lock. Without the lock, two requests could both add the last row."""
 
 from typing import LiteralString
 
@@ -8,7 +8,7 @@ from sql.database import Connection, run, value
 # Maximum size of one response, 64 MiB. While it is built and sent, memory contains its text several times.
 PAGE_BYTES = 64 << 20
 
-# By setting. Archived flags count, because they keep their names. Archived projects do not count.
+# The count for each setting. Archived flags count, because they keep their names. Archived projects do not count.
 COUNTS: dict[str, LiteralString] = {
     "MAX_FLAGS": "SELECT count(*) FROM flags WHERE deleted_at IS NULL",
     "MAX_PROJECTS": "SELECT count(*) FROM projects WHERE archived_at IS NULL",

@@ -1,16 +1,16 @@
 """The numbers of all advisory locks, in one list, so that no two are equal.
 
-A lock has one number of 64 bits, or two of 32 bits. The second one is an id, or md5_number() of a text.
+A lock has one number of 64 bits, or two numbers of 32 bits. The second of two is an id, or of_text() of a text.
 """
 
 from typing import LiteralString
 
-# One number. For migrations, restores and the first start.
+# Locks with one number. For migrations, restores and the first start.
 MIGRATION: LiteralString = "7225431"
-# One number, also in schema.sql. For adding up weeks of events and for deleting events.
+# Also in schema.sql. For adding up weeks of events and for deleting events.
 EVENT_WEEKS: LiteralString = "7225432"
 
-# Two numbers: one of these, and one for the user, project or setting.
+# Locks with two numbers: one of these, and one for the user, setting, author or project.
 USER_SEEN: LiteralString = "1"
 FEATURE_LIMIT: LiteralString = "2"
 LIMIT: LiteralString = "3"

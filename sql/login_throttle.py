@@ -1,6 +1,6 @@
 """Limits of logins per name and per client address, and of signups, for all workers and machines together.
 
-Names are given and stored as digests.
+`name` is always the digest of a name, as name_digest() returns it. Only digests are stored.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ ADMIT_ADDRESS = """
                 WHERE attempt > clock_timestamp() - interval '1 minute'
            ) || clock_timestamp(),
            last_attempt_at = clock_timestamp()
-     WHERE %(most)s > (
+     WHERE %(limit)s > (
                SELECT count(*)
                  FROM unnest(known.attempts) AS attempt
                 WHERE attempt > clock_timestamp() - interval '1 minute')
@@ -67,13 +67,14 @@ TIDY_UP = """
 """
 
 
-def admit_address(conn: Connection, address: str, most: int) -> int:
-    """Count an attempt of the address and return 0, or return the seconds to wait if the last minute had too many.
+def admit_address(conn: Connection, address: str, limit: int) -> int:
+    """Count an attempt of the address and return 0.
 
-    Also deletes old rows of all names and addresses.
+    If the last minute already had `limit` attempts, count nothing and return the seconds to wait. Also deletes old rows
+    of all names and addresses.
     """
-    # First the row of this address: a transaction with locks on old rows must not wait for another row.
-    admitted = value(conn, ADMIT_ADDRESS, {"address": address, "most": most})
+    # Lock the row of this address first: a transaction with locks on old rows must not wait for another row.
+    admitted = value(conn, ADMIT_ADDRESS, {"address": address, "limit": limit})
     run(conn, TIDY_UP)
     if admitted is not None:
         return 0
@@ -117,7 +118,7 @@ FAIL = """
 
 
 def fail(conn: Connection, name: bytes, limits: Limits) -> int:
-    """Count a failure of the name and return 0, or return the seconds for which the name has to wait."""
+    """Count a failure of the name and return 0. If the name has to wait, count nothing and return the seconds."""
     is_counted = value(conn, FAIL, {"name": name, "free": limits.free_failures, "max_wait": limits.max_wait})
     return 0 if is_counted is not None else name_wait(conn, name) or 1
 

@@ -1,4 +1,4 @@
-"""Sessions, which logins create. The database has the SHA-256 of session ids only."""
+"""Sessions, which logins create. The database stores only the SHA-256 of session ids."""
 
 from sql.database import Connection, run
 

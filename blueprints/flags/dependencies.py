@@ -103,5 +103,5 @@ def check_dependencies(project_id: str) -> Response:
     """
     with connection() as conn:
         require(conn, project=project_id)
-        body = dependencies.are_there(conn, project_id)
+        body = dependencies.exist_in_project(conn, project_id)
     return json_response(body)

@@ -25,7 +25,7 @@ def add_favorite_flag(project_id: str, feature_name: str) -> Response:
         flag = lock_flag(conn, project_id, feature_name)
         if flag_favorites.add(conn, user_id, flag["id"]):
             data = {"feature": feature_name}
-            events.record_unless_lately(conn, flag_event("feature-favorited", actor, flag, data=data))
+            events.record_once_a_minute(conn, flag_event("feature-favorited", actor, flag, data=data))
     return empty_response()
 
 
@@ -41,5 +41,5 @@ def remove_favorite_flag(project_id: str, feature_name: str) -> Response:
         flag = lock_flag(conn, project_id, feature_name)
         if flag_favorites.remove(conn, user_id, flag["id"]):
             data = {"feature": feature_name}
-            events.record_unless_lately(conn, flag_event("feature-unfavorited", actor, flag, data=data))
+            events.record_once_a_minute(conn, flag_event("feature-unfavorited", actor, flag, data=data))
     return empty_response()

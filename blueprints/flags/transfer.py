@@ -36,7 +36,7 @@ def export_flags() -> Response:
         document = bounded(exported["body"], "Export fewer flags at a time.")
         transfer.lock_exports(conn, actor.name)
         data = {"environment": body["environment"], "features": exported["names"]}
-        events.record_unless_lately(conn, Event("features-exported", actor, data=data))
+        events.record_once_a_minute(conn, Event("features-exported", actor, data=data))
     response = json_response(document)
     if body["downloadFile"]:
         response.headers["Content-Disposition"] = f'attachment; filename="features-{body["environment"]}.json"'

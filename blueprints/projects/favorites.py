@@ -26,7 +26,7 @@ def add_favorite_project(project_id: str) -> Response:
         actor, user_id = require_user(conn, project=project_id)
         if project_favorites.add(conn, user_id, project_id):
             event = Event("project-favorited", actor, project=project_id, data={"project": project_id})
-            events.record_unless_lately(conn, event)
+            events.record_once_a_minute(conn, event)
     return empty_response()
 
 
@@ -41,5 +41,5 @@ def remove_favorite_project(project_id: str) -> Response:
         actor, user_id = require_user(conn, project=project_id)
         if project_favorites.remove(conn, user_id, project_id):
             event = Event("project-unfavorited", actor, project=project_id, data={"project": project_id})
-            events.record_unless_lately(conn, event)
+            events.record_once_a_minute(conn, event)
     return empty_response()

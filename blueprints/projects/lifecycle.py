@@ -64,7 +64,7 @@ def delete_project(project_id: str) -> Response:
         lock_without_live_flags(conn, project_id)
         project_deletion.lock(conn, project_id)
         flags = flag_lifecycle.delete_archived(conn, project_id)
-        tokens = project_deletion.delete_keys(conn, project_id)
+        tokens = project_deletion.delete_api_tokens(conn, project_id)
         project_deletion.delete(conn, project_id)
         log = [
             Event(

@@ -72,7 +72,7 @@ def database() -> Database:
 
 @contextmanager
 def connection() -> Iterator[Connection]:
-    """Lend a connection for reading. Each statement is its own transaction."""
+    """Lend a connection for reading. Each statement is a transaction of its own."""
     with database().connection() as conn:
         yield conn
 
@@ -136,7 +136,7 @@ def counted_transaction_block(conn: Connection, meter: Meter) -> Iterator[None]:
 
 
 def note_events(conn: Connection, types: Iterable[str]) -> None:
-    """Note the types of events that the running transaction has recorded."""
+    """Remember the types of events that the running transaction has recorded, for metrics."""
     recorded = _recorded.get(id(conn))
     if recorded is not None:
         recorded.extend(types)

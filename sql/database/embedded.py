@@ -1,7 +1,7 @@
 """The embedded PostgreSQL: its data is in DATA_DIR, and only its owner can reach it, through a Unix socket.
 
-Any number of processes can use it at once. Each process holds a shared lock meanwhile, and the last one to release its
-lock stops the server. The kernel releases the locks of a process that is killed.
+Any number of processes can use it at once. Each of them holds a shared lock, and the last one to release its lock stops
+the server. The kernel releases the locks of a process that is killed.
 """
 
 import atexit
@@ -37,7 +37,7 @@ LONGEST_FOLDER = 107 - len("/socket/.s.PGSQL.5432.lock")
 START_TIMEOUT = 60  # seconds; the default of pg_ctl, also for recovery after a crash
 ORPHAN_TIMEOUT = 10  # seconds that backends of a killed server may live on
 PING_TIMEOUT = 5  # seconds
-SPACE_FOR_WAL = 16 * 1024 * 1024  # bytes of a WAL segment; PostgreSQL stops without room for the next one
+WAL_SEGMENT_BYTES = 16 * 1024 * 1024  # bytes of a WAL segment; PostgreSQL stops without room for the next one
 SERVER_OPTIONS = (
     "-c listen_addresses= -c port=5432 -c unix_socket_permissions=0700"
     " -c timezone=UTC -c log_timezone=UTC -c lc_messages=C"
@@ -94,7 +94,7 @@ class Server:
                     self._lock_fd = self._open_own(self.folder / "in-use.lock")
                     fcntl.flock(self._lock_fd, fcntl.LOCK_SH)
                     atexit.register(self.release)
-                if not self._answers():
+                if not self._is_running():
                     self._start()
                 return self.url
         except OSError as error:
@@ -108,7 +108,7 @@ class Server:
         with self._start_lock():
             with suppress(BlockingIOError):
                 fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if self._answers():
+                if self._is_running():
                     self._run("pg_ctl", "stop", "--pgdata=.", "--mode=fast", "--wait", "--silent")
             os.close(self._lock_fd)
             self._lock_fd = None
@@ -119,7 +119,7 @@ class Server:
         if self._lock_fd is not None and (self.cluster / "PG_VERSION").exists():
             try:
                 with self._start_lock():
-                    if not self._answers():
+                    if not self._is_running():
                         self._start()
             except OSError as error:
                 raise self._unusable(error) from None
@@ -175,21 +175,21 @@ class Server:
 
     def _create_cluster(self) -> None:
         """Create the cluster in postgres.new and rename it, so that an interrupted start leaves nothing half done."""
-        aside = self.folder / "postgres.new"
-        if aside.exists():
-            shutil.rmtree(aside)
+        new = self.folder / "postgres.new"
+        if new.exists():
+            shutil.rmtree(new)
         owner = self._account
         if owner and owner.uid not in {user.pw_uid for user in pwd.getpwall()}:
             # initdb refuses a uid without a name.
             self._account = account(*pwd.getpwnam("nobody")[2:4], self.folder)
-        self._make_private(aside)
+        self._make_private(new)
         options = ("--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-instructions")
         locale = ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
-        self._run("initdb", f"--pgdata={aside.name}", *options, *locale)
+        self._run("initdb", f"--pgdata={new.name}", *options, *locale)
         if owner and self._account != owner:
             self._account = owner
-            subprocess.run(["chown", "-R", f"{owner.uid}:{owner.gid}", aside], check=True)
-        aside.rename(self.cluster)
+            subprocess.run(["chown", "-R", f"{owner.uid}:{owner.gid}", new], check=True)
+        new.rename(self.cluster)
 
     def _start(self) -> None:
         self._make_private(self.socket_folder)
@@ -254,12 +254,12 @@ class Server:
             errors = [line for line in lines if re.search(r"\b(error|FATAL|PANIC): ", line)]
             last = (errors or lines or [f"exit status {done.returncode}"])[-1]
             hint = " See postgres/server.log and the newest file in postgres/log there." if command == "pg_ctl" else ""
-            if shutil.disk_usage(self.folder).free < SPACE_FOR_WAL:
+            if shutil.disk_usage(self.folder).free < WAL_SEGMENT_BYTES:
                 hint = " The disk is full. Free some space."
             problem = f"The embedded PostgreSQL in {self.folder} failed ({command}): {last.rstrip('.')}."
             raise DatabaseProblem(f"{problem}{hint}")
 
-    def _answers(self) -> bool:
+    def _is_running(self) -> bool:
         """Return whether the server runs. Waits while it starts or recovers."""
         url = f"{self.url}&connect_timeout={PING_TIMEOUT}".encode()
         deadline = time.monotonic() + START_TIMEOUT

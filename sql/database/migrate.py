@@ -87,7 +87,7 @@ HAS_STATEMENT = "SELECT EXISTS (SELECT FROM pg_prepared_statements WHERE starts_
 def require_tracking(conn: Connection) -> None:
     """Raise DatabaseProblem unless the pooler tracks prepared statements.
 
-    Then the server has them under other names.
+    A pooler that tracks them prepares them on the server under other names.
     """
     with conn.transaction():
         conn.execute("SELECT 1", prepare=True)
@@ -99,7 +99,7 @@ def require_tracking(conn: Connection) -> None:
 
 
 def is_pooled(conn: Connection) -> bool:
-    """Return whether there is a pooler: it reports another process id than that of the server process."""
+    """Return whether there is a pooler. Poolers report another process id than that of the server process."""
     return value(conn, "SELECT pg_backend_pid()") != conn.info.backend_pid
 
 
@@ -124,13 +124,13 @@ def require_current(conn: Connection, needed: int = VERSION) -> None:
     """Raise DatabaseProblem unless the schema has this version."""
     current = version(conn)
     if current > needed:
-        raise newer(current, needed)
+        raise newer_schema(current, needed)
     if current < needed:
         state = f"has schema version {current}; this service needs version {needed}" if current else "has no schema"
         raise DatabaseProblem(f"The database {state}. Run flask --app app migrate.")
 
 
-def newer(current: int, needed: int) -> DatabaseProblem:
+def newer_schema(current: int, needed: int) -> DatabaseProblem:
     """Return the error for a database with the schema of a newer version of this service."""
     state = f"The database has schema version {current}; this service supports versions up to {needed}."
     return DatabaseProblem(f"{state} Upgrade the service.")
@@ -142,7 +142,7 @@ def disable_timeout(conn: Connection) -> None:
 
 
 def migrate(conn: Connection, folder: Path = MIGRATIONS) -> int:
-    """Create or upgrade the schema in the caller's transaction, and return the version before, 0 for no schema.
+    """Create or upgrade the schema in the caller's transaction. Return the previous version, or 0 if there was none.
 
     Waits for other processes that do the same. Raises DatabaseProblem if the schema is newer than this service, the
     database has other contents, the role lacks privileges, or a table is in use for too long.
@@ -152,7 +152,7 @@ def migrate(conn: Connection, folder: Path = MIGRATIONS) -> int:
         run(conn, LOCK)
     before, needed = version(conn), 1 + len(steps(folder))
     if before > needed:
-        raise newer(before, needed)
+        raise newer_schema(before, needed)
     if before == 0:
         require_empty(conn)
     scripts = [SCHEMA] if before == 0 else [path for number, path in steps(folder).items() if number > before]
@@ -164,7 +164,7 @@ def migrate(conn: Connection, folder: Path = MIGRATIONS) -> int:
         if 0 < before < needed:
             run(conn, "UPDATE schema_version SET version = %(version)s", {"version": needed})
     except InsufficientPrivilege as error:
-        raise lacks_privilege(conn, before, needed, error) from None
+        raise missing_privilege(conn, before, needed, error) from None
     except LockNotAvailable:
         problem = f"The upgrade from schema version {before} to {needed} failed: a table was in use for {PATIENCE} s"
         advice = "End long transactions, such as a backup, and try again."
@@ -174,7 +174,7 @@ def migrate(conn: Connection, folder: Path = MIGRATIONS) -> int:
     return before
 
 
-def lacks_privilege(conn: Connection, before: int, needed: int, error: psycopg.Error) -> DatabaseProblem:
+def missing_privilege(conn: Connection, before: int, needed: int, error: psycopg.Error) -> DatabaseProblem:
     """Return the error for a role that can use the schema, but not create or upgrade it."""
     task = f"upgrade the schema from version {before} to {needed}" if before else "create the schema"
     advice = "Run flask --app app migrate as the owner of the schema."

@@ -18,14 +18,13 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 Connection = psycopg.Connection[DictRow]
 Result = TypeVar("Result")
 
-# These four are in seconds. After this time without a response from the database, a connection is tested before a
-# request gets it.
+# Seconds without a response from the database after which a connection is tested before a request gets it.
 SILENCE = 1.0
-# Pause between two attempts to connect while the database is unavailable.
+# Seconds between two attempts to connect while the database is unavailable.
 RETRY = 0.5
-# Pause after a failed restart of the embedded PostgreSQL, which costs CPU time and writes to a log.
+# Seconds after a failed restart of the embedded PostgreSQL. Each restart costs CPU time and writes to a log.
 REVIVE_PAUSE = 5.0
-# Pause between two drains of the pool. While all hosts are read-only, every change would drain it.
+# Seconds between two drains of the pool. Without a pause, every change would drain it while all hosts are read-only.
 DRAIN_PAUSE = 1.0
 
 log = logging.getLogger(__name__)
@@ -247,7 +246,7 @@ class Database:
                 try:
                     psycopg.Connection.connect(self.url, **self.connect_options()).close()
                 except psycopg.Error as error:
-                    if self._problem is None and self._is_merely_busy(pool, error, began):
+                    if self._problem is None and self._is_only_busy(pool, error, began):
                         return
                     self._open_breaker(str(error).partition("\n")[0])
                     if not isinstance(error, ConnectionTimeout):
@@ -259,7 +258,7 @@ class Database:
         finally:
             self._probing.release()
 
-    def _is_merely_busy(self, pool: ConnectionPool[Any], error: psycopg.Error, began: float) -> bool:
+    def _is_only_busy(self, pool: ConnectionPool[Any], error: psycopg.Error, began: float) -> bool:
         """Return whether the database works although a new connection failed, such as after too many connections."""
         if isinstance(error, ConnectionTimeout):
             return self.answered_at > began

@@ -5,7 +5,7 @@ from psycopg.rows import DictRow
 from sql.database import Connection, one, rows
 
 # A limit of -1 means no limit.
-LOOK_AT_SERVER = """
+GET_SERVER = """
     SELECT current_setting('server_version_num')::integer / 10000 AS version,
            current_setting('server_encoding') AS encoding,
            current_setting('transaction_read_only')::boolean AS is_read_only,
@@ -27,12 +27,12 @@ LOOK_AT_SERVER = """
 """
 
 
-def look_at_server(conn: Connection) -> DictRow:
+def get_server(conn: Connection) -> DictRow:
     """Return version, encoding, is_read_only, is_standby, connections for this role, and unsafe.
 
     unsafe: the durability settings that are off.
     """
-    row = one(conn, LOOK_AT_SERVER)
+    row = one(conn, GET_SERVER)
     assert row is not None
     return row
 

@@ -12,7 +12,7 @@ from sql.projects.visibility import VISIBLE
 
 CHANGEABLE = ("id", "type", "description", "impressionData", "stale")
 
-# What changes read of a flag, and what the log shows.
+# The columns of a flag that changes read: its row, its tags, and its record in the form of events.
 STATE: LiteralString = f"""
            flags.id,
            flags.name,
@@ -157,7 +157,7 @@ LIST: LiteralString = f"""
            AND (%(types)s::text[] IS NULL
                 OR EXISTS (
                     SELECT FROM flag_tags
-                      JOIN unnest(%(types)s::text[], %(values)s::text[]) AS asked (type, value) USING (type, value)
+                      JOIN unnest(%(types)s::text[], %(values)s::text[]) AS requested (type, value) USING (type, value)
                      WHERE flag_id = flags.id))
     ),
     {flag_records.IS_SMALL}
@@ -180,7 +180,7 @@ def get_list(
     params: dict[str, Any] = {"project": project, "user_id": user_id, "prefix": prefix, "types": None, "values": None}
     if tags is not None:
         params |= {"types": [type for type, _ in tags], "values": [text for _, text in tags]}
-    return value(conn, LIST, params | {"most_bytes": PAGE_BYTES})
+    return value(conn, LIST, params | {"max_bytes": PAGE_BYTES})
 
 
 # Sorted by name, so that two requests cannot deadlock.

@@ -1,4 +1,4 @@
-"""Dependencies between flags: a child is on only while its parent is."""
+"""Dependencies between flags. A child can be on only while its parent is in the required state."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -105,7 +105,7 @@ def list_variants(conn: Connection, project: str, flag: str) -> str | None:
     return value(conn, LIST_VARIANTS, {"project": project, "flag": flag})
 
 
-ARE_THERE = """
+EXIST_IN_PROJECT = """
     SELECT EXISTS (
         SELECT FROM flags
           JOIN flag_dependencies ON child_id = flags.id
@@ -114,6 +114,6 @@ ARE_THERE = """
 """
 
 
-def are_there(conn: Connection, project: str) -> str:
+def exist_in_project(conn: Connection, project: str) -> str:
     """Return whether a live flag of the project has a parent, as JSON text."""
-    return value(conn, ARE_THERE, {"project": project})
+    return value(conn, EXIST_IN_PROJECT, {"project": project})

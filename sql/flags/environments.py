@@ -78,7 +78,7 @@ def is_linked(conn: Connection, project: str, environment: str) -> bool:
 GET: LiteralString = f"""
     SELECT (SELECT json_build_object('name', flags.name,
                                      {flag_records.ENVIRONMENT_FIELDS}, {flag_records.DETAIL_FIELDS})
-            {flag_records.PLACES} AND environments.name = %(environment)s)::text
+            {flag_records.LINKED_ENVIRONMENTS} AND environments.name = %(environment)s)::text
       FROM flags
      WHERE flags.name = %(flag)s
        AND project_id = %(project)s
@@ -91,7 +91,7 @@ def get(conn: Connection, project: str, flag: str, environment: str) -> str | No
     return value(conn, GET, {"project": project, "flag": flag, "environment": environment})
 
 
-# Insights need the first time in production; later ones do not count.
+# Insights need the time at which a flag was first on in production. Later times do not change it.
 SWITCH = """
     WITH first_time AS (
         UPDATE flags

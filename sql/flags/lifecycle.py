@@ -34,10 +34,10 @@ ARCHIVE = """
     switched_off AS (
         UPDATE flag_environments SET enabled = false WHERE flag_id = ANY(%(ids)s) AND enabled
     ),
-    freed AS (
+    removed_dependencies AS (
         DELETE FROM flag_dependencies WHERE child_id = ANY(%(ids)s) RETURNING child_id
     )
-    SELECT DISTINCT child_id AS id FROM freed
+    SELECT DISTINCT child_id AS id FROM removed_dependencies
 """
 
 
@@ -71,7 +71,7 @@ def list_archived(conn: Connection, viewer: int | None, project: str | None = No
 
     It has the archived flags of the projects that the viewer can see, or of one of them, by name.
     """
-    return value(conn, LIST_ARCHIVED, {"viewer": viewer, "project": project, "most_bytes": PAGE_BYTES})
+    return value(conn, LIST_ARCHIVED, {"viewer": viewer, "project": project, "max_bytes": PAGE_BYTES})
 
 
 REVIVE = """
@@ -87,36 +87,36 @@ def revive(conn: Connection, ids: Sequence[int]) -> None:
     run(conn, REVIVE, {"ids": list(ids)})
 
 
-# Rows that belong to the flags are deleted. Strategies, variants and links to segments are deleted with
-# flag_environments. The last SELECT sees the state from before.
+# The rows of flags stay, with deleted_at; rows that belong to them are deleted. Strategies, variants and links to
+# segments are deleted with flag_environments. The last SELECT sees the state from before the deletion.
 DELETE: LiteralString = f"""
-    , gone AS (
-        UPDATE flags SET deleted_at = now() FROM doomed WHERE flags.id = doomed.id RETURNING flags.id
+    , deleted AS (
+        UPDATE flags SET deleted_at = now() FROM selected WHERE flags.id = selected.id RETURNING flags.id
     ),
     places AS (
-        DELETE FROM flag_environments WHERE flag_id IN (SELECT id FROM gone)
+        DELETE FROM flag_environments WHERE flag_id IN (SELECT id FROM deleted)
     ),
     untagged AS (
-        DELETE FROM flag_tags WHERE flag_id IN (SELECT id FROM gone)
+        DELETE FROM flag_tags WHERE flag_id IN (SELECT id FROM deleted)
     ),
     favorites AS (
-        DELETE FROM flag_favorites WHERE flag_id IN (SELECT id FROM gone)
+        DELETE FROM flag_favorites WHERE flag_id IN (SELECT id FROM deleted)
     ),
-    freed AS (
+    removed_dependencies AS (
         DELETE FROM flag_dependencies
-         WHERE child_id IN (SELECT id FROM gone)
-            OR parent_id IN (SELECT id FROM gone)
+         WHERE child_id IN (SELECT id FROM deleted)
+            OR parent_id IN (SELECT id FROM deleted)
     )
     SELECT flags.name,
            {flag_records.CORE} AS record,
            {flag_records.TAGS} AS tags
-      FROM gone
-      JOIN flags ON flags.id = gone.id
+      FROM deleted
+      JOIN flags ON flags.id = deleted.id
      ORDER BY flags.name
 """
 
 DELETE_SOME: LiteralString = f"""
-    WITH doomed AS MATERIALIZED (
+    WITH selected AS MATERIALIZED (
         SELECT id
           FROM flags
          WHERE id = ANY(%(ids)s)
@@ -132,7 +132,7 @@ def delete(conn: Connection, ids: Sequence[int]) -> list[DictRow]:
 
 
 DELETE_ARCHIVED: LiteralString = f"""
-    WITH doomed AS MATERIALIZED (
+    WITH selected AS MATERIALIZED (
         SELECT id
           FROM flags
          WHERE project_id = %(project)s

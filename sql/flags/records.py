@@ -12,7 +12,7 @@ TAGS: LiteralString = """
 """
 
 # Our choice: usage from before the hour of the flag's creation belongs to an earlier flag with its name.
-# One index lookup for each environment, because a flag can have a hundred thousand hours.
+# One index lookup for each environment, because a flag can have usage in a hundred thousand hours.
 LAST_SEEN: LiteralString = """
     (SELECT max(hour)
        FROM environments AS places
@@ -50,7 +50,7 @@ CORE_FIELDS: LiteralString = f"""
 
 LAST_SEEN_AT: LiteralString = f"'lastSeenAt', iso({LAST_SEEN})"
 
-# FlagCore, which is also what the log shows.
+# FlagCore, which events contain too.
 CORE: LiteralString = f"json_build_object({CORE_FIELDS}, 'archivedAt', iso(flags.archived_at), {LAST_SEEN_AT})"
 
 FAVORITE: LiteralString = """
@@ -58,7 +58,7 @@ FAVORITE: LiteralString = """
 """
 
 # The environments that are linked to the flag's project, with the flag's row in flag_environments, if there is one.
-PLACES: LiteralString = """
+LINKED_ENVIRONMENTS: LiteralString = """
       FROM project_environments
       JOIN environments ON environments.name = project_environments.environment
       LEFT JOIN flag_environments ON flag_environments.flag_id = flags.id
@@ -66,7 +66,7 @@ PLACES: LiteralString = """
      WHERE project_environments.project_id = flags.project_id
 """
 
-# The fields of every FlagEnvironment, as arguments of json_build_object, from rows of PLACES.
+# The fields of every FlagEnvironment, as arguments of json_build_object, from rows of LINKED_ENVIRONMENTS.
 ENVIRONMENT_FIELDS: LiteralString = """
         'environment', environments.name,
         'type', environments.type,
@@ -129,7 +129,7 @@ DETAIL_FIELDS: LiteralString = f"""
         'no', (SELECT coalesce(sum(no), 0){USAGE})
 """
 
-# An environment in the response for one flag, from a row of PLACES.
+# An environment in the response for one flag, from a row of LINKED_ENVIRONMENTS.
 FLAG_ENVIRONMENT: LiteralString = f"json_build_object('name', environments.name, {ENVIRONMENT_FIELDS}, {DETAIL_FIELDS})"
 
 # Whether the texts of the flags in a table `listed` are small enough for one response. All other fields have a maximum.
@@ -138,7 +138,7 @@ IS_SMALL: LiteralString = """
         SELECT coalesce(sum(octet_length(description)), 0)
                + (SELECT coalesce(sum(octet_length(type) + octet_length(value)), 0)
                     FROM flag_tags
-                   WHERE flag_id IN (SELECT id FROM listed)) <= %(most_bytes)s AS is_small
+                   WHERE flag_id IN (SELECT id FROM listed)) <= %(max_bytes)s AS is_small
           FROM listed
     )
 """
@@ -148,7 +148,7 @@ ITEM: LiteralString = f"""json_build_object({CORE_FIELDS}, {LAST_SEEN_AT},
         'tags', {TAGS},
         'environments', (
             SELECT coalesce(json_agg(json_build_object('name', environments.name, {ENVIRONMENT_FIELDS})
-                    ORDER BY environments.sort_order, environments.name), '[]'){PLACES}))
+                    ORDER BY environments.sort_order, environments.name), '[]'){LINKED_ENVIRONMENTS}))
 """
 
 # UserRef, from a row of users.
@@ -213,7 +213,7 @@ FLAG: LiteralString = f"""
     json_merge({CORE}, json_build_object(
         'environments', (
             SELECT coalesce(json_agg({FLAG_ENVIRONMENT}
-                                     ORDER BY environments.sort_order, environments.name), '[]'){PLACES}),
+                                     ORDER BY environments.sort_order, environments.name), '[]'){LINKED_ENVIRONMENTS}),
         'favorite', {FAVORITE},
         'tags', {TAGS},
         'children', (

@@ -27,7 +27,7 @@ HIT: LiteralString = f"""json_merge(json_build_object({flag_records.CORE_FIELDS}
             SELECT coalesce(json_agg(json_build_object('name', environments.name, {flag_records.ENVIRONMENT_FIELDS},
                        'yes', (SELECT coalesce(sum(yes), 0){flag_records.USAGE}),
                        'no', (SELECT coalesce(sum(no), 0){flag_records.USAGE}))
-                        ORDER BY environments.sort_order, environments.name), '[]'){flag_records.PLACES}),
+                        ORDER BY environments.sort_order, environments.name), '[]'){flag_records.LINKED_ENVIRONMENTS}),
         'dependencyType', CASE
             WHEN EXISTS (SELECT FROM flag_dependencies WHERE child_id = flags.id) THEN 'child'
             WHEN EXISTS (SELECT FROM flag_dependencies WHERE parent_id = flags.id) THEN 'parent'
@@ -69,7 +69,7 @@ FILTERS: dict[str, LiteralString] = {
     "not_segment_all": f"NOT {SEGMENTS} @> %(segment)s::text[]",
     "status": """EXISTS (
         SELECT FROM flag_environments
-          JOIN unnest(%(status_environments)s::text[], %(status_states)s::boolean[]) AS asked (environment, enabled)
+          JOIN unnest(%(status_environments)s::text[], %(status_states)s::boolean[]) AS requested (environment, enabled)
          USING (environment, enabled)
          WHERE flag_id = flags.id)""",
     "before": "flags.created_at < %(day)s::date::timestamp AT TIME ZONE 'UTC'",
@@ -144,5 +144,5 @@ def search(
     order: LiteralString = f"{SORTS[sort]} {direction} NULLS LAST, flags.created_at, flags.name"
     if favorites_first:
         order = f"{flag_records.FAVORITE} DESC, {order}"
-    params = {"viewer": viewer, "user_id": user_id, "limit": limit, "offset": offset, "most_bytes": PAGE_BYTES}
+    params = {"viewer": viewer, "user_id": user_id, "limit": limit, "offset": offset, "max_bytes": PAGE_BYTES}
     return value(conn, statement(order, conditions), {**values, **params})

@@ -107,7 +107,7 @@ def read(conn: Connection, ids: Sequence[str]) -> list[DictRow]:
     return rows(conn, READ, {"ids": list(ids)})
 
 
-DISABLE_WITHOUT = """
+SWITCH_OFF_IF_LAST = """
     UPDATE flag_environments
        SET enabled = false
       FROM strategies
@@ -125,9 +125,9 @@ DISABLE_WITHOUT = """
 """
 
 
-def disable_environment_without(conn: Connection, strategy_id: str) -> bool:
-    """Switch the flag off if it is on and this is its last enabled strategy there. Return whether that was so."""
-    return run(conn, DISABLE_WITHOUT, {"id": strategy_id}) == 1
+def switch_off_if_last(conn: Connection, strategy_id: str) -> bool:
+    """Switch the flag off if it is on and this is its last enabled strategy there. Return whether it was switched."""
+    return run(conn, SWITCH_OFF_IF_LAST, {"id": strategy_id}) == 1
 
 
 UPDATE = """
@@ -178,7 +178,7 @@ def used_ids(conn: Connection, ids: Sequence[str]) -> set[str]:
     return {row["id"] for row in rows(conn, USED_IDS, {"ids": list(ids)})}
 
 
-# A microsecond apart: strategies with the same sort order stay in the order of the list.
+# Strategies are created a microsecond apart, so that those with the same sort order keep the order of the list.
 INSERT = """
     WITH added AS MATERIALIZED (
         SELECT *
@@ -209,7 +209,7 @@ def insert(conn: Connection, environment: str, strategies: Sequence[Mapping[str,
 
 
 SET_SEGMENTS = """
-    WITH gone AS (
+    WITH removed AS (
         DELETE FROM strategy_segments
          WHERE strategy_id = %(strategy_id)s
            AND segment_id <> ALL(%(segments)s::integer[])

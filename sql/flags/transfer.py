@@ -35,7 +35,7 @@ CHOSEN: LiteralString = f"""
            AND {VISIBLE} AND """
 
 # Our choice: a flag is off, without strategies and variants, in an environment that is not linked to its project.
-# Our choice: segments have their names, and strategies are in the order of their evaluation.
+# Our choice: the document names the segments, and has the strategies in the order of their evaluation.
 # Our choice: the context fields of the document are those in constraints, overrides and stickiness.
 DOCUMENT: LiteralString = f"""
     ),
@@ -75,7 +75,7 @@ DOCUMENT: LiteralString = f"""
                     FROM placed_variants)
                + (SELECT coalesce(sum(octet_length(legal_values::text)), 0)
                     FROM context_fields
-                   WHERE name IN (SELECT name FROM used_fields)) <= %(most_bytes)s AS is_small
+                   WHERE name IN (SELECT name FROM used_fields)) <= %(max_bytes)s AS is_small
     )
     SELECT CASE WHEN (SELECT is_small FROM size) THEN json_build_object(
         'features', (
@@ -172,7 +172,7 @@ def export(conn: Connection, environment: str, selectors: Mapping[str, Any], vie
     SELECTORS with their values. A flag must match all of them.
     """
     condition: LiteralString = " AND ".join(SELECTORS[name] for name in selectors)
-    params = {**selectors, "environment": environment, "viewer": viewer, "most_bytes": PAGE_BYTES}
+    params = {**selectors, "environment": environment, "viewer": viewer, "max_bytes": PAGE_BYTES}
     return one(conn, f"{CHOSEN}{condition}{DOCUMENT}", params)
 
 

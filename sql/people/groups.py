@@ -62,8 +62,8 @@ def get(conn: Connection, group_id: int) -> str | None:
     return value(conn, GET, {"id": group_id})
 
 
-# What the log shows of a group. It is a statement of its own, begun when the lock is held: a subquery beside the lock
-# would see the members as they were before the wait for it.
+# The form of a group in events. It is a separate statement, which begins after the wait for the
+# lock. A subquery of LOCK would see the members from before the wait.
 LOGGED = """
     SELECT json_build_object(
                'id', id,
@@ -81,7 +81,7 @@ LOGGED = """
 
 
 def get_logged(conn: Connection, group_id: int) -> dict[str, Any]:
-    """Return what the log shows of a group that this transaction has locked or inserted."""
+    """Return a group in the form of events. This transaction has locked or inserted it."""
     return value(conn, LOGGED, {"id": group_id})
 
 
@@ -89,7 +89,7 @@ LOCK = "SELECT id FROM groups WHERE id = %(id)s FOR UPDATE"
 
 
 def lock(conn: Connection, group_id: int) -> dict[str, Any] | None:
-    """Lock a group and return what the log shows of it, or None if it does not exist."""
+    """Lock a group and return it in the form of events, or None if it does not exist."""
     return None if value(conn, LOCK, {"id": group_id}) is None else get_logged(conn, group_id)
 
 

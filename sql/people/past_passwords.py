@@ -4,7 +4,7 @@ from psycopg.rows import DictRow
 
 from sql.database import Connection, one, run
 
-# Passwords that a user cannot use again, with the present one (neighbours.md 3.1).
+# The number of passwords that a user cannot use again, including the present one (neighbours.md 3.1).
 REMEMBERED = 5
 
 FIND = """
@@ -29,7 +29,8 @@ def find(conn: Connection, user_id: int) -> DictRow | None:
     return one(conn, FIND, {"user_id": user_id, "past": REMEMBERED - 1})
 
 
-# clock_timestamp(): several changes in one transaction have an order too. Older passwords than the refused ones go.
+# clock_timestamp(), so that several changes in one transaction have an order too. Passwords that are older than the
+# refused ones are deleted.
 REPLACE = """
     WITH present AS (
         SELECT id, password_hash
@@ -37,7 +38,7 @@ REPLACE = """
          WHERE id = %(user_id)s
            FOR NO KEY UPDATE
     ),
-    kept AS (
+    remembered AS (
         INSERT INTO past_passwords (user_id, password_hash, replaced_at)
         SELECT id, password_hash, clock_timestamp()
           FROM present

@@ -44,20 +44,21 @@ def tree(conn: Connection) -> str:
     return value(conn, TREE)
 
 
-# FOR KEY SHARE: the environments exist until the role has its permissions in them.
+# FOR KEY SHARE: the environments cannot be deleted before the role has its permissions in them.
 RESOLVE = """
-    WITH kept AS (
+    WITH existing AS (
         SELECT name FROM environments WHERE name = ANY(%(environments)s::text[]) ORDER BY name FOR KEY SHARE
     )
     SELECT permissions.name,
            permissions.type,
-           asked.environment,
-           asked.environment IS NULL OR asked.environment IN (SELECT kept.name FROM kept) AS has_environment
+           requested.environment,
+           requested.environment IS NULL
+               OR requested.environment IN (SELECT existing.name FROM existing) AS has_environment
       FROM unnest(%(ids)s::integer[], %(names)s::text[], %(environments)s::text[])
-           WITH ORDINALITY AS asked (id, name, environment, place)
-      LEFT JOIN permissions ON permissions.id = coalesce(asked.id, permissions.id)
-                           AND permissions.name = coalesce(asked.name, permissions.name)
-     ORDER BY asked.place
+           WITH ORDINALITY AS requested (id, name, environment, place)
+      LEFT JOIN permissions ON permissions.id = coalesce(requested.id, permissions.id)
+                           AND permissions.name = coalesce(requested.name, permissions.name)
+     ORDER BY requested.place
 """
 
 
@@ -66,6 +67,6 @@ def resolve(
 ) -> list[DictRow]:
     """Return name, type, environment and has_environment for each permission, given by id, name or both.
 
-    name and type are None if there is no such permission, has_environment is False if there is no such environment.
+    name and type are None if the permission does not exist. has_environment is False if the environment does not exist.
     """
     return rows(conn, RESOLVE, {"ids": list(ids), "names": list(names), "environments": list(environments)})

@@ -1,4 +1,4 @@
-"""Personal tokens, which act as their user. The database has their SHA-256 only."""
+"""Personal tokens, which act as their user. The database stores only their SHA-256."""
 
 import secrets
 from datetime import datetime
@@ -35,7 +35,7 @@ def list_of_user(conn: Connection, user_id: int) -> str:
     return value(conn, LIST, {"user_id": user_id})
 
 
-# The lock of the owner's row orders requests that add a token. Otherwise two could both take the last place.
+# Requests that add a token wait for the lock on the owner's row. Otherwise two of them could both add the last token.
 LOCK_OWNER = "SELECT id FROM users WHERE id = %(user_id)s AND deleted_at IS NULL FOR NO KEY UPDATE"
 
 COUNT = "SELECT count(*) FROM personal_tokens WHERE user_id = %(user_id)s"
@@ -72,7 +72,7 @@ def insert(conn: Connection, user_id: int, description: str, expires_at: datetim
     return secret
 
 
-# What the log shows of a token.
+# The form of a token in events.
 LOGGED: LiteralString = """
     json_build_object('id', id, 'description', description, 'expiresAt', iso(expires_at), 'userId', user_id)
 """
@@ -86,10 +86,11 @@ GET: LiteralString = f"""
 
 
 def get(conn: Connection, secret: str) -> tuple[dict[str, Any], str]:
-    """Return what the log shows of a new token, and the token as JSON text, with its secret."""
+    """Return a new token in the form of events, and the token as JSON text, with its secret."""
     token = one(conn, GET, {"digest": digest(secret)})
     assert token is not None
-    # As in api_tokens.get(), the secret never goes to the database. A value cannot match: its quotes are escaped.
+    # As in api_tokens.get(), the secret is not sent to the database. Other values cannot match: their quotes are
+    # escaped.
     return token["logged"], token["record"].replace('"secret" : null', f'"secret" : {as_json(secret)}', 1)
 
 
@@ -102,5 +103,5 @@ DELETE: LiteralString = f"""
 
 
 def delete(conn: Connection, token_id: int, user_id: int) -> dict[str, Any] | None:
-    """Delete a token and return what the log shows of it, or None if the user has no token with this id."""
+    """Delete a token and return it in the form of events, or None if the user has no token with this id."""
     return value(conn, DELETE, {"id": token_id, "user_id": user_id})

@@ -112,8 +112,8 @@ def answer(conn: Connection, role_id: int) -> str:
     return value(conn, ANSWER, {"id": role_id})
 
 
-# What the log shows of a role. It is a statement of its own, begun when the lock is held: a subquery beside the lock
-# would see the permissions as they were before the wait for it.
+# The form of a role in events. It is a separate statement, which begins after the wait for the
+# lock. A subquery of LOCK would see the permissions from before the wait.
 LOGGED: LiteralString = f"""
     SELECT json_merge({RECORD}, json_build_object('permissions', (
                SELECT coalesce(json_agg(json_merge(json_build_object('name', permissions.name), {ENVIRONMENT})
@@ -127,7 +127,7 @@ LOGGED: LiteralString = f"""
 
 
 def get_logged(conn: Connection, role_id: int) -> dict[str, Any]:
-    """Return what the log shows of a role that this transaction has locked or inserted."""
+    """Return a role in the form of events. This transaction has locked or inserted it."""
     return value(conn, LOGGED, {"id": role_id})
 
 
@@ -135,7 +135,7 @@ LOCK = "SELECT id FROM roles WHERE id = %(id)s FOR UPDATE"
 
 
 def lock(conn: Connection, role_id: int) -> dict[str, Any] | None:
-    """Lock a role and return what the log shows of it, or None if it does not exist. No other request can give it."""
+    """Lock a role and return it in the form of events, or None if it does not exist. No other request can give it."""
     return None if value(conn, LOCK, {"id": role_id}) is None else get_logged(conn, role_id)
 
 
@@ -165,21 +165,21 @@ def update(conn: Connection, role: Mapping[str, Any]) -> None:
 
 
 SET_PERMISSIONS = """
-    WITH asked AS (
+    WITH requested AS (
         SELECT DISTINCT permission, environment
-          FROM unnest(%(permissions)s::text[], %(environments)s::text[]) AS asked (permission, environment)
+          FROM unnest(%(permissions)s::text[], %(environments)s::text[]) AS requested (permission, environment)
     ),
     ended AS (
         DELETE FROM role_permissions
          WHERE role_id = %(id)s
            AND NOT EXISTS (
-                SELECT FROM asked
-                 WHERE asked.permission = role_permissions.permission
-                   AND asked.environment IS NOT DISTINCT FROM role_permissions.environment)
+                SELECT FROM requested
+                 WHERE requested.permission = role_permissions.permission
+                   AND requested.environment IS NOT DISTINCT FROM role_permissions.environment)
     )
     INSERT INTO role_permissions (role_id, permission, environment)
     SELECT %(id)s, permission, environment
-      FROM asked
+      FROM requested
     ON CONFLICT DO NOTHING
 """
 
@@ -210,7 +210,7 @@ def holders(conn: Connection, role_id: int) -> dict[str, int]:
 
 # Rows of deleted users stay and refer to a role.
 DELETE = """
-    WITH freed AS (
+    WITH updated AS (
         UPDATE users
            SET root_role_id = %(viewer)s
          WHERE root_role_id = %(id)s

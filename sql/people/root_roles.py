@@ -12,7 +12,7 @@ RECORDS: LiteralString = (
     f"(SELECT coalesce(json_agg({roles.RECORD} ORDER BY roles.id), '[]') FROM roles WHERE scope = 'root')"
 )
 
-# FOR KEY SHARE: the role is not deleted before a user has it.
+# FOR KEY SHARE: the role cannot be deleted before a user has it.
 SHARE = """
     SELECT id,
            EXISTS (SELECT FROM role_permissions WHERE role_id = roles.id AND permission = 'ADMIN') AS is_admin

@@ -8,7 +8,7 @@ from typing import LiteralString
 from sql.database import Connection, as_json, value
 from sql.people import root_roles
 
-# What is null is omitted, as arguments of json_merge.
+# Arguments of json_merge. They omit names that are null.
 NAMES: LiteralString = """
     CASE WHEN users.name IS NOT NULL THEN json_build_object('name', users.name) END,
     CASE WHEN users.username IS NOT NULL THEN json_build_object('username', users.username) END,
@@ -16,7 +16,7 @@ NAMES: LiteralString = """
     CASE WHEN users.image_url IS NOT NULL THEN json_build_object('imageUrl', users.image_url) END
 """
 
-# The same of the other fields. GET /api/admin/user omits the root role.
+# The other fields, also as arguments of json_merge. GET /api/admin/user omits the root role.
 HEAD: LiteralString = "json_build_object('id', users.id, 'isAPI', false)"
 ATTEMPTS: LiteralString = "json_build_object('loginAttempts', users.login_attempts)"
 ROLE: LiteralString = "json_build_object('rootRole', users.root_role_id)"

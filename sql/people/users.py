@@ -8,7 +8,7 @@ from psycopg.rows import DictRow
 from sql.database import Connection, one, rows, run, value
 
 
-# Our choice: the fields of a user, and that no image service receives e-mail addresses.
+# Our choice: these fields. imageUrl is a stored URL or omitted, so that no image service receives e-mail addresses.
 def record(seen_at: LiteralString = "users.seen_at") -> LiteralString:
     """Return the User record of a row of users, as an SQL expression.
 
@@ -75,14 +75,14 @@ def find_for_login(conn: Connection, login: str) -> DictRow | None:
     return one(conn, FIND_FOR_LOGIN, {"login": login, "email": login.lower()})
 
 
-# What the log shows of a user; event_data() leaves out what is null.
+# A user in the form of events, except that event_data() omits nulls.
 LOGGED: LiteralString = """
     json_build_object('id', id, 'name', name, 'username', username, 'email', email, 'rootRole', root_role_id)
 """
 
 
 def event_data(user: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a user as the log shows it: without the fields that are None."""
+    """Return a user in the form of events: without the fields that are None."""
     return {key: text for key, text in user.items() if text is not None}
 
 
@@ -206,7 +206,7 @@ def lock(conn: Connection, user_id: int, account_type: str = "User") -> dict[str
     return value(conn, LOCK, {"id": user_id, "account_type": account_type})
 
 
-# FOR SHARE: a user who is being deleted gets no membership and no role. In one order: two requests cannot deadlock.
+# FOR SHARE: a user who is being deleted gets no membership and no role. ORDER BY: two requests cannot deadlock.
 SHARE_MANY = "SELECT id FROM users WHERE id = ANY(%(ids)s::bigint[]) AND deleted_at IS NULL ORDER BY id FOR SHARE"
 
 

@@ -7,10 +7,10 @@ from sql.database import Connection, rows, run, value
 from sql.people import groups
 from sql.people import roles as role_statements
 
-# asked: as in the project overview. roles: every role that the user or group has in the project. roleId and addedAt are
-# those of the first one.
+# requested: as in the project overview. roles: every role that the user or group has in the project. roleId and addedAt
+# are those of the first one.
 ACCESS: LiteralString = f"""
-    WITH asked AS (
+    WITH requested AS (
         SELECT %(id)s::text AS id
     ),
     user_roles AS (
@@ -19,7 +19,7 @@ ACCESS: LiteralString = f"""
                (array_agg(role_id ORDER BY created_at, role_id))[1] AS first_role,
                min(created_at) AS added_at
           FROM project_user_roles
-         WHERE project_id = (SELECT id FROM asked)
+         WHERE project_id = (SELECT id FROM requested)
          GROUP BY user_id
     ),
     group_roles AS (
@@ -28,7 +28,7 @@ ACCESS: LiteralString = f"""
                (array_agg(role_id ORDER BY created_at, role_id))[1] AS first_role,
                min(created_at) AS added_at
           FROM project_group_roles
-         WHERE project_id = (SELECT id FROM asked)
+         WHERE project_id = (SELECT id FROM requested)
          GROUP BY group_id
     ),
     user_entries AS (
@@ -90,7 +90,7 @@ class RoleGrant(NamedTuple):
     id: int
 
 
-# Each change of roles takes this lock first. Otherwise, two changes at once could each remove one of the last two
+# Each change of roles takes this lock first. Otherwise two simultaneous changes could each remove one of the last two
 # owners.
 LOCK = "SELECT id FROM projects WHERE id = %(project)s FOR NO KEY UPDATE"
 
@@ -164,24 +164,24 @@ def list_excess_roles(conn: Connection, project: str, user_id: int | None, roles
 
 
 REMOVE = """
-    WITH gone AS (
+    WITH removed AS (
         SELECT *
-          FROM unnest(%(roles)s::integer[], %(holders)s::text[], %(ids)s::integer[]) AS gone (role_id, holder, id)
+          FROM unnest(%(roles)s::integer[], %(holders)s::text[], %(ids)s::integer[]) AS removed (role_id, holder, id)
     ),
-    users_gone AS (
+    users_removed AS (
         DELETE FROM project_user_roles
-         USING gone
+         USING removed
          WHERE project_id = %(project)s
            AND holder = 'user'
-           AND user_id = gone.id
-           AND project_user_roles.role_id = gone.role_id
+           AND user_id = removed.id
+           AND project_user_roles.role_id = removed.role_id
     )
     DELETE FROM project_group_roles
-     USING gone
+     USING removed
      WHERE project_id = %(project)s
        AND holder = 'group'
-       AND group_id = gone.id
-       AND project_group_roles.role_id = gone.role_id
+       AND group_id = removed.id
+       AND project_group_roles.role_id = removed.role_id
 """
 
 ADD = """
@@ -204,9 +204,9 @@ ADD = """
 
 def replace_grants(conn: Connection, project: str, before: Collection[RoleGrant], after: Collection[RoleGrant]) -> None:
     """Delete the grants that are only in before, and insert those only in after. The others keep their dates."""
-    gone, added = set(before) - set(after), set(after) - set(before)
-    if gone:
-        run(conn, REMOVE, columns(project, gone))
+    removed, added = set(before) - set(after), set(after) - set(before)
+    if removed:
+        run(conn, REMOVE, columns(project, removed))
     if added:
         run(conn, ADD, columns(project, added))
 

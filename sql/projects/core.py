@@ -1,4 +1,4 @@
-"""Projects: rows for changes, and what several records of projects compute."""
+"""Projects: rows for changes, and the expressions that several records of projects share."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, LiteralString
@@ -18,10 +18,10 @@ ACTIVE: LiteralString = (
     "stale_since IS NULL AND coalesce(now() - flags.created_at <= make_interval(days => lifetime_days), true)"
 )
 
-# Our choice: 0 days mean that there is no mean, in the insights too. A mean has one decimal and is at least 0.1.
+# Our choice: 0 means that there is no mean, in the insights too. A mean has one decimal and is at least 0.1.
 MEAN_DAYS: LiteralString = "CASE WHEN days IS NULL THEN 0 ELSE trim_scale(greatest(0.1, round(days, 1))) END"
 
-# What the log shows of a project.
+# The form of a project in events.
 LOGGED: LiteralString = """
     json_build_object(
         'id', id,
@@ -42,7 +42,7 @@ LOCK: LiteralString = f"SELECT {LOGGED} AS logged, archived_at FROM projects WHE
 
 
 def lock(conn: Connection, project_id: str) -> DictRow | None:
-    """Lock a project. Return logged (what the log shows of it) and archived_at, or None if it does not exist.
+    """Lock a project. Return logged (the project in the form of events) and archived_at, or None if it does not exist.
 
     A request that adds a flag to a project, or revives one, has the project FOR SHARE and waits.
     """
@@ -149,9 +149,9 @@ ADD_ENVIRONMENTS = """
         SELECT %(id)s, name FROM chosen
         RETURNING environment
     )
-    SELECT coalesce(array_agg(DISTINCT asked), '{}')
-      FROM unnest(%(names)s::text[]) AS asked
-     WHERE asked NOT IN (SELECT environment FROM linked)
+    SELECT coalesce(array_agg(DISTINCT requested), '{}')
+      FROM unnest(%(names)s::text[]) AS requested
+     WHERE requested NOT IN (SELECT environment FROM linked)
 """
 
 

@@ -32,7 +32,7 @@ def lock(conn: Connection, project_id: str) -> None:
 
 
 # If two projects that share a token are deleted at once, the second transaction waits here for the first.
-LOCK_KEYS = """
+LOCK_API_TOKENS = """
     SELECT
       FROM api_keys
      WHERE id IN (SELECT api_key_id FROM api_key_projects WHERE project_id = %(id)s)
@@ -41,7 +41,7 @@ LOCK_KEYS = """
 """
 
 # A token without projects would be a token for all projects, so tokens for this project only are deleted.
-READ_KEYS: LiteralString = f"""
+READ_API_TOKENS: LiteralString = f"""
     SELECT id, {api_tokens.LOGGED} AS logged
       FROM api_keys
      WHERE EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id AND project_id = %(id)s)
@@ -49,24 +49,24 @@ READ_KEYS: LiteralString = f"""
      ORDER BY api_keys.created_at, api_keys.id
 """
 
-DELETE_KEYS = "DELETE FROM api_keys WHERE id = ANY(%(ids)s)"
+DELETE_API_TOKENS = "DELETE FROM api_keys WHERE id = ANY(%(ids)s)"
 
-LEAVE_KEYS = "DELETE FROM api_key_projects WHERE project_id = %(id)s"
+UNLINK_API_TOKENS = "DELETE FROM api_key_projects WHERE project_id = %(id)s"
 
 
-def delete_keys(conn: Connection, project_id: str) -> list[dict[str, Any]]:
+def delete_api_tokens(conn: Connection, project_id: str) -> list[dict[str, Any]]:
     """Delete the API tokens that are for this project only, and remove it from tokens for several projects.
 
-    Return what the log shows of the deleted tokens.
+    Return the deleted tokens in the form of events.
     """
-    rows(conn, LOCK_KEYS, {"id": project_id})
-    tokens = rows(conn, READ_KEYS, {"id": project_id})
-    run(conn, DELETE_KEYS, {"ids": [token["id"] for token in tokens]})
-    run(conn, LEAVE_KEYS, {"id": project_id})
+    rows(conn, LOCK_API_TOKENS, {"id": project_id})
+    tokens = rows(conn, READ_API_TOKENS, {"id": project_id})
+    run(conn, DELETE_API_TOKENS, {"ids": [token["id"] for token in tokens]})
+    run(conn, UNLINK_API_TOKENS, {"id": project_id})
     return [token["logged"] for token in tokens]
 
 
-LEAVE_SEGMENTS = """
+UNLINK_SEGMENTS = """
     DELETE FROM strategy_segments
      USING segments
      WHERE segments.id = segment_id
@@ -79,5 +79,5 @@ DELETE = "DELETE FROM projects WHERE id = %(id)s"
 
 def delete(conn: Connection, project_id: str) -> None:
     """Delete a project whose flags and tokens are deleted."""
-    run(conn, LEAVE_SEGMENTS, {"id": project_id})
+    run(conn, UNLINK_SEGMENTS, {"id": project_id})
     run(conn, DELETE, {"id": project_id})

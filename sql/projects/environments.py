@@ -123,17 +123,17 @@ def lock_link(conn: Connection, project: str, environment: str) -> DictRow | Non
 
 
 REMOVE = """
-    WITH gone AS (
+    WITH removed AS (
         DELETE FROM project_environments
          WHERE project_id = %(project)s
            AND environment = %(environment)s
         RETURNING environment
     )
     DELETE FROM flag_environments
-     USING flags, gone
+     USING flags, removed
      WHERE flags.project_id = %(project)s
        AND flag_environments.flag_id = flags.id
-       AND flag_environments.environment = gone.environment
+       AND flag_environments.environment = removed.environment
 """
 
 

@@ -14,13 +14,13 @@ REPORT: LiteralString = f"""{OVERVIEW},
                count(*) FILTER (WHERE stale_since IS NULL AND NOT ({ACTIVE})) AS potentially_stale
           FROM flags
           JOIN flag_types ON flag_types.id = flags.type
-         WHERE project_id = (SELECT id FROM asked)
+         WHERE project_id = (SELECT id FROM requested)
            AND archived_at IS NULL
     ),
     items AS (
         SELECT coalesce(json_agg({ITEM} ORDER BY flags.name), '[]') AS list
           FROM flags
-         WHERE project_id = (SELECT id FROM asked)
+         WHERE project_id = (SELECT id FROM requested)
            AND archived_at IS NULL
     )
     SELECT json_merge(head, tail, json_build_object(

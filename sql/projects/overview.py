@@ -6,10 +6,11 @@ from sql.database import Connection, value
 from sql.projects.core import ACTIVE, HEALTH, MEAN_DAYS
 
 # Our choice: the current window is the last 30 days, the past window the 30 days before. Both are computed at the
-# request. asked: the planner does not look into a parameter behind a sub-select. Otherwise a plan for this project
-# could look cheaper than the generic one, and PostgreSQL would plan at each request, which takes longer than the rest.
+# request. requested: the planner does not see the value of a parameter behind a sub-select. Otherwise a plan for this
+# project could look cheaper than the generic one. PostgreSQL would then plan at each request, which takes longer than
+# the rest.
 OVERVIEW: LiteralString = f"""
-    WITH asked AS (
+    WITH requested AS (
         SELECT %(id)s::text AS id
     ),
     windows AS (
@@ -31,7 +32,7 @@ OVERVIEW: LiteralString = f"""
           FROM flags
           JOIN flag_types ON flag_types.id = flags.type,
                windows
-         WHERE project_id = (SELECT id FROM asked)
+         WHERE project_id = (SELECT id FROM requested)
          GROUP BY flags.type
     ),
     counts AS (
@@ -49,14 +50,14 @@ OVERVIEW: LiteralString = f"""
                count(DISTINCT flag_id) FILTER (WHERE started_at <= this) AS last
           FROM (SELECT id AS flag_id, archived_at AS started_at
                   FROM flags
-                 WHERE project_id = (SELECT id FROM asked)
+                 WHERE project_id = (SELECT id FROM requested)
                    AND archived_at > now() - interval '60 days'
                    AND archived_at <= now()
              UNION ALL
                 SELECT flag_id, started_at
                   FROM past_flag_states
                   JOIN flags ON flags.id = flag_id
-                 WHERE project_id = (SELECT id FROM asked)
+                 WHERE project_id = (SELECT id FROM requested)
                    AND state = 'archived'
                    AND started_at > now() - interval '60 days'
                    AND started_at <= now()) AS begun,
@@ -66,7 +67,7 @@ OVERVIEW: LiteralString = f"""
         SELECT count(*) FILTER (WHERE created_at > this) AS this,
                count(*) FILTER (WHERE created_at <= this) AS last
           FROM events, windows
-         WHERE project = (SELECT id FROM asked)
+         WHERE project = (SELECT id FROM requested)
            AND created_at > now() - interval '60 days'
            AND created_at <= statement_timestamp()
     ),
@@ -74,7 +75,7 @@ OVERVIEW: LiteralString = f"""
         SELECT count(DISTINCT user_id) FILTER (WHERE ended_at IS NULL) AS present,
                count(DISTINCT user_id) FILTER (WHERE started_at > this AND started_at <= now()) AS added
           FROM project_memberships, windows
-         WHERE project_id = (SELECT id FROM asked)
+         WHERE project_id = (SELECT id FROM requested)
     ),
     own_environments AS (
         SELECT coalesce(json_agg(entry ORDER BY sort_order, name), '[]') AS list
@@ -86,25 +87,25 @@ OVERVIEW: LiteralString = f"""
                         ELSE json_build_object('environment', name, 'changeRequestsEnabled', false,
                                                'defaultStrategy', default_strategy)
                    END AS entry) AS entries
-         WHERE project_id = (SELECT id FROM asked)
+         WHERE project_id = (SELECT id FROM requested)
     ),
     onboarding AS (
         SELECT CASE
                    WHEN total = 0
                        THEN json_build_object('status', 'onboarding-started')
-                   WHEN EXISTS (SELECT FROM usage_metrics WHERE project_id = (SELECT id FROM asked))
+                   WHEN EXISTS (SELECT FROM usage_metrics WHERE project_id = (SELECT id FROM requested))
                      OR EXISTS (
                             SELECT FROM flags
                               JOIN usage_metrics ON flag_name = flags.name
                                                 AND hour >= date_trunc('hour', flags.created_at)
-                             WHERE flags.project_id = (SELECT id FROM asked))
+                             WHERE flags.project_id = (SELECT id FROM requested))
                        THEN json_build_object('status', 'onboarded')
                    ELSE json_build_object(
                        'status', 'first-flag-created',
                        'feature', (
                            SELECT name
                              FROM flags
-                            WHERE project_id = (SELECT id FROM asked)
+                            WHERE project_id = (SELECT id FROM requested)
                               AND archived_at IS NULL
                             ORDER BY created_at, id
                             LIMIT 1))
@@ -150,7 +151,7 @@ OVERVIEW: LiteralString = f"""
                           AND user_id = %(user_id)s::integer)) AS tail,
                json_build_object('onboardingStatus', onboarding.status) AS status
           FROM projects, counts, archived, activity, members, own_environments, onboarding
-         WHERE projects.id = (SELECT id FROM asked)
+         WHERE projects.id = (SELECT id FROM requested)
     )
 """
 

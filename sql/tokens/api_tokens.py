@@ -1,4 +1,4 @@
-"""API tokens. Admin tokens are stored as a digest and a mask, client and frontend tokens readable beside the digest."""
+"""API tokens. The database stores their digests, with a mask of admin tokens and the secrets of other tokens."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -88,7 +88,7 @@ FIELDS: LiteralString = """
     'alias', NULL
 """
 
-# What the log shows of a token.
+# The form of a token in events.
 LOGGED: LiteralString = f"json_build_object({FIELDS})"
 
 LIST_ROWS: LiteralString = (
@@ -124,7 +124,7 @@ GET: LiteralString = f"SELECT json_build_object('secret', NULL, {FIELDS})::text 
 
 def get(conn: Connection, key_id: int, secret: str) -> str:
     """Return a new token as JSON text, with its secret."""
-    # The secret is put in here, not in the statement: a database that logs statements logs their parameters too.
+    # Python inserts the secret, not the statement, because a database that logs statements logs their parameters too.
     return value(conn, GET, {"id": key_id}).replace('{"secret" : null', f'{{"secret" : {as_json(secret)}', 1)
 
 
@@ -140,7 +140,7 @@ LOCK: LiteralString = f"SELECT {LOGGED} FROM api_keys WHERE id = %(id)s FOR UPDA
 
 
 def lock(conn: Connection, key_id: int) -> dict[str, Any] | None:
-    """Lock a token and return what the log shows of it, or None if it does not exist."""
+    """Lock a token and return it in the form of events, or None if it does not exist."""
     return value(conn, LOCK, {"id": key_id})
 
 
@@ -148,7 +148,7 @@ UPDATE: LiteralString = f"UPDATE api_keys SET expires_at = %(expiresAt)s WHERE i
 
 
 def update(conn: Connection, key_id: int, token: Mapping[str, Any]) -> dict[str, Any]:
-    """Set expiresAt of a token. Return what the log shows of it."""
+    """Set expiresAt of a token. Return it in the form of events."""
     return value(conn, UPDATE, {**token, "id": key_id})
 
 
@@ -160,30 +160,30 @@ def delete(conn: Connection, key_id: int) -> None:
     run(conn, DELETE, {"id": key_id})
 
 
-# FOR KEY SHARE: they exist until the token that names them is inserted.
+# FOR KEY SHARE: the environments and projects cannot be deleted before the token is inserted.
 SHARE_SCOPE = """
-    WITH kept_environments AS (
+    WITH existing_environments AS (
         SELECT name FROM environments WHERE name = ANY(%(environments)s::text[]) FOR KEY SHARE
     ),
-    kept_projects AS (
+    existing_projects AS (
         SELECT id FROM projects WHERE id = ANY(%(projects)s::text[]) ORDER BY id FOR KEY SHARE
     )
     SELECT (SELECT name
-              FROM kept_environments
+              FROM existing_environments
              ORDER BY array_position(%(environments)s::text[], name)
              LIMIT 1) AS environment,
            ARRAY(
-               SELECT asked.id
-                 FROM unnest(%(projects)s::text[]) WITH ORDINALITY AS asked (id, place)
-                WHERE asked.id NOT IN (SELECT kept_projects.id FROM kept_projects)
+               SELECT requested.id
+                 FROM unnest(%(projects)s::text[]) WITH ORDINALITY AS requested (id, place)
+                WHERE requested.id NOT IN (SELECT existing_projects.id FROM existing_projects)
                 ORDER BY place) AS unknown_projects
 """
 
 
 def share_scope(conn: Connection, environments: Sequence[str], projects: Sequence[str]) -> DictRow:
-    """Return environment, the first of these that exists or None, and unknown_projects.
+    """Return environment (the first of these that exists, or None) and unknown_projects.
 
-    Keep the others from being deleted.
+    Existing environments and projects cannot be deleted until the transaction ends.
     """
     scope = one(conn, SHARE_SCOPE, {"environments": list(environments), "projects": list(projects)})
     assert scope is not None

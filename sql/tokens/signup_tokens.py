@@ -30,11 +30,11 @@ RECORD: LiteralString = f"""
         'role', (SELECT {roles.RECORD} FROM roles WHERE roles.id = signup_tokens.root_role_id))
 """
 
-# What the log shows of a token: its fields as stored, so an expired token that is not disabled is enabled.
+# A token in the form of events. enabled is the stored value, so it is true for an expired token that is not disabled.
 LOGGED: LiteralString = "json_build_object('id', id, 'name', name, 'enabled', enabled, 'expiresAt', iso(expires_at))"
 
-# By the digest: to compare the secret itself takes longer the more of it matches, and a database that logs its
-# statements would log secrets.
+# Tokens are found by their digest. The time of a comparison of secrets would tell how much of them matches, and a
+# database that logs its statements would log secrets.
 HAS_DIGEST: LiteralString = r"sha256(decode(replace(signup_tokens.secret, '\', '\\'), 'escape')) = %(digest)s"
 
 GET: LiteralString = f"SELECT ({RECORD})::text FROM signup_tokens WHERE {HAS_DIGEST}"
@@ -61,7 +61,7 @@ LOCK: LiteralString = f"SELECT {LOGGED} FROM signup_tokens WHERE {HAS_DIGEST} FO
 
 
 def lock(conn: Connection, secret: str) -> dict[str, Any] | None:
-    """Lock a token and return what the log shows of it, or None if no token has this secret."""
+    """Lock a token and return it in the form of events, or None if no token has this secret."""
     return value(conn, LOCK, {"digest": digest(secret)})
 
 
@@ -75,7 +75,7 @@ UPDATE: LiteralString = f"""
 
 
 def update(conn: Connection, token: Mapping[str, Any]) -> dict[str, Any]:
-    """Set every field of a token that can change. Return what the log shows of it."""
+    """Set every field of a token that can change. Return it in the form of events."""
     return value(conn, UPDATE, token)
 
 
@@ -122,7 +122,7 @@ INSERT: LiteralString = f"""
 
 
 def insert(conn: Connection, secret: str, token: Mapping[str, Any], *, created_by: str) -> dict[str, Any]:
-    """Insert a token with these fields. Return what the log shows of it."""
+    """Insert a token with these fields. Return it in the form of events."""
     return value(conn, INSERT, {**token, "secret": secret, "created_by": created_by})
 
 

@@ -19,7 +19,7 @@ FIELDS: LiteralString = """
     'createdAt', iso(context_fields.created_at)
 """
 
-# The ContextField record, which is also what the log shows.
+# The ContextField record, which events contain too.
 RECORD: LiteralString = f"json_build_object({FIELDS})"
 
 # Our choice: a context field is used by live flags in any project, if their strategies have a constraint on it.

@@ -13,7 +13,7 @@ FIELDS: LiteralString = """
     'name', name, 'type', type, 'enabled', enabled, 'protected', protected, 'sortOrder', sort_order
 """
 
-# The Environment record, which is also what the log shows.
+# The Environment record, which events contain too.
 RECORD: LiteralString = f"json_build_object({FIELDS})"
 
 # Each count is one pass over all environments. Only live flags and live projects count.
@@ -137,9 +137,9 @@ def update(conn: Connection, environment: Mapping[str, Any]) -> dict[str, Any]:
 
 SET_ORDER = """
     UPDATE environments
-       SET sort_order = asked.sort_order
-      FROM unnest(%(names)s::text[], %(orders)s::integer[]) AS asked (name, sort_order)
-     WHERE environments.name = asked.name
+       SET sort_order = requested.sort_order
+      FROM unnest(%(names)s::text[], %(orders)s::integer[]) AS requested (name, sort_order)
+     WHERE environments.name = requested.name
 """
 
 

@@ -9,7 +9,7 @@ from sql.projects.visibility import VISIBLE
 # The message of a unique violation.
 TAKEN = {"segments_name_key": "name: a segment with this name already exists"}
 
-# The Segment record, which is also what the log shows. A segment of all projects has no key project.
+# The Segment record, which events contain too. A segment of all projects has no key project.
 RECORD: LiteralString = """
     json_merge(
         json_build_object('id', segments.id, 'name', segments.name, 'description', segments.description),
@@ -59,7 +59,7 @@ def get(conn: Connection, segment_id: int, viewer: int | None) -> str | None:
 
 LOCK = "SELECT id FROM segments WHERE id = %(id)s FOR UPDATE"
 
-# A statement of its own, begun when the lock is held: the project of the segment may have changed during the wait.
+# A separate statement, which begins after the wait for the lock, because the project of the segment may have changed.
 READ: LiteralString = f"SELECT {RECORD} FROM segments WHERE id = %(id)s AND {SEEN}"
 
 
@@ -154,5 +154,5 @@ SHARE_USABLE = """
 
 
 def share_usable_segments(conn: Connection, ids: Sequence[int], project: str) -> set[int]:
-    """Return which of these segments strategies of the project can have, and keep them from changing."""
+    """Return the ids of the segments that strategies of the project can use, and keep the segments from changing."""
     return {row["id"] for row in rows(conn, SHARE_USABLE, {"ids": list(ids), "project": project})}

@@ -8,7 +8,7 @@ from sql.database import Connection, as_json, rows, run, value
 # The message of a unique violation.
 TAKEN = {"strategy_types_pkey": "name: a strategy type with this name already exists"}
 
-# The StrategyType record, which is also what the log shows.
+# The StrategyType record, which events contain too.
 RECORD: LiteralString = """
     json_build_object(
         'name', name,
@@ -111,5 +111,5 @@ SHARE_TYPES = (
 
 
 def share_types(conn: Connection, names: Collection[str]) -> dict[str, bool]:
-    """Return those of these types of strategies that exist, with whether they are custom types."""
+    """Return those of these strategy types that exist, each with whether it is a custom type."""
     return {row["name"]: row["editable"] for row in rows(conn, SHARE_TYPES, {"names": list(names)})}

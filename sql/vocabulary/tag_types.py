@@ -8,7 +8,7 @@ from sql.database import Connection, as_json, rows, run, value
 # The message of a unique violation.
 TAKEN = {"tag_types_pkey": "name: a tag type with this name already exists"}
 
-# The TagType record, which is also what the log shows.
+# The TagType record, which events contain too.
 RECORD: LiteralString = "json_build_object('name', name, 'description', description, 'icon', icon)"
 
 LIST: LiteralString = f"""

@@ -33,25 +33,25 @@ GET = """
 """
 
 
-def get(conn: Connection, type: str, word: str) -> str | None:
+def get(conn: Connection, type: str, tag_value: str) -> str | None:
     """Return {"version": 1, "tag": {...}} as JSON text, or None if it does not exist."""
-    return value(conn, GET, {"type": type, "value": word})
+    return value(conn, GET, {"type": type, "value": tag_value})
 
 
 INSERT = "INSERT INTO tags (type, value) VALUES (%(type)s, %(value)s)"
 
 
-def insert(conn: Connection, type: str, word: str) -> None:
+def insert(conn: Connection, type: str, tag_value: str) -> None:
     """Insert a tag. Raises UniqueViolation of tags_pkey if it exists."""
-    run(conn, INSERT, {"type": type, "value": word})
+    run(conn, INSERT, {"type": type, "value": tag_value})
 
 
 LOCK = "SELECT true FROM tags WHERE type = %(type)s AND value = %(value)s FOR UPDATE"
 
 
-def lock(conn: Connection, type: str, word: str) -> bool:
+def lock(conn: Connection, type: str, tag_value: str) -> bool:
     """Lock a tag, so that no flag gets it. Return False if it does not exist."""
-    return bool(value(conn, LOCK, {"type": type, "value": word}))
+    return bool(value(conn, LOCK, {"type": type, "value": tag_value}))
 
 
 # FOR UPDATE: another request that removes the tag from a flag does not record the same event.
@@ -72,14 +72,14 @@ LIST_FLAGS: LiteralString = """
 """
 
 
-def list_flags(conn: Connection, type: str, word: str) -> Sequence[DictRow]:
-    """Return name, project_id and the other tags of each flag with a tag, by name, archived ones too. Lock its tag."""
-    return rows(conn, LIST_FLAGS, {"type": type, "value": word})
+def list_flags(conn: Connection, type: str, tag_value: str) -> Sequence[DictRow]:
+    """Lock a tag of flags, and return name, project_id and the other tags of each of these flags, live or archived."""
+    return rows(conn, LIST_FLAGS, {"type": type, "value": tag_value})
 
 
 DELETE = "DELETE FROM tags WHERE type = %(type)s AND value = %(value)s"
 
 
-def delete(conn: Connection, type: str, word: str) -> None:
+def delete(conn: Connection, type: str, tag_value: str) -> None:
     """Delete a tag, from all flags too."""
-    run(conn, DELETE, {"type": type, "value": word})
+    run(conn, DELETE, {"type": type, "value": tag_value})

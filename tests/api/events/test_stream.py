@@ -26,8 +26,8 @@ def small_batches(conn: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     batches.
     """
     conn.execute("ALTER TABLE events ALTER COLUMN id RESTART")
-    monkeypatch.setattr(event_stream, "MOST_LINES", 3)
-    monkeypatch.setattr(event_stream, "MOST_IDS", 7)
+    monkeypatch.setattr(event_stream, "MAX_LINES", 3)
+    monkeypatch.setattr(event_stream, "MAX_IDS", 7)
 
 
 # The lines

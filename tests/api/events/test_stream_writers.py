@@ -217,7 +217,7 @@ def test_a_failing_statement_cuts_the_stream_and_is_logged(
     client: FlaskClient, conn: Connection, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     write(conn, 2, data={"secret": "not for this log"})
-    monkeypatch.setattr(event_stream, "MOST_LINES", 1)
+    monkeypatch.setattr(event_stream, "MAX_LINES", 1)
     with opened(client, query="secret") as (_, batches):
         assert ids(next(batches)) == [1]
         conn.execute("ALTER TABLE events RENAME TO elsewhere")
@@ -257,7 +257,7 @@ def test_large_events_come_in_small_batches(
 ) -> None:
     for number in range(40):
         write(conn, data={"much": "x" * 100_000, "number": number})
-    monkeypatch.setattr(event_stream, "MOST_BYTES", 250_000)
+    monkeypatch.setattr(event_stream, "MAX_BYTES", 250_000)
     with opened(client) as (_, batches):
         found = list(batches)
     # The statement is cancelled as soon as there is enough, and the connection can still be used.

@@ -9,7 +9,7 @@ from rules.access import digest
 from sql.access import authenticate
 from sql.database import Connection, rows
 from sql.event_stream import Stream
-from sql.events import Visible
+from sql.events import VisibleEvents
 from sql.people import groups, roles
 from tests import records
 from tests.support import fixtures
@@ -26,7 +26,7 @@ ACCESS_TYPES = [
 ]
 
 
-def visible_to(caller: Caller, conn: Connection) -> Visible | None:
+def visible_to(caller: Caller, conn: Connection) -> VisibleEvents | None:
     """What a caller sees of the log.
 
     A stream waits for open transactions, such as that of this test, so it is read without a request.
@@ -41,7 +41,7 @@ def visible_to(caller: Caller, conn: Connection) -> Visible | None:
         list_projects=True,
     )
     assert found is not None
-    return None if found["is_admin"] else Visible(found["visible"], found["readable"])
+    return None if found["is_admin"] else VisibleEvents(found["visible"], found["readable"])
 
 
 def access_events(caller: Caller, log: Log) -> set[str | None]:
