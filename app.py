@@ -11,7 +11,16 @@ import blueprints
 import commands
 from commands.database import load_settings
 from rules import passwords
-from serving import browser_headers, caller_limit, errors, event_stream, metrics_endpoint, request_log, slow_requests
+from serving import (
+    browser_headers,
+    caller_limit,
+    deprecation,
+    errors,
+    event_stream,
+    metrics_endpoint,
+    request_log,
+    slow_requests,
+)
 from serving.mount import Mount
 from serving.path_converters import CONVERTERS, decode_path_parameters
 from sql import database
@@ -37,6 +46,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     metrics_endpoint.init_app(app)
     request_log.init_app(app)
     browser_headers.init_app(app)
+    deprecation.init_app(app)
     slow_requests.init_app(app)
     event_stream.init_app(app)
     app.before_request(require_host)

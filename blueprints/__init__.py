@@ -12,6 +12,7 @@ from blueprints.flags import tags as flag_tags
 from blueprints.flags import transfer as flag_transfer
 from blueprints.people import groups, permissions, personal_tokens, roles, service_accounts, users
 from blueprints.projects import access as project_access
+from blueprints.projects import api_tokens as project_api_tokens
 from blueprints.projects import core as projects
 from blueprints.projects import environments as project_environments
 from blueprints.projects import favorites as project_favorites
@@ -60,6 +61,7 @@ ALL = (
     projects.bp,  # /api/admin/projects
     project_environments.bp,  # /api/admin/projects/…/environments, /api/admin/environments/project
     project_access.bp,  # /api/admin/projects/…/access, …/users/…/roles, …/groups/…/roles
+    project_api_tokens.bp,  # /api/admin/projects/…/api-tokens
     environments.bp,  # /api/admin/environments
     project_lifecycle.bp,  # /api/admin/projects/archive, /api/admin/projects/revive
     project_favorites.bp,  # /api/admin/projects/…/favorites

@@ -1,6 +1,6 @@
 """Search the event log, and list the events of a flag (api.md 3 and 9, neighbours.md 3.17)."""
 
-from flask import Blueprint, Response, current_app, request
+from flask import Blueprint, Response, request
 
 from rules.access import require
 from serving.contract import operation
@@ -9,10 +9,12 @@ from serving.request_data import load, load_query
 from serving.responses import bounded, json_response
 from sql import event_search
 from sql.database import connection
-from validators.events import DeprecatedEventSearch, EventSearch, EventStreamSearch
+from validators.events import DeprecatedEventSearch, EventSearch, EventStreamSearch, NewestEvents
 
 bp = Blueprint("events", __name__)
 
+# Our choice: the same number as Unleash.
+NEWEST_MAX = 100
 # The advice for a response that is too large.
 ADVICE = "Ask for fewer events: set a smaller limit."
 
@@ -54,7 +56,9 @@ def stream_events() -> Response:
 
 
 @bp.post("/api/admin/events/search")
-@operation(record="events", body=DeprecatedEventSearch, refuses=(400, 401, 403, 415), deprecated=True)
+@operation(
+    record="events", body=DeprecatedEventSearch, refuses=(400, 401, 403, 415), deprecated="/api/admin/search/events"
+)
 def search_events_deprecated() -> Response:
     """Search for events (deprecated).
 
@@ -66,6 +70,20 @@ def search_events_deprecated() -> Response:
         limit, first_id = payload.pop("limit"), payload.pop("offset")
         body = event_search.search_from_id(conn, payload, actor.visible, limit=limit, first_id=first_id)
     return json_response(bounded(body, ADVICE))
+
+
+@bp.get("/api/admin/events")
+@operation(record="events", query=NewestEvents, refuses=(400, 401, 403), deprecated="/api/admin/search/events")
+def list_newest_events() -> Response:
+    """List the newest 100 events (deprecated).
+
+    Use GET /api/admin/search/events. Only administrators can list them here.
+    """
+    with connection() as conn:
+        actor = require(conn, "ADMIN", list_projects=True)
+        payload = load_query(NewestEvents)
+        body = event_search.search_from_id(conn, payload, actor.visible, limit=NEWEST_MAX, first_id=None)
+    return json_response(bounded(body, "Ask for fewer: use GET /api/admin/search/events with limit."))
 
 
 @bp.get("/api/admin/events/<not_search:feature_name>")
@@ -96,13 +114,8 @@ def list_event_creators() -> Response:
 
 
 @bp.after_request
-def set_search_headers(response: Response) -> Response:
-    """Set Vary on all responses of the search, and Deprecation and Link on all responses of the deprecated search."""
+def vary_by_format(response: Response) -> Response:
+    """Set Vary on all responses of the search."""
     if request.endpoint == "events.search_events":
         response.vary.add("Accept")
-    if request.endpoint == "events.search_events_deprecated":
-        response.headers["Deprecation"] = "true"
-        response.headers["Link"] = (
-            f'<{current_app.config["BASE_URL"]}/api/admin/search/events>; rel="successor-version"'
-        )
     return response

@@ -22,7 +22,7 @@ class Operation:
     query: type[Query] | None = None
     refuses: tuple[int, ...] = ()
     public: bool = False
-    deprecated: bool = False
+    deprecated: bool | str = False
     content: str | None = None
     status: int = 200
     lines: str | None = None
@@ -39,7 +39,7 @@ def operation(
     query: type[Query] | None = None,
     refuses: tuple[int, ...] = (),
     public: bool = False,
-    deprecated: bool = False,
+    deprecated: bool | str = False,
     content: str | None = None,
     status: int = 200,
     lines: str | None = None,
@@ -50,6 +50,7 @@ def operation(
     record: the JSON Schema of a success, in tests/records/. content: the media type of a success without a record.
     Without both, the body is empty.
     body: the schema of the request body. many: the body is an array of such objects.
+    deprecated: True, or the path of the operation that replaces this one, with its parameters in braces.
     refuses: the error statuses besides those of ALWAYS.
     lines: the record of each line, for clients that accept application/x-ndjson.
     """

@@ -128,6 +128,12 @@ class EventStreamSearch(EventFilters):
             raise ValidationError("cannot be used with Accept: application/x-ndjson; use after", "offset")
 
 
+class NewestEvents(Query):
+    """The query parameters of GET /api/admin/events."""
+
+    project = Text(metadata={"description": "Id of a project. By default, events of all projects."})
+
+
 def filters(data: dict[str, Any]) -> dict[str, Any]:
     """Return the filters for sql/event_search.py.
 

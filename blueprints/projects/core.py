@@ -2,13 +2,13 @@
 
 from flask import Blueprint, Response, abort
 
-from rules.access import require
+from rules.access import Actor, require
 from rules.instance_limits import refuse_excess, unique_or_409
 from serving.contract import operation
 from serving.request_data import load, load_query
 from serving.responses import created, empty_response, json_response
 from sql import events
-from sql.database import connection, transaction
+from sql.database import Connection, connection, transaction
 from sql.events import Event
 from sql.projects import access as project_access
 from sql.projects import core as projects
@@ -17,7 +17,15 @@ from sql.projects import list as project_list
 from sql.projects import overview as project_overview
 from validators import Body
 from validators.errors import NameExists
-from validators.projects.core import RESERVED, NewProject, ProjectChange, ProjectFilter, ProjectSettings, slug
+from validators.projects.core import (
+    RESERVED,
+    NewProject,
+    ProjectChange,
+    ProjectFilter,
+    ProjectId,
+    ProjectSettings,
+    slug,
+)
 
 bp = Blueprint("projects", __name__)
 
@@ -59,10 +67,8 @@ def create_project() -> Response:
         project_id = payload["id"] or projects.free_id(conn, slug(payload["name"]), RESERVED)
         with unique_or_409({"projects_pkey": TAKEN}):
             projects.create(conn, {**payload, "id": project_id})
-        # Our choice: the events of a deleted private project stay hidden. This check follows the insert, which waits
-        # for a running deletion.
-        if not actor.is_admin and projects.was_private(conn, project_id):
-            raise NameExists(TAKEN)
+        # After the insert, which waits for a running deletion.
+        refuse_past_private(conn, actor, project_id)
         unknown = projects.add_environments(conn, project_id, payload["environments"])
         if unknown:
             abort(400, f"environments: unknown environments: {', '.join(unknown[:20])}")
@@ -70,6 +76,44 @@ def create_project() -> Response:
         project = projects.created(conn, project_id)
         events.record(conn, Event("project-created", actor, project=project_id, data=project["record"]))
     return created(project["text"], "projects/{}", project_id)
+
+
+def refuse_past_private(conn: Connection, actor: Actor, project_id: str) -> None:
+    """Raise 409 for the id of a deleted private project. Administrators can reuse it."""
+    # Our choice: the events of a deleted private project stay hidden.
+    if not actor.is_admin and projects.was_private(conn, project_id):
+        raise NameExists(TAKEN)
+
+
+@bp.post("/api/admin/projects/validate")
+@operation(body=ProjectId, refuses=(400, 401, 403, 409, 415))
+def validate_project_id() -> Response:
+    """Check an id for a new project.
+
+    200 if the id is free. Ids of archived projects and of projects that the caller cannot see are taken too.
+    """
+    with connection() as conn:
+        actor = require(conn, "CREATE_PROJECT")
+        payload = load(ProjectId())
+        if projects.is_taken(conn, payload["id"]):
+            raise NameExists(TAKEN)
+        refuse_past_private(conn, actor, payload["id"])
+    return empty_response()
+
+
+@bp.get("/api/admin/projects/<project_id>")
+@operation(
+    record="legacyProjectOverview", refuses=(401, 403, 404), deprecated="/api/admin/projects/{project_id}/overview"
+)
+def get_project(project_id: str) -> Response:
+    """Get a project with its flags (deprecated).
+
+    Use GET /api/admin/projects/{projectId}/overview.
+    """
+    with connection() as conn:
+        actor = require(conn, project=project_id)
+        body = health_report.legacy_overview(conn, project_id, actor.user_id)
+    return json_response(body)
 
 
 @bp.put("/api/admin/projects/<project_id>")

@@ -1,22 +1,16 @@
 """API tokens, for SDKs and scripts. Each is a client, frontend or admin token (neighbours.md 3.4)."""
 
-from typing import Any
-
 from flask import Blueprint, Response, abort
 
 from rules.access import Actor, require
-from rules.instance_limits import refuse_excess
+from rules.api_tokens import create, delete, token_event
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events
-from sql.database import Connection, connection, transaction
-from sql.events import Event
+from sql.database import connection, transaction
 from sql.tokens import api_tokens
 from validators.tokens.api_tokens import KINDS, CreateApiToken, UpdateApiToken
-
-# A token that is created without an environment gets the first of these that exists.
-DEFAULT_ENVIRONMENTS = ("default", "development")
 
 bp = Blueprint("api_tokens", __name__)
 
@@ -61,10 +55,7 @@ def create_api_token() -> Response:
         require(conn, *permissions("CREATE"))
         payload = load(CreateApiToken())
         actor = require(conn, permission("CREATE", payload["type"]))
-        refuse_excess(conn, "MAX_API_TOKENS", "API tokens")
-        token_id, secret = create(conn, payload)
-        events.record(conn, token_event("api-token-created", actor, data=api_tokens.lock(conn, token_id)))
-        body = api_tokens.get(conn, token_id, secret)
+        body = create(conn, actor, payload)
     return created(body, "api-tokens/{}", payload["name"])
 
 
@@ -100,8 +91,7 @@ def delete_api_token(api_token: str) -> Response:
         token = api_tokens.lock_by_secret(conn, api_token)
         if token is not None:
             actor = require(conn, permission("DELETE", token["kind"]))
-            events.record(conn, token_event("api-token-deleted", actor, pre_data=api_tokens.lock(conn, token["id"])))
-            api_tokens.delete(conn, token["id"])
+            delete(conn, actor, token["id"])
     return empty_response()
 
 
@@ -118,36 +108,3 @@ def permissions(verb: str) -> list[str]:
 def readable_kinds(actor: Actor) -> list[str]:
     """Return the kinds of tokens that a caller can read."""
     return [kind for kind in KINDS if permission("READ", kind) in actor.held]
-
-
-def create(conn: Connection, payload: dict) -> tuple[int, str]:
-    """Create a token and return its id and its secret."""
-    environment, projects = scope_of(conn, payload)
-    secret = api_tokens.generate(api_tokens.project_part(projects), environment or "*")
-    columns = {"name": payload["name"], "kind": payload["type"], "environment": environment, "projects": projects}
-    return api_tokens.insert(conn, secret, **columns, expires_at=payload["expiresAt"]), secret
-
-
-def scope_of(conn: Connection, payload: dict) -> tuple[str | None, list[str]]:
-    """Return the environment (None for all) and the projects ([] for all) of a new token.
-
-    Raise 400 if one of them does not exist.
-    """
-    if payload["type"] == "admin":
-        return None, []
-    environments = [payload["environment"]] if "environment" in payload else list(DEFAULT_ENVIRONMENTS)
-    scope = api_tokens.share_scope(conn, environments, payload["projects"])
-    if scope["environment"] is None:
-        abort(400, "environment: must be an existing environment")
-    if scope["unknown_projects"]:
-        unknown = ", ".join(project[:100] for project in scope["unknown_projects"][:20])
-        abort(400, f"projects: unknown projects: {unknown}")
-    return scope["environment"], payload["projects"]
-
-
-def token_event(
-    type: str, actor: Actor, *, data: dict[str, Any] | None = None, pre_data: dict[str, Any] | None = None
-) -> Event:
-    """Return an event with the projects and the environment of the token in data or pre_data."""
-    token = data or pre_data or {}
-    return Event(type, actor, project=token["project"], environment=token["environment"], data=data, pre_data=pre_data)

@@ -10,9 +10,16 @@ from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import Connection, connection, transaction
 from sql.events import Event
-from sql.vocabulary import environments
+from sql.vocabulary import environment_copies, environments
+from validators.errors import NameExists
 from validators.returned import without_read_only
-from validators.vocabulary.environments import CreateEnvironment, EnvironmentOrder, UpdateEnvironment
+from validators.vocabulary.environments import (
+    CloneEnvironment,
+    CreateEnvironment,
+    EnvironmentName,
+    EnvironmentOrder,
+    UpdateEnvironment,
+)
 
 bp = Blueprint("environments", __name__)
 
@@ -65,6 +72,47 @@ def create_environment() -> Response:
     return created(body, "environments/{}", payload["name"])
 
 
+@bp.post("/api/admin/environments/validate")
+@operation(body=EnvironmentName, refuses=(401, 403, 409, 415))
+def validate_environment_name() -> Response:
+    """Check a name for a new environment.
+
+    200 if the name is free.
+    """
+    with connection() as conn:
+        require(conn, "ADMIN")
+        payload = load(EnvironmentName())
+        if environments.get(conn, payload["name"]):
+            raise NameExists(environments.TAKEN["environments_pkey"])
+    return empty_response()
+
+
+@bp.post("/api/admin/environments/<name>/clone")
+@operation(record="environment", body=CloneEnvironment, refuses=(401, 403, 404, 409, 415))
+def clone_environment(name: str) -> Response:
+    """Copy an environment.
+
+    The projects get the copy with their default strategies. Their flags have the same strategies and variants in the
+    copy, and are disabled there. API tokens are not copied.
+    """
+    with transaction() as conn, unique_or_409(environments.TAKEN):
+        actor = require(conn, "ADMIN")
+        payload = load(CloneEnvironment())
+        refuse_excess(conn, "MAX_ENVIRONMENTS", "environments")
+        source = environments.lock_with_flags(conn, name) or abort(404, UNKNOWN)
+        copy = environments.insert(conn, payload["name"], payload["type"], enabled=source["enabled"])
+        unknown = environment_copies.link_projects(conn, name, payload["name"], payload["projects"])
+        if unknown:
+            abort(400, f"projects: unknown projects, or projects without {name}: {', '.join(unknown[:20])}")
+        environment_copies.copy_flags(conn, name, payload["name"])
+        if payload["clonePermissions"]:
+            environment_copies.copy_permissions(conn, name, payload["name"])
+        # Our choice: one event. The strategies of the copy have no events of their own.
+        events.record(conn, Event("environment-created", actor, environment=payload["name"], data=copy))
+        body = environments.get(conn, payload["name"])
+    return json_response(body)
+
+
 @bp.put("/api/admin/environments/update/<name>")
 @operation(record="environment", body=UpdateEnvironment, refuses=(401, 403, 404, 415))
 def update_environment(name: str) -> Response:
@@ -95,7 +143,7 @@ def delete_environment(name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        before = environments.lock_for_deletion(conn, name) or abort(404, UNKNOWN)
+        before = environments.lock_with_flags(conn, name) or abort(404, UNKNOWN)
         if before["protected"]:
             abort(409, "The environment is protected and cannot be deleted.")
         # Our choice: one event. Strategies and other records that are deleted with the environment have no events. The

@@ -95,6 +95,14 @@ def create(conn: Connection, project: Mapping[str, Any]) -> None:
     run(conn, CREATE, project)
 
 
+IS_TAKEN = "SELECT EXISTS (SELECT FROM projects WHERE id = %(id)s)"
+
+
+def is_taken(conn: Connection, project_id: str) -> bool:
+    """Return whether a project with this id exists, archived ones included."""
+    return value(conn, IS_TAKEN, {"id": project_id})
+
+
 WAS_PRIVATE = "SELECT EXISTS (SELECT FROM past_private_projects WHERE project_id = %(id)s)"
 
 

@@ -119,6 +119,26 @@ def list_all(conn: Connection, kinds: Sequence[str], name: str | None = None) ->
     return value(conn, LIST, {"kinds": list(kinds), "name": name})
 
 
+# The tokens that can be used for a project.
+OF_PROJECT = """
+    kind <> 'admin'
+    AND (EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id AND project_id = %(project)s)
+         OR NOT EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id))
+"""
+
+LIST_BY_PROJECT: LiteralString = f"""
+    SELECT json_build_object('tokens', coalesce(
+               json_agg(json_build_object('secret', secret, {FIELDS}) ORDER BY created_at, id), '[]'))::text
+      FROM api_keys
+     WHERE {OF_PROJECT}
+"""
+
+
+def list_by_project(conn: Connection, project: str) -> str:
+    """Return {"tokens": [...]} as JSON text: client and frontend tokens for a project, oldest first, with secrets."""
+    return value(conn, LIST_BY_PROJECT, {"project": project})
+
+
 GET: LiteralString = f"SELECT json_build_object('secret', NULL, {FIELDS})::text FROM api_keys WHERE id = %(id)s"
 
 
@@ -134,6 +154,24 @@ LOCK_BY_DIGEST = "SELECT id, kind FROM api_keys WHERE digest = %(digest)s FOR UP
 def lock_by_secret(conn: Connection, secret: str) -> DictRow | None:
     """Lock the token with this secret. Return id and kind, or None if there is none."""
     return one(conn, LOCK_BY_DIGEST, {"digest": digest(secret)})
+
+
+LOCK_OF_PROJECT: LiteralString = f"""
+    SELECT id,
+           (SELECT count(*) FROM api_key_projects WHERE api_key_id = api_keys.id) <> 1 AS is_shared
+      FROM api_keys
+     WHERE digest = %(digest)s
+       AND {OF_PROJECT}
+       FOR UPDATE
+"""
+
+
+def lock_of_project(conn: Connection, secret: str, project: str) -> DictRow | None:
+    """Lock a client or frontend token for a project.
+
+    Return id and is_shared (it is for other projects too), or None if the project has no such token.
+    """
+    return one(conn, LOCK_OF_PROJECT, {"digest": digest(secret), "project": project})
 
 
 LOCK: LiteralString = f"SELECT {LOGGED} FROM api_keys WHERE id = %(id)s FOR UPDATE"

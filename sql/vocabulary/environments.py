@@ -148,8 +148,8 @@ def set_order(conn: Connection, orders: Mapping[str, int]) -> None:
     run(conn, SET_ORDER, {"names": list(orders), "orders": list(orders.values())})
 
 
-# A request that adds or moves a flag has its project FOR SHARE, and one that changes a flag has locked it. The deletion
-# waits for them. Later requests wait for the deletion, and then find that the project lacks the environment.
+# A request that adds or moves a flag has its project FOR SHARE, and one that changes a flag has locked it. A deletion
+# or copy waits for them. Later requests wait for it, and then find the environments that the project has then.
 LOCK_PROJECTS = """
     SELECT
       FROM projects
@@ -169,14 +169,14 @@ LOCK_FLAGS = """
        FOR NO KEY UPDATE OF flags
 """
 
-LOCK_FOR_DELETION: LiteralString = f"SELECT {RECORD} FROM environments WHERE name = %(name)s FOR UPDATE"
+LOCK_WITH_FLAGS: LiteralString = f"SELECT {RECORD} FROM environments WHERE name = %(name)s FOR UPDATE"
 
 
-def lock_for_deletion(conn: Connection, name: str) -> dict[str, Any] | None:
-    """Do the same as lock(), and keep other transactions from referring to the environment."""
+def lock_with_flags(conn: Connection, name: str) -> dict[str, Any] | None:
+    """Do the same as lock(), also lock its projects and their flags, and keep others from referring to it."""
     run(conn, LOCK_PROJECTS, {"name": name})
     run(conn, LOCK_FLAGS, {"name": name})
-    return value(conn, LOCK_FOR_DELETION, {"name": name})
+    return value(conn, LOCK_WITH_FLAGS, {"name": name})
 
 
 DELETE = "DELETE FROM environments WHERE name = %(name)s"

@@ -6,6 +6,7 @@ from tests.support.world import Caller, World
 TABLE = """
     route                                            project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
+    GET /api/admin/events                            -        200    403  403     403   403  200    403     403       401       2
     GET /api/admin/events/<not_search:feature_name>  -        200    200  200     200   200  200    403     403       401       2
     GET /api/admin/event-creators                    -        200    200  200     200   200  200    403     403       401       2
     GET /api/admin/search/events                     -        200    200  200     200   200  200    403     403       401       2

@@ -167,8 +167,10 @@ def headers(endpoint: str | None, operation: Operation | None, status: int) -> l
     good = operation is not None and status == operation.status
     if good and status == 201:
         promised.append("Location")
-    if good and endpoint == "events.search_events_deprecated":
-        promised += ["Deprecation", "Link"]
+    if good and operation.deprecated:
+        promised += ["Deprecation"]
+    if good and isinstance(operation.deprecated, str):
+        promised += ["Link"]
     if good and status == 302:
         promised += ["Location", "Set-Cookie", "Clear-Site-Data"]
     if good and endpoint == "login.log_in":

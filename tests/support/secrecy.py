@@ -14,7 +14,7 @@ from werkzeug.test import TestResponse
 SHORTEST = 12
 BCRYPT = re.compile(rb"\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}")
 # Routes that return stored secrets on purpose: signup tokens, and the API tokens of clients and frontends.
-SIGNUP_TOKENS, API_TOKENS = "/api/admin/invite-link/tokens", "/api/admin/api-tokens"
+SIGNUP_TOKENS, API_TOKENS = "/api/admin/invite-link/tokens", "/api-tokens"
 # Returns the token of the link that it checks.
 RESET_TOKENS = "/auth/reset/validate"
 LINK = re.compile(rb'"(?:inviteLink|resetPasswordUrl)"\s*:\s*"[^"]*[?]token=([^"]+)"')

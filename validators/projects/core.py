@@ -4,7 +4,7 @@ import re
 import unicodedata
 from typing import Any, ClassVar
 
-from marshmallow import ValidationError, post_load, validates_schema
+from marshmallow import ValidationError, post_load, validates, validates_schema
 
 from validators import Body, Query
 from validators.fields import DESCRIPTION_MAX, Anything, Integer, ListOf, Name, Nested, OneOf, Text
@@ -66,6 +66,26 @@ class NamedProject(Body):
             raise ValidationError("must not be blank", "name")
 
 
+class ProjectId(Body):
+    """An id for a new project."""
+
+    example: ClassVar = {"id": "mobile"}
+    beyond_json_schema: ClassVar = "must not be archive"
+
+    id = Name(required=True, metadata={"description": "Id to check."})
+
+    @validates("id")
+    def refuse_reserved_words(self, id: str, **_: Any) -> None:
+        """Refuse words that are part of other paths."""
+        refuse_reserved(id)
+
+
+def refuse_reserved(id: str) -> None:
+    """Raise ValidationError for reserved words."""
+    if id in RESERVED:
+        raise ValidationError(f"must not be {', '.join(sorted(RESERVED))}: these words are reserved", "id")
+
+
 class NewProject(NamedProject):
     """Body of a new project. Loaded id None: make the id from the name. environments None: all enabled ones."""
 
@@ -97,8 +117,7 @@ class NewProject(NamedProject):
                 Name().deserialize(data["id"])
             except ValidationError as error:
                 raise ValidationError(error.messages, "id") from None
-            if data["id"] in RESERVED:
-                raise ValidationError(f"must not be {', '.join(sorted(RESERVED))}: these words are reserved", "id")
+            refuse_reserved(data["id"])
 
     @post_load
     def drop_ignored(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:

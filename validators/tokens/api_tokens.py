@@ -89,6 +89,30 @@ class CreateApiToken(Body):
         return data | {"name": name, "projects": [] if "*" in projects else list(dict.fromkeys(projects))}
 
 
+class CreateProjectApiToken(CreateApiToken):
+    """Body of a new token for one project. projects None: the body names none."""
+
+    example: ClassVar = {"type": "client", "tokenName": "checkout-service", "environment": "production"}
+
+    type = Kind(
+        frozenset(KINDS) - {"admin"},
+        "client, backend or frontend",
+        required=True,
+        metadata={"description": "Type of the token. Case is ignored. backend is another word for client."},
+    )
+    project = Text(metadata={"description": "The project of the path. You can omit it."})
+    projects = ListOf(
+        Text(), what="projects", metadata={"description": "A list of the project of the path. You can omit it."}
+    )
+
+    @post_load
+    def use_newer_names(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return each property under its newer name."""
+        names_projects = "project" in data or "projects" in data
+        token = super().use_newer_names(data)
+        return token if names_projects else token | {"projects": None}
+
+
 class UpdateApiToken(Body):
     """Body of an update of a token: a new expiry."""
 

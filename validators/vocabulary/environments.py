@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load, validates
 
 from validators import Body
-from validators.fields import Boolean, Integer, Name, ObjectOf, Text, Trimmed
+from validators.fields import Boolean, Integer, ListOf, Name, ObjectOf, Text, Trimmed
 from validators.flags.strategies import StrategyInput
 from validators.returned import Ignored, Returned
 
@@ -23,19 +23,32 @@ ENVIRONMENT = Returned(
 ROUTE_WORDS = frozenset({"validate", "update", "sort-order", "project"})
 
 
-class CreateEnvironment(Body):
-    """Body of a new environment."""
+class EnvironmentName(Body):
+    """A name for a new environment."""
 
-    class Meta(Body.Meta):
-        include = ENVIRONMENT.in_new("name", "enabled")
-
-    example: ClassVar = {"name": "staging", "type": "preproduction"}
+    example: ClassVar = {"name": "staging"}
     beyond_json_schema: ClassVar = "must not be validate"
 
     name = Name(
         required=True,
         metadata={"description": "Name of the environment, of the characters A-Z a-z 0-9 - _ . ~. It cannot change."},
     )
+
+    @validates("name")
+    def refuse_route_words(self, name: str, **_: Any) -> None:
+        """Refuse words that are part of other paths."""
+        if name in ROUTE_WORDS:
+            raise ValidationError("must not be validate, update, sort-order or project")
+
+
+class CreateEnvironment(EnvironmentName):
+    """Body of a new environment."""
+
+    class Meta(EnvironmentName.Meta):
+        include = ENVIRONMENT.in_new("name", "enabled")
+
+    example: ClassVar = {"name": "staging", "type": "preproduction"}
+
     type = Trimmed(
         min=1,
         max=100,
@@ -50,11 +63,27 @@ class CreateEnvironment(Body):
     )
     requiredApprovals = Ignored()
 
-    @validates("name")
-    def refuse_route_words(self, name: str, **_: Any) -> None:
-        """Refuse words that are part of other paths."""
-        if name in ROUTE_WORDS:
-            raise ValidationError("must not be validate, update, sort-order or project")
+
+class CloneEnvironment(EnvironmentName):
+    """Body of a copy of an environment. projects None: all that have the environment."""
+
+    example: ClassVar = {"name": "staging", "type": "preproduction", "projects": ["default"]}
+
+    type = Trimmed(
+        min=1,
+        max=100,
+        required=True,
+        metadata={"description": "development, test, preproduction, production, or a type of your own."},
+    )
+    projects = ListOf(
+        Text(),
+        what="projects",
+        load_default=None,
+        metadata={"description": "Projects that get the copy. By default, all that have the environment."},
+    )
+    clonePermissions = Boolean(
+        load_default=True, metadata={"description": "Whether roles get their permissions in the copy too."}
+    )
 
 
 class UpdateEnvironment(Body):

@@ -5,6 +5,11 @@ TABLE = """
 
     GET /api/admin/projects                             -        200    200  200     200   200  200    403     403       401       2
     POST /api/admin/projects                            -        201    201  403     403   403  201    403     403       401       10
+    POST /api/admin/projects/validate                   -        200    200  403     403   403  200    403     403       401       2
+    GET /api/admin/projects/<project_id>                default  200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/projects/<project_id>                hermes   200    200  200     200   200  200    403     403       401       -
+    GET /api/admin/projects/<project_id>                apollo   200    200  404     200   200  200    403     403       401       -
+    GET /api/admin/projects/<project_id>                nowhere  404    404  404     404   404  404    403     403       401       -
     PUT /api/admin/projects/<project_id>                default  200    200  403     403   403  200    403     403       401       6
     PUT /api/admin/projects/<project_id>                hermes   200    403  403     403   403  200    403     403       401       -
     PUT /api/admin/projects/<project_id>                apollo   200    403  403     200   403  200    403     403       401       -

@@ -10,6 +10,8 @@ TABLE = """
     GET /api/admin/environments                -        200    200  200     200   200  200    403     403       401       2
     GET /api/admin/environments/<name>         -        200    200  200     200   200  200    403     403       401       2
     POST /api/admin/environments               -        201    403  403     403   403  201    403     403       401       8
+    POST /api/admin/environments/validate      -        200    403  403     403   403  200    403     403       401       2
+    POST /api/admin/environments/<name>/clone  -        200    403  403     403   403  200    403     403       401       14
     PUT /api/admin/environments/update/<name>  -        200    403  403     403   403  200    403     403       401       7
     DELETE /api/admin/environments/<name>      -        200    403  403     403   403  200    403     403       401       8
     POST /api/admin/environments/<name>/on     -        204    403  403     403   403  204    403     403       401       4
@@ -23,6 +25,8 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     environments.insert(world.conn, "staging", "preproduction")
     bodies = {
         "POST /api/admin/environments": {"name": "qa", "type": "test"},
+        "POST /api/admin/environments/validate": {"name": "qa"},
+        "POST /api/admin/environments/<name>/clone": {"name": "qa", "type": "test"},
         "PUT /api/admin/environments/update/<name>": {"type": "test"},
         "PUT /api/admin/environments/sort-order": {"staging": 7},
     }

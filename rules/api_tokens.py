@@ -1,0 +1,58 @@
+"""Create and delete API tokens, for the instance or for one project (neighbours.md 3.4)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import abort
+
+from rules.access import Actor
+from rules.instance_limits import refuse_excess
+from sql import events
+from sql.database import Connection
+from sql.events import Event
+from sql.tokens import api_tokens
+
+# A token that is created without an environment gets the first of these that exists.
+DEFAULT_ENVIRONMENTS = ("default", "development")
+
+
+def create(conn: Connection, actor: Actor, payload: Mapping[str, Any]) -> str:
+    """Create a token, record the event, and return the token as JSON text with its secret. payload: CreateApiToken."""
+    refuse_excess(conn, "MAX_API_TOKENS", "API tokens")
+    environment, projects = scope_of(conn, payload)
+    secret = api_tokens.generate(api_tokens.project_part(projects), environment or "*")
+    columns = {"name": payload["name"], "kind": payload["type"], "environment": environment, "projects": projects}
+    token_id = api_tokens.insert(conn, secret, **columns, expires_at=payload["expiresAt"])
+    events.record(conn, token_event("api-token-created", actor, data=api_tokens.lock(conn, token_id)))
+    return api_tokens.get(conn, token_id, secret)
+
+
+def delete(conn: Connection, actor: Actor, token_id: int) -> None:
+    """Delete a token and record the event."""
+    events.record(conn, token_event("api-token-deleted", actor, pre_data=api_tokens.lock(conn, token_id)))
+    api_tokens.delete(conn, token_id)
+
+
+def scope_of(conn: Connection, payload: Mapping[str, Any]) -> tuple[str | None, list[str]]:
+    """Return the environment and the projects of a new token: None and [] for all.
+
+    Raise 400 if one of them does not exist.
+    """
+    if payload["type"] == "admin":
+        return None, []
+    environments = [payload["environment"]] if "environment" in payload else list(DEFAULT_ENVIRONMENTS)
+    scope = api_tokens.share_scope(conn, environments, payload["projects"])
+    if scope["environment"] is None:
+        abort(400, "environment: must be an existing environment")
+    if scope["unknown_projects"]:
+        unknown = ", ".join(project[:100] for project in scope["unknown_projects"][:20])
+        abort(400, f"projects: unknown projects: {unknown}")
+    return scope["environment"], payload["projects"]
+
+
+def token_event(
+    type: str, actor: Actor, *, data: dict[str, Any] | None = None, pre_data: dict[str, Any] | None = None
+) -> Event:
+    """Return an event with the projects and the environment of a token."""
+    token = data or pre_data or {}
+    return Event(type, actor, project=token["project"], environment=token["environment"], data=data, pre_data=pre_data)

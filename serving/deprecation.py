@@ -1,0 +1,24 @@
+"""Tell clients that an operation is deprecated, and which one replaces it."""
+
+from urllib.parse import quote
+
+from flask import Flask, Response, current_app, request
+
+from serving.contract import CONTRACTS
+
+
+def init_app(app: Flask) -> None:
+    """Add the headers Deprecation and Link to all responses of deprecated operations, including errors."""
+    app.after_request(point_to_successor)
+
+
+def point_to_successor(response: Response) -> Response:
+    """Add Deprecation, and a Link to the operation that replaces this one, if there is one."""
+    contract = CONTRACTS.get(current_app.view_functions.get(request.endpoint or "", point_to_successor))
+    if contract is not None and contract.deprecated:
+        response.headers["Deprecation"] = "true"
+    if contract is not None and isinstance(contract.deprecated, str):
+        parameters = {name: quote(str(value), safe="") for name, value in (request.view_args or {}).items()}
+        path = contract.deprecated.format(**parameters)
+        response.headers["Link"] = f'<{current_app.config["BASE_URL"]}{path}>; rel="successor-version"'
+    return response
