@@ -27,22 +27,23 @@ from sql import database
 
 
 def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
-    """Return the application with the settings of the environment.
+    """Return the application with the settings of the environment. Raises SettingError if one is invalid.
 
-    overrides: values by setting name, which replace those of the environment unchecked. Raises SettingError.
+    overrides: values by setting name. They replace those of the environment, and are not checked.
     """
     app = Flask(__name__, static_folder=None)
     app.config.from_mapping(load_settings(os.environ) | dict(overrides or {}))
-    # One byte more than the limit: Werkzeug truncates a body without Content-Length silently. read_body() counts it.
+    # One byte more than the limit, because Werkzeug silently truncates a body without Content-Length. read_body()
+    # refuses bodies with this byte.
     app.config.update(PROVIDE_AUTOMATIC_OPTIONS=False, MAX_CONTENT_LENGTH=app.config["MAX_BODY_BYTES"] + 1)
-    # Do not redirect a path with a double slash. It is another path, and usually 404.
+    # Do not redirect a path with a double slash. It is a different path, and usually 404.
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
     app.url_map.converters |= CONVERTERS
     database.init_app(app)
     caller_limit.init_app(app)
     passwords.init_app(app)
-    # First, so that the measured time includes the other hooks.
+    # Register these hooks first, so that the measured time includes the other hooks.
     metrics_endpoint.init_app(app)
     request_log.init_app(app)
     browser_headers.init_app(app)

@@ -16,7 +16,7 @@ from sql.database.migrate import DatabaseProblem
 
 try:
     # SIGHUP runs this file again.
-    chosen = start.keep_settings()
+    chosen = start.reload_settings()
 except SettingError as error:
     sys.exit(str(error))
 
@@ -32,7 +32,7 @@ graceful_timeout = chosen["STATEMENT_TIMEOUT_SECONDS"] + 2 * chosen["WAIT_SECOND
 keepalive = 5
 limit_request_line = 8190
 # By default, gunicorn trusts headers about the path and the scheme if the client is on the same machine. Behind a proxy
-# there, all clients would seem to be.
+# on the same machine, all clients seem to be.
 forwarder_headers = ""
 secure_scheme_headers = {}
 control_socket_disable = True
@@ -42,7 +42,7 @@ loglevel = "warning"
 
 def nworkers_changed(server, _new_value, _old_value):
     """Refuse --preload. Only this hook runs before the application is loaded."""
-    # Our choice: otherwise a SIGHUP would not change settings, and metrics would count in the master.
+    # Our choice: with --preload, a SIGHUP would not change settings, and the metrics library would count in the master.
     if server.cfg.preload_app:
         sys.exit("Start gunicorn without --preload: the workers have to load the service themselves.")
 
@@ -72,7 +72,7 @@ def on_starting(_server):
     refuse_taken_port()
     try:
         metrics.prepare(chosen)
-        start.bring_up(os.environ)
+        start.prepare_database_once(os.environ)
     except (SettingError, DatabaseProblem) as error:
         print(error, file=sys.stderr)
         metrics.close()
@@ -90,14 +90,14 @@ def pre_fork(server, worker):
     """Assign the worker a slot for its metrics."""
     # Otherwise the garbage collector would touch the memory that the workers share with the master.
     gc.freeze()
-    # The default is 700: a body of 450,000 empty lists then takes 0.12 s to parse, and no other thread runs meanwhile.
-    # With 10,000 it takes 0.06 s.
+    # With the default of 700, a body of 450,000 empty lists takes 0.12 s to parse, and no other thread runs during this
+    # time. With 10,000 it takes 0.06 s.
     gc.set_threshold(10_000)
     worker.slot = metrics.free_slot(other.slot for other in server.WORKERS.values())
 
 
 def post_fork(_server, worker):
-    """Begin to count metrics in the new worker."""
+    """Begin to write metrics in the new worker."""
     metrics.count_in(worker.slot)
 
 

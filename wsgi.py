@@ -5,11 +5,11 @@ import sys
 
 from app import create_app
 from serving.settings import SettingError
-from serving.start import bring_up, revive
+from serving.start import prepare_database_once, revive
 from sql.database.migrate import DatabaseProblem
 
 try:
-    bring_up(os.environ)
+    prepare_database_once(os.environ)
     app = create_app()
     app.extensions["database"].revive = revive
 except (SettingError, DatabaseProblem) as problem:

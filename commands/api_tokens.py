@@ -48,8 +48,8 @@ def create(name: str, kind: str, environment: str | None, projects: tuple[str, .
         secret = api_tokens.generate(api_tokens.project_part(columns["projects"]), columns["environment"] or "*")
         token_id = api_tokens.insert(conn, secret, **columns, expires_at=token.get("expires"))
         data = api_tokens.lock(conn, token_id) or {}
-        place = {"project": data["project"], "environment": data["environment"]}
-        events.record(conn, Event("api-token-created", System(), **place, data=data))
+        scope_fields = {"project": data["project"], "environment": data["environment"]}
+        events.record(conn, Event("api-token-created", System(), **scope_fields, data=data))
     click.echo(f"Created {kind} token {token_id}. It is shown only once:", err=True)
     click.echo(secret)
 
@@ -83,13 +83,16 @@ def revoke(token_id: int) -> None:
         if data is None:
             raise click.ClickException(f"No API token has the id {token_id}.")
         api_tokens.delete(conn, token_id)
-        place = {"project": data["project"], "environment": data["environment"]}
-        events.record(conn, Event("api-token-deleted", System(), **place, pre_data=data))
+        scope_fields = {"project": data["project"], "environment": data["environment"]}
+        events.record(conn, Event("api-token-deleted", System(), **scope_fields, pre_data=data))
     click.echo(f"Deleted {data['type']} token {token_id}.")
 
 
 def scope(conn: Connection, token: dict) -> dict:
-    """Return name, kind, environment and projects of a new token, as the database stores them. All must exist."""
+    """Return name, kind, environment and projects of a new token, as api_tokens.insert() takes them.
+
+    Raise ClickException if the environment or a project does not exist.
+    """
     projects = list(dict.fromkeys(token.get("projects", ())))
     projects = [] if "*" in projects else projects
     if token["type"] == "admin":

@@ -13,7 +13,7 @@ import click
 from flask import current_app
 
 from commands.database import Command, database_url
-from commands.migrate import bring_schema_up
+from commands.migrate import upgrade_schema
 from sql.database import Connection, migrate
 from sql.database import backup as backups
 from sql.database.migrate import DatabaseProblem
@@ -56,7 +56,7 @@ def restore(file: Path, *, replace: bool) -> None:
             shutil.copyfileobj(sys.stdin.buffer, copy)
             copy.flush()
         backups.restore(conn, url, Path(copy.name) if str(file) == "-" else file.absolute(), replace=replace)
-        version, is_indexed = bring_schema_up(url)
+        version, is_indexed = upgrade_schema(url)
         conn.execute("SET statement_timeout = 0")
         conn.execute("ANALYZE")
         summary = backups.summary(conn)

@@ -50,12 +50,12 @@ def database_url(*, create: bool = False) -> Iterator[str]:
 
     Raises DatabaseProblem if the database does not exist and create is false.
     """
-    # Our choice: a command without the settings of the service fails. It does not create another database by accident.
+    # Our choice: a command without the settings of the service fails, so that it creates no database by accident.
     config = current_app.config
     if not (config["DATABASE_URL"] or create or embedded.Server(Path(config["DATA_DIR"])).has_cluster()):
         advice = "Set DATABASE_URL or DATA_DIR as for the service. To create a database, run flask --app app migrate."
         raise migrate.DatabaseProblem(f"{config['DATA_DIR']} contains no database. {advice}")
-    # SIGTERM must also stop the embedded PostgreSQL.
+    # SIGTERM must stop the embedded PostgreSQL too.
     before = signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     try:
         # find_database() changes its argument: this copy keeps the URL of a temporary server out of os.environ.
@@ -93,11 +93,11 @@ DATABASE_ERRORS = (
 def load_settings(environ: Mapping[str, str]) -> dict[str, Any]:
     """Return the settings for create_app(). In a gunicorn worker, they are those of the master.
 
-    Raises SettingError if one is invalid. While flask's command line loads its commands, invalid settings have their
-    defaults: doctor prints all of them, and our other commands check again. Flask's own commands fail here.
+    Raises SettingError if one is invalid. While flask's command line loads our commands, invalid settings have their
+    defaults: doctor reports all invalid settings, and our other commands check them again. Flask's own commands fail.
     """
-    if start.kept:
-        return dict(start.kept)
+    if start.last_settings:
+        return dict(start.last_settings)
     try:
         return settings.load(environ)
     except SettingError as error:
@@ -110,7 +110,10 @@ def load_settings(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def valid_settings(environ: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return the settings that are valid together with those before them, and an error message for each other one."""
+    """Return the valid settings, and an error message for each other one.
+
+    A setting is valid if load() accepts it together with the valid settings before it.
+    """
     valid: dict[str, str] = {}
     errors: list[str] = []
     for setting in settings.SETTINGS:

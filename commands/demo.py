@@ -92,8 +92,8 @@ def demo(data_dir: Path, port: int, use_database_url: bool) -> None:
 def environment(data_dir: Path, port: int) -> dict[str, str]:
     """Return this process's environment with the settings of the demo, and without those of the real instance."""
     settings = {start.DATABASE_READY, *(f"{setting.name}{end}" for setting in SETTINGS for end in ("", "_FILE"))}
-    kept = {name: text for name, text in os.environ.items() if name not in settings}
-    return kept | {"DATA_DIR": str(data_dir), "HOST": HOST, "PORT": str(port)}
+    others = {name: text for name, text in os.environ.items() if name not in settings}
+    return others | {"DATA_DIR": str(data_dir), "HOST": HOST, "PORT": str(port)}
 
 
 def read_login(data_dir: Path, url: str) -> dict[str, str]:

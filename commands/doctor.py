@@ -29,7 +29,7 @@ OLDEST_SERVER = 14
 LAG_MAX_BYTES = 16 * 2**20
 LAG_MAX_SECONDS = 10.0
 FREE_DISK_MIN = 2**30
-# Days. Just before the daily prune, the log has one day too many. The second day allows for a late prune.
+# In days. Just before the daily prune, the log has one day too many. The second day allows for a late prune.
 PRUNE_SLACK = 2
 # Common passwords. All shorter than 12 characters are reported anyway.
 KNOWN_PASSWORDS = {"administrator", "featureflags"}

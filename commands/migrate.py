@@ -17,7 +17,7 @@ def migrate() -> None:
     An empty database also gets an administrator and an API token. A current schema does not change.
     """
     with database_url(create=True) as url:
-        before, is_indexed = bring_schema_up(url)
+        before, is_indexed = upgrade_schema(url)
         first_start = bootstrap.prepare_database(url, current_app.config)
     if before == 0:
         say(f"Created the schema, version {schema.VERSION}.")
@@ -31,8 +31,8 @@ def migrate() -> None:
         say(bootstrap.announcement(first_start, current_app.config["BASE_URL"]))
 
 
-def bring_schema_up(url: str) -> tuple[int, bool]:
-    """Create or upgrade the schema. Return its version before, and whether text searches have an index now."""
+def upgrade_schema(url: str) -> tuple[int, bool]:
+    """Create or upgrade the schema. Return its previous version, and whether text searches have an index now."""
     try:
         with schema.open_database(url, current_app.config["DATABASE_POOLER"]) as conn, conn.transaction():
             schema.disable_timeout(conn)

@@ -22,7 +22,7 @@ from validators import load_or_400
 from validators.commands import NewPassword, NewUser, UserName
 from validators.people.users import PASSWORD_MAX_BYTES
 
-# Characters that are read of a password file. No valid password is this long.
+# The number of characters to read from a password file. Valid passwords are shorter.
 PASSWORD_FILE_MAX = 1000
 
 
@@ -32,7 +32,7 @@ def user() -> None:
 
 
 def password_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a command that sets a password. The password is no option: process lists would show it."""
+    """Add the options of a command that sets a password. The password is not an option: process lists show options."""
     by_file = click.option(
         "--password-file",
         type=click.File(encoding="utf-8"),

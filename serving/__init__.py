@@ -1,1 +1,1 @@
-"""HTTP around the views: settings, start-up, request log, metrics, browser headers, client address."""
+"""HTTP around the views: settings, start, request log, metrics, browser headers, client address."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import Flask, Response
 
-# Our choice: a year, without includeSubDomains: other hosts of the domain are not part of this service.
+# Our choice: one year, and not includeSubDomains, because other hosts of the domain are not part of this service.
 HSTS = "max-age=31536000"
 
 ALWAYS = {
@@ -13,7 +13,7 @@ ALWAYS = {
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
 }
-# Set unless the response has its own value. JSON responses are no pages, and can contain private data.
+# For responses without a value of their own. JSON responses are not pages, and can contain private data.
 DEFAULTS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",

@@ -18,28 +18,28 @@ from validators.errors import RateLimited
 
 
 def init_app(app: Flask) -> None:
-    """Count each request toward the share of its caller before it takes a database connection."""
+    """Make requests acquire the semaphores of their caller before they get a database connection."""
     size, threads, wait = (app.config[name] for name in ("DATABASE_POOL_SIZE", "THREADS", "WAIT_SECONDS"))
 
     @lru_cache(10_000)
-    def shares_of(_caller: str) -> tuple[Semaphore, Semaphore]:
-        # The first limits the requests of a caller, because waiting requests hold threads that other callers need. The
-        # second limits the connections.
+    def semaphores_of(_caller: str) -> tuple[Semaphore, Semaphore]:
+        # The first limits the requests of a caller, because waiting requests occupy threads that other callers need.
+        # The second limits the connections.
         return Semaphore(max(size, threads // 2)), Semaphore(max(1, size // 2))
 
     @contextmanager
-    def shares_held(caller: str) -> Iterator[None]:
-        with ExitStack() as taken:
-            for share, timeout in zip(shares_of(caller), (0, wait), strict=True):
-                if not share.acquire(timeout=timeout):
+    def acquired(caller: str) -> Iterator[None]:
+        with ExitStack() as stack:
+            for semaphore, timeout in zip(semaphores_of(caller), (0, wait), strict=True):
+                if not semaphore.acquire(timeout=timeout):
                     raise RateLimited("You have too many requests at the same time. Wait until some of them finish.", 1)
-                taken.callback(share.release)
+                stack.callback(semaphore.release)
             yield
 
     @lru_cache(10_000)  # A credential always belongs to the same caller. Unknown credentials are not cached.
     def caller_of(key: bytes | None, session: bytes | None) -> str:
         g.is_authenticating = True
-        with shares_held(client_address()), database().connection() as conn:
+        with acquired(client_address()), database().connection() as conn:
             none = {"permissions": (), "project": None, "environment": None}
             caller = access.authenticate(conn, key=key, session=session, **none)
         g.is_authenticating = False
@@ -47,13 +47,13 @@ def init_app(app: Flask) -> None:
             raise LookupError
         return f"user:{caller['user_id']}" if caller["user_id"] else f"api-token:{caller['key_id']}"
 
-    def share_of_caller() -> AbstractContextManager[None]:
+    def limit_caller() -> AbstractContextManager[None]:
         if not has_request_context() or request.endpoint == "health.get_readiness" or g.get("is_authenticating"):
             return nullcontext()
-        g.sharer, keys = None, credentials(request)
+        g.limited_caller, keys = None, credentials(request)
         with suppress(LookupError):
-            g.sharer = caller_of(*keys) if any(keys) else None
-        g.setdefault("caller", g.sharer)  # For the log, if the limit refuses the request.
-        return shares_held(g.sharer or client_address())
+            g.limited_caller = caller_of(*keys) if any(keys) else None
+        g.setdefault("caller", g.limited_caller)  # For the log, if the limit refuses the request.
+        return acquired(g.limited_caller or client_address())
 
-    app.extensions["database"].share = share_of_caller
+    app.extensions["database"].limit_caller = limit_caller

@@ -5,15 +5,18 @@ from ipaddress import IPv6Address, IPv6Network, ip_address
 
 from flask import current_app, request
 
-# Our choice: each IPv6 customer of a provider gets at least this network, so a limit for single addresses has no
-# effect.
+# Our choice: the length of the IPv6 network that counts as one address. Each customer of a provider has at least such a
+# network, so a limit for single addresses would have no effect.
 CUSTOMER_BITS = 64
 # Some proxies add the port.
 WITH_PORT = re.compile(r"\[(?P<six>[^\]]*)\](?::\d+)?|(?P<four>[^:]*):\d+")
 
 
 def client_address() -> str:
-    """Return the client address from the connection or the trusted proxies: for IPv6 its network, else "unknown"."""
+    """Return the client address of the connection, or the one that the trusted proxies report.
+
+    An IPv6 address is returned as its network. An invalid address is returned as "unknown".
+    """
     text = forwarded_for(current_app.config["TRUSTED_PROXIES"]) or request.remote_addr or ""
     match = WITH_PORT.fullmatch(text)
     try:
@@ -27,7 +30,7 @@ def client_address() -> str:
 
 def forwarded_for(proxies: int) -> str:
     """Return the address that the first of the trusted proxies has seen, or an empty string."""
-    # Each proxy appends one address. Werkzeug's ProxyFix takes everything after a quotation mark, which a client can
-    # send, for one address.
+    # Each proxy appends one address. Werkzeug's ProxyFix is not used: if a client sends a quotation mark, it mistakes
+    # everything after the mark for one address.
     chain = request.headers.get("X-Forwarded-For", "").split(",")
     return chain[-proxies].strip() if 0 < proxies <= len(chain) else ""

@@ -8,7 +8,7 @@ from validators import Body, Query
 
 View = TypeVar("View", bound=Callable[..., object])
 
-# The error statuses of every operation: malformed HTTP, body too large, too many requests, bug, and overload.
+# The error statuses of every operation: malformed request, body too large, too many requests, internal error, overload.
 ALWAYS = (400, 413, 429, 500, 503)
 
 
@@ -44,7 +44,7 @@ def operation(
     status: int = 200,
     lines: str | None = None,
 ) -> Callable[[View], View]:
-    """Declare a view's contract.
+    """Declare the contract of a view.
 
     status: the status of a success. With 201, Location is the path of the new record.
     record: the JSON Schema of a success, in tests/records/. content: the media type of a success without a record.

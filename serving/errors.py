@@ -14,7 +14,7 @@ from serving import request_log
 from sql.event_stream import OpenTransaction
 from validators.errors import RateLimited, Unavailable
 
-# Our choice: names that api.md does not show. The name of every other status is ValidationError.
+# Our choice: the names that api.md does not show. Other statuses below 500 have the name of 400, others that of 500.
 NAMES = {
     400: "ValidationError",
     401: "AuthenticationRequired",
@@ -31,7 +31,7 @@ NAMES = {
 
 
 def init_app(app: Flask) -> None:
-    """Answer every exception of a request."""
+    """Register the handlers for all exceptions of requests."""
     app.register_error_handler(HTTPException, error_response)
     app.register_error_handler(Exception, exception_response)
 

@@ -21,9 +21,9 @@ LINES = "application/x-ndjson"
 
 def init_app(app: Flask) -> None:
     """Limit the streams of each process to a quarter of its THREADS, and those of one caller to half of that."""
-    most = max(1, app.config["THREADS"] // 4)
-    app.extensions["streams"] = BoundedSemaphore(most)
-    app.extensions["streams_of"] = lru_cache(10_000)(lambda _caller: BoundedSemaphore(max(1, most // 2)))
+    limit = max(1, app.config["THREADS"] // 4)
+    app.extensions["streams"] = BoundedSemaphore(limit)
+    app.extensions["streams_of"] = lru_cache(10_000)(lambda _caller: BoundedSemaphore(max(1, limit // 2)))
 
 
 def wants_lines() -> bool:
@@ -40,41 +40,42 @@ def lines_response(filters: Mapping[str, Any], after: int, limit: int | None) ->
     if request.method == "HEAD":
         return Response(mimetype=LINES)
     # Our choice: the number of streams is limited, because each one occupies a thread for as long as its client reads.
-    own: BoundedSemaphore = current_app.extensions["streams_of"](g.get("sharer"))
-    free: BoundedSemaphore = current_app.extensions["streams"]
-    with ExitStack() as slot:
-        if not own.acquire(blocking=False):
+    of_caller: BoundedSemaphore = current_app.extensions["streams_of"](g.get("limited_caller"))
+    of_process: BoundedSemaphore = current_app.extensions["streams"]
+    with ExitStack() as stack:
+        if not of_caller.acquire(blocking=False):
             raise RateLimited("You have too many open event streams. Close one of them first.", 1)
-        slot.callback(own.release)
-        if not free.acquire(blocking=False):
+        stack.callback(of_caller.release)
+        if not of_process.acquire(blocking=False):
             raise Unavailable("Too many event streams are open. Try again later.")
-        slot.callback(free.release)
+        stack.callback(of_process.release)
         until = newest(connection, after, current_app.config["WAIT_SECONDS"])
         stream = Stream(filters, after=after, until=until, limit=limit)
         # The first batch is read before the response begins, so that an error still gets its status.
-        response = Response(stream_with_context(sent(stream, read(stream))), mimetype=LINES)
-        # nginx passes these lines on at once. It buffers all other responses, so that slow clients occupy no threads.
+        response = Response(stream_with_context(batches(stream, read(stream))), mimetype=LINES)
+        # With this header, nginx sends the lines on at once. It buffers all other responses, so that slow clients
+        # occupy no threads.
         response.headers["X-Accel-Buffering"] = "no"
-        response.call_on_close(slot.pop_all().close)
+        response.call_on_close(stack.pop_all().close)
     request_log.wait_for_close()
     return response
 
 
 def read(stream: Stream) -> bytes:
-    """Return the next batch."""
+    """Return the next batch of lines."""
     with connection() as conn:
         # Our choice: access is checked for each batch. A caller who loses access gets no further batch.
         actor = require(conn, list_projects=True)
         return stream.read(conn, actor.visible)
 
 
-def sent(stream: Stream, text: bytes) -> Iterator[bytes]:
-    """Yield the batches of a stream.
+def batches(stream: Stream, first: bytes) -> Iterator[bytes]:
+    """Yield the batches of a stream, beginning with the first.
 
-    After an error, close the connection, so that the client notices the missing rest.
+    After an error, close the connection, so that the client notices that lines are missing.
     """
     try:
-        yield text
+        yield first
         while not stream.is_over:
             yield read(stream)
     except GeneratorExit:

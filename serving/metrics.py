@@ -20,14 +20,14 @@ from prometheus_client.registry import Collector
 from sql.database import Connection, migrate
 from validators.events import TYPES
 
-# Environment variables that the master sets for its workers: the folder where they count, and the start time.
+# Environment variables that the master sets for its workers: the folder with their metrics, and the start time.
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 SINCE = "FLAGS_METRICS_SINCE"
 
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 # The label values for an unknown route, and for an unknown method or event type.
 NONE, OTHER = "none", "other"
-# Seconds. Most responses take 1 to 20 ms, a login 250 ms. The default of the longest wait for a connection is 5 s.
+# In seconds. Most responses take 1 to 20 ms, a login 250 ms. The default of WAIT_SECONDS is 5 s.
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 LOGIN = "login.log_in"
 OUTCOMES = {200: "succeeded", 401: "refused", 429: "throttled"}
@@ -70,10 +70,10 @@ class Meters:
             registry=own,
             multiprocess_mode=mode,
         )
-        self.most = Gauge(
+        self.maximum = Gauge(
             "flags_database_connections_max", "Maximum number of connections.", registry=own, multiprocess_mode=mode
         )
-        self.most.set(config["DATABASE_POOL_SIZE"])
+        self.maximum.set(config["DATABASE_POOL_SIZE"])
         self.refused = Counter(
             "flags_database_requests_refused_total", "Requests that got no connection.", registry=own
         )
@@ -97,9 +97,9 @@ class Meters:
         return response
 
     def _find(self, method: str, route: str, status: int) -> tuple[Counter, Histogram]:
-        """Return the counter and the histogram of such a request, cached because labels() is slow.
+        """Return the counter and the histogram of requests with these labels, and cache them: labels() is slow.
 
-        HEAD counts as GET.
+        In the histogram, HEAD counts as GET.
         """
         duration = self.duration.labels("GET" if method == "HEAD" else method, route)
         series = self.requests.labels(method, route, str(status)), duration
@@ -161,7 +161,7 @@ class About(Collector):
     """The metrics that are the same in every process: version, start time and number of configured workers."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        self._wanted = config["WEB_CONCURRENCY"]
+        self._configured_workers = config["WEB_CONCURRENCY"]
         self._since = float(os.environ.get(SINCE) or time.time())
 
     def collect(self) -> Iterator[Metric]:
@@ -170,7 +170,7 @@ class About(Collector):
         yield InfoMetricFamily(
             "flags_build", "Version of the service, and of the schema that it needs.", value=versions
         )
-        yield GaugeMetricFamily("flags_workers_wanted", "Configured worker processes.", self._wanted)
+        yield GaugeMetricFamily("flags_workers_wanted", "Configured worker processes.", self._configured_workers)
         yield GaugeMetricFamily(
             "process_start_time_seconds", "Start time of the service, in seconds since 1970.", self._since
         )

@@ -19,7 +19,7 @@ bp = Blueprint("metrics", __name__)
 def init_app(app: Flask) -> None:
     """Count requests if a setting turns metrics on, and serve /metrics if METRICS_TOKEN is set."""
     config = app.config
-    if not are_wanted(config):
+    if not are_enabled(config):
         return
     # Imported here, so that the library is only loaded with metrics.
     from serving.metrics import Meters
@@ -35,7 +35,7 @@ def init_app(app: Flask) -> None:
         app.register_blueprint(bp)
 
 
-def are_wanted(config: Mapping[str, Any]) -> bool:
+def are_enabled(config: Mapping[str, Any]) -> bool:
     """Return whether a setting turns metrics on."""
     return config["METRICS_TOKEN"] is not None or config["METRICS_PORT"] is not None
 
@@ -43,14 +43,14 @@ def are_wanted(config: Mapping[str, Any]) -> bool:
 @bp.get("/metrics")
 def get_metrics() -> Response:
     """Get the metrics of all worker processes, in the text format of Prometheus."""
-    if not knows_token(request.headers.get("Authorization", ""), current_app.config["METRICS_TOKEN"]):
+    if not has_token(request.headers.get("Authorization", ""), current_app.config["METRICS_TOKEN"]):
         raise Unauthorized("The header Authorization: Bearer <METRICS_TOKEN> is required.")
     response = Response(current_app.extensions["metrics"].text(), content_type=CONTENT_TYPE)
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
-def knows_token(header: str, token: str) -> bool:
+def has_token(header: str, token: str) -> bool:
     """Return whether a header Authorization contains the token."""
     scheme, _, given = header.partition(" ")
     # Digests have the same length, so the time of the comparison reveals nothing.

@@ -1,7 +1,7 @@
-"""Metrics in gunicorn's hooks: the folder where the workers count, and METRICS_PORT (docs/reference/metrics.md).
+"""Metrics in gunicorn's hooks: the folder of the workers' metrics, and METRICS_PORT (docs/reference/metrics.md).
 
-Each worker counts in the files of a slot. When a worker has ended, the next one takes its slot and continues its files.
-So counters never decrease, and reloads do not add files.
+Each worker has a slot, a number in the names of its metrics files. After a worker has ended, the next one gets its slot
+and continues its files. So counters never decrease, and reloads do not add files.
 """
 
 import os
@@ -17,13 +17,13 @@ from typing import Any
 from wsgiref.simple_server import WSGIServer, make_server
 
 from serving.errors import error_body, error_name
-from serving.metrics_endpoint import CONTENT_TYPE, are_wanted, knows_token
+from serving.metrics_endpoint import CONTENT_TYPE, are_enabled, has_token
 from serving.settings import SettingError
 
 PREFIX = "flags-metrics"
 CLIENT_TIMEOUT = 5  # seconds
 
-# In the master: the folder where the workers count, and the server of METRICS_PORT.
+# In the master: the folder of the workers' metrics, and the server of METRICS_PORT.
 _folder: str | None = None
 _server: WSGIServer | None = None
 
@@ -31,7 +31,7 @@ _server: WSGIServer | None = None
 def prepare(config: Mapping[str, Any]) -> None:
     """Create the folder and bind METRICS_PORT, in the master. Raises SettingError if that fails."""
     global _folder
-    if not are_wanted(config):
+    if not are_enabled(config):
         return
     os.environ["FLAGS_METRICS_SINCE"] = str(time.time())
     try:
@@ -76,7 +76,7 @@ def bind(config: Mapping[str, Any]) -> None:
 
     global _server
     registry = shared_registry(config)
-    application = answer(lambda: generate_latest(registry), config["METRICS_TOKEN"])
+    application = metrics_application(lambda: generate_latest(registry), config["METRICS_TOKEN"])
     host, port = config["METRICS_HOST"], config["METRICS_PORT"]
     try:
         _server = make_server(host, port, application, Server, handler_class=Handler)
@@ -86,7 +86,7 @@ def bind(config: Mapping[str, Any]) -> None:
         raise SettingError(f"Cannot listen on {host}:{port}: {reason}. {advice}") from None
 
 
-def answer(text: Callable[[], bytes], token: str | None) -> Callable[..., list[bytes]]:
+def metrics_application(text: Callable[[], bytes], token: str | None) -> Callable[..., list[bytes]]:
     """Return a WSGI application that serves GET /metrics only. text: returns the metrics."""
 
     def application(environ: Mapping[str, Any], start_response: Callable[..., object]) -> list[bytes]:
@@ -95,7 +95,7 @@ def answer(text: Callable[[], bytes], token: str | None) -> Callable[..., list[b
             status, message = 404, "Not found. The metrics are at /metrics."
         elif environ["REQUEST_METHOD"] != "GET":
             status, message = 405, "Method not allowed. Use GET."
-        elif token is not None and not knows_token(environ.get("HTTP_AUTHORIZATION", ""), token):
+        elif token is not None and not has_token(environ.get("HTTP_AUTHORIZATION", ""), token):
             status, message = 401, "The header Authorization: Bearer <METRICS_TOKEN> is required."
         body = text() if status == 200 else error_body(error_name(status), message)[0].encode()
         headers = [
@@ -121,7 +121,7 @@ def free_slot(taken: Iterable[int | None]) -> int:
 
 
 def count_in(slot: int) -> None:
-    """Let this worker count in the files of a slot."""
+    """Make this worker write its metrics to the files of a slot."""
     if _server is not None:
         # Otherwise an orphaned worker would keep the master's port open.
         _server.socket.close()

@@ -6,7 +6,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from werkzeug.routing import BaseConverter
 
 
-# Our choice: the path search belongs to the search, for all methods.
+# Our choice: /api/admin/events/search is the deprecated search for all methods, never the events of a flag `search`.
 class NotSearch(BaseConverter):
     """A path segment other than search."""
 

@@ -11,7 +11,7 @@ from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 from validators import MAX_ITEMS, Body, Query, load_or_400, or_400, parse, read, read_each
 from validators.query_fields import Repeated
 
-# Bytes. gunicorn has a lower limit, but other WSGI servers do not.
+# In bytes. gunicorn limits the whole request line, but other WSGI servers may not.
 QUERY_STRING_MAX = 8192
 
 

@@ -48,7 +48,7 @@ def end(response: Response) -> Response:
     response.headers["X-Request-ID"] = g.request_id
     line, began, noted = first_part(response), g.began, g.setdefault("noted", {})
     if g.get("waits_for_close"):
-        # The request context ends before that, so read it now.
+        # Read the request context before it ends. The response is closed later.
         response.call_on_close(lambda: write(complete(line, began, noted)))
     else:
         write(complete(line, began, noted))

@@ -10,8 +10,8 @@ from flask import Flask, current_app
 from serving import request_log
 from sql.database import timing
 
-# Statements in the log line.
-MOST_STATEMENTS = 10
+# The maximum number of statements in the log line.
+MAX_STATEMENTS = 10
 
 
 def init_app(app: Flask) -> None:
@@ -35,7 +35,7 @@ def facts(recorded: Iterable[tuple[str, float]], limit: int, ms: float) -> dict[
     for statement, seconds in recorded:
         times, before = totals.get(statement, (0, 0.0))
         totals[statement] = times + 1, before + seconds
-    slowest = sorted(totals.items(), key=lambda item: item[1][1], reverse=True)[:MOST_STATEMENTS]
+    slowest = sorted(totals.items(), key=lambda item: item[1][1], reverse=True)[:MAX_STATEMENTS]
     statements = [
         {"statement": name_of(text), "times": times, "ms": round(seconds * 1000, 1)}
         for text, (times, seconds) in slowest
@@ -45,7 +45,7 @@ def facts(recorded: Iterable[tuple[str, float]], limit: int, ms: float) -> dict[
 
 def name_of(statement: str) -> str:
     """Return module.CONSTANT, or the beginning of a statement that is no constant. Neither contains values."""
-    # A copy, because another thread can import a module meanwhile.
+    # Iterate over a copy, because another thread can import a module at the same time.
     for name, module in list(sys.modules.items()):
         if name.startswith("sql."):
             for constant, text in list(vars(module).items()):

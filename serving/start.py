@@ -17,29 +17,32 @@ DATABASE_READY = "FLAGS_DATABASE_IS_UP"
 
 _servers: list[embedded.Server] = []
 
-# The last valid settings. gunicorn's master reads them, and its workers inherit them.
-kept: dict[str, Any] = {}
+# The last valid settings, by name. gunicorn's master reads them, and its workers inherit them.
+last_settings: dict[str, Any] = {}
 
 
-def keep_settings() -> dict[str, Any]:
+def reload_settings() -> dict[str, Any]:
     """Read the settings and return them. If they have become invalid, print the error and return the previous ones.
 
-    Raises SettingError if they are invalid and there are no previous ones.
+    Raises SettingError if the settings are invalid at the first call.
     """
     try:
         config = settings.load(os.environ)
-        if kept.get("DATABASE_URL") and not config["DATABASE_URL"]:
+        if last_settings.get("DATABASE_URL") and not config["DATABASE_URL"]:
             raise SettingError("The setting DATABASE_URL is missing.")
-        kept.update(config)
+        last_settings.update(config)
     except SettingError as error:
-        if not kept:
+        if not last_settings:
             raise
         print(f"{error} The previous settings stay in effect.", file=sys.stderr, flush=True)
-    return kept
+    return last_settings
 
 
-def bring_up(environ: MutableMapping[str, str]) -> None:
-    """Prepare the database, once for this process and its children. Raises SettingError or DatabaseProblem."""
+def prepare_database_once(environ: MutableMapping[str, str]) -> None:
+    """Prepare the database, once for this process and its children.
+
+    Raises SettingError if a setting is invalid, and DatabaseProblem if the database cannot be used.
+    """
     if DATABASE_READY in environ:
         return
     config = settings.load(environ)
@@ -62,8 +65,8 @@ def find_database(environ: MutableMapping[str, str]) -> str:
     # DATABASE_URL_FILE can name an empty file here. Setting both variables is an error.
     environ.pop("DATABASE_URL_FILE", None)
     environ["DATABASE_URL"] = server.ensure()
-    if kept:
-        kept["DATABASE_URL"] = environ["DATABASE_URL"]
+    if last_settings:
+        last_settings["DATABASE_URL"] = environ["DATABASE_URL"]
     return environ["DATABASE_URL"]
 
 

@@ -1,4 +1,4 @@
-"""gunicorn's thread worker with a deadline for each request, JSON errors, and no request text in its log."""
+"""gunicorn's thread worker, with deadlines for slow clients, JSON errors, and no text of requests in its log."""
 
 import errno
 import time
@@ -11,9 +11,12 @@ from gunicorn.http.errors import InvalidResponseHeader, InvalidResponseHeaderNam
 from gunicorn.workers import gthread
 from werkzeug.exceptions import BadRequest
 
-# Seconds that a client has to send a request; to read a response, plus one for each MiB; and to close the connection
-# after the last response.
-SEND_SECONDS, READ_SECONDS, LINGER_SECONDS = 15.0, 15.0, 2.0
+# Seconds that a client has to send a request.
+SEND_SECONDS = 15.0
+# Seconds that a client has to read a response, and one more for each MiB.
+READ_SECONDS = 15.0
+# Seconds that a client has to close the connection after the last response.
+LINGER_SECONDS = 2.0
 
 
 class ClientSocket(socket):
@@ -33,7 +36,7 @@ class ClientSocket(socket):
 
 
 class Connection(gthread.TConn):
-    """A connection that occupies no thread before its first byte, and does not linger in the main thread."""
+    """A connection that occupies no thread before its first byte. The main thread closes it without waiting."""
 
     def __init__(self, cfg: Any, sock: socket, client: Any, server: Any) -> None:
         super().__init__(cfg, ClientSocket(sock.family, sock.type, sock.proto, sock.detach()), client, server)

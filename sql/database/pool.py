@@ -109,7 +109,7 @@ class Database:
         self.deadline = deadline
         self.meter: Meter | None = None
         # Returns a context manager that is entered while a connection is lent. Set by serving/caller_limit.py.
-        self.share: Callable[[], AbstractContextManager[None]] = nullcontext
+        self.limit_caller: Callable[[], AbstractContextManager[None]] = nullcontext
         # Restarts the embedded PostgreSQL if it has ended, or raises an error.
         self.revive: Callable[[], None] | None = None
         # The time of the last response on any connection of the pool.
@@ -134,7 +134,7 @@ class Database:
             yield self._pinned
             return
         lent = self._lend()
-        with self.share(), lent if self.meter is None else self.meter.watch(lent) as conn:
+        with self.limit_caller(), lent if self.meter is None else self.meter.watch(lent) as conn:
             yield conn
 
     @contextmanager

@@ -13,7 +13,7 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from serving.settings import SettingError
-from serving.start import bring_up
+from serving.start import prepare_database_once
 from sql.database import embedded
 from sql.database.migrate import DatabaseProblem
 from tests.support.instance import address_of
@@ -133,7 +133,7 @@ def test_a_foreign_database_is_left_unchanged(make_database, obstacle):
     url = changed(make_database(empty=True), statement)
     before = contents(url)
     with pytest.raises(DatabaseProblem) as problem:
-        bring_up({"DATABASE_URL": url})
+        prepare_database_once({"DATABASE_URL": url})
     assert str(problem.value) == sentence
     assert contents(url) == before
 
@@ -153,7 +153,7 @@ def contents(url: str) -> list[tuple[str, ...]]:
 
 def test_missing_read_rights_are_reported(make_database, guest):
     with pytest.raises(DatabaseProblem, match=r"^The database cannot be set up: permission denied for table \w+\.$"):
-        bring_up({"DATABASE_URL": by(guest, make_database())})
+        prepare_database_once({"DATABASE_URL": by(guest, make_database())})
 
 
 def test_a_database_that_cannot_hold_every_text_is_refused(server):
@@ -162,7 +162,7 @@ def test_a_database_that_cannot_hold_every_text_is_refused(server):
         conn.execute(SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING LATIN1 LOCALE 'C'").format(Identifier(name)))
         try:
             with pytest.raises(DatabaseProblem) as problem:
-                bring_up({"DATABASE_URL": address_of(server, name)})
+                prepare_database_once({"DATABASE_URL": address_of(server, name)})
         finally:
             conn.execute(SQL("DROP DATABASE {}").format(Identifier(name)))
     assert str(problem.value) == "The database has the encoding LATIN1. Use a database with the encoding UTF8."
@@ -177,7 +177,7 @@ def test_a_database_that_cannot_hold_every_text_is_refused(server):
 )
 def test_no_part_of_a_password_is_shown(template: str, password: str):
     with pytest.raises((SettingError, DatabaseProblem)) as problem:
-        bring_up({"DATABASE_URL": template.format(password, free_port())})
+        prepare_database_once({"DATABASE_URL": template.format(password, free_port())})
     assert "cret" not in str(problem.value)
 
 
