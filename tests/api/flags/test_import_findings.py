@@ -201,6 +201,9 @@ def test_segments_must_be_usable_in_the_project(world, conn, alice):
     is_an_error(
         world, alice, document("f", featureStrategies=[strategy(segments=[1, 9])], segments=names[:1]), message, ["f"]
     )
+    # A refused flag is not overwritten, so there is no warning about it.
+    world.flag("f")
+    assert told(alice, data)["warnings"] == {}
 
 
 def test_tags_must_have_types_and_not_be_too_many(world, alice):
