@@ -14,6 +14,7 @@ from sql.flags import core as flags
 from sql.flags import records as flag_records
 from validators import or_400
 from validators.flags.core import CreateFlag, FlagFilters, FlagPatch, NewFlagName, UpdateFlag, patched_flag
+from validators.returned import without_read_only
 
 bp = Blueprint("flags", __name__)
 
@@ -48,6 +49,7 @@ def create_flag(project_id: str) -> Response:
         [flag] = add_flags(conn, actor, share_project(conn, project_id), [new])
         check_tag_types(conn, [(flag["name"], tag) for tag in new["tags"]], "tags")
         add_tags(conn, actor, [(flag, tag) for tag in new["tags"]])
+        change_flags(conn, actor, [(flag, {"stale": new["stale"]})])
         body = flags.get_core(conn, flag["id"])
     return created(body, "features/{}", flag["name"])
 
@@ -103,9 +105,10 @@ def update_flag(project_id: str, feature_name: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE", project=project_id)
         change = load(UpdateFlag())
-        if change.get("name", feature_name) != feature_name:
-            abort(400, "name: must be the same as in the path; flags cannot be renamed")
         flag = lock_flag(conn, project_id, feature_name)
+        change = without_read_only(
+            change, lambda: flag_records.get(conn, project_id, feature_name, actor.user_id) or abort(404, NO_FLAG)
+        )
         change_flags(conn, actor, [(flag, change)])
         body = flags.get_core(conn, flag["id"])
     return json_response(body)

@@ -24,6 +24,7 @@ from sql.flags import strategies, strategy_order
 from validators import or_400
 from validators.flags.environments import StrategyPlace, refuse_duplicate_positions
 from validators.flags.strategies import StrategyChange, StrategyInput, StrategyPatch, patched_strategy
+from validators.returned import without_read_only
 
 bp = Blueprint("strategies", __name__)
 
@@ -86,6 +87,7 @@ def update_strategy(project_id: str, feature_name: str, environment: str, strate
         change = load(StrategyChange())
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         strategy = find_strategy(conn, flag, strategy_id)
+        change = without_read_only(change, lambda: strategy["record"])
         changed = change_strategy(conn, actor, flag, strategy, change)
     return json_response(changed["body"])
 

@@ -22,8 +22,9 @@ def read(caller: Caller, kind: Sendable, place: Json) -> list[Json]:
 
 
 def properties(record: str) -> set[str]:
-    """The properties that a record can have."""
-    schema = records.SCHEMAS[record]
+    """The properties that a record can have, such as featureSearch.features: the items of that list."""
+    name, _, items = record.partition(".")
+    schema = records.SCHEMAS[name]["properties"][items] if items else records.SCHEMAS[name]
     return set(schema.get("items", schema)["properties"])
 
 

@@ -6,12 +6,15 @@ from typing import Any
 
 from tests.support.world import Caller, World
 from validators import Body
+from validators.flags import core as flags
+from validators.flags import strategies
 from validators.returned import Returned
 from validators.vocabulary import context_fields, environments, flag_types, segments, strategy_types, tag_types
 
 Json = dict[str, Any]
 ADMIN = "/api/admin"
 CONSTRAINT = {"contextName": "userId", "operator": "IN", "values": ["7"], "inverted": False, "caseInsensitive": True}
+SEGMENT = {"name": "Beta", "description": "Testers.", "project": "default", "constraints": [CONSTRAINT]}
 
 
 @dataclass(frozen=True)
@@ -80,11 +83,7 @@ def environment(_: World, caller: Caller) -> Json:
 
 def segment(_: World, caller: Caller) -> Json:
     """A segment of project default."""
-    return posted(
-        caller,
-        "segments",
-        {"name": "Beta", "description": "Testers.", "project": "default", "constraints": [CONSTRAINT]},
-    )
+    return posted(caller, "segments", SEGMENT)
 
 
 def flag_type(world: World, _: Caller) -> Json:
@@ -171,7 +170,94 @@ VOCABULARY = (
         wrong={"name": "Other", "description": "Other."},
     ),
 )
-SENDABLE = VOCABULARY
+
+
+def flag(_: World, caller: Caller) -> Json:
+    """A flag of a user that has something of everything."""
+    base = "projects/default/features"
+    posted(caller, base, {"name": "parent"})
+    tags = [{"type": "simple", "value": "one"}, {"type": "simple", "value": "two"}]
+    body = {"name": "checkout", "type": "experiment", "description": "One page.", "impressionData": True, "stale": True}
+    made = posted(caller, base, body | {"tags": tags})
+    assert caller.post(f"{ADMIN}/{base}/checkout/dependencies", json={"feature": "parent"}).status_code == 200
+    assert caller.post(f"{ADMIN}/{base}/checkout/favorites").status_code == 200
+    variants = [{"name": name, "weight": 500, "weightType": "variable", "stickiness": "default"} for name in "ab"]
+    place = f"{base}/checkout/environments/development"
+    assert caller.put(f"{ADMIN}/{place}/variants", json=variants).status_code == 200
+    posted(caller, f"{place}/strategies", strategy_body(posted(caller, "segments", SEGMENT)["id"]))
+    assert caller.post(f"{ADMIN}/{place}/on").status_code == 200
+    return made
+
+
+def strategy_body(segment_id: int) -> Json:
+    """A strategy that has something of everything."""
+    variant = {"name": "a", "weight": 1000, "weightType": "variable", "stickiness": "default"}
+    parameters = {"rollout": "25", "stickiness": "default", "groupId": "g"}
+    payload = {"type": "json", "value": '{"a": 1}'}
+    return {
+        "name": "flexibleRollout",
+        "title": "Some",
+        "disabled": False,
+        "sortOrder": 3,
+        "constraints": [CONSTRAINT, {"contextName": "appName", "operator": "SEMVER_EQ", "value": "1.2.3"}],
+        "variants": [variant | {"payload": payload}],
+        "parameters": parameters,
+        "segments": [segment_id],
+    }
+
+
+def strategy(_: World, caller: Caller) -> Json:
+    """A strategy of a flag, with a segment."""
+    posted(caller, "projects/default/features", {"name": "f"})
+    body = strategy_body(posted(caller, "segments", SEGMENT)["id"])
+    return posted(caller, "projects/default/features/f/environments/development/strategies", body)
+
+
+FLAGS = (
+    Sendable(
+        "flag",
+        flags.FLAG,
+        flags.UpdateFlag,
+        flags.CreateFlag,
+        ("flag", "flagCore", "flagItem", "featureSearch.features", "archivedFlag"),
+        flag,
+        ("projects/default/features/{name}", "projects/default/features", "search/features"),
+        "projects/default/features/{name}",
+        "projects/default/features",
+        {"name": "checkout-2"},
+        {
+            "name": "other",
+            "project": "apollo",
+            "enabled": False,
+            "archived": True,
+            "environments": [],
+            "favorite": False,
+            "tags": [],
+            "children": ["other"],
+            "dependencies": [],
+            "variants": [],
+            "createdBy": {"id": 0},
+        },
+    ),
+    Sendable(
+        "strategy",
+        strategies.STRATEGY,
+        strategies.StrategyChange,
+        strategies.StrategyInput,
+        ("strategy",),
+        strategy,
+        (
+            "projects/default/features/f/environments/development/strategies/{id}",
+            "projects/default/features/f/environments/development/strategies",
+            "projects/default/features/f",
+        ),
+        "projects/default/features/f/environments/development/strategies/{id}",
+        "projects/default/features/f/environments/development/strategies",
+        {},
+        {"featureName": "other", "sortOrder": 9},
+    ),
+)
+SENDABLE = (*VOCABULARY, *FLAGS)
 
 
 def found(answer: Any, place: Json) -> Json:

@@ -209,7 +209,9 @@ def test_variants_of_a_strategy_are_balanced_and_refused_with_their_place() -> N
 def test_a_change_keeps_omitted_fields_except_lists() -> None:
     assert StrategyChange().load({}) == {"constraints": [], "variants": []}
     assert StrategyChange().load(dict.fromkeys(("name", "constraints", "variants", "parameters", "segments"))) == {}
-    assert StrategyChange().load({"id": 7, "featureName": None, "sortOrder": "x", "disabled": None, "title": None}) == {
+    assert StrategyChange().load(
+        {"id": 7, "featureName": None, "sortOrder": None, "disabled": None, "title": None}
+    ) == {
         "constraints": [],
         "variants": [],
         "disabled": False,

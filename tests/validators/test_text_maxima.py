@@ -19,7 +19,7 @@ MOST = {
     "username": TITLE_MAX,
 }
 # These only name something that exists. The texts are compared, and not stored.
-REFERENCES = {"Login.username", "UpdateFlag.name", "RolePermission.name", "NewPassword.name", "NewPassword.username"}
+REFERENCES = {"Login.username", "RolePermission.name", "NewPassword.name", "NewPassword.username"}
 
 
 def bodies(kind: type[Body] = Body) -> Iterator[type[Body]]:

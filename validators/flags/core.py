@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from marshmallow import ValidationError, post_load
+from marshmallow import ValidationError
 
 from validators import Body, Query, read
-from validators.fields import DESCRIPTION_MAX, Anything, Boolean, ListOf, Name, Nested, OneOf, Text
+from validators.fields import DESCRIPTION_MAX, Boolean, ListOf, Name, Nested, OneOf, Text
 from validators.flags.json_patch import PatchOperation, patched_properties
 from validators.query_fields import Repeated
+from validators.returned import Returned
 from validators.vocabulary.tags import Tag
 
 TYPES = frozenset({"experiment", "kill-switch", "release", "operational", "permission"})
@@ -17,9 +18,31 @@ CHANGEABLE = ("type", "description", "stale", "impressionData")
 # Our choice: a limit, because each event of a flag contains all tags of the flag.
 MAX_TAGS = 100
 
+PATH = "/api/admin/projects/{projectId}/features/{featureName}"
+FLAG = Returned(
+    # Search hits have dependencyType and segments.
+    ignored=("createdAt", "archivedAt", "lastSeenAt", "lifecycle", "collaborators", "dependencyType", "segments"),
+    read_only={
+        "name": "",
+        "project": f"POST {PATH}/changeProject",
+        "enabled": f"POST {PATH}/environments/{{environment}}/on or POST {PATH}/environments/{{environment}}/off",
+        "archived": f"DELETE {PATH}",
+        "environments": f"POST {PATH}/environments/{{environment}}/strategies",
+        "favorite": f"POST {PATH}/favorites or DELETE {PATH}/favorites",
+        "tags": "POST /api/admin/features/{featureName}/tags",
+        "children": f"POST {PATH}/dependencies",
+        "dependencies": f"POST {PATH}/dependencies",
+        "variants": f"PUT {PATH}/environments/{{environment}}/variants",
+        "createdBy": "",
+    },
+)
+
 
 class CreateFlag(Body):
     """Body of a new flag."""
+
+    class Meta(Body.Meta):
+        include = FLAG.in_new("name", "tags")
 
     example: ClassVar[dict[str, Any]] = {
         "name": "new-checkout",
@@ -40,6 +63,7 @@ class CreateFlag(Body):
     impressionData = Boolean(
         load_default=False, metadata={"description": "Whether SDKs report each evaluation of the flag."}
     )
+    stale = Boolean(load_default=False, metadata={"description": "Whether the flag is marked stale."})
     tags = ListOf(
         Nested(Tag), max=MAX_TAGS, what="tags", load_default=list, metadata={"description": "Tags of the flag."}
     )
@@ -61,25 +85,19 @@ class NewFlagName(Body):
 class UpdateFlag(Body):
     """Body of an update of a flag. Omitted properties keep their values."""
 
+    class Meta(Body.Meta):
+        include = FLAG.in_change()
+
     example: ClassVar[dict[str, Any]] = {
         "description": "The checkout on one page.",
         "type": "experiment",
         "stale": False,
     }
 
-    name = Text(metadata={"description": "Name of the flag. A flag cannot be renamed."})
     type = OneOf(TYPES, TYPE_WORDS, metadata={"description": "Type of the flag."})
     description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Description of the flag."})
     stale = Boolean(metadata={"description": "Whether the flag is marked stale."})
     impressionData = Boolean(metadata={"description": "Whether SDKs report each evaluation of the flag."})
-    archived = Anything(metadata={"description": "Ignored."})
-    createdAt = Anything(metadata={"description": "Ignored."})
-    project = Anything(metadata={"description": "Ignored."})
-
-    @post_load
-    def drop_ignored(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Drop the ignored properties, which clients send back because responses have them."""
-        return {key: value for key, value in data.items() if key not in ("archived", "createdAt", "project")}
 
 
 class FlagPatch(PatchOperation):

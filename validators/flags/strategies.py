@@ -6,12 +6,15 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load
 
 from validators import Body, read
-from validators.fields import BIGINT_MAX, TITLE_MAX, Anything, Boolean, Integer, ListOf, Nested, ObjectOf, Text
+from validators.fields import BIGINT_MAX, TITLE_MAX, Boolean, Integer, ListOf, Nested, ObjectOf, Text
 from validators.flags.json_patch import PatchOperation, patched_properties
 from validators.flags.variants import StrategyVariant, balanced
+from validators.returned import Returned
 from validators.vocabulary.constraints import Constraint
 
 SORT_ORDER_MAX = 2**31 - 1
+PATH = "/api/admin/projects/{projectId}/features/{featureName}/environments/{environment}/strategies"
+STRATEGY = Returned(ignored=("id",), read_only={"featureName": "", "sortOrder": f"POST {PATH}/set-sort-order"})
 CHANGEABLE = ("name", "title", "disabled", "constraints", "variants", "parameters", "segments")
 
 
@@ -40,6 +43,9 @@ class Variants(ListOf):
 
 class StrategyInput(Body):
     """Body of a new strategy."""
+
+    class Meta(Body.Meta):
+        include = STRATEGY.in_new("sortOrder")
 
     example: ClassVar = {
         "name": "flexibleRollout",
@@ -82,6 +88,9 @@ class StrategyChange(Body):
     Omitted constraints and variants are removed. Other omitted properties keep their values, and so does null.
     """
 
+    class Meta(Body.Meta):
+        include = STRATEGY.in_change()
+
     example: ClassVar = {
         "parameters": {"rollout": "50"},
         "constraints": [{"contextName": "country", "operator": "IN", "values": ["NO"]}],
@@ -108,14 +117,10 @@ class StrategyChange(Body):
     )
     parameters = ObjectOf(ParameterValue(), metadata={"description": "Parameters by name."})
     segments = ListOf(Integer(min=1), metadata={"description": "Ids of the segments."})
-    id = Anything(metadata={"description": "Ignored. The id in the path applies."})
-    featureName = Anything(metadata={"description": "Ignored. The flag in the path applies."})
-    sortOrder = Anything(metadata={"description": "Ignored. Use the operation that sorts strategies."})
 
     @post_load
     def clean(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return the changed properties."""
-        data = {name: value for name, value in data.items() if name not in ("id", "featureName", "sortOrder")}
         data = {name: value for name, value in data.items() if value is not None or name in ("title", "disabled")}
         if "disabled" in data:
             data["disabled"] = bool(data["disabled"])

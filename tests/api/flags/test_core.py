@@ -87,7 +87,8 @@ def test_tags_of_a_new_flag_are_created_and_recorded_in_order(world, alice, conn
             "tags: unknown tag types: nope",
         ),
         ({"name": "f", "tags": [{"type": "simple", "value": "xy"}] * 101}, "tags: must have at most 100 tags"),
-        ({"name": "f", "stale": True}, "stale: unknown property"),
+        ({"name": "f", "stale": 1}, "stale: must be true or false"),
+        ({"name": "f", "status": "active"}, "status: unknown property"),
     ],
 )
 def test_a_new_flag_that_does_not_fit_is_refused_and_nothing_stays(alice, conn, body, message):

@@ -83,7 +83,10 @@ def test_an_unknown_environment_is_not_found_and_leaves_no_event(world, alice):
         ({"features": []}, "environment: is required"),
         ({"environment": "development", "features": "f"}, "features: must be a list"),
         ({"environment": "development", "features": [1]}, "features.0: must be a string"),
-        ({"environment": "development", "features": None}, "body: must have tag alone, or features, project or both"),
+        (
+            {"environment": "development", "features": None},
+            "body: must have tag, features, project, or features and project",
+        ),
         ({"environment": "development", "tag": 5}, "tag: must be a string"),
         ({"environment": "development", "features": [], "downloadFile": "true"}, "downloadFile: must be true or false"),
         ({"environment": "development", "features": [], "format": "csv"}, "format: unknown property"),

@@ -29,7 +29,7 @@ def test_a_change_is_recorded_with_the_flag_before_and_after(world, alice, conn)
         {"name": "f"},
         {"type": "release"},
         {"stale": False},
-        {"archived": True, "createdAt": 5, "project": {"a": None}},
+        {"archived": False, "createdAt": 5, "project": "default"},
     ],
 )
 def test_a_change_to_what_is_so_already_is_none(world, alice, conn, change):
@@ -64,10 +64,10 @@ def test_the_stale_mark_has_an_event_of_its_own(world, alice, conn):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"name": "g"}, "name: must be the same as in the path"),
+        ({"name": "g"}, "name: must be omitted or unchanged"),
         ({"type": "unknown"}, "type: must be experiment"),
         ({"stale": 1}, "stale: must be true or false"),
-        ({"lastSeenAt": None}, "lastSeenAt: unknown property"),
+        ({"seenAt": None}, "seenAt: unknown property"),
         ([], "body: must be a JSON object"),
     ],
 )
@@ -106,3 +106,19 @@ def test_a_change_is_rolled_back_if_its_event_fails(world, alice, conn, unwritab
         response = alice.put(f"{FLAGS}/f", json={"description": "d", "stale": True})
     refused(response, 500, "InternalError")
     assert fingerprint(conn) == before
+
+
+def test_a_new_flag_can_be_stale(world, alice, conn):
+    since = world.last_event_id()
+    ignored = {"project": "apollo", "createdBy": "nobody", "archived": True, "environments": [{"enabled": True}]}
+    response = alice.post(FLAGS, json={"name": "f", "stale": True} | ignored)
+    assert response.status_code == 201
+    assert response.json == core(conn)
+    assert [response.json[key] for key in ("stale", "project", "archived", "enabled")] == [
+        True,
+        "default",
+        False,
+        False,
+    ]
+    before = response.json | {"stale": False}
+    assert recorded(world, since, alice) == [event("feature-created", data=before), event("feature-stale-on")]
