@@ -13,8 +13,8 @@ databases. Compare only figures of the same run: the client, two workers and Pos
 - **ms** is the median time of a request, in milliseconds, if one client sends one request after the other.
 - **/s** is the number of requests a second over 8 connections. It is empty for requests that take more than a second.
 - The data has 100 private projects, up to 5,000 flags and 200 users. The first project has 15 % of all events.
-- **pgbench** runs the statements alone in PostgreSQL, without this server: the page and the count of one project, or
-  the insert of one event. No request can be faster.
+- **pgbench** runs plain statements in PostgreSQL, without this server: the page and the count of one project, or the
+  insert of one event. Its count reads all events of the project. A search adds up stored totals instead.
 - `make bench BASE=../other-checkout` also measures another version, the base. **ratio** is this version's value divided
   by the base's.
 - In the plots, each group of bars has its own scale.
