@@ -49,13 +49,15 @@ def lock_all_in_environment(conn: Connection, project: str, names: Sequence[str]
     return found
 
 
-def lock_in_environments(conn: Connection, project: str, name: str, environment_names: Sequence[str]) -> list[DictRow]:
-    """Lock a live flag, and return it once with each of these environments.
+def lock_in_environments(
+    conn: Connection, project: str, name: str, environment_names: Sequence[str] | None = None
+) -> list[DictRow]:
+    """Lock a live flag, and return it once with each of these environments, by default all of its project.
 
     Raise 404 for an unknown flag, and 400 for an environment that is not linked to the project.
     """
     lock_flag(conn, project, name)
-    wanted = dict.fromkeys(environment_names)
+    wanted = dict.fromkeys(environments.list_linked(conn, project) if environment_names is None else environment_names)
     found = [flag for environment in wanted for flag in environments.lock(conn, project, [name], environment)]
     if len(found) < len(wanted):
         abort(400, "environments: must be environments that are linked to the project")
@@ -270,3 +272,15 @@ def replace_variants(
         if after[flag["id"]] != before
     ]
     events.record(conn, *log)
+
+
+def replace_variants_in_environments(
+    conn: Connection, actor: Actor, places: Sequence[DictRow], wanted: Sequence[Variant]
+) -> None:
+    """Replace the variants of a flag in several environments, and record the events.
+
+    places: the flag with each environment, as lock_in_environments() returns it. wanted: the variants, from balanced().
+    """
+    for flag in places:
+        before = variants.list_by_flag(conn, [flag["id"]], flag["environment"])[flag["id"]]
+        replace_variants(conn, actor, [(flag, before, wanted)])

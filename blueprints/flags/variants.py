@@ -1,9 +1,16 @@
-"""Variants of a flag in an environment."""
+"""Variants of a flag in one or more environments."""
 
 from flask import Blueprint, Response, abort
 
 from rules.access import require
-from rules.strategies import NO_FLAG_THERE, lock_in_environment, lock_in_environments, replace_variants
+from rules.flags import NO_FLAG
+from rules.strategies import (
+    NO_FLAG_THERE,
+    lock_in_environment,
+    lock_in_environments,
+    replace_variants,
+    replace_variants_in_environments,
+)
 from serving.contract import operation
 from serving.request_data import load, load_many
 from serving.responses import json_response
@@ -19,6 +26,7 @@ bp = Blueprint("variants", __name__)
 FLAG = "/api/admin/projects/<project_id>/features/<feature_name>"
 BASE = f"{FLAG}/environments/<environment>/variants"
 PERMISSION = "UPDATE_FEATURE_ENVIRONMENT_VARIANTS"
+PERMISSION_FOR_ALL = "UPDATE_FEATURE_VARIANTS"
 
 
 @bp.get(BASE)
@@ -84,8 +92,55 @@ def set_variants_in_environments(project_id: str, feature_name: str) -> Response
             require(conn, PERMISSION, project=project_id, environment=environment)
             for environment in change["environments"]
         ]
-        for flag in lock_in_environments(conn, project_id, feature_name, change["environments"]):
-            before = variants.list_by_flag(conn, [flag["id"]], flag["environment"])[flag["id"]]
-            replace_variants(conn, actors[0], [(flag, before, change["variants"])])
+        places = lock_in_environments(conn, project_id, feature_name, change["environments"])
+        replace_variants_in_environments(conn, actors[0], places, change["variants"])
         body = variants.get(conn, project_id, feature_name, change["environments"][0])
     return json_response(body)
+
+
+@bp.get(f"{FLAG}/variants")
+@operation(record="flagVariants", refuses=(401, 403, 404), deprecated=True)
+def list_variants_of_all_environments(project_id: str, feature_name: str) -> Response:
+    """List the variants of a flag in all environments (deprecated).
+
+    Each name occurs once. If several environments have a variant with this name, returns that of the first one.
+    """
+    with connection() as conn:
+        require(conn, project=project_id)
+        found = variants.read_all(conn, project_id, feature_name) or abort(404, NO_FLAG)
+    return json_response(found["body"])
+
+
+@bp.put(f"{FLAG}/variants")
+@operation(record="flagVariants", body=Variant, many=True, refuses=(400, 401, 403, 404, 415), deprecated=True)
+def set_variants_in_all_environments(project_id: str, feature_name: str) -> Response:
+    """Set the variants of a flag in all environments (deprecated).
+
+    They replace the present ones in each environment of the project.
+    """
+    with transaction() as conn:
+        actor = require(conn, PERMISSION_FOR_ALL, project=project_id)
+        after = or_400(balanced, load_many(Variant()))
+        places = lock_in_environments(conn, project_id, feature_name)
+        replace_variants_in_environments(conn, actor, places, after)
+        found = variants.read_all(conn, project_id, feature_name) or abort(404, NO_FLAG)
+    return json_response(found["body"])
+
+
+@bp.patch(f"{FLAG}/variants")
+@operation(record="flagVariants", body=PatchOperation, many=True, refuses=(400, 401, 403, 404, 415), deprecated=True)
+def patch_variants_in_all_environments(project_id: str, feature_name: str) -> Response:
+    """Patch the variants of a flag in all environments (deprecated).
+
+    The body is a JSON patch (RFC 6902) of the list that GET returns. The result replaces the variants of each
+    environment of the project.
+    """
+    with transaction() as conn:
+        actor = require(conn, PERMISSION_FOR_ALL, project=project_id)
+        operations = load_many(PatchOperation())
+        places = lock_in_environments(conn, project_id, feature_name)
+        before = variants.read_all(conn, project_id, feature_name) or abort(404, NO_FLAG)
+        after = or_400(lambda variants: patched_variants(variants, operations), before["record"]["variants"])
+        replace_variants_in_environments(conn, actor, places, after)
+        found = variants.read_all(conn, project_id, feature_name) or abort(404, NO_FLAG)
+    return json_response(found["body"])

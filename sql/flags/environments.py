@@ -74,6 +74,20 @@ def is_linked(conn: Connection, project: str, environment: str) -> bool:
     return value(conn, IS_LINKED, {"project": project, "environment": environment})
 
 
+LIST_LINKED = """
+    SELECT environment
+      FROM project_environments
+      JOIN environments ON environments.name = environment
+     WHERE project_id = %(project)s
+     ORDER BY sort_order, environment
+"""
+
+
+def list_linked(conn: Connection, project: str) -> list[str]:
+    """Return the names of the environments of a project, in their order."""
+    return [row["environment"] for row in rows(conn, LIST_LINKED, {"project": project})]
+
+
 # Our choice: the name in this record is the name of the flag.
 GET: LiteralString = f"""
     SELECT (SELECT json_build_object('name', flags.name,

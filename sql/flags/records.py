@@ -209,6 +209,17 @@ CREATED_BY: LiteralString = f"""
     (SELECT json_build_object('createdBy', {PERSON}) FROM users WHERE users.id = flags.created_by_user_id)
 """
 
+# The variants of all environments. Of several with the same name, the one of the first environment.
+ALL_VARIANTS: LiteralString = f"""
+    (SELECT coalesce(json_agg({VARIANT} ORDER BY variants.name), '[]')
+       FROM (SELECT DISTINCT ON (variants.name) variants.*
+               FROM variants
+               JOIN environments ON environments.name = variants.environment
+              WHERE flag_id = flags.id
+                AND strategy_id IS NULL
+              ORDER BY variants.name, environments.sort_order, environments.name) AS variants)
+"""
+
 FLAG: LiteralString = f"""
     json_merge({CORE}, json_build_object(
         'environments', (
@@ -228,14 +239,7 @@ FLAG: LiteralString = f"""
               FROM flag_dependencies
               JOIN flags AS parents ON parents.id = parent_id
              WHERE child_id = flags.id),
-        'variants', (
-            SELECT coalesce(json_agg({VARIANT} ORDER BY variants.name), '[]')
-              FROM (SELECT DISTINCT ON (variants.name) variants.*
-                      FROM variants
-                      JOIN environments ON environments.name = variants.environment
-                     WHERE flag_id = flags.id
-                       AND strategy_id IS NULL
-                     ORDER BY variants.name, environments.sort_order, environments.name) AS variants)),
+        'variants', {ALL_VARIANTS}),
         {CREATED_BY},
         json_build_object(
         'lifecycle', {LIFECYCLE},

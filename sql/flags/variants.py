@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
-from sql.database import Connection, as_json, rows, run, value
+from psycopg.rows import DictRow
+
+from sql.database import Connection, as_json, one, rows, run, value
 from sql.flags import records as flag_records
 
 LIST: LiteralString = f"""
@@ -42,6 +44,24 @@ GET: LiteralString = f"""
 def get(conn: Connection, project: str, flag: str, environment: str) -> str | None:
     """Return {"version": 1, "variants": [...]} as JSON text, or None if the flag is not live in this environment."""
     return value(conn, GET, {"project": project, "flag": flag, "environment": environment})
+
+
+READ_ALL: LiteralString = f"""
+    SELECT record, record::text AS body
+      FROM (SELECT json_build_object('version', 1, 'variants', {flag_records.ALL_VARIANTS}) AS record
+              FROM flags
+             WHERE flags.name = %(flag)s
+               AND project_id = %(project)s
+               AND archived_at IS NULL) AS found
+"""
+
+
+def read_all(conn: Connection, project: str, flag: str) -> DictRow | None:
+    """Return the variants of all environments as record and body, {"version": 1, "variants": [...]}.
+
+    Each name occurs once. body is the record as JSON text. None if the flag is not live.
+    """
+    return one(conn, READ_ALL, {"project": project, "flag": flag})
 
 
 DELETE = """

@@ -22,6 +22,18 @@ TABLE = """
     PUT /api/admin/projects/<project_id>/features/<feature_name>/variants-batch                         hermes   200    403  403     403   403  200    403     403       401       -
     PUT /api/admin/projects/<project_id>/features/<feature_name>/variants-batch                         apollo   200    403  403     200   200  200    403     403       401       -
     PUT /api/admin/projects/<project_id>/features/<feature_name>/variants-batch                         nowhere  404    403  403     403   403  404    403     403       401       -
+    GET /api/admin/projects/<project_id>/features/<feature_name>/variants                               default  200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/projects/<project_id>/features/<feature_name>/variants                               hermes   200    200  200     200   200  200    403     403       401       -
+    GET /api/admin/projects/<project_id>/features/<feature_name>/variants                               apollo   200    200  404     200   200  200    403     403       401       -
+    GET /api/admin/projects/<project_id>/features/<feature_name>/variants                               nowhere  404    404  404     404   404  404    403     403       401       -
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/variants                               default  200    200  403     403   403  200    403     403       401       21
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/variants                               hermes   200    403  403     403   403  200    403     403       401       -
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/variants                               apollo   200    403  403     200   200  200    403     403       401       -
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/variants                               nowhere  404    403  403     403   403  404    403     403       401       -
+    PATCH /api/admin/projects/<project_id>/features/<feature_name>/variants                             default  200    200  403     403   403  200    403     403       401       22
+    PATCH /api/admin/projects/<project_id>/features/<feature_name>/variants                             hermes   200    403  403     403   403  200    403     403       401       -
+    PATCH /api/admin/projects/<project_id>/features/<feature_name>/variants                             apollo   200    403  403     200   200  200    403     403       401       -
+    PATCH /api/admin/projects/<project_id>/features/<feature_name>/variants                             nowhere  404    403  403     403   403  404    403     403       401       -
 """
 
 FLAG = "/api/admin/projects/<project_id>/features/<feature_name>"
@@ -32,5 +44,6 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     blue = {"name": "blue", "weight": 1000}
     bodies = {
         f"PATCH {FLAG}/environments/<environment>/variants": [{"op": "add", "path": "/-", "value": blue}],
+        f"PATCH {FLAG}/variants": [{"op": "add", "path": "/-", "value": blue}],
     }
     return Props(bodies=bodies)
