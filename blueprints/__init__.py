@@ -51,12 +51,12 @@ ALL = (
     flags.bp,  # /api/admin/projects/…/features, /api/admin/features/validate, /api/admin/projects/…/flag-creators
     flag_lifecycle.bp,  # DELETE of a flag, /api/admin/archive, /api/admin/projects/…/archive, delete, revive, stale
     flag_moves.bp,  # /api/admin/projects/…/features/…/clone, changeProject
-    flag_tags.bp,  # /api/admin/features/…/tags
+    flag_tags.bp,  # /api/admin/features/…/tags, /api/admin/projects/…/tags
     flag_favorites.bp,  # /api/admin/projects/…/features/…/favorites
     flag_environments.bp,  # /api/admin/projects/…/features/…/environments/…, /api/admin/projects/…/bulk_features
     flag_transfer.bp,  # /api/admin/features-batch
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
-    variants.bp,  # /api/admin/projects/…/features/…/environments/…/variants, …/variants-batch
+    variants.bp,  # /api/admin/projects/…/features/…/environments/…/variants, …/variants, …/variants-batch
     dependencies.bp,  # /api/admin/projects/…/features/…/dependencies, …/parents, …/parent-variants
     projects.bp,  # /api/admin/projects
     project_environments.bp,  # /api/admin/projects/…/environments, /api/admin/environments/project

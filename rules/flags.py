@@ -53,6 +53,13 @@ def lock_flags(conn: Connection, actor: Actor, project_id: str, names: Sequence[
     return found
 
 
+def lock_live_flags(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]) -> list[DictRow]:
+    """Lock live flags of the project, in the order of the names. Raise 404 if one is unknown or archived."""
+    found = [flag for flag in flags.lock_many(conn, names, actor.viewer, project_id) if flag["archived_at"] is None]
+    refuse_unknown(names, [flag["name"] for flag in found], "features: unknown or archived flags:")
+    return found
+
+
 def refuse_unknown(names: Sequence[str], found: Collection[str], prefix: str) -> None:
     """Raise 404 if names were not found. The message is the prefix and these names."""
     known = set(found)

@@ -60,3 +60,14 @@ def remove_tags(conn: Connection, actor: Actor, tags: Sequence[tuple[DictRow, Ta
         flag["tags"] = [other for other in flag["tags"] if other != tag]
         log.append(flag_event("feature-untagged", actor, flag, pre_data=tag))
     events.record(conn, *log)
+
+
+def change_tags(conn: Connection, actor: Actor, flags: Sequence[DictRow], change: Mapping[str, Sequence[Tag]]) -> None:
+    """Add tags to locked flags, then remove tags, and record the events.
+
+    change: addedTags and removedTags. Raise 400 if the type of an added tag does not exist.
+    """
+    added = [(flag, tag) for flag in flags for tag in change["addedTags"]]
+    check_tag_types(conn, [(flag["name"], tag) for flag, tag in added], "addedTags")
+    add_tags(conn, actor, added)
+    remove_tags(conn, actor, [(flag, tag) for flag in flags for tag in change["removedTags"]])

@@ -3,13 +3,14 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import require
-from rules.flags import NO_FLAG_ANYWHERE, lock_flag_anywhere
-from rules.tags import add_tags, check_tag_types, remove_tags
+from rules.flags import NO_FLAG_ANYWHERE, lock_flag_anywhere, lock_live_flags
+from rules.tags import add_tags, change_tags, check_tag_types, remove_tags
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response, json_text
 from sql.database import connection, transaction
 from sql.flags import tags as flag_tags
+from validators.flags.tags import UpdateTags, UpdateTagsOfFlags
 from validators.vocabulary.tags import Tag
 
 bp = Blueprint("flag_tags", __name__)
@@ -43,6 +44,37 @@ def add_flag_tag(feature_name: str) -> Response:
         check_tag_types(conn, [(flag["name"], tag)])
         add_tags(conn, actor, [(flag, tag)])
     return created(json_text({"type": tag["type"], "value": tag["value"]}), "tags/{}/{}", tag["type"], tag["value"])
+
+
+@bp.put("/api/admin/features/<feature_name>/tags")
+@operation(record="tagList", body=UpdateTags, refuses=(401, 403, 404, 415))
+def update_flag_tags(feature_name: str) -> Response:
+    """Update the tags of a flag.
+
+    Adds tags, then removes tags. Tags in neither list stay. The types of added tags must exist. New tags are created.
+    """
+    with transaction() as conn:
+        actor, flag = lock_flag_anywhere(conn, feature_name, "UPDATE_FEATURE")
+        change = load(UpdateTags())
+        if flag["archived_at"] is not None:
+            abort(404, "The flag is archived. Revive it first.")
+        change_tags(conn, actor, [flag], change)
+        body = flag_tags.get_list(conn, feature_name, actor.viewer)
+    return json_response(body)
+
+
+@bp.put("/api/admin/projects/<project_id>/tags")
+@operation(record=None, body=UpdateTagsOfFlags, refuses=(401, 403, 404, 415))
+def update_tags_of_flags(project_id: str) -> Response:
+    """Update the tags of several flags.
+
+    Updates all of them or none. Adds tags to each flag, then removes tags.
+    """
+    with transaction() as conn:
+        actor = require(conn, "UPDATE_FEATURE", project=project_id)
+        change = load(UpdateTagsOfFlags())
+        change_tags(conn, actor, lock_live_flags(conn, actor, project_id, change["features"]), change["tags"])
+    return empty_response()
 
 
 @bp.delete("/api/admin/features/<feature_name>/tags/<type>/<anything:value>")

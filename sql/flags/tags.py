@@ -84,12 +84,16 @@ def add(conn: Connection, tags: Sequence[Mapping[str, Any]]) -> list[DictRow]:
 
 
 REMOVE = """
-    DELETE FROM flag_tags
-     USING json_to_recordset(%(tags)s::json) AS tag ("flagId" bigint, type text, value text)
-     WHERE flag_tags.flag_id = "flagId"
-       AND flag_tags.type = tag.type
-       AND flag_tags.value = tag.value
-    RETURNING flag_tags.flag_id, flag_tags.type, flag_tags.value
+    WITH removed AS (
+        DELETE FROM flag_tags
+         USING ROWS FROM (json_to_recordset(%(tags)s::json) AS ("flagId" bigint, type text, value text)) WITH ORDINALITY
+            AS unwanted (flag_id, type, value, number)
+         WHERE flag_tags.flag_id = unwanted.flag_id
+           AND flag_tags.type = unwanted.type
+           AND flag_tags.value = unwanted.value
+        RETURNING flag_tags.*, number
+    )
+    SELECT flag_id, type, value FROM removed ORDER BY number
 """
 
 

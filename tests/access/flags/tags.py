@@ -2,6 +2,7 @@
 
 from tests.access import Props
 from tests.support.world import Caller, World
+from validators.flags.tags import UpdateTagsOfFlags
 
 TABLE = """
     route                                                                   project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -18,6 +19,14 @@ TABLE = """
     DELETE /api/admin/features/<feature_name>/tags/<type>/<anything:value>  hermes   200    403  403     403   403  200    403     403       401       -
     DELETE /api/admin/features/<feature_name>/tags/<type>/<anything:value>  apollo   200    403  404     200   200  200    403     403       401       -
     DELETE /api/admin/features/<feature_name>/tags/<type>/<anything:value>  nowhere  404    404  404     404   404  404    403     403       401       -
+    PUT /api/admin/features/<feature_name>/tags                             default  200    200  403     403   403  200    403     403       401       12
+    PUT /api/admin/features/<feature_name>/tags                             hermes   200    403  403     403   403  200    403     403       401       -
+    PUT /api/admin/features/<feature_name>/tags                             apollo   200    403  404     200   200  200    403     403       401       -
+    PUT /api/admin/features/<feature_name>/tags                             nowhere  404    404  404     404   404  404    403     403       401       -
+    PUT /api/admin/projects/<project_id>/tags                               default  200    200  403     403   403  200    403     403       401       10
+    PUT /api/admin/projects/<project_id>/tags                               hermes   200    403  403     403   403  200    403     403       401       -
+    PUT /api/admin/projects/<project_id>/tags                               apollo   200    403  403     200   200  200    403     403       401       -
+    PUT /api/admin/projects/<project_id>/tags                               nowhere  404    403  403     403   403  404    403     403       401       -
 """
 
 
@@ -25,4 +34,9 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """A tag."""
     return Props(
         words={"*": {"type": "simple", "value": "beta"}},
+        bodies={
+            "PUT /api/admin/projects/<project_id>/tags": lambda project: (
+                UpdateTagsOfFlags.example | {"features": [f"flag-of-{project}"]}
+            )
+        },
     )

@@ -112,8 +112,8 @@ def test_archived_flags_are_deleted_and_each_is_recorded(world, alice, conn):
     ("names", "status", "says"),
     [
         (["gone", "live"], 409, "Flags must be archived before they can be deleted: live."),
-        (["gone", "unknown"], 404, "features: not in this project: unknown"),
-        (["gone", "theirs"], 404, "features: not in this project: theirs"),
+        (["gone", "unknown"], 404, "features: these flags are not in this project: unknown"),
+        (["gone", "theirs"], 404, "features: these flags are not in this project: theirs"),
         (["gone", ""], 400, "features.1: must not be empty"),
     ],
 )
