@@ -53,7 +53,7 @@ def test_the_cookie_is_cleared_with_the_attributes_of_the_login(
     (cookie,) = response.headers.getlist("Set-Cookie")
     first, *rest = cookie.split("; ")
     assert first == "session="
-    assert {it for it in rest if not it.startswith("Expires=")} == attributes | {"Max-Age=0"}
+    assert {attribute for attribute in rest if not attribute.startswith("Expires=")} == attributes | {"Max-Age=0"}
     assert "Expires=Thu, 01 Jan 1970 00:00:00 GMT" in rest
 
 

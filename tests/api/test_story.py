@@ -40,7 +40,7 @@ def test_every_type_of_events_was_recorded_or_there_is_a_reason_why_not(story):
         type for row in re.findall(r"^\| ([a-z, -]+) \| \S.* \|$", section, re.MULTILINE) for type in row.split(", ")
     ]
     assert len(unrecorded) == len(set(unrecorded)) > 50
-    assert {it["type"] for it in story.ledger} == set(TYPES) - set(unrecorded)
+    assert {event["type"] for event in story.ledger} == set(TYPES) - set(unrecorded)
 
 
 # Project overview
@@ -62,7 +62,7 @@ def test_the_overview_counts_what_was_done_in_apollo(story, overview):
         "projectMembersAddedCurrentWindow": 4,
     }
     assert (found["health"], found["members"], found["favorite"]) == (100, 4, False)
-    types = {it["type"]: it["count"] for it in found["featureTypeCounts"]}
+    types = {entry["type"]: entry["count"] for entry in found["featureTypeCounts"]}
     assert types == {"release": 3, "experiment": 2, "operational": 1, "kill-switch": 1}
     assert found["onboardingStatus"] == {"status": "first-flag-created", "feature": "launch"}
 
@@ -82,7 +82,7 @@ def test_the_overview_counts_what_was_done_in_hermes(story, overview):
         "projectMembersAddedCurrentWindow": 3,
     }
     assert (found["health"], found["members"]) == (50, 3)
-    types = {it["type"]: it["count"] for it in found["featureTypeCounts"]}
+    types = {entry["type"]: entry["count"] for entry in found["featureTypeCounts"]}
     assert types == {"release": 2, "permission": 1, "experiment": 1}
     assert found["onboardingStatus"] == {"status": "first-flag-created", "feature": "mail"}
 
@@ -101,9 +101,17 @@ def test_the_overview_has_the_settings_of_the_projects(overview):
     )
     assert hermes == Having(version=1, name="Hermes", description=None, mode="open", featureLimit=None, archivedAt=None)
     for project in (apollo, hermes):
-        assert [it["environment"] for it in project["environments"]] == ["development", "staging", "production"]
-    assert [it.get("defaultStrategy", {}).get("title") for it in apollo["environments"]] == [None, None, "A quarter"]
-    assert ["defaultStrategy" in it for it in hermes["environments"]] == [False] * 3
+        assert [environment["environment"] for environment in project["environments"]] == [
+            "development",
+            "staging",
+            "production",
+        ]
+    assert [environment.get("defaultStrategy", {}).get("title") for environment in apollo["environments"]] == [
+        None,
+        None,
+        "A quarter",
+    ]
+    assert ["defaultStrategy" in environment for environment in hermes["environments"]] == [False] * 3
 
 
 def test_a_favorite_is_the_callers_own(overview):
@@ -123,15 +131,15 @@ def test_access_lists_users_and_groups(story):
     id = story.ids
     apollo = story.read(f"{PROJECTS}/apollo/access", "eve")
     hermes = story.read(f"{PROJECTS}/hermes/access", "olga")
-    assert [(it["name"], it["roles"]) for it in apollo["users"]] == [("Eve", [4]), ("Max", [5]), ("Olga", [4])]
-    assert [(it["name"], sorted(it["roles"])) for it in apollo["groups"]] == [("crew", [5, id["Operator"]])]
+    assert [(user["name"], user["roles"]) for user in apollo["users"]] == [("Eve", [4]), ("Max", [5]), ("Olga", [4])]
+    assert [(group["name"], sorted(group["roles"])) for group in apollo["groups"]] == [("crew", [5, id["Operator"]])]
     assert [member["user"]["name"] for member in apollo["groups"][0]["users"]] == ["Max", "Nora N."]
-    assert [(it["name"], it["roleId"]) for it in hermes["users"]] == [("Olga", 4), ("Max", 5)]
-    assert {it["name"]: it["roles"] for it in hermes["groups"]} == {"visitors": [5], "crew": [id["Operator"]]}
-    visitors = next(it for it in hermes["groups"] if it["name"] == "visitors")
+    assert [(user["name"], user["roleId"]) for user in hermes["users"]] == [("Olga", 4), ("Max", 5)]
+    assert {group["name"]: group["roles"] for group in hermes["groups"]} == {"visitors": [5], "crew": [id["Operator"]]}
+    visitors = next(group for group in hermes["groups"] if group["name"] == "visitors")
     assert (visitors["description"], visitors["mappingsSSO"], visitors["rootRole"]) == ("Look around", ["guests"], 3)
     for found in (apollo, hermes):
-        roles = [(it["id"], it["name"]) for it in found["roles"]]
+        roles = [(entry["id"], entry["name"]) for entry in found["roles"]]
         assert roles == [(4, "Owner"), (5, "Member"), (id["Operator"], "Operator")]
 
 
@@ -144,8 +152,8 @@ def insights(story):
 
     def read(name, by=None):
         found = story.read("/api/admin/insights", by)[name]
-        last = max((it["date"] for it in found), default="")
-        return [it for it in found if it["date"] == last]
+        last = max((entry["date"] for entry in found), default="")
+        return [entry for entry in found if entry["date"] == last]
 
     return read
 
@@ -175,7 +183,7 @@ def test_insights_count_the_flags_and_members_of_projects(insights):
 
 def test_insights_count_changes_by_type_of_environment(story, insights):
     types = {"development": "development", "preproduction": "staging", "production": "production"}
-    found = {it["environmentType"]: it["totalUpdates"] for it in insights("environmentTypeTrends")}
+    found = {entry["environmentType"]: entry["totalUpdates"] for entry in insights("environmentTypeTrends")}
     # What happened to attic counts as what it was then: it was made for tests, and then changed to be from scratch.
     attic = {"test": found.pop("test"), "scratch": found.pop("scratch")}
     assert sum(attic.values()) == story.count(environment="attic")
@@ -194,7 +202,7 @@ def test_insights_have_no_metrics_without_usage(story):
 def test_the_log_is_the_ledger_on_all_its_pages(story):
     pages = [story.read(SEARCH, limit=40, offset=offset) for offset in range(0, len(story.ledger) + 1, 40)]
     assert {page["total"] for page in pages} == {len(story.ledger)}
-    assert [it for page in pages for it in page["events"]] == story.ledger[::-1]
+    assert [event for page in pages for event in page["events"]] == story.ledger[::-1]
     assert len(story.ledger) > 150
 
 
@@ -202,7 +210,7 @@ def test_the_log_is_the_ledger_on_all_its_pages(story):
     ("parameter", "column"), [("project", "project"), ("feature", "featureName"), ("type", "type")]
 )
 def test_searches_count_what_the_ledger_counts(story, parameter, column):
-    counted = Counter(it[column] for it in story.ledger if it.get(column))
+    counted = Counter(event[column] for event in story.ledger if event.get(column))
     for value, number in counted.items():
         assert story.total(**{parameter: f"IS:{value}"}) == number, value
         body = {parameter: value, "limit": 1}
@@ -213,8 +221,8 @@ def test_searches_count_what_the_ledger_counts(story, parameter, column):
 
 
 def test_a_creators_events_are_counted(story):
-    everybody = {it["id"] for it in story.read("/api/admin/event-creators")}
-    assert everybody == {it["createdByUserId"] for it in story.ledger if it["createdByUserId"]}
+    everybody = {creator["id"] for creator in story.read("/api/admin/event-creators")}
+    assert everybody == {event["createdByUserId"] for event in story.ledger if event["createdByUserId"]}
     assert everybody == {story.people[name].id for name in ("root", "eve", "olga", "max", "victor", "robot")}
     for id in everybody:
         assert story.total(createdBy=f"IS:{id}") == story.count(createdByUserId=id) > 0
@@ -236,7 +244,9 @@ def test_events_of_the_private_project_are_hidden(story):
 
     def shown(*projects):
         """How many events there are of these projects, without those of their access lists."""
-        return sum(it["project"] in projects and not it["type"].startswith("project-access-") for it in story.ledger)
+        return sum(
+            event["project"] in projects and not event["type"].startswith("project-access-") for event in story.ledger
+        )
 
     assert story.total("victor") == shown("hermes", "default")
     assert (story.total("victor", project="IS:apollo"), story.total("victor", feature="IS:launch")) == (0, 0)
@@ -247,7 +257,7 @@ def test_events_of_the_private_project_are_hidden(story):
 def test_the_events_of_a_flag_are_those_of_the_ledger(story):
     found = story.read("/api/admin/events/launch")
     assert (found["toggleName"], found["totalEvents"]) == ("launch", story.count(featureName="launch"))
-    assert found["events"] == [it for it in story.ledger[::-1] if it["featureName"] == "launch"]
+    assert found["events"] == [event for event in story.ledger[::-1] if event["featureName"] == "launch"]
 
 
 # Login, signup, the signup token, and the strategy that was deleted
@@ -286,7 +296,7 @@ def test_a_deleted_strategy_is_gone_and_cannot_be_deleted_again(story):
     (left,) = story.read(path, "max")
     assert (left["title"], left["sortOrder"], left["segments"]) == ("Full moon", 0, [story.ids["martians"]])
     assert story.answers["operation 4"] is None
-    gone = next(it for it in story.ledger if it["type"] == "feature-strategy-remove")["preData"]["id"]
+    gone = next(event for event in story.ledger if event["type"] == "feature-strategy-remove")["preData"]["id"]
     refused(story.people["max"].delete(f"{path}/{gone}"), 404, "NotFoundError")
     assert story.since() == []
 

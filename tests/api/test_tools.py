@@ -52,7 +52,7 @@ def either(*kinds: Kind) -> Kind:
 
 def each(kind: Kind) -> Kind:
     """A list with something in it, all of it of a kind."""
-    return lambda found: isinstance(found, list) and found != [] and all(kind(it) for it in found)
+    return lambda found: isinstance(found, list) and found != [] and all(kind(item) for item in found)
 
 
 def some(kind: Kind) -> Kind:
@@ -62,7 +62,7 @@ def some(kind: Kind) -> Kind:
 
 def values(kind: Kind) -> Kind:
     """An object, all of whose values are of a kind."""
-    return lambda found: isinstance(found, dict) and all(kind(it) for it in found.values())
+    return lambda found: isinstance(found, dict) and all(kind(item) for item in found.values())
 
 
 def like(shape: Shape) -> Kind:

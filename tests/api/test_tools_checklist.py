@@ -83,7 +83,7 @@ def test_deletions_by_terraform_are_200(tool):
     token = ask("POST service-account/:id/token", {"description": "gone", "expiresAt": FUTURE}, account, 201)["id"]
     ask(f"DELETE service-account/:id/token/{token}", None, account)
     ask("DELETE service-account/:id", None, account)
-    assert account not in [it["id"] for it in ask("GET service-account")["serviceAccounts"]]
+    assert account not in [entry["id"] for entry in ask("GET service-account")["serviceAccounts"]]
     ask("DELETE projects/tools/environments/lab")
     secret = ask(
         "POST api-tokens", {"type": "frontend", "tokenName": "gone", "environment": "development"}, status=201
@@ -119,17 +119,19 @@ def test_the_root_role_of_a_user_is_a_number_even_if_requested_by_name(tool):
 
 
 def test_a_project_without_a_description_has_none(tool):
-    (listed,) = [it for it in tool.answers["GET projects"].get_json()["projects"] if it["id"] == "tools"]
+    (listed,) = [project for project in tool.answers["GET projects"].get_json()["projects"] if project["id"] == "tools"]
     assert "description" not in tool.answers["POST projects"].get_json()
     assert "description" not in listed
 
 
 def test_a_permission_without_an_environment_has_none(tool):
-    permissions = {it["name"]: it for it in tool.answers["GET roles/:id"].get_json()["permissions"]}
+    permissions = {
+        permission["name"]: permission for permission in tool.answers["GET roles/:id"].get_json()["permissions"]
+    }
     assert permissions["UPDATE_FEATURE_ENVIRONMENT"]["environment"] == "development"
     assert "environment" not in permissions["CREATE_FEATURE"]
     tree = tool.answers["GET permissions"].get_json()["permissions"]
-    assert ["environment" in it for it in tree["project"]] == [False] * 20
+    assert ["environment" in item for item in tree["project"]] == [False] * 20
 
 
 def test_the_description_of_a_role_is_text(tool):
@@ -146,16 +148,16 @@ def test_access_holds_what_was_put(tool):
         id_of(tool, "POST groups"),
         tool.answers["POST roles"].get_json()["roles"]["id"],
     )
-    assert [(it["id"], it["roles"]) for it in found["users"]] == [(user, [4])]
-    assert [(it["id"], it["roles"]) for it in found["groups"]] == [(group, [5])]
+    assert [(entry["id"], entry["roles"]) for entry in found["users"]] == [(user, [4])]
+    assert [(entry["id"], entry["roles"]) for entry in found["groups"]] == [(group, [5])]
     # A role that no user has is listed too.
-    assert [it["id"] for it in found["roles"]] == [4, 5, role]
+    assert [entry["id"] for entry in found["roles"]] == [4, 5, role]
 
 
 def test_a_token_is_found_by_its_whole_secret(tool):
     secret = tool.answers["POST api-tokens"].get_json()["secret"]
     for operation in ("GET api-tokens", "GET api-tokens/tool"):
-        assert secret in [it["secret"] for it in tool.answers[operation].get_json()["tokens"]]
+        assert secret in [token["secret"] for token in tool.answers[operation].get_json()["tokens"]]
 
 
 # Terraform: what is not there
@@ -195,14 +197,16 @@ def test_each_step_of_an_mcp_server_is_answered_with_a_json_object(tool, operati
 def test_switching_is_answered_with_the_changed_flag(tool):
     for word, enabled in (("on", True), ("off", False)):
         flag = tool.answers[f"POST {HERE}/{word}"].get_json()
-        assert [(it["name"], it["enabled"]) for it in flag["environments"]] == [("development", enabled)]
+        assert [(environment["name"], environment["enabled"]) for environment in flag["environments"]] == [
+            ("development", enabled)
+        ]
     (strategy,) = flag["environments"][0]["strategies"]
     assert strategy["id"] == id_of(tool, f"POST {HERE}/strategies")
 
 
 def test_the_lists_of_an_mcp_server_are_arrays(tool):
-    assert "tools" in [it["id"] for it in tool.answers["GET projects"].get_json()["projects"]]
-    assert [it["name"] for it in tool.answers["GET projects/tools/features"].get_json()["features"]] == ["flag"]
+    assert "tools" in [project["id"] for project in tool.answers["GET projects"].get_json()["projects"]]
+    assert [flag["name"] for flag in tool.answers["GET projects/tools/features"].get_json()["features"]] == ["flag"]
 
 
 def test_the_deletion_of_a_strategy_is_json_without_a_body(tool):

@@ -16,7 +16,7 @@ def test_version_and_addresses_are_true(make_app, shared_url, alice):
     assert (found["version"], found["versionInfo"]["current"]) == (VERSION, {"oss": VERSION})
     assert (found["unleashUrl"], found["baseUriPath"]) == ("http://localhost", "")
     assert below.get(f"/flags{PATH}").status_code == 401
-    assert [setting for setting in LIMITS.values() if setting not in {it.name for it in SETTINGS}] == []
+    assert [setting for setting in LIMITS.values() if setting not in {entry.name for entry in SETTINGS}] == []
 
 
 def test_base_url_and_path_are_the_settings(app, alice, monkeypatch):
@@ -37,7 +37,10 @@ def test_each_limit_is_the_value_of_the_setting(app, alice, monkeypatch, name, s
 
 def test_every_limit_of_the_instance_is_there(alice):
     # Users count their own tokens.
-    limits = {it.name for it in SETTINGS if it.name.startswith("MAX_")} - {"MAX_BODY_BYTES", "MAX_PERSONAL_TOKENS"}
+    limits = {setting.name for setting in SETTINGS if setting.name.startswith("MAX_")} - {
+        "MAX_BODY_BYTES",
+        "MAX_PERSONAL_TOKENS",
+    }
     assert set(LIMITS.values()) == limits
     assert alice.get(PATH).json["resourceLimits"].keys() == {*LIMITS, *ZERO_LIMITS}
 

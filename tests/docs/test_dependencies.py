@@ -46,7 +46,7 @@ def pins(file: str) -> dict[str, str]:
 @pytest.mark.parametrize("file", FILES)
 def test_every_dependency_is_pinned(file):
     wanted = [Requirement(text) for text in declared(*FILES[file])]
-    assert {canonicalize_name(it.name) for it in wanted} - pins(file).keys() == set()
+    assert {canonicalize_name(item.name) for item in wanted} - pins(file).keys() == set()
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -54,8 +54,8 @@ def test_indirect_dependencies_are_pinned_too(file):
     seen: set[tuple[str, frozenset[str]]] = set()
     ahead = [Requirement(text) for text in declared(*FILES[file])]
     while ahead:
-        it = ahead.pop()
-        name, extras = canonicalize_name(it.name), frozenset(it.extras)
+        requirement = ahead.pop()
+        name, extras = canonicalize_name(requirement.name), frozenset(requirement.extras)
         if (name, extras) not in seen:
             seen.add((name, extras))
             needs = (Requirement(text) for text in metadata.requires(name) or ())

@@ -18,13 +18,13 @@ ROW = re.compile(r"^\| `(\w+)` \| (counter|histogram|gauge) \| (.*?) ?\| (.*) \|
 @pytest.fixture(scope="module")
 def text(make_app, make_database) -> str:
     """What /metrics says after a change, a search of the log, a login and an error."""
-    it = Scraped(make_app(make_database(), METRICS_TOKEN=TOKEN))
-    it.app.add_url_rule("/broken", view_func=lambda: 1 // 0)
-    assert it.admin.post("/api/admin/projects/default/features", json={"name": "flag"}).status_code == 201
-    assert it.admin.get("/api/admin/search/events").status_code == 200
-    assert it.log_in("a wrong password") == 401
-    assert it.stranger.get("/broken").status_code == 500
-    return it.text.decode()
+    scraped = Scraped(make_app(make_database(), METRICS_TOKEN=TOKEN))
+    scraped.app.add_url_rule("/broken", view_func=lambda: 1 // 0)
+    assert scraped.admin.post("/api/admin/projects/default/features", json={"name": "flag"}).status_code == 201
+    assert scraped.admin.get("/api/admin/search/events").status_code == 200
+    assert scraped.log_in("a wrong password") == 401
+    assert scraped.stranger.get("/broken").status_code == 500
+    return scraped.text.decode()
 
 
 def blocks(language: str) -> list[str]:

@@ -46,7 +46,9 @@ def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
     make = f"make --no-print-directory -o .venv/installed bin={Path(sys.executable).parent}"
     settings = {"DATA_DIR": str(tmp_path / "data"), "BCRYPT_ROUNDS": "12"}
     with Service(stdout=str(tmp_path / "log"), **settings) as service:
-        environ = {name: text for name, text in os.environ.items() if name not in {it.name for it in SETTINGS}}
+        environ = {
+            name: text for name, text in os.environ.items() if name not in {setting.name for setting in SETTINGS}
+        }
         environ |= settings | {"BASE": service.origin, "BASE_URL": service.origin}
         for commands, shown in blocks():
             script = re.sub(r"^(DATA_DIR=\S+ )?make ", rf"\1{make} ", commands, flags=re.MULTILINE).replace(
@@ -109,6 +111,6 @@ def at_hand(script: str, folder: Path, shell: str, **environ: str) -> subprocess
 
 def test_the_settings_of_the_pages_exist() -> None:
     assert len(blocks()) >= 10
-    names = {it.name for it in SETTINGS}
+    names = {setting.name for setting in SETTINGS}
     said = {name.removesuffix("_FILE") for name in re.findall(r"`([A-Z]{3,}(?:_[A-Z]+)+)\b", TEXT)}
     assert said <= names, said - names

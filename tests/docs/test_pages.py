@@ -116,7 +116,10 @@ def test_the_settings_page_lists_every_setting():
     rows = re.findall(
         r"^\| `([A-Z_]+)`( \*)? \| (?:`(.*?)`)? *\| (.*) \|$", SETTINGS_PAGE.read_text(encoding="utf-8"), re.MULTILINE
     )
-    expected = [(it.name, " *" if it.secret else "", it.default or "", it.meaning) for it in settings.SETTINGS]
+    expected = [
+        (setting.name, " *" if setting.secret else "", setting.default or "", setting.meaning)
+        for setting in settings.SETTINGS
+    ]
     assert sorted(rows) == sorted(expected)
 
 
@@ -138,13 +141,13 @@ def commands_in(group: click.Group, *names: str) -> Iterator[tuple[str, set[str]
         elif not command.hidden:
             yield (
                 " ".join((*names, name)),
-                {option for it in command.params for option in it.opts if option.startswith("--")},
+                {option for parameter in command.params for option in parameter.opts if option.startswith("--")},
             )
 
 
 def test_the_page_about_scaling_sets_only_existing_settings():
     text = SCALING.read_text(encoding="utf-8")
-    names = {it.name for it in settings.SETTINGS}
+    names = {setting.name for setting in settings.SETTINGS}
     said = re.findall(r"\b([A-Z]{3,}(?:_[A-Z]+)*(?:_(?=…))?)(?=[`=…])", text)
     assert {name for name in said if name not in names} == {"LOGIN_", "MAX_", "INIT_ADMIN_"}
     assert {
@@ -155,7 +158,7 @@ def test_the_page_about_scaling_sets_only_existing_settings():
         "BASE_URL",
         "TRUSTED_PROXIES",
     } <= set(said)
-    defaults = {it.name: it.default for it in settings.SETTINGS}
+    defaults = {setting.name: setting.default for setting in settings.SETTINGS}
     each = int(defaults["WEB_CONCURRENCY"] or 0) * int(defaults["DATABASE_POOL_SIZE"] or 0)
     assert f"With the defaults a service takes {each} at most" in text
 
@@ -164,7 +167,7 @@ PROXY = ROOT / "docs" / "how-to" / "proxy.md"
 
 
 def test_the_page_about_proxies_sets_only_existing_settings():
-    names = {it.name for it in settings.SETTINGS}
+    names = {setting.name for setting in settings.SETTINGS}
     assert {name for name in re.findall(r"`([A-Z_]{4,})[`=]", PROXY.read_text(encoding="utf-8"))} <= names
 
 

@@ -50,7 +50,7 @@ def test_the_last_place_is_taken_once_by_a_new_project_or_a_revived_one(
     old = [world.project(f"{name}-old-{number}", archived_at="2026-01-01T00:00:00Z") for number in range(3)]
     before = live(conn)
     monkeypatch.setitem(app.config, "MAX_PROJECTS", before + 1)
-    calls = [lambda it=it: admin.post(f"{PATH}/revive/{it}") for it in old]
+    calls = [lambda id=id: admin.post(f"{PATH}/revive/{id}") for id in old]
     calls += [lambda number=number: admin.post(PATH, json={"name": f"{name} {number}"}) for number in range(3)]
     answers = statuses(at_once(*calls))
     assert (answers[200] + answers[201], answers[400]) == (1, 5)

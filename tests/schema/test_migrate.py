@@ -209,7 +209,7 @@ def contents(conn: Connection) -> dict[str, list[Any]]:
     made = {row["attname"] for row in rows(conn, moments)}
     return {
         row["relname"]: sorted(
-            json.dumps({name: it for name, it in found["row"].items() if name not in made})
+            json.dumps({name: item for name, item in found["row"].items() if name not in made})
             for found in rows(conn, f"SELECT to_jsonb(it) AS row FROM {row['relname']} AS it")  # pyright: ignore
         )
         for row in rows(conn, tables)

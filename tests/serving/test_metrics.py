@@ -25,7 +25,7 @@ def url(make_database) -> str:
 
 
 @pytest.fixture
-def it(make_app, url) -> Scraped:
+def scraped(make_app, url) -> Scraped:
     """The service, with metrics."""
     return Scraped(make_app(url, METRICS_TOKEN=TOKEN))
 
@@ -118,12 +118,12 @@ def test_metrics_are_read_only_and_not_in_the_openapi_document(app_with_token):
 # What it counts
 
 
-def test_requests_are_counted_by_route_method_and_status(it):
+def test_requests_are_counted_by_route_method_and_status(scraped):
     for path, status in (("default", 200), ("absent", 404), ("default", 200)):
-        assert it.admin.get(f"/api/admin/projects/{path}/overview").status_code == status
-    assert it.stranger.get("/api/admin/projects/default/overview").status_code == 401
-    assert it.admin.request("HEAD", "/api/admin/projects/default/overview").status_code == 200
-    found = read(it.text)
+        assert scraped.admin.get(f"/api/admin/projects/{path}/overview").status_code == status
+    assert scraped.stranger.get("/api/admin/projects/default/overview").status_code == 401
+    assert scraped.admin.request("HEAD", "/api/admin/projects/default/overview").status_code == 200
+    found = read(scraped.text)
     counted = {
         status: total(found, "flags_http_requests_total", route=OVERVIEW, method="GET", status=status)
         for status in ("200", "404", "401")
@@ -133,29 +133,29 @@ def test_requests_are_counted_by_route_method_and_status(it):
     assert total(found, "flags_http_requests_total") == 5
 
 
-def test_a_scrape_counts_as_a_request_from_the_next_one_on(it):
-    assert it.total("http_requests_total", route="/metrics") == 0
-    assert it.total("http_requests_total", route="/metrics", method="GET", status="200") == 1
+def test_a_scrape_counts_as_a_request_from_the_next_one_on(scraped):
+    assert scraped.total("http_requests_total", route="/metrics") == 0
+    assert scraped.total("http_requests_total", route="/metrics", method="GET", status="200") == 1
 
 
 def test_every_answer_is_counted_whatever_was_refused_first(make_app, url):
-    it = Scraped(make_app(url, METRICS_TOKEN=TOKEN, MAX_BODY_BYTES=1024))
-    it.app.add_url_rule("/broken", view_func=lambda: 1 // 0)
+    scraped = Scraped(make_app(url, METRICS_TOKEN=TOKEN, MAX_BODY_BYTES=1024))
+    scraped.app.add_url_rule("/broken", view_func=lambda: 1 // 0)
     too_large = {"data": b"x" * 1025, "content_type": "application/json"}
-    assert it.stranger.request("POST", "/auth/simple/login", **too_large).status_code == 413
-    assert it.stranger.request("POST", "/absent", **too_large).status_code == 413
-    assert Caller(it.app).get("/broken").status_code == 500
-    found = read(it.text)
+    assert scraped.stranger.request("POST", "/auth/simple/login", **too_large).status_code == 413
+    assert scraped.stranger.request("POST", "/absent", **too_large).status_code == 413
+    assert Caller(scraped.app).get("/broken").status_code == 500
+    found = read(scraped.text)
     assert total(found, "flags_http_requests_total", status="413", route="/auth/simple/login", method="POST") == 1
     assert total(found, "flags_http_requests_total", status="413", route="none") == 1
     assert total(found, "flags_http_requests_total", status="500", route="/broken") == 1
 
 
-def test_the_time_to_each_answer_is_counted_by_route(it):
+def test_the_time_to_each_answer_is_counted_by_route(scraped):
     for method in ("GET", "GET", "HEAD"):
-        it.admin.request(method, "/api/admin/projects/default/overview")
-    assert it.log_in("a wrong password") == 401
-    found, name = read(it.text), "flags_http_request_duration_seconds"
+        scraped.admin.request(method, "/api/admin/projects/default/overview")
+    assert scraped.log_in("a wrong password") == 401
+    found, name = read(scraped.text), "flags_http_request_duration_seconds"
     assert total(found, f"{name}_count", route=OVERVIEW, method="GET") == 3
     assert total(found, f"{name}_count") == 4
     assert 0 < total(found, f"{name}_sum", route=OVERVIEW) < 60
@@ -165,53 +165,53 @@ def test_the_time_to_each_answer_is_counted_by_route(it):
 
 
 def test_connections_are_counted_while_they_are_held_or_waited_for(make_app, url, monkeypatch):
-    it = Scraped(make_app(url, METRICS_TOKEN=TOKEN, DATABASE_POOL_SIZE=1))
-    assert it.total("database_connections_max") == 1
+    scraped = Scraped(make_app(url, METRICS_TOKEN=TOKEN, DATABASE_POOL_SIZE=1))
+    assert scraped.total("database_connections_max") == 1
     answers: list[int] = []
-    waiting = threading.Thread(target=lambda: answers.append(it.stranger.get("/ready").status_code))
-    with it.app.app_context(), database.connection():
-        assert (it.total("database_connections_in_use"), it.total("database_requests_waiting")) == (1, 0)
+    waiting = threading.Thread(target=lambda: answers.append(scraped.stranger.get("/ready").status_code))
+    with scraped.app.app_context(), database.connection():
+        assert (scraped.total("database_connections_in_use"), scraped.total("database_requests_waiting")) == (1, 0)
         waiting.start()
-        wait_until(lambda: it.total("database_requests_waiting") == 1, "the request waited")
-        assert it.total("database_connections_in_use") == 1
+        wait_until(lambda: scraped.total("database_requests_waiting") == 1, "the request waited")
+        assert scraped.total("database_connections_in_use") == 1
     waiting.join()
     assert answers == [200]
-    assert (it.total("database_connections_in_use"), it.total("database_requests_waiting")) == (0, 0)
-    assert it.total("database_requests_refused_total") == 0
-    monkeypatch.setattr(it.app.extensions["database"], "wait", 0.05)
-    with it.app.app_context(), database.connection():
-        assert it.stranger.get("/ready").status_code == 503
-    assert (it.total("database_connections_in_use"), it.total("database_requests_waiting")) == (0, 0)
-    assert it.total("database_requests_refused_total") == 1
+    assert (scraped.total("database_connections_in_use"), scraped.total("database_requests_waiting")) == (0, 0)
+    assert scraped.total("database_requests_refused_total") == 0
+    monkeypatch.setattr(scraped.app.extensions["database"], "wait", 0.05)
+    with scraped.app.app_context(), database.connection():
+        assert scraped.stranger.get("/ready").status_code == 503
+    assert (scraped.total("database_connections_in_use"), scraped.total("database_requests_waiting")) == (0, 0)
+    assert scraped.total("database_requests_refused_total") == 1
 
 
 def test_requests_without_a_connection_are_counted(make_app):
-    it = Scraped(make_app(f"postgresql://127.0.0.1:{free_port()}/x", METRICS_TOKEN=TOKEN))
-    assert [it.stranger.get("/ready").status_code for _ in range(3)] == [503] * 3
-    assert it.total("database_requests_refused_total") == 3
-    assert it.log_in("the right password") == 503
-    assert it.total("logins_total", outcome="unavailable") == it.total("logins_total") == 1
-    assert (it.total("database_connections_in_use"), it.total("database_requests_waiting")) == (0, 0)
+    scraped = Scraped(make_app(f"postgresql://127.0.0.1:{free_port()}/x", METRICS_TOKEN=TOKEN))
+    assert [scraped.stranger.get("/ready").status_code for _ in range(3)] == [503] * 3
+    assert scraped.total("database_requests_refused_total") == 3
+    assert scraped.log_in("the right password") == 503
+    assert scraped.total("logins_total", outcome="unavailable") == scraped.total("logins_total") == 1
+    assert (scraped.total("database_connections_in_use"), scraped.total("database_requests_waiting")) == (0, 0)
 
 
-def test_a_connection_that_fails_is_not_held_any_more(it):
-    with it.app.app_context(), pytest.raises(psycopg.OperationalError), database.connection() as conn:
+def test_a_connection_that_fails_is_not_held_any_more(scraped):
+    with scraped.app.app_context(), pytest.raises(psycopg.OperationalError), database.connection() as conn:
         conn.execute("SELECT pg_terminate_backend(pg_backend_pid())")
-    assert it.total("database_connections_in_use") == 0
+    assert scraped.total("database_connections_in_use") == 0
 
 
 def test_logins_are_counted_by_their_outcome(make_app, make_database):
-    it = Scraped(make_app(make_database(), METRICS_TOKEN=TOKEN, LOGIN_FREE_FAILURES=1))
+    scraped = Scraped(make_app(make_database(), METRICS_TOKEN=TOKEN, LOGIN_FREE_FAILURES=1))
     outcomes = ("succeeded", "refused", "throttled", "invalid", "unavailable")
     assert {
-        outcome: ("flags_logins_total", frozenset({("outcome", outcome)})) in read(it.text) for outcome in outcomes
+        outcome: ("flags_logins_total", frozenset({("outcome", outcome)})) in read(scraped.text) for outcome in outcomes
     } == dict.fromkeys(outcomes, True)
-    assert it.log_in(str(SETTINGS["INIT_ADMIN_PASSWORD"])) == 200
-    assert [it.log_in("a wrong password") for _ in range(3)] == [401, 429, 429]
-    assert it.stranger.post("/auth/simple/login", json={"username": 1}).status_code == 400
-    assert it.stranger.post("/auth/simple/login", data="x").status_code == 415
-    assert it.stranger.get("/auth/simple/login").status_code == 405
-    found = read(it.text)
+    assert scraped.log_in(str(SETTINGS["INIT_ADMIN_PASSWORD"])) == 200
+    assert [scraped.log_in("a wrong password") for _ in range(3)] == [401, 429, 429]
+    assert scraped.stranger.post("/auth/simple/login", json={"username": 1}).status_code == 400
+    assert scraped.stranger.post("/auth/simple/login", data="x").status_code == 415
+    assert scraped.stranger.get("/auth/simple/login").status_code == 405
+    found = read(scraped.text)
     assert {outcome: total(found, "flags_logins_total", outcome=outcome) for outcome in outcomes} == {
         "succeeded": 1,
         "refused": 1,
@@ -228,14 +228,16 @@ class Somebody:
     user_id = None
 
 
-def test_events_are_counted_by_type_when_they_are_in_the_log(it):
+def test_events_are_counted_by_type_when_they_are_in_the_log(scraped):
     assert (
-        it.admin.post(FEATURES, json={"name": "counted", "tags": [{"type": "simple", "value": "beta"}]}).status_code
+        scraped.admin.post(
+            FEATURES, json={"name": "counted", "tags": [{"type": "simple", "value": "beta"}]}
+        ).status_code
         == 201
     )
-    assert it.admin.post(FEATURES, json={"name": "counted"}).status_code == 409
-    assert it.admin.delete(f"{FEATURES}/counted").status_code == 202
-    found = read(it.text)
+    assert scraped.admin.post(FEATURES, json={"name": "counted"}).status_code == 409
+    assert scraped.admin.delete(f"{FEATURES}/counted").status_code == 202
+    found = read(scraped.text)
     counted = {
         dict(labels)["type"]: value for (name, labels), value in found.items() if name == "flags_events_recorded_total"
     }
@@ -250,9 +252,9 @@ def fail_after_recording(_it: Scraped) -> None:
         raise ZeroDivisionError
 
 
-def lose_the_connection(it: Scraped) -> None:
+def lose_the_connection(scraped: Scraped) -> None:
     """A change whose commit is not acknowledged, because the connection is lost."""
-    with transaction() as conn, connect(it.app.config["DATABASE_URL"]) as other:
+    with transaction() as conn, connect(scraped.app.config["DATABASE_URL"]) as other:
         events.record(conn, Event("project-created", Somebody()))
         other.execute("SELECT pg_terminate_backend(%s)", [conn.info.backend_pid])
 
@@ -260,37 +262,40 @@ def lose_the_connection(it: Scraped) -> None:
 @pytest.mark.parametrize(
     ("change", "error"), [(fail_after_recording, ZeroDivisionError), (lose_the_connection, psycopg.OperationalError)]
 )
-def test_events_that_were_rolled_back_are_not_counted(it, change, error):
-    with it.app.app_context(), pytest.raises(error):
-        change(it)
-    assert it.total("events_recorded_total") == 0
+def test_events_that_were_rolled_back_are_not_counted(scraped, change, error):
+    with scraped.app.app_context(), pytest.raises(error):
+        change(scraped)
+    assert scraped.total("events_recorded_total") == 0
 
 
-def test_events_are_not_counted_before_the_commit(it):
-    with it.app.app_context(), transaction() as conn:
+def test_events_are_not_counted_before_the_commit(scraped):
+    with scraped.app.app_context(), transaction() as conn:
         events.record(conn, *[Event("project-deleted", Somebody())] * 3)
-        assert it.total("events_recorded_total") == 0
-    assert it.total("events_recorded_total", type="project-deleted") == 3
+        assert scraped.total("events_recorded_total") == 0
+    assert scraped.total("events_recorded_total", type="project-deleted") == 3
 
 
-def test_ended_transactions_are_forgotten(it):
-    assert it.admin.post(FEATURES, json={"name": "remembered"}).status_code == 201
+def test_ended_transactions_are_forgotten(scraped):
+    assert scraped.admin.post(FEATURES, json={"name": "remembered"}).status_code == 201
     assert database._recorded == {}
 
 
-def test_the_metrics_show_version_and_start_time(it):
-    found = read(it.text)
+def test_the_metrics_show_version_and_start_time(scraped):
+    found = read(scraped.text)
     ((labels, value),) = [
         (dict(labels), value) for (name, labels), value in found.items() if name == "flags_build_info"
     ]
     assert (labels, value) == (
-        {"version": it.stranger.get("/openapi.json").json["info"]["version"], "schema": str(database.migrate.VERSION)},
+        {
+            "version": scraped.stranger.get("/openapi.json").json["info"]["version"],
+            "schema": str(database.migrate.VERSION),
+        },
         1,
     )
-    assert abs(total(found, "process_start_time_seconds") - now(it)) < 3600
+    assert abs(total(found, "process_start_time_seconds") - now(scraped)) < 3600
 
 
-def now(it: Scraped) -> float:
+def now(scraped: Scraped) -> float:
     """The present instant of the database, which is on this machine."""
-    with connect(it.app.config["DATABASE_URL"]) as conn:
+    with connect(scraped.app.config["DATABASE_URL"]) as conn:
         return float(database.value(conn, "SELECT extract(epoch FROM clock_timestamp())"))

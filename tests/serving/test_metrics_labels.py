@@ -14,7 +14,7 @@ FEATURES = "/api/admin/projects/default/features"
 
 
 @pytest.fixture
-def it(make_app, make_database) -> Scraped:
+def scraped(make_app, make_database) -> Scraped:
     """The service, with metrics, on a database of its own."""
     return Scraped(make_app(make_database(), METRICS_TOKEN=TOKEN))
 
@@ -23,9 +23,9 @@ WORD = "h0stile"
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
-def be_hostile(it: Scraped) -> None:
+def be_hostile(scraped: Scraped) -> None:
     """Send the word at every place where there is room for one."""
-    client = it.app.test_client()
+    client = scraped.app.test_client()
     paths = [
         f"/{WORD}",
         f"/{WORD}/%22%7D%0A{WORD}",
@@ -46,25 +46,25 @@ def be_hostile(it: Scraped) -> None:
                 headers={"Authorization": f"Bearer {WORD}", "X-Request-ID": WORD, WORD: WORD, "Host": WORD},
             )
     for name in (WORD, f"{WORD}-2", f'{WORD}"'):
-        it.admin.post(
+        scraped.admin.post(
             FEATURES,
             json={"name": name, "type": "release", "description": WORD, "tags": [{"type": "simple", "value": WORD}]},
         )
-    it.admin.post(FEATURES, json={"name": "another", "type": WORD, WORD: WORD})
-    it.admin.post("/api/admin/tag-types", json={"name": WORD, "description": WORD})
-    it.admin.post("/api/admin/events/search", json={"type": WORD, "query": WORD})
-    it.admin.post("/api/admin/api-tokens", json={"tokenName": WORD, "type": WORD})
-    it.stranger.post("/auth/simple/login", json={"username": WORD, "password": WORD})
-    it.stranger.post("/auth/simple/login", data=WORD, content_type=WORD)
+    scraped.admin.post(FEATURES, json={"name": "another", "type": WORD, WORD: WORD})
+    scraped.admin.post("/api/admin/tag-types", json={"name": WORD, "description": WORD})
+    scraped.admin.post("/api/admin/events/search", json={"type": WORD, "query": WORD})
+    scraped.admin.post("/api/admin/api-tokens", json={"tokenName": WORD, "type": WORD})
+    scraped.stranger.post("/auth/simple/login", json={"username": WORD, "password": WORD})
+    scraped.stranger.post("/auth/simple/login", data=WORD, content_type=WORD)
 
 
-def test_no_label_contains_client_input(it):
-    be_hostile(it)
-    assert it.total("events_recorded_total", type="feature-created") == 2
-    text = it.text
+def test_no_label_contains_client_input(scraped):
+    be_hostile(scraped)
+    assert scraped.total("events_recorded_total", type="feature-created") == 2
+    text = scraped.text
     assert WORD not in text.decode().lower()
     closed = {
-        "route": {"none", *(rule.rule for rule in it.app.url_map.iter_rules())},
+        "route": {"none", *(rule.rule for rule in scraped.app.url_map.iter_rules())},
         "method": METHODS | {"other"},
         "outcome": {"succeeded", "refused", "throttled", "invalid", "unavailable"},
         "type": TYPES,
@@ -80,14 +80,14 @@ def test_no_label_contains_client_input(it):
     assert "none" in seen["route"]
 
 
-def test_unknown_events_and_methods_get_no_series(it):
-    with it.app.app_context():
+def test_unknown_events_and_methods_get_no_series(scraped):
+    with scraped.app.app_context():
         database().meter.count_events([WORD, WORD])
-    assert (it.total("events_recorded_total", type="other"), it.total("events_recorded_total")) == (2, 2)
+    assert (scraped.total("events_recorded_total", type="other"), scraped.total("events_recorded_total")) == (2, 2)
 
 
 @needs_promtool
-def test_promtool_has_nothing_to_object_to(it):
-    be_hostile(it)
-    it.log_in("a wrong password")
-    assert promtool("check", "metrics", text=it.text) == (0, "")
+def test_promtool_has_nothing_to_object_to(scraped):
+    be_hostile(scraped)
+    scraped.log_in("a wrong password")
+    assert promtool("check", "metrics", text=scraped.text) == (0, "")

@@ -203,7 +203,7 @@ def test_a_start_that_cannot_count_or_tell_is_refused_with_a_sentence(tmp_path):
         ]
         common = {"DATA_DIR": tmp_path / "data"}
         done = run_together([(arguments, {**common, "PORT": free_port(), **given}) for arguments, given, _ in refusals])
-    for it, (*_, sentence) in zip(done, refusals, strict=True):
-        assert (it.returncode, it.stdout, it.stderr.count("\n")) == (1, "", 1), it.stderr
-        assert it.stderr.startswith(sentence)
+    for process, (*_, sentence) in zip(done, refusals, strict=True):
+        assert (process.returncode, process.stdout, process.stderr.count("\n")) == (1, "", 1), process.stderr
+        assert process.stderr.startswith(sentence)
     assert not (tmp_path / "data").exists()

@@ -218,46 +218,52 @@ def told(make_database) -> tuple[list[dict[str, Any]], str, str, list[str]]:
         fixtures.signup_token(conn, name="told", expires_at=expiry, created_by="the test", secret=SECRETS["invite"])
         run(conn, "UPDATE api_keys SET digest = sha256(%(key)s::bytea)", {"key": SECRETS["key"].encode()})
     with Service(url) as service:
-        it, key = SECRETS, {"Authorization": SECRETS["key"]}
-        ada = {"email": "ada@example.org", "name": "Ada", "password": it["password"]}
+        secrets, key = SECRETS, {"Authorization": SECRETS["key"]}
+        ada = {"email": "ada@example.org", "name": "Ada", "password": secrets["password"]}
         statuses = [
-            service.request("POST", f"/invite/{it['invite']}/signup", json=ada).status,
-            service.request("POST", f"/invite/{it['invite']}/signup", json=ada).status,
+            service.request("POST", f"/invite/{secrets['invite']}/signup", json=ada).status,
+            service.request("POST", f"/invite/{secrets['invite']}/signup", json=ada).status,
             service.request(
-                "PUT", f"/api/admin/invite-link/tokens/{it['invite']}", json={"enabled": False}, headers=key
+                "PUT", f"/api/admin/invite-link/tokens/{secrets['invite']}", json={"enabled": False}, headers=key
             ).status,
             service.request(
-                "PUT", f"/api/admin/invite-link/tokens/{it['invite']}", json={"enabled": it["body"]}, headers=key
+                "PUT",
+                f"/api/admin/invite-link/tokens/{secrets['invite']}",
+                json={"enabled": secrets["body"]},
+                headers=key,
             ).status,
             service.request(
-                "POST", "/auth/simple/login", json={"username": ada["email"], "password": it["wrong"]}
+                "POST", "/auth/simple/login", json={"username": ada["email"], "password": secrets["wrong"]}
             ).status,
             service.request(
-                "POST", "/auth/simple/login", json={"username": it["wrong"], "password": it["wrong"]}
+                "POST", "/auth/simple/login", json={"username": secrets["wrong"], "password": secrets["wrong"]}
             ).status,
-            service.request("POST", "/api/admin/events/search", body=f"{{{it['body']}", headers=key).status,
-            service.get(f"/{it['path']}/{it['query']}?{it['query']}").status,
-            service.get(f"/api/admin/search/events?query={it['query']}&limit={it['query']}", headers=key).status,
-            service.get("/api/admin/insights", headers={"Authorization": it["other"]}).status,
-            service.get("/api/admin/insights", headers={"Authorization": f"Bearer {it['key']}"}).status,
-            service.raw(f"GET /{it['line']} HTTP/9.9\r\n\r\n".encode()).status,
-            service.raw(f"G(T /{it['line']} HTTP/1.1\r\nHost: x\r\n\r\n".encode()).status,
-            service.raw(f"GET / HTTP/1.1\r\nHost: x\r\nAuthorization {it['header']}\r\n\r\n".encode()).status,
+            service.request("POST", "/api/admin/events/search", body=f"{{{secrets['body']}", headers=key).status,
+            service.get(f"/{secrets['path']}/{secrets['query']}?{secrets['query']}").status,
+            service.get(
+                f"/api/admin/search/events?query={secrets['query']}&limit={secrets['query']}", headers=key
+            ).status,
+            service.get("/api/admin/insights", headers={"Authorization": secrets["other"]}).status,
+            service.get("/api/admin/insights", headers={"Authorization": f"Bearer {secrets['key']}"}).status,
+            service.raw(f"GET /{secrets['line']} HTTP/9.9\r\n\r\n".encode()).status,
+            service.raw(f"G(T /{secrets['line']} HTTP/1.1\r\nHost: x\r\n\r\n".encode()).status,
+            service.raw(f"GET / HTTP/1.1\r\nHost: x\r\nAuthorization {secrets['header']}\r\n\r\n".encode()).status,
             service.raw(
-                f"GET / HTTP/1.1\r\nHost: x\r\nX: {it['header']}\r\nContent-Length: {it['header']}\r\n\r\n".encode()
+                f"GET / HTTP/1.1\r\nHost: x\r\nX: {secrets['header']}\r\n"
+                f"Content-Length: {secrets['header']}\r\n\r\n".encode()
             ).status,
-            service.raw(f"GET /{'x' * 9000}{it['line']} HTTP/1.1\r\nHost: x\r\n\r\n".encode()).status,
+            service.raw(f"GET /{'x' * 9000}{secrets['line']} HTTP/1.1\r\nHost: x\r\n\r\n".encode()).status,
         ]
         assert statuses == [200, 409, 200, 400, 401, 401, 415, 404, 400, 401, 200, 400, 400, 400, 400, 400]
         answer = service.request(
-            "POST", "/auth/simple/login", json={"username": ada["email"], "password": it["password"]}
+            "POST", "/auth/simple/login", json={"username": ada["email"], "password": secrets["password"]}
         )
         cookies.append(answer.headers["Set-Cookie"].split("=")[1].split(";")[0])
         # A client that hangs up in the middle of its body.
         with socket.create_connection(("127.0.0.1", service.port)) as connection:
             head = (
-                f"POST /auth/simple/login HTTP/1.1\r\nHost: x\r\nX: {it['header']}\r\nContent-Length: "
-                f"900\r\n\r\n{it['body']}"
+                f"POST /auth/simple/login HTTP/1.1\r\nHost: x\r\nX: {secrets['header']}\r\nContent-Length: "
+                f"900\r\n\r\n{secrets['body']}"
             )
             connection.sendall(head.encode())
         assert service.stop() == 0

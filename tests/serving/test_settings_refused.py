@@ -166,7 +166,7 @@ def test_the_start_is_refused_with_that_sentence_alone(tmp_path):
     ]
     data = tmp_path / "data"
     done = run_together([(arguments, {"DATA_DIR": data, **given}) for arguments, given, _ in refusals])
-    assert [(it.returncode, it.stdout, it.stderr) for it in done] == [
+    assert [(process.returncode, process.stdout, process.stderr) for process in done] == [
         (1, "", f"{sentence}\n") for *_, sentence in refusals
     ]
     assert not data.exists()

@@ -22,10 +22,10 @@ def switch(caller: Caller, to: str, query: str = "", **place: str) -> TestRespon
 def switched_on(conn: Connection) -> list[str]:
     """The environments that are on, of all flags: flag/environment."""
     statement = (
-        "SELECT name || '/' || environment AS it FROM flag_environments "
+        "SELECT name || '/' || environment AS place FROM flag_environments "
         "JOIN flags ON id = flag_id WHERE enabled ORDER BY 1"
     )
-    return [row["it"] for row in rows(conn, statement)]
+    return [row["place"] for row in rows(conn, statement)]
 
 
 def recorded(world: World, since: int, *places: str) -> list[str]:

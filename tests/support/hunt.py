@@ -119,16 +119,16 @@ def cases(stage: Stage, route: str) -> st.SearchStrategy[schemathesis.Case]:
 
     @st.composite
     def case(draw: Callable[..., Any]) -> schemathesis.Case:
-        it = draw(st.sampled_from(thought_of).flatmap(lambda strategy: strategy))
+        case = draw(st.sampled_from(thought_of).flatmap(lambda strategy: strategy))
         words, query, body = known_in[draw(st.sampled_from(PROJECTS))]
-        spoiled = draw(st.sampled_from([None] * 4 + sorted(it.path_parameters or {})))
-        for name in it.path_parameters or ():
+        spoiled = draw(st.sampled_from([None] * 4 + sorted(case.path_parameters or {})))
+        for name in case.path_parameters or ():
             if name in words and name != spoiled:
-                it.path_parameters[name] = words[name]
-        it.query = (it.query or {}) if draw(st.booleans()) else query | (it.query or {})
+                case.path_parameters[name] = words[name]
+        case.query = (case.query or {}) if draw(st.booleans()) else query | (case.query or {})
         if body is not None and draw(st.booleans()):
-            it.body = mixed(draw, body, it.body)
-        return it
+            case.body = mixed(draw, body, case.body)
+        return case
 
     return case()
 

@@ -52,7 +52,9 @@ def asked(app: Flask, conn: Connection, key: str, admin: tuple[str, str]) -> dic
     ask("DELETE", value(conn, STRATEGY))
     # The events of the changes.
     ask("GET", "/api/admin/search/events", query_string={"limit": "4"})
-    assert {answer[:3] for answer in found.values()} == {"200"}, [it for it in found.items() if it[1][:3] != "200"]
+    assert {answer[:3] for answer in found.values()} == {"200"}, [
+        item for item in found.items() if item[1][:3] != "200"
+    ]
     return found
 
 

@@ -96,7 +96,8 @@ def run_together(
     ]
     said = [process.communicate(timeout=PATIENCE) for process in running]
     return [
-        subprocess.CompletedProcess(it.args, it.returncode, *texts) for it, texts in zip(running, said, strict=True)
+        subprocess.CompletedProcess(process.args, process.returncode, *texts)
+        for process, texts in zip(running, said, strict=True)
     ]
 
 

@@ -32,10 +32,10 @@ def is_there(conn: Connection, strategy_id: str) -> bool:
 def switched_on(conn: Connection) -> list[str]:
     """The environments that are on, of all flags: flag/environment."""
     statement = (
-        "SELECT name || '/' || environment AS it FROM flag_environments "
+        "SELECT name || '/' || environment AS place FROM flag_environments "
         "JOIN flags ON id = flag_id WHERE enabled ORDER BY 1"
     )
-    return [row["it"] for row in rows(conn, statement)]
+    return [row["place"] for row in rows(conn, statement)]
 
 
 def deleted(response: TestResponse) -> bool:

@@ -29,7 +29,7 @@ class Tool:
         assert response.status_code == status, f"{operation}: {response.status_code} {response.text}"
         self.answers[operation] = response
         return (
-            json.loads(response.text, parse_float=lambda it: pytest.fail(f"{operation}: {it} has a fraction"))
+            json.loads(response.text, parse_float=lambda number: pytest.fail(f"{operation}: {number} has a fraction"))
             if response.text
             else None
         )
@@ -94,7 +94,7 @@ def make_places(tool: Tool) -> None:
     ask("POST projects/tools/environments/development/default-strategy", {"name": "flexibleRollout"})
     ask("DELETE projects/tools/environments/lab")
     linked = ask("GET environments/project/tools")["environments"]
-    assert [(it["name"], it["defaultStrategy"]["name"]) for it in linked] == [("development", "flexibleRollout")]
+    assert [(item["name"], item["defaultStrategy"]["name"]) for item in linked] == [("development", "flexibleRollout")]
     user, group = tool.answers["POST user-admin"].get_json()["id"], tool.answers["POST groups"].get_json()["id"]
     ask(
         "PUT projects/tools/access",

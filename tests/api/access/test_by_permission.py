@@ -49,7 +49,7 @@ OPENS = {
     ],
     "DELETE_FEATURE": [f"DELETE {FLAG}", f"POST {PROJECT}/archive", "DELETE /api/admin/archive/<feature_name>"],
     "MOVE_FEATURE_TOGGLE": [f"POST {FLAG}/changeProject"],
-    "UPDATE_FEATURE_DEPENDENCY": [f"{it} {FLAG}/dependencies" for it in ("POST", "DELETE")]
+    "UPDATE_FEATURE_DEPENDENCY": [f"{method} {FLAG}/dependencies" for method in ("POST", "DELETE")]
     + [f"DELETE {FLAG}/dependencies/<parent>"],
     "CREATE_FEATURE_STRATEGY": [f"POST {PLACE}/strategies"],
     "UPDATE_FEATURE_STRATEGY": [

@@ -41,17 +41,20 @@ def pairs(stage: Stage, route: str) -> Iterator[tuple[str, Asked, Asked]]:
     there, nowhere, here = (of(stage, route, project) for project in ("apollo", "nowhere", "default"))
     asks_for = [word for word in ("project_id", *WITHIN, "segment_id") if word in parameters(route)]
     for word in asks_for:
-        yield word, *(replace(it, words=here.words | {word: it.words[word]}, body=here.body) for it in (there, nowhere))
+        yield (
+            word,
+            *(replace(call, words=here.words | {word: call.words[word]}, body=here.body) for call in (there, nowhere)),
+        )
     if len(asks_for) > 1:
         yield "all", there, nowhere
     if there.body != nowhere.body:
-        yield "body", *(replace(it, words=here.words) for it in (there, nowhere))
+        yield "body", *(replace(call, words=here.words) for call in (there, nowhere))
         yield "all", there, nowhere
 
 
 def differences(stage: Stage, caller: Caller, route: str, what: str, there: Asked, nowhere: Asked) -> list[str]:
     """The difference between the answers, in a list of one line. An empty list: none."""
-    one, other = (answer(stage, caller, route, it) for it in (there, nowhere))
+    one, other = (answer(stage, caller, route, call) for call in (there, nowhere))
     return [] if one == other else [f"{route} by {what}: {one!s:.400}\n    but {other!s:.400}"]
 
 
@@ -71,10 +74,10 @@ def test_a_stranger_always_gets_the_same_answer(stage: Stage, app: Flask, family
     stranger, complaints = Caller(app), []
     for route in dict.fromkeys(row.route for row in family.rows):
         here = of(stage, route, "default")
-        asked = [here, *(it for _, *both in pairs(stage, route) for it in both)]
+        asked = [here, *(call for _, *both in pairs(stage, route) for call in both)]
         asked += [replace(here, words=dict.fromkeys(here.words, text)) for text in ("0", "no such thing", "\0", "%")]
         asked += [replace(here, body=body) for body in (None, [], {"name": "\0"})]
-        answers = {answer(stage, stranger, route, it) for it in asked}
+        answers = {answer(stage, stranger, route, call) for call in asked}
         answers |= {answer(stage, stranger, route, here, **headers) for headers in WRONG}
         if len(answers) > 1 or next(iter(answers))[0] != 401:
             complaints.append(f"{route}: {answers}")
@@ -89,7 +92,7 @@ def test_an_unknown_signup_token_is_one_like_another(stage: Stage, stranger: Cal
         right = stage.words(route)["token"]
         wrong = [right[:-1], right.upper(), f"{right}0", "0" * len(right), "no such token", "%", "\0", "é"]
         asked = [Asked({"token": token}, stage.body(route), names=[token]) for token in wrong]
-        assert len({answer(stage, stranger, route, it) for it in asked}) == 1, route
+        assert len({answer(stage, stranger, route, call) for call in asked}) == 1, route
 
 
 # Users who may not see a private project
@@ -121,7 +124,11 @@ def filters(route: str) -> list[str]:
     """The parameters of a query that take a text."""
     method, rule = route.split(" ")
     said = DOCUMENT["paths"].get(rule, {}).get(method.lower(), {"parameters": []})["parameters"]
-    return [it["name"] for it in said if it["in"] == "query" and it["schema"].get("type") == "string"]
+    return [
+        parameter["name"]
+        for parameter in said
+        if parameter["in"] == "query" and parameter["schema"].get("type") == "string"
+    ]
 
 
 FILTERED = [route for route in ROUTES if filters(route)]
@@ -144,7 +151,7 @@ def test_filters_treat_hidden_and_missing_alike(stage: Stage, route: str) -> Non
                 ("new-in-apollo", "new-in-nowhere"),
                 ("flag-of-apollo", "flag-of-nowhere"),
             ):
-                both = (Asked({}, query=f"?{name}={form.format(it)}", names=[it]) for it in (there, nowhere))
+                both = (Asked({}, query=f"?{name}={form.format(call)}", names=[call]) for call in (there, nowhere))
                 complaints += differences(stage, outsider, route, f"{name} {form}", *both)
     verdict(complaints)
 
@@ -153,7 +160,12 @@ def test_filters_treat_hidden_and_missing_alike(stage: Stage, route: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "family", [pytest.param(it, id=it.name) for it in FAMILIES if any("<project_id>" in row.route for row in it.rows)]
+    "family",
+    [
+        pytest.param(entry, id=entry.name)
+        for entry in FAMILIES
+        if any("<project_id>" in row.route for row in entry.rows)
+    ],
 )
 def test_records_of_another_project_are_not_found(stage: Stage, family: Family) -> None:
     stage.furnish(family)
@@ -164,14 +176,15 @@ def test_records_of_another_project_are_not_found(stage: Stage, family: Family) 
             there = of(stage, route, elsewhere)
             for word in set(WITHIN) & set(parameters(route)):
                 both = (
-                    replace(it, words=here.words | {word: it.words[word]}, body=here.body) for it in (there, nowhere)
+                    replace(call, words=here.words | {word: call.words[word]}, body=here.body)
+                    for call in (there, nowhere)
                 )
                 complaints += differences(stage, stage.cast["alice"], route, word, *both)
         if "strategy_id" in parameters(route):
             of_production = replace(here, words=here.words | {"strategy_id": stage.strategies["default", "production"]})
             missing = replace(here, words=here.words | {"strategy_id": MISSING["strategy_id"]})
-            names = [str(it.words["strategy_id"]) for it in (of_production, missing)]
-            both = (replace(it, names=names) for it in (of_production, missing))
+            names = [str(strategy.words["strategy_id"]) for strategy in (of_production, missing)]
+            both = (replace(strategy, names=names) for strategy in (of_production, missing))
             complaints += differences(stage, stage.cast["alice"], route, "strategy of another environment", *both)
     verdict(complaints + changed(stage, before))
 
@@ -197,13 +210,13 @@ def test_records_of_other_users_are_404(stage: Stage, world: World) -> None:
     ]
     before, complaints = None, []
     for name, word, ids, others in cases:
-        family = next(it for it in FAMILIES if it.name == name)
+        family = next(entry for entry in FAMILIES if entry.name == name)
         stage.furnish(family)
         before = fingerprint(stage.conn)
         for route in dict.fromkeys(row.route for row in family.rows if word in parameters(row.route)):
             words = stage.words(route) | others
             for number in ids:
-                both = (Asked(words | {word: it}, stage.body(route), names=[str(it)]) for it in (number, never))
+                both = (Asked(words | {word: id}, stage.body(route), names=[str(id)]) for id in (number, never))
                 complaints += differences(stage, stage.cast["alice"], route, f"{word} {number}", *both)
         complaints += changed(stage, before)
     verdict(complaints)

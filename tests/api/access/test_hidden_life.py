@@ -216,7 +216,7 @@ def test_a_hidden_project_changes_no_answer(stage: Stage, world: World) -> None:
             live(world, alice, shared)
             for family, of_victor, of_alice in before:
                 found = differing(of_victor, told(stage, victor, family))
-                if found != {it for it in OF_ALL if ROUTES[it[0]] is family}:
+                if found != {item for item in OF_ALL if ROUTES[item[0]] is family}:
                     complaints.append(f"{family.name} tells Victor {found}")
                 # Administrators see the change.
                 is_told_to_alice = differing(of_alice, told(stage, alice, family)) - OF_ALL != set()

@@ -254,12 +254,12 @@ def test_insights_count_a_week_in_which_a_type_changed(conn: Connection) -> None
     assert len(rows(conn, FILLED)) >= 3
     conn.execute("INSERT INTO past_environment_types VALUES ('staging', 'test', %s)", [wednesday])
     found, wanted = (
-        json.loads(it.trends(conn, *days, None))["environmentTypeTrends"] for it in (insights, insights_by_week)
+        json.loads(module.trends(conn, *days, None))["environmentTypeTrends"] for module in (insights, insights_by_week)
     )
     assert found == wanted
     of_staging = [
-        (it["environmentType"], it["totalUpdates"])
-        for it in found
-        if it["environmentType"] in ("test", "preproduction")
+        (row["environmentType"], row["totalUpdates"])
+        for row in found
+        if row["environmentType"] in ("test", "preproduction")
     ]
     assert of_staging == [("test", 4), ("preproduction", 2), ("test", 2), ("preproduction", 4)]

@@ -93,7 +93,7 @@ def test_switching_on_keeps_an_enabled_strategy(world, alice, conn):
         ("development", True),
         ("production", False),
     ]
-    assert [(it["id"], it["disabled"]) for it in strategies_of(answer)] == [(strategy, False)]
+    assert [(entry["id"], entry["disabled"]) for entry in strategies_of(answer)] == [(strategy, False)]
     assert switched_on(conn) == ["f/development"]
     assert recorded(world, since) == ["feature-environment-enabled"]
     (event,) = world.events(since)
@@ -115,10 +115,10 @@ def test_switching_on_can_enable_all_disabled_strategies(world, alice, conn):
         for place, disabled in ((2, True), (0, True), (1, False))
     ]
     elsewhere = world.strategy(flag, "production", disabled=True)
-    before = {it["id"]: it for it in alice.get(path("/strategies")).json}
+    before = {strategy["id"]: strategy for strategy in alice.get(path("/strategies")).json}
     since = world.last_event_id()
     answer = switch(alice, "on", "?shouldActivateDisabledStrategies=true")
-    assert [(it["id"], it["disabled"]) for it in strategies_of(answer)] == [
+    assert [(strategy["id"], strategy["disabled"]) for strategy in strategies_of(answer)] == [
         (ids[1], False),
         (ids[2], False),
         (ids[0], False),
@@ -229,7 +229,7 @@ def test_off_leaves_the_strategies(world, alice, conn):
     answer = switch(alice, "off")
     assert answer.status_code == 200
     assert answer.json["name"] == "f"
-    assert [it["id"] for it in strategies_of(answer)] == [strategy]
+    assert [entry["id"] for entry in strategies_of(answer)] == [strategy]
     assert switched_on(conn) == ["f/production"]
     assert recorded(world, since) == ["feature-environment-disabled"]
     (event,) = world.events(since)

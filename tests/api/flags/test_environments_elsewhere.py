@@ -40,7 +40,7 @@ ELSEWHERE = [
 
 
 @pytest.mark.parametrize("place", ELSEWHERE, ids=str)
-@pytest.mark.parametrize(("method", "what", "body"), OPERATIONS, ids=lambda it: it if isinstance(it, str) else "")
+@pytest.mark.parametrize(("method", "what", "body"), OPERATIONS, ids=lambda part: part if isinstance(part, str) else "")
 def test_records_of_another_project_flag_or_environment_are_404_and_stay(world, alice, conn, method, what, body, place):
     world.project("hermes")
     conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('unlinked', 'test', 9)")

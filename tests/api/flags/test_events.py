@@ -79,8 +79,8 @@ def test_creators_are_users_each_once_by_name(world: World, conn: Connection, al
     fixtures.update(conn, "users", gone.id or 0, deleted_at="now")
     expected = [(alice.id, "Alice"), (nameless.id, "bob"), (addressed.id, "carl@example.org"), (gone.id, "Zoe")]
     for caller in (alice, victor):
-        assert sorted((it["id"], it["name"]) for it in caller.get(CREATORS).json) == sorted(expected)
-    names = [it["name"] for it in alice.get(CREATORS).json]
+        assert sorted((creator["id"], creator["name"]) for creator in caller.get(CREATORS).json) == sorted(expected)
+    names = [creator["name"] for creator in alice.get(CREATORS).json]
     assert names.index("Alice") < names.index("Zoe")
     assert alice.get("/api/admin/search/events", query_string={"createdBy": f"IS:{gone.id}"}).json["total"] == 1
 
@@ -91,9 +91,9 @@ def test_creators_of_hidden_events_only_are_not_listed(
     log = Log(conn)
     log.add(project=apollo, by=Author("alice", alice.id))
     log.add(by=Author("eve", eve.id))
-    assert [it["id"] for it in world.api_key().get(CREATORS).json] == [alice.id, eve.id]
-    assert [it["id"] for it in eve.get(CREATORS).json] == [alice.id]
-    assert [it["id"] for it in max.get(CREATORS).json] == [alice.id]
+    assert [creator["id"] for creator in world.api_key().get(CREATORS).json] == [alice.id, eve.id]
+    assert [creator["id"] for creator in eve.get(CREATORS).json] == [alice.id]
+    assert [creator["id"] for creator in max.get(CREATORS).json] == [alice.id]
     assert victor.get(CREATORS).json == []
 
 

@@ -108,7 +108,7 @@ def test_a_new_strategy_comes_behind_the_others(world, alice):
         for more in ({}, {}, {"sortOrder": 9}, {}, {"sortOrder": 0}, {})
     ]
     assert places == [0, 1, 9, 10, 0, 11]
-    assert [it["sortOrder"] for it in alice.get(path("/strategies")).json] == [0, 0, 1, 9, 10, 11]
+    assert [strategy["sortOrder"] for strategy in alice.get(path("/strategies")).json] == [0, 0, 1, 9, 10, 11]
     assert add(alice, {"name": "default"}, environment="production").json["sortOrder"] == 0
 
 
@@ -219,7 +219,7 @@ def test_strategies_are_listed_in_their_order_with_all_that_they_have(world, ali
     early = world.strategy(flag, sort_order=1, title="first")
     fixtures.insert_variant(conn, flag, "development", early, name="blue", weight=1000)
     listed = alice.get(path("/strategies")).json
-    assert [it["id"] for it in listed] == [early, late]
+    assert [strategy["id"] for strategy in listed] == [early, late]
     assert listed == [alice.get(path(f"/strategies/{id}")).json for id in (early, late)]
     assert [variant["name"] for variant in listed[0]["variants"]] == ["blue"]
 

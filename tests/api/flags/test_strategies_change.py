@@ -220,7 +220,7 @@ def test_strategies_are_put_in_order(world, alice, conn):
     answer = sort(alice, {"id": a, "sortOrder": 2}, {"id": c, "sortOrder": 0})
     assert (answer.status_code, answer.data) == (200, b"")
     assert order(conn) == {"a": 2, "b": 1, "c": 0}
-    assert [it["id"] for it in alice.get(path("/strategies")).json] == [c, b, a]
+    assert [strategy["id"] for strategy in alice.get(path("/strategies")).json] == [c, b, a]
     assert recorded(world, since) == ["strategy-order-changed"]
     (event,) = world.events(since)
     assert (event["data"], event["pre_data"]) == ({"strategyIds": [c, b, a]}, {"strategyIds": [a, b, c]})

@@ -70,7 +70,9 @@ SEARCH = "POST /api/admin/events/search"
 def parameters(route: str, kinds: tuple[str, ...]) -> list[str]:
     """The parameters of a route's query that are of these types."""
     return [
-        it["name"] for it in description(route)["parameters"] if it["in"] == "query" and it["schema"]["type"] in kinds
+        parameter["name"]
+        for parameter in description(route)["parameters"]
+        if parameter["in"] == "query" and parameter["schema"]["type"] in kinds
     ]
 
 
@@ -108,7 +110,7 @@ def test_a_pattern_in_the_body_of_a_search_is_plain_text(stage: Stage, field: st
     alice = furnished(stage, SEARCH).cast["alice"]
     nothing, *others = (alice.post("/api/admin/events/search", json={field: text}) for text in (NOTHING, *PATTERNS))
     assert nothing.json["events"] == []
-    assert [json.loads(it.request.get_data() or b"{}") for it in others if it.json != nothing.json] == []
+    assert [json.loads(answer.request.get_data() or b"{}") for answer in others if answer.json != nothing.json] == []
 
 
 def test_a_filter_finds_what_has_its_text(stage: Stage) -> None:
@@ -117,9 +119,9 @@ def test_a_filter_finds_what_has_its_text(stage: Stage) -> None:
     assert alice.get("/api/admin/search/events?query=seed").json["total"] == 1
     assert alice.get("/api/admin/search/features?query=eed").json["total"] == 1
     assert len(alice.get("/api/admin/user-admin/search?q=ict").json) == 1
-    assert [it["name"] for it in alice.get("/api/admin/projects/default/features?namePrefix=se").json["features"]] == [
-        "seed"
-    ]
+    assert [
+        flag["name"] for flag in alice.get("/api/admin/projects/default/features?namePrefix=se").json["features"]
+    ] == ["seed"]
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_the_sum_of_changes_equals_a_count_of_every_week(conn: Connection, world
     for back, until in ((91, 0), (320, 0), (150, 60), (3, 0), (700, 300), (0, 5)):
         for user in (None, viewer):
             days = today - timedelta(days=back), today - timedelta(days=until)
-            said, wanted = (json.loads(it.trends(conn, *days, user)) for it in (insights, insights_by_week))
+            said, wanted = (json.loads(module.trends(conn, *days, user)) for module in (insights, insights_by_week))
             for key, entries in wanted.items():
                 assert said[key] == entries, (key, days, user)
             assert list(said) == list(wanted)

@@ -144,7 +144,7 @@ def test_a_group_is_not_mistaken_for_the_user_of_its_id(alice, conn, people):
     conn.execute("INSERT INTO groups (id, name) VALUES (%s, 'namesakes')", [ada])
     for users, of_groups in (([ada], []), ([], [ada]), ([ada], [ada]), ([ada], []), ([ada], [ada]), ([], [ada])):
         assert put(alice, (4, users, of_groups)).status_code == 200
-        assert held(conn) == {*(("user", it, 4) for it in users), *(("group", it, 4) for it in of_groups)}
+        assert held(conn) == {*(("user", user, 4) for user in users), *(("group", group, 4) for group in of_groups)}
 
 
 def test_a_project_needs_no_owner(world, alice, conn, people):

@@ -65,10 +65,8 @@ def put(caller: Caller, strategy: Any, project: str = "default", environment: st
 
 def kept(conn: Connection, environment: str = "production") -> str | None:
     """What the table holds, as text."""
-    statement = (
-        "SELECT default_strategy::text FROM project_environments WHERE project_id = 'default' AND environment = %(it)s"
-    )
-    return value(conn, statement, {"it": environment})
+    statement = "SELECT default_strategy::text FROM project_environments WHERE project_id = 'default' AND environment = %(environment)s"
+    return value(conn, statement, {"environment": environment})
 
 
 def test_a_default_strategy_is_kept_and_answered_in_one_order_of_keys(world, alice, conn):
@@ -78,10 +76,10 @@ def test_a_default_strategy_is_kept_and_answered_in_one_order_of_keys(world, ali
     assert answer.text == json_text(STORED)
     assert kept(conn) == json.dumps(STORED, ensure_ascii=False, separators=(",", ":"))
     assert kept(conn, "development") is None
-    assert [it.get("defaultStrategy") for it in read(alice)] == [None, STORED]
+    assert [environment.get("defaultStrategy") for environment in read(alice)] == [None, STORED]
     # The overview has it too.
     overview = alice.get("/api/admin/projects/default/overview").json
-    assert [it.get("defaultStrategy") for it in overview["environments"]] == [None, STORED]
+    assert [environment.get("defaultStrategy") for environment in overview["environments"]] == [None, STORED]
     assert logged(world, since, alice, "production") == [("default-strategy-updated", STORED, None)]
 
 

@@ -42,8 +42,12 @@ def test_linked_environments_are_listed_in_order_with_counts(world, victor, conn
     world.api_key("frontend", environment="a-staging", projects=["gemini"])
     keys = ["name", "type", "enabled", "protected", "sortOrder", "projectApiTokenCount", "projectEnabledToggleCount"]
     found = read(victor, "gemini")
-    assert [list(it) for it in found] == [[*keys, "visible"], [*keys, "visible"], [*keys, "defaultStrategy", "visible"]]
-    assert [tuple(it.values()) for it in found] == [
+    assert [list(environment) for environment in found] == [
+        [*keys, "visible"],
+        [*keys, "visible"],
+        [*keys, "defaultStrategy", "visible"],
+    ]
+    assert [tuple(environment.values()) for environment in found] == [
         ("development", "development", True, True, 1, 2, 2, True),
         ("a-staging", "preproduction", False, False, 2, 1, 0, True),
         ("b-staging", "preproduction", True, False, 2, 0, 0, STRATEGY, True),
@@ -54,7 +58,7 @@ def test_empty_and_archived_projects_can_be_read(world, victor):
     world.project("empty", ())
     world.project("archived", ("production",), archived_at="2026-01-01T00:00:00Z")
     assert read(victor, "empty") == []
-    assert [it["name"] for it in read(victor, "archived")] == ["production"]
+    assert [environment["name"] for environment in read(victor, "archived")] == ["production"]
 
 
 def test_the_environments_of_a_hidden_project_are_404(victor, max, apollo):
@@ -83,9 +87,9 @@ def test_every_flag_gets_an_added_environment_switched_off(world, alice, conn):
     answer = alice.post(url(), json={"environment": "staging"})
     assert (answer.status_code, answer.text) == (200, "")
     assert set(states(conn)) == {*before, ("live", "staging", False), ("archived", "staging", False)}
-    assert [it["name"] for it in read(alice)] == ["development", "production", "staging"]
+    assert [environment["name"] for environment in read(alice)] == ["development", "production", "staging"]
     assert logged(world, since, alice, "staging") == [("project-environment-added", None, None)]
-    assert [it["name"] for it in read(alice, "gemini")] == ["production"]
+    assert [environment["name"] for environment in read(alice, "gemini")] == ["production"]
 
 
 def test_additional_properties_of_old_clients_are_ignored(alice, conn):
@@ -130,7 +134,7 @@ def test_an_archived_project_gets_no_environment_and_can_lose_one(world, alice):
     since = world.last_event_id()
     for environment in ("development", "production"):
         refused(alice.post(url("archived"), json={"environment": environment}), 404, "NotFoundError")
-    assert ([it["name"] for it in read(alice, "archived")], world.events(since)) == (["production"], [])
+    assert ([entry["name"] for entry in read(alice, "archived")], world.events(since)) == (["production"], [])
     assert alice.delete(url("archived", "production")).status_code == 200
     assert read(alice, "archived") == []
 
@@ -155,7 +159,7 @@ def test_removing_an_environment_deletes_its_strategies_and_variants_and_nothing
     since = world.last_event_id()
     answer = alice.delete(url("default", "production"), data="ignored", content_type="text/plain")
     assert (answer.status_code, answer.text) == (200, "")
-    assert [it["name"] for it in read(alice)] == ["development"]
+    assert [entry["name"] for entry in read(alice)] == ["development"]
     expected = [("archived", False), ("elsewhere", False), ("elsewhere", True), ("live", False)]
     assert [(name, enabled) for name, _, enabled in states(conn)] == expected
     for table, number in (("strategies", 4), ("variants", 8)):

@@ -30,9 +30,9 @@ def test_environments_are_listed_in_their_order_with_their_counts(world, victor,
     assert answer.status_code == 200
     keys = ("name", "type", "enabled", "protected", "sortOrder", "projectCount", "apiTokenCount", "enabledToggleCount")
     assert list(answer.json) == ["version", "environments"]
-    assert [tuple(it) for it in answer.json["environments"]] == [keys] * 4
+    assert [tuple(environment) for environment in answer.json["environments"]] == [keys] * 4
     assert answer.json["version"] == 1
-    assert [tuple(it.values()) for it in answer.json["environments"]] == [
+    assert [tuple(environment.values()) for environment in answer.json["environments"]] == [
         ("a-staging", "preproduction", False, False, 1, 0, 0, 0),
         ("b-staging", "preproduction", True, False, 1, 0, 0, 0),
         ("development", "development", True, False, 1, 2, 2, 1),
@@ -136,10 +136,13 @@ def test_two_creations_at_once_get_one_name_and_one_place(make_database, make_ap
         with from_sql.connection() as conn:
             admin = World(app, conn).api_key()
             asked = [{"name": "staging", "type": "test"}] * 2
-            answers = at_once(*[lambda it=it: admin.post(URL, json=it) for it in asked])
+            answers = at_once(*[lambda body=body: admin.post(URL, json=body) for body in asked])
             assert statuses(answers) == {201: 1, 409: 1}
             asked = [{"name": name, "type": "test"} for name in ("qa", "load")]
-            assert statuses(at_once(*[lambda it=it: admin.post(URL, json=it) for it in asked])) == {201: 1, 400: 1}
+            assert statuses(at_once(*[lambda body=body: admin.post(URL, json=body) for body in asked])) == {
+                201: 1,
+                400: 1,
+            }
             assert len(names(conn)) == 4
             assert len(rows(conn, "SELECT FROM events WHERE type = 'environment-created'")) == 2
 
@@ -212,7 +215,11 @@ def test_environments_are_put_in_order(world, alice, conn, staging):
     since = world.last_event_id()
     answer = alice.put(f"{URL}/sort-order", json={staging: 1, "production": 2, "development": 9})
     assert (answer.status_code, answer.text) == (200, "")
-    assert [it["name"] for it in alice.get(URL).json["environments"]] == ["staging", "production", "development"]
+    assert [environment["name"] for environment in alice.get(URL).json["environments"]] == [
+        "staging",
+        "production",
+        "development",
+    ]
     assert stored(conn, "development")["sortOrder"] == 9
     # Production stays where it was.
     assert logged(world, since, alice) == [

@@ -254,7 +254,7 @@ def test_the_segments_of_a_strategy_are_listed_by_name(world, alice, victor, max
         found = caller.get(f"{path}/{strategy}").json
         assert found == {"segments": [caller.get(f"{PATH}/{ids[name]}").json for name in "ab"]}
     for caller in (alice, max):
-        assert [it["name"] for it in caller.get(f"{path}/{rocket}").json["segments"]] == ["c"]
+        assert [segment["name"] for segment in caller.get(f"{path}/{rocket}").json["segments"]] == ["c"]
     assert victor.get(f"{path}/{rocket}").json == {"segments": []}
     for word in ("no-such-strategy", "strategies", "7", world.strategy(world.flag("bare"))):
         assert alice.get(f"{path}/{word}").json == {"segments": []}

@@ -180,14 +180,14 @@ def test_segments_are_listed_by_name_with_their_use(world, alice, apollo, conn):
     for segment in ("a", "b"):
         conn.execute("INSERT INTO strategy_segments VALUES (%s, %s)", [world.strategy(archived), ids[segment]])
     listed = alice.get(PATH).json["segments"]
-    assert [(it["name"], it["usedInFeatures"], it["usedInProjects"]) for it in listed] == [
+    assert [(entry["name"], entry["usedInFeatures"], entry["usedInProjects"]) for entry in listed] == [
         ("a", 3, 2),
         ("b", 0, 0),
         ("c", 0, 0),
         ("d", 0, 0),
     ]
     assert listed[3] == alice.get(f"{PATH}/{made}").json | {"usedInFeatures": 0, "usedInProjects": 0}
-    assert ["project" in it for it in listed] == [False, False, False, True]
+    assert ["project" in entry for entry in listed] == [False, False, False, True]
 
 
 def test_the_list_is_empty_without_segments(alice):
@@ -199,8 +199,8 @@ def test_a_segment_of_a_hidden_project_is_not_there(world, alice, victor, max, a
     for path in (f"{PATH}/{hidden}", f"{PATH}/{hidden}/strategies"):
         assert refused(victor.get(path), 404, "NotFoundError") == "No segment has that id."
         assert max.get(path).status_code == 200
-    assert [it["id"] for it in victor.get(PATH).json["segments"]] == [shown]
-    assert [it["id"] for it in max.get(PATH).json["segments"]] == [hidden, shown]
+    assert [segment["id"] for segment in victor.get(PATH).json["segments"]] == [shown]
+    assert [segment["id"] for segment in max.get(PATH).json["segments"]] == [hidden, shown]
     carla, before = curator(world, "default"), fingerprint(world.conn)
     for response in (
         carla.delete(f"{PATH}/{hidden}"),

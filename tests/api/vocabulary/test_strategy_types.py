@@ -34,11 +34,17 @@ def names(caller: Caller) -> list[str]:
 
 
 def test_an_installation_has_five_types(alice: Caller) -> None:
-    found = {it["name"]: it for it in alice.get(PATH).json["strategies"]}
+    found = {strategy["name"]: strategy for strategy in alice.get(PATH).json["strategies"]}
     assert list(found) == BUILT_IN
-    assert not any(it["editable"] for it in found.values())
-    assert [name for name, it in found.items() if it["deprecated"]] == ["userWithId"]
-    taken = {name: [(it["name"], it["type"], it["required"]) for it in found[name]["parameters"]] for name in found}
+    assert not any(strategy_type["editable"] for strategy_type in found.values())
+    assert [name for name, strategy_type in found.items() if strategy_type["deprecated"]] == ["userWithId"]
+    taken = {
+        name: [
+            (strategy_type["name"], strategy_type["type"], strategy_type["required"])
+            for strategy_type in found[name]["parameters"]
+        ]
+        for name in found
+    }
     assert taken == {
         "flexibleRollout": [
             ("rollout", "percentage", False),
@@ -165,7 +171,9 @@ LIFETIMES = {"experiment": 40, "kill-switch": None, "operational": 7, "permissio
 
 def lifetimes(caller: Caller) -> dict[str, int | None]:
     """How long flags of each type are expected to live, in days."""
-    return {it["id"]: it["lifetimeDays"] for it in caller.get("/api/admin/feature-types").json["types"]}
+    return {
+        flag_type["id"]: flag_type["lifetimeDays"] for flag_type in caller.get("/api/admin/feature-types").json["types"]
+    }
 
 
 def test_flags_of_each_type_have_a_lifetime_that_can_be_changed(world: World, alice: Caller) -> None:

@@ -79,7 +79,7 @@ def test_the_commands_of_a_running_instance_work(deployed, service, make_app):
     line.does("user", "reset-password", "clerk", "--generate")
     line.does("user", "unlock", "clerk")
     line.does("api-token", "create", "--name", "clerk", "--type", "admin")
-    [key] = [it for it in line.lists("api-token") if "clerk" in it.values()]
+    [key] = [token for token in line.lists("api-token") if "clerk" in token.values()]
     line.does("api-token", "revoke", str(key["id"]))
     line.does("signup-token", "create", "--name", "clerks")
     assert "The schema is current: version" in line.does("migrate")

@@ -94,17 +94,17 @@ class Story:
         answer = response.get_json(silent=True)
         author = {"createdBy": caller.email, "createdByUserId": caller.id}
         expected = [
-            {column: value(answer) if callable(value) else value for column, value in (author | it).items()}
-            for it in expect
+            {column: value(answer) if callable(value) else value for column, value in (author | event).items()}
+            for event in expect
         ]
         # A payload may have more properties than the story names. The tests of each route compare whole payloads.
         expected = [
-            {column: Having(value) if isinstance(value, dict) else value for column, value in it.items()}
-            for it in expected
+            {column: Having(value) if isinstance(value, dict) else value for column, value in event.items()}
+            for event in expected
         ]
         recorded = self.since(len(expected) + 3)
-        types = [it["type"] for it in recorded]
-        assert types == [it["type"] for it in expected], f"{method} {path} {body} recorded {types}"
+        types = [event["type"] for event in recorded]
+        assert types == [event["type"] for event in expected], f"{method} {path} {body} recorded {types}"
         for found, wanted in zip(recorded, expected, strict=True):
             wrong = {
                 column: (found.get(column), value) for column, value in wanted.items() if value != found.get(column)
@@ -119,7 +119,7 @@ class Story:
         story = cls(app, Caller(app, key))
         story.key.email = story.read("/api/admin/api-tokens")["tokens"][0]["tokenName"]
         story.ledger = story.since()
-        assert [(it["type"], it["createdBy"]) for it in story.ledger] == [
+        assert [(event["type"], event["createdBy"]) for event in story.ledger] == [
             ("user-created", "system"),
             ("api-token-created", "system"),
         ]
@@ -141,9 +141,9 @@ class Story:
         """The events that are not in the ledger yet, oldest first."""
         found = self.read(SEARCH, limit=limit)
         new = found["total"] - len(self.ledger)
-        assert new <= limit, f"{new} events, and fewer were expected: {[it['type'] for it in found['events']]}"
+        assert new <= limit, f"{new} events, and fewer were expected: {[event['type'] for event in found['events']]}"
         return found["events"][:new][::-1]
 
     def count(self, **columns: Any) -> int:
         """How many events of the ledger have these values in their columns."""
-        return sum(all(it.get(column) == value for column, value in columns.items()) for it in self.ledger)
+        return sum(all(event.get(column) == value for column, value in columns.items()) for event in self.ledger)

@@ -49,8 +49,8 @@ def export(story: Story) -> None:
     body = {"environment": "development", "features": names}
     recorded = event("features-exported", data={"environment": "development", "features": sorted(names)})
     document = story.step(story.people["max"], "POST", f"{BATCH}/export", 200, body, [recorded])
-    assert [it["name"] for it in document["features"]] == sorted(names)
-    assert [it["featureName"] for it in document["featureStrategies"]] == ["launch"]
+    assert [flag["name"] for flag in document["features"]] == sorted(names)
+    assert [strategy["featureName"] for strategy in document["featureStrategies"]] == ["launch"]
 
 
 def take_in(story: Story) -> None:
@@ -101,4 +101,4 @@ def end_pluto(story: Story) -> None:
         event("project-deleted", project="pluto"),
     ]
     story.step(key, "DELETE", path, 200, None, recorded)
-    assert [it["id"] for it in story.read(PROJECTS)["projects"]] == ["apollo", "default", "hermes"]
+    assert [project["id"] for project in story.read(PROJECTS)["projects"]] == ["apollo", "default", "hermes"]

@@ -37,7 +37,7 @@ def make_environments(story: Story) -> None:
         # Once more changes nothing.
         story.step(story.key, "POST", f"{ENVIRONMENTS}/attic/{word}", 204)
     found = story.read(ENVIRONMENTS)["environments"]
-    before = {it["name"]: it["sortOrder"] for it in found}
+    before = {entry["name"]: entry["sortOrder"] for entry in found}
     order = {"development": before["development"], "production": 20, "staging": 10}
     recorded = [
         updated(name, {"sortOrder": order[name]}, {"sortOrder": before[name]}) for name in ("production", "staging")

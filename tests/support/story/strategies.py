@@ -132,7 +132,7 @@ def switch(story: Story) -> None:
             there("feature-environment-enabled", "launch", environment),
         ]
         flag = story.step(max, "POST", f"{place('launch', environment)}/on", 200, None, recorded)
-        assert {it["name"]: it["enabled"] for it in flag["environments"]}[environment] is True
+        assert {entry["name"]: entry["enabled"] for entry in flag["environments"]}[environment] is True
     recorded = there("feature-environment-disabled", "launch", "staging")
     story.step(robot, "POST", f"{place('launch', 'staging')}/off", 200, None, [recorded])
     enabled, disabled = (there(f"feature-environment-{word}", "engine", "staging") for word in ("enabled", "disabled"))

@@ -15,7 +15,7 @@ def tell(story: Story) -> None:
     make_tag_types(story)
     make_strategy_types(story)
     path, names = f"{ADMIN}/feature-types/operational/lifetime", ("id", "name", "description")
-    known = {it["id"]: it for it in story.read(f"{ADMIN}/feature-types")["types"]}["operational"]
+    known = {flag_type["id"]: flag_type for flag_type in story.read(f"{ADMIN}/feature-types")["types"]}["operational"]
     before = {name: known[name] for name in names} | {"lifetimeDays": 7}
     recorded = event("feature-type-updated", data=before | {"lifetimeDays": 30}, preData=before)
     story.step(story.people["root"], "PUT", path, 200, {"lifetimeDays": 30}, [recorded])
