@@ -175,16 +175,16 @@ class Stage:
 
         A refusal's message must have these words.
         """
-        said = f"{row.route} {row.project} {name}: expected {expected}"
+        problem = f"{row.route} {row.project} {name}: expected {expected}"
         try:
             response = self.ask(caller, row.route, row.project, **headers)
             if response.status_code != expected:
-                return [f"{said}, got {response.status_code} {response.text:.200}"]
+                return [f"{problem}, got {response.status_code} {response.text:.200}"]
             if expected >= 400:
                 message = refused(response, expected, NAMES[expected])
                 assert says in message, f"{message} does not say: {says}"
         except AssertionError as error:
-            return [f"{said}, but {error!s:.300}"]
+            return [f"{problem}, but {error!s:.300}"]
         return []
 
     def session_of(self, user: Caller) -> str:

@@ -23,9 +23,9 @@ def me(caller: Caller) -> dict:
 def rights(caller: Caller) -> set[tuple[str, str | None, str | None]]:
     """Permission, project and environment of all that the caller may do."""
     found = me(caller)["permissions"]
-    told = {(right["permission"], right.get("project"), right.get("environment")) for right in found}
-    assert len(told) == len(found)
-    return told
+    permissions = {(right["permission"], right.get("project"), right.get("environment")) for right in found}
+    assert len(permissions) == len(found)
+    return permissions
 
 
 def test_an_administrator_gets_name_and_admin(alice, conn):
@@ -78,17 +78,17 @@ def test_a_key_behind_the_word_bearer_is_the_same(app, world):
 
 def test_a_viewer_has_no_permissions_a_member_those_of_the_role(victor, max):
     assert me(victor)["permissions"] == []
-    told = rights(max)
-    assert ("CREATE_FEATURE", "apollo", None) in told
-    assert {project for _, project, _ in told} == {"apollo"}
-    assert "UPDATE_PROJECT" not in {permission for permission, _, _ in told}
+    permissions = rights(max)
+    assert ("CREATE_FEATURE", "apollo", None) in permissions
+    assert {project for _, project, _ in permissions} == {"apollo"}
+    assert "UPDATE_PROJECT" not in {permission for permission, _, _ in permissions}
 
 
 def test_an_editor_gets_global_and_project_permissions(eve):
-    told = rights(eve)
-    assert ("CREATE_PROJECT", None, None) in told
-    assert ("UPDATE_PROJECT", "default", None) in told
-    assert ("UPDATE_PROJECT", None, None) not in told
+    permissions = rights(eve)
+    assert ("CREATE_PROJECT", None, None) in permissions
+    assert ("UPDATE_PROJECT", "default", None) in permissions
+    assert ("UPDATE_PROJECT", None, None) not in permissions
 
 
 def test_rights_of_groups_and_of_custom_roles_add_up(victor, apollo, conn):

@@ -43,11 +43,11 @@ def test_an_unknown_name_is_throttled_alike(world, stranger, conn):
         counted = known_of(conn, name)
         hold_waits(conn)
         answers += [log_in(stranger, name, WRONG) for _ in range(2)]
-        said = [
+        answered = [
             (answer.status_code, answer.json["name"], answer.json["message"], set(answer.headers.keys()))
             for answer in answers
         ]
-        stories.append([counted, *said])
+        stories.append([counted, *answered])
         conn.execute("DELETE FROM login_throttle")
     assert [status for status, *_ in stories[0][1:]] == [401] * 5 + [429] * 2
     assert stories[0][0] == (5, 1)

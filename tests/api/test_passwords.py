@@ -124,8 +124,8 @@ def test_passwords_and_token_secrets_are_not_stored_or_logged(world, stranger, c
     assert [table for table, text in kept.items() if secret in text] == ["signup_tokens"]
     written = capsys.readouterr().out
     for answer in answers:
-        said = answer.get_data(as_text=True)
-        assert "$2b$" not in said
-        assert password not in said + written
-        assert secret not in said + written
+        body = answer.get_data(as_text=True)
+        assert "$2b$" not in body
+        assert password not in body + written
+        assert secret not in body + written
     assert written.count("/invite/<token>/signup") == 3

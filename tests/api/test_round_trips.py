@@ -115,6 +115,6 @@ def test_the_pool_and_a_real_transaction_cost_no_more(pooled: Flask) -> None:
         with watched(conn) as wire:
             assert ask().status_code < 300
         assert len(wire.statements) == wire.round_trips == len(statements)
-        assert all(said.startswith(expected) for said, expected in zip(wire.statements, statements, strict=True)), (
-            wire.statements
-        )
+        assert all(
+            statement.startswith(expected) for statement, expected in zip(wire.statements, statements, strict=True)
+        ), wire.statements

@@ -31,15 +31,15 @@ GIVEN = {
 
 def tells(vault: Vault, text: str, path: str = "/y") -> bool:
     """Whether it is noticed that an answer has this text, in its body and in a header."""
-    told = []
+    noticed = []
     for headers, body in (([], f"so {text} it is".encode()), ([("X-Any", text)], b"")):
         try:
             vault.look(path, None, [], headers, body)
-            told.append(False)
+            noticed.append(False)
         except Told:
-            told.append(True)
-    assert told[0] == told[1]
-    return told[0]
+            noticed.append(True)
+    assert noticed[0] == noticed[1]
+    return noticed[0]
 
 
 @pytest.mark.parametrize("way", SENT)

@@ -34,8 +34,8 @@ def test_the_page_may_reach_nothing_but_this_service(stranger: Caller) -> None:
     answer = stranger.get("/docs")
     assert (answer.status_code, answer.mimetype) == (200, "text/html")
     assert answer.get_data(as_text=True) == PAGE
-    said = answer.headers["Content-Security-Policy"]
-    assert dict(directive.split(" ", 1) for directive in said.split("; ")) == POLICY
+    policy = answer.headers["Content-Security-Policy"]
+    assert dict(directive.split(" ", 1) for directive in policy.split("; ")) == POLICY
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Cache-Control"] == "no-cache"
 

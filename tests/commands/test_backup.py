@@ -74,8 +74,8 @@ def test_a_restored_instance_answers_the_nine_operations_as_before(
         reader = theirs.test_client()
         reader.set_cookie("session", cookie.value)
         assert reader.get("/api/admin/user").status_code == 200
-        told = nine.asked(app, before, ADMIN_KEY, ADMIN)
-        assert nine.asked(theirs, after, ADMIN_KEY, ADMIN) == told
+        answers = nine.asked(app, before, ADMIN_KEY, ADMIN)
+        assert nine.asked(theirs, after, ADMIN_KEY, ADMIN) == answers
         # The log goes on as it would have.
         assert add(before) == add(after)
 
@@ -147,13 +147,13 @@ def test_a_backup_without_a_name_is_called_by_the_moment(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     before = os.umask(0)
-    said = line.run("backup", *name)
+    result = line.run("backup", *name)
     os.umask(before)
     [path] = tmp_path.iterdir()
     assert re.fullmatch(r"flags-\d{4}-\d\d-\d\dT\d{6}Z\.dump", path.name)
     assert path.stat().st_mode & 0o777 == 0o600
-    assert (said.exit_code, said.stdout) == (0, "")
-    assert said.stderr.startswith(f"Wrote {path.name}: ")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.startswith(f"Wrote {path.name}: ")
 
 
 def test_a_backup_can_be_written_to_stdout_and_restored_from_stdin(line: CommandLine, empty: CommandLine) -> None:
@@ -183,8 +183,8 @@ def test_a_file_that_is_there_is_left_alone(line: CommandLine, tmp_path: Path) -
     assert line.refuses("backup", str(path)) == f"{path} already exists."
     assert path.read_text() == "dear to somebody"
     (tmp_path / "y.dump.part").touch()
-    said = line.refuses("backup", str(tmp_path / "y.dump"))
-    assert said == f"{tmp_path}/y.dump.part already exists. Delete it, unless another backup is running."
+    message = line.refuses("backup", str(tmp_path / "y.dump"))
+    assert message == f"{tmp_path}/y.dump.part already exists. Delete it, unless another backup is running."
     assert "No such file or directory" in line.refuses("backup", str(tmp_path / "nowhere" / "z.dump"))
 
 
@@ -201,10 +201,10 @@ def test_a_backup_that_fails_leaves_no_file(
         with psycopg.connect(line.app.config["DATABASE_URL"], autocommit=True) as conn:
             conn.execute(f"SET ROLE {role}")  # pyright: ignore
         url = make_url(line.app.config["DATABASE_URL"], f"-crole={role}")
-        said = CommandLine(make_app(url), line.conn).refuses("backup", str(tmp_path / "x"))
+        message = CommandLine(make_app(url), line.conn).refuses("backup", str(tmp_path / "x"))
     finally:
         line.conn.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")  # pyright: ignore
-    assert said.startswith("The backup failed: permission denied for ")
+    assert message.startswith("The backup failed: permission denied for ")
     assert list(tmp_path.iterdir()) == []
 
 

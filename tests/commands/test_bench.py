@@ -24,8 +24,8 @@ def test_a_tiny_run_writes_a_table_and_two_plots(server: str, tmp_path):
     assert len(lines) == 2 + 13 + 3
     for name in re.findall(r"\]\((performance-\w+\.svg)\)", page):
         root = ElementTree.parse(tmp_path / name).getroot()
-        said = {"".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")}
-        assert {"project overview", "■ 2,000 events", "■ 2,000 events, base"} <= said
+        texts = {"".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")}
+        assert {"project overview", "■ 2,000 events", "■ 2,000 events, base"} <= texts
     with connect(server) as conn:
         assert rows(conn, "SELECT datname FROM pg_database WHERE datname LIKE 'bench%'") == []
 

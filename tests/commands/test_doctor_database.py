@@ -85,19 +85,19 @@ def test_a_role_that_can_change_events_is_a_warning_unless_the_role_owns_them(
 
 
 @pytest.mark.parametrize(
-    ("right", "said"),
+    ("right", "message"),
     [
         ("INSERT ON events, users", "cannot insert into events, users"),
         ("SELECT ON schema_version", "cannot read schema_version"),
         ("SELECT ON project_memberships", "cannot read project_memberships"),
     ],
 )
-def test_a_missing_right_is_named(clerk: CommandLine, right: str, said: str) -> None:
+def test_a_missing_right_is_named(clerk: CommandLine, right: str, message: str) -> None:
     clerk.conn.execute("SELECT deny(%s)", ["REVOKE UPDATE, DELETE ON events FROM"])
     clerk.conn.execute("SELECT deny(%s)", [f"REVOKE {right} FROM"])
     status, grade, sentence = about(clerk, "privileges")
     assert (status, grade) == (1, "FAIL")
-    assert sentence.endswith(f" {said}. Run deploy/grants.sql (docs/how-to/deploy.md).")
+    assert sentence.endswith(f" {message}. Run deploy/grants.sql (docs/how-to/deploy.md).")
 
 
 def test_a_schema_that_the_role_cannot_use_is_a_failure(clerk: CommandLine) -> None:

@@ -125,7 +125,7 @@ def test_an_export_is_complete_after_a_restore_into_a_new_server(
     with log.conn.transaction(force_rollback=True):
         add(log)
     add(log, 2)
-    _, said = exported(log)
+    _, message = exported(log)
     log.does("backup", str(tmp_path / "dump"))
     server = embedded.Server(tmp_path / "data")
     try:
@@ -141,7 +141,7 @@ def test_an_export_is_complete_after_a_restore_into_a_new_server(
             )
             assert new.run("events", "export").stdout_bytes == log.run("events", "export").stdout_bytes
             # A reader of the old server goes on here.
-            assert said == "Wrote 5 events. To continue later: --after 6\n"
+            assert message == "Wrote 5 events. To continue later: --after 6\n"
             assert exported(new, "--after", "6")[0] == []
             add(new, 2)
             assert exported(new, "--after", "6")[0] == [7, 8]

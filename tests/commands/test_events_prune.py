@@ -100,8 +100,8 @@ def test_the_totals_of_the_searches_are_right_after_every_batch(
             number = work.delete_some(log.conn)
         batches += 1
         for query, condition in searches.items():
-            said = client.get(f"/api/admin/search/events{query}", headers={"Authorization": ADMIN_KEY}).json["total"]
-            assert said == log.rows(f"SELECT count(*) AS number FROM events WHERE {condition}")[0]["number"], query
+            total = client.get(f"/api/admin/search/events{query}", headers={"Authorization": ADMIN_KEY}).json["total"]
+            assert total == log.rows(f"SELECT count(*) AS number FROM events WHERE {condition}")[0]["number"], query
     assert batches > 3
 
 

@@ -36,10 +36,10 @@ def empty(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
 
 
 def test_an_empty_database_is_set_up_as_at_a_first_start(empty: CommandLine) -> None:
-    said = empty.does("migrate")
-    assert said.startswith(f"Created the schema, version {migrate.VERSION}.\n")
-    password = re.search(r"admin password   (\S+)   \(user name admin\)", said)
-    key = re.search(r"API token        (\S+)", said)
+    output = empty.does("migrate")
+    assert output.startswith(f"Created the schema, version {migrate.VERSION}.\n")
+    password = re.search(r"admin password   (\S+)   \(user name admin\)", output)
+    key = re.search(r"API token        (\S+)", output)
     assert password is not None
     assert key is not None
     assert empty.log_in("admin", password[1]).status_code == 200
@@ -50,10 +50,10 @@ def test_an_empty_database_is_set_up_as_at_a_first_start(empty: CommandLine) -> 
     ]
     # A second time changes nothing and shows no secret.
     before = empty.everything()
-    said = empty.does("migrate")
-    assert said.startswith(f"The schema is current: version {migrate.VERSION}.\n")
-    assert "password" not in said
-    assert "API token" not in said
+    output = empty.does("migrate")
+    assert output.startswith(f"The schema is current: version {migrate.VERSION}.\n")
+    assert "password" not in output
+    assert "API token" not in output
     assert empty.everything() == before
 
 
@@ -69,10 +69,10 @@ def test_a_schema_without_users_is_given_an_administrator(empty: CommandLine) ->
 
 def test_migrate_creates_the_word_indexes_or_reports_why_not(line: CommandLine) -> None:
     line.conn.execute("DROP EXTENSION IF EXISTS pg_trgm CASCADE")
-    said = line.does("migrate")
+    output = line.does("migrate")
     [row] = line.rows("SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm') AS can")
     assert migrate.has_word_indexes(line.conn) is row["can"]
-    assert ("pg_trgm is not available" in said) is not row["can"]
+    assert ("pg_trgm is not available" in output) is not row["can"]
 
 
 def test_no_command_touches_a_newer_schema(line: CommandLine) -> None:

@@ -30,9 +30,10 @@ def make_dump(line: CommandLine, path: Path, *options: str) -> Path:
 
 
 def test_an_instance_is_not_written_over(line: CommandLine, file: Path) -> None:
-    said = line.refuses("restore", str(file))
+    message = line.refuses("restore", str(file))
     assert (
-        said == "The database already contains an instance. Use an empty database, or --replace to delete the instance."
+        message
+        == "The database already contains an instance. Use an empty database, or --replace to delete the instance."
     )
 
 
@@ -116,8 +117,8 @@ def test_a_restore_waits_for_others_but_not_for_ever(
     url = make_database()
     with connect(url) as conn, connect(url) as other, other.transaction():
         other.execute(used)
-        said = CommandLine(make_app(url), conn).refuses("restore", "--replace", str(file))
-    assert said == "The restore failed, and nothing changed: canceling statement due to lock timeout."
+        message = CommandLine(make_app(url), conn).refuses("restore", "--replace", str(file))
+    assert message == "The restore failed, and nothing changed: canceling statement due to lock timeout."
 
 
 # All or nothing
@@ -128,8 +129,8 @@ def test_a_damaged_backup_changes_nothing(line: CommandLine, file: Path, tmp_pat
     before, whole = contents(line.conn), file.read_bytes()
     damaged = tmp_path / "damaged.dump"
     damaged.write_bytes(whole[: int(len(whole) * share)])
-    said = line.refuses("restore", "--replace", str(damaged))
-    assert said.endswith("is not a complete backup of this service in the schema public.") or said.startswith(
+    message = line.refuses("restore", "--replace", str(damaged))
+    assert message.endswith("is not a complete backup of this service in the schema public.") or message.startswith(
         "The restore failed, "
     )
     assert contents(line.conn) == before
@@ -146,8 +147,8 @@ def test_a_pg_restore_that_fails_between_two_statements_changes_nothing(
         )
         (tmp_path / program).chmod(0o755)
     monkeypatch.setattr(embedded, "BINARIES", tmp_path)
-    said = line.refuses("restore", "--replace", str(file))
-    assert said == "The restore failed, and nothing changed: the program was killed."
+    message = line.refuses("restore", "--replace", str(file))
+    assert message == "The restore failed, and nothing changed: the program was killed."
     assert contents(line.conn) == before
 
 
@@ -162,8 +163,8 @@ def test_an_unsuitable_backup_changes_nothing(
         )
         CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
     before = contents(line.conn)
-    said = line.refuses("restore", "--replace", str(tmp_path / "x"))
-    assert said.startswith("The restore failed, and nothing changed: insert or update on table ")
+    message = line.refuses("restore", "--replace", str(tmp_path / "x"))
+    assert message.startswith("The restore failed, and nothing changed: insert or update on table ")
     assert contents(line.conn) == before
 
 
@@ -182,8 +183,8 @@ def test_an_unsuitable_backup_changes_nothing(
 )
 def test_a_part_of_an_instance_replaces_nothing(line: CommandLine, tmp_path: Path, options: list[str]) -> None:
     part = make_dump(line, tmp_path / "x", *options)
-    said = line.refuses("restore", "--replace", str(part))
-    assert said == "The file is not a complete backup of this service in the schema public."
+    message = line.refuses("restore", "--replace", str(part))
+    assert message == "The file is not a complete backup of this service in the schema public."
 
 
 def test_the_dump_of_a_tool_with_a_table_of_that_name_replaces_nothing(

@@ -29,11 +29,11 @@ def test_a_backup_of_a_newer_version_is_refused(
     with connect(url) as conn:
         conn.execute("UPDATE schema_version SET version = version + 1")
         CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
-    said = only_line(empty.run("restore", str(tmp_path / "x")).stderr)
+    message = only_line(empty.run("restore", str(tmp_path / "x")).stderr)
     newer = (
         f"The backup has schema version {migrate.VERSION + 1}; this service supports versions up to {migrate.VERSION}."
     )
-    assert said == f"{newer} Upgrade the service."
+    assert message == f"{newer} Upgrade the service."
     assert holds_nothing(empty)
 
 

@@ -101,15 +101,15 @@ def test_reset_password_ends_the_sessions_of_that_user(line: CommandLine, passwo
     user_id = make_user(line, username, password_file, "--name", "Olive")
     other_id = make_user(line, f"{username}-2", password_file)
     assert [line.log_in(name, PASSWORD).status_code for name in (*names.values(), f"{username}-2")] == [200, 200, 200]
-    said: list[str] = []
-    events = line.events_of(lambda: said.append(line.does("user", "reset-password", names[by], "--generate")))
+    output: list[str] = []
+    events = line.events_of(lambda: output.append(line.does("user", "reset-password", names[by], "--generate")))
     data = {"id": user_id, "name": "Olive", "username": username, "email": f"{username}@example.org", "rootRole": 3}
     assert events == [event("user-updated", data=data, pre_data=data)]
     sessions = "SELECT count(*) AS number FROM sessions WHERE user_id = %s"
     assert line.rows(sessions, user_id) == [{"number": 0}]
     assert line.rows(sessions, other_id) == [{"number": 1}]
     assert line.log_in(username, PASSWORD).status_code == 401
-    assert line.log_in(username, said[0].strip()).status_code == 200
+    assert line.log_in(username, output[0].strip()).status_code == 200
 
 
 def test_reset_password_obeys_the_rules_of_passwords(line: CommandLine, password_file: str, tmp_path: Path) -> None:

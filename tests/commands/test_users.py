@@ -124,8 +124,8 @@ def test_list_as_json_has_all_columns_of_the_table(line: CommandLine, password_f
     line.log_in("json", "wrong password")
     [entry] = [entry for entry in line.lists("user") if entry["id"] == user_id]
     [row] = line.rows("SELECT iso(created_at) AS at FROM users WHERE id = %s", user_id)
-    said = {"id": user_id, "username": "json", "email": "json@example.org", "name": "Джейсон", "role": "Admin"}
-    assert entry == said | {"seenAt": None, "loginAttempts": 1, "createdAt": row["at"]}
+    expected = {"id": user_id, "username": "json", "email": "json@example.org", "name": "Джейсон", "role": "Admin"}
+    assert entry == expected | {"seenAt": None, "loginAttempts": 1, "createdAt": row["at"]}
     line.log_in("json", PASSWORD)
     [entry] = [entry for entry in line.lists("user") if entry["id"] == user_id]
     assert entry["seenAt"] is not None

@@ -33,7 +33,7 @@ class Machine:
     folder: Path
     deployment: Deployment
     port: int
-    said: dict[str, str] = field(default_factory=dict[str, str])
+    outputs: dict[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
         for name in ("program", "etc", "systemd", "sbin"):
@@ -79,7 +79,7 @@ class Machine:
             timeout=4 * PATIENCE,
         )
         assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
-        self.said[block] = done.stdout
+        self.outputs[block] = done.stdout
         return done.stdout
 
     def secret(self, role: str) -> Path:
@@ -106,21 +106,21 @@ def machine(server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[M
             yield machine
 
 
-def said(machine: Machine, command: str) -> str:
+def output_of(machine: Machine, command: str) -> str:
     """The output of the first block with a command."""
-    return next(text for block, text in machine.said.items() if command in block)
+    return next(text for block, text in machine.outputs.items() if command in block)
 
 
 @pytest.mark.slow
 def test_all_commands_of_the_page_work(machine):
-    assert len(machine.said) == len(set(BLOCKS)) >= 10
-    first, again = [text for block, text in machine.said.items() if "flags migrate" in block]
+    assert len(machine.outputs) == len(set(BLOCKS)) >= 10
+    first, again = [text for block, text in machine.outputs.items() if "flags migrate" in block]
     assert "admin password" in first
     assert "API token" in first
     assert "The schema is current: version" in again
-    assert re.findall(r"(?m)^FAIL.*", said(machine, "flags doctor")) == []
+    assert re.findall(r"(?m)^FAIL.*", output_of(machine, "flags doctor")) == []
     # The server of the tests runs without fsync, which is a warning.
-    assert re.search(r"(?m)^(ok|warn) +database ", said(machine, "flags doctor"))
+    assert re.search(r"(?m)^(ok|warn) +database ", output_of(machine, "flags doctor"))
 
 
 @pytest.mark.slow

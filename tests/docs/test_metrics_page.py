@@ -33,26 +33,26 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_page_lists_every_metric_with_type_and_labels(text):
-    told = {
+    documented = {
         name: (kind, set(re.findall(r"`(\w+)`", labels)))
         for name, kind, labels, _ in ROW.findall(PAGE.read_text(encoding="utf-8"))
     }
     kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
-    assert {name: kind for name, (kind, _) in told.items()} == kinds
+    assert {name: kind for name, (kind, _) in documented.items()} == kinds
     labels: dict[str, set[str]] = {name: set() for name in kinds}
     for series, its_labels in read(text.encode()):
         name = series if series in kinds else series.rpartition("_")[0]
         labels[name] |= {label for label, _ in its_labels} - {"le"}
-    assert {name: its_labels for name, (_, its_labels) in told.items()} == labels
+    assert {name: its_labels for name, (_, its_labels) in documented.items()} == labels
 
 
 def test_the_page_lists_every_outcome_of_a_login(text):
     ((meaning,),) = [
         (row[3],) for row in ROW.findall(PAGE.read_text(encoding="utf-8")) if row[0] == "flags_logins_total"
     ]
-    told = set(re.findall(r"`(\w+)`", meaning))
+    documented = set(re.findall(r"`(\w+)`", meaning))
     assert (
-        told
+        documented
         == set(re.findall(r'^flags_logins_total\{outcome="(\w+)"\}', text, re.MULTILINE))
         > set(meters.OUTCOMES.values())
     )
@@ -60,11 +60,11 @@ def test_the_page_lists_every_outcome_of_a_login(text):
 
 def queries() -> list[str]:
     """The expressions of the page and of the alerts."""
-    told = "".join(blocks("promql")) + "".join(
+    documented = "".join(blocks("promql")) + "".join(
         re.findall(r"routes: (.*)\.\"$", ALERTS.read_text(encoding="utf-8"), re.MULTILINE)
     )
     return [
-        *(line for line in told.splitlines() if line and not line.startswith("#")),
+        *(line for line in documented.splitlines() if line and not line.startswith("#")),
         ALERTS.read_text(encoding="utf-8"),
     ]
 
@@ -109,12 +109,12 @@ def test_promtool_takes_the_alerts_and_all_that_the_page_shows(tmp_path: Path):
     shown = [{"record": f"shown:{number}", "expr": query} for number, query in enumerate(queries()[:-1])]
     assert len(shown) >= 6
     (tmp_path / "shown.yml").write_text(json.dumps({"groups": [{"name": "shown", "rules": shown}]}))
-    status, said = promtool("check", "rules", tmp_path / "shown.yml")
-    assert status == 0, said
+    status, output = promtool("check", "rules", tmp_path / "shown.yml")
+    assert status == 0, output
     (config,) = blocks("yaml")
     (tmp_path / "prometheus.yml").write_text(config)
-    status, said = promtool("check", "config", "--syntax-only", tmp_path / "prometheus.yml")
-    assert status == 0, said
+    status, output = promtool("check", "config", "--syntax-only", tmp_path / "prometheus.yml")
+    assert status == 0, output
 
 
 ONE = 'job="flags", instance="one"'
@@ -198,5 +198,5 @@ def test_each_scene_fires_exactly_its_alerts(tmp_path: Path):
     (tmp_path / "test.yml").write_text(
         json.dumps({"rule_files": [str(ALERTS)], "evaluation_interval": "1m", "tests": tests})
     )
-    status, said = promtool("test", "rules", tmp_path / "test.yml")
-    assert status == 0, said
+    status, output = promtool("test", "rules", tmp_path / "test.yml")
+    assert status == 0, output

@@ -59,9 +59,9 @@ def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
             done = subprocess.run(
                 command, cwd=ROOT, env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
             )
-            said = done.stdout.replace(f"{tmp_path}/", "/srv/flags/")
-            assert done.returncode == 0, f"{commands}\n{said}"
-            assert fits(shown, said), f"{commands}\n{said}"
+            output = done.stdout.replace(f"{tmp_path}/", "/srv/flags/")
+            assert done.returncode == 0, f"{commands}\n{output}"
+            assert fits(shown, output), f"{commands}\n{output}"
 
 
 def test_the_line_for_cron_works_in_the_environment_of_cron(make_database: Callable[[], str], tmp_path: Path) -> None:
@@ -112,5 +112,5 @@ def at_hand(script: str, folder: Path, shell: str, **environ: str) -> subprocess
 def test_the_settings_of_the_pages_exist() -> None:
     assert len(blocks()) >= 10
     names = {setting.name for setting in SETTINGS}
-    said = {name.removesuffix("_FILE") for name in re.findall(r"`([A-Z]{3,}(?:_[A-Z]+)+)\b", TEXT)}
-    assert said <= names, said - names
+    named = {name.removesuffix("_FILE") for name in re.findall(r"`([A-Z]{3,}(?:_[A-Z]+)+)\b", TEXT)}
+    assert named <= names, named - names

@@ -148,8 +148,8 @@ def commands_in(group: click.Group, *names: str) -> Iterator[tuple[str, set[str]
 def test_the_page_about_scaling_sets_only_existing_settings():
     text = SCALING.read_text(encoding="utf-8")
     names = {setting.name for setting in settings.SETTINGS}
-    said = re.findall(r"\b([A-Z]{3,}(?:_[A-Z]+)*(?:_(?=…))?)(?=[`=…])", text)
-    assert {name for name in said if name not in names} == {"LOGIN_", "MAX_", "INIT_ADMIN_"}
+    named = re.findall(r"\b([A-Z]{3,}(?:_[A-Z]+)*(?:_(?=…))?)(?=[`=…])", text)
+    assert {name for name in named if name not in names} == {"LOGIN_", "MAX_", "INIT_ADMIN_"}
     assert {
         "DATABASE_URL",
         "DATABASE_POOLER",
@@ -157,7 +157,7 @@ def test_the_page_about_scaling_sets_only_existing_settings():
         "DATABASE_POOL_SIZE",
         "BASE_URL",
         "TRUSTED_PROXIES",
-    } <= set(said)
+    } <= set(named)
     defaults = {setting.name: setting.default for setting in settings.SETTINGS}
     each = int(defaults["WEB_CONCURRENCY"] or 0) * int(defaults["DATABASE_POOL_SIZE"] or 0)
     assert f"With the defaults a service takes {each} at most" in text

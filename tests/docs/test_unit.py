@@ -19,7 +19,7 @@ ANALYZE = shutil.which("systemd-analyze")
 needs_systemd = pytest.mark.skipif(ANALYZE is None, reason="needs systemd-analyze (on Debian: apt-get install systemd)")
 
 
-def said(name: str) -> list[tuple[str, str]]:
+def settings_of(name: str) -> list[tuple[str, str]]:
     """The lines of a unit, in order."""
     return re.findall(r"^(\w+)=(.*)$", (FOLDER / name).read_text(encoding="utf-8"), re.MULTILINE)
 
@@ -47,9 +47,9 @@ def test_systemd_understands_every_line(tmp_path: Path) -> None:
 @needs_systemd
 @pytest.mark.parametrize("name", [name for name in UNITS if name.endswith(".service")])
 def test_the_exposure_of_each_unit_is_the_documented_one(name: str) -> None:
-    [told] = re.findall(r"an exposure of (\d)\.(\d) \(", PAGE.read_text(encoding="utf-8"))
+    [exposure] = re.findall(r"an exposure of (\d)\.(\d) \(", PAGE.read_text(encoding="utf-8"))
     # In tenths, as systemd-analyze wants to have it; a newer systemd may look at more.
-    most = int("".join(told)) + 2
+    most = int("".join(exposure)) + 2
     done = analyze("security", "--offline=true", f"--threshold={most}", "--no-pager", str(FOLDER / name))
     assert done.returncode == 0, done.stdout[-200:]
 
@@ -59,7 +59,7 @@ def test_gunicorn_has_enough_time_to_stop() -> None:
     defaults = {setting.name: int(setting.default) for setting in SETTINGS if (setting.default or "").isdigit()}
     graceful = defaults["STATEMENT_TIMEOUT_SECONDS"] + 2 * defaults["WAIT_SECONDS"]
     assert f"for {graceful} s at most" in PAGE.read_text(encoding="utf-8")
-    unit = dict(said(UNITS[0]))
+    unit = dict(settings_of(UNITS[0]))
     # pg_ctl waits as long for a stop as for a start.
     assert int(unit["TimeoutStopSec"]) >= graceful + START_TIMEOUT + 10
     # The workers, and PostgreSQL, are stopped by gunicorn, in that order.
@@ -67,7 +67,7 @@ def test_gunicorn_has_enough_time_to_stop() -> None:
 
 
 def test_each_unit_has_the_documented_memory_limit() -> None:
-    limits = {name: dict(said(name))["MemoryMax"] for name in (*UNITS[:2], "database.conf")}
+    limits = {name: dict(settings_of(name))["MemoryMax"] for name in (*UNITS[:2], "database.conf")}
     assert limits == {UNITS[0]: "2G", UNITS[1]: "512M", "database.conf": "1G"}
     assert "1 GB of memory (`MemoryMax=1G` in `database.conf`), or 2 GB with the embedded" in PAGE.read_text(
         encoding="utf-8"
@@ -76,7 +76,7 @@ def test_each_unit_has_the_documented_memory_limit() -> None:
 
 def test_the_units_set_only_existing_settings() -> None:
     known = {name for setting in SETTINGS for name in (setting.name, f"{setting.name}_FILE")}
-    given = [value for name in (*UNITS, "database.conf") for key, value in said(name) if key == "Environment"]
+    given = [value for name in (*UNITS, "database.conf") for key, value in settings_of(name) if key == "Environment"]
     assert given
     assert {value.partition("=")[0] for value in given} <= known
 
@@ -93,8 +93,8 @@ def test_the_service_and_the_deletion_of_old_events_are_shut_in_alike() -> None:
         "LoadCredential",
         "MemoryMax",
     }
-    service = set(said(UNITS[0]))
-    deletion = {line for line in said(UNITS[1]) if line[0] not in own}
+    service = set(settings_of(UNITS[0]))
+    deletion = {line for line in settings_of(UNITS[1]) if line[0] not in own}
     assert deletion <= service
     assert {key for key, _ in service - deletion - {line for line in service if line[0] in own}} == {
         "StartLimitIntervalSec",

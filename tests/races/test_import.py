@@ -8,7 +8,7 @@ from flask import Flask
 
 from rules.imports import PART
 from sql.database import Connection, connect, value
-from tests.support.documents import IMPORT, VALIDATE, body, document, happened, state, strategy, told
+from tests.support.documents import IMPORT, VALIDATE, body, document, happened, state, strategy, validated
 from tests.support.instance import ADMIN_KEY
 from tests.support.races import at_once, wait_for
 from tests.support.world import Caller, World, refused
@@ -187,7 +187,7 @@ def test_validation_on_a_read_only_server_checks_the_document(make_database, mak
     with connect(url) as conn:
         conn.execute(f'ALTER DATABASE "{conn.info.dbname}" SET default_transaction_read_only = on')  # pyright: ignore
     caller = Caller(make_app(url), ADMIN_KEY)
-    found = told(caller, document("f", {"name": "g", "type": "toggle"}, featureStrategies=[strategy()]))
+    found = validated(caller, document("f", {"name": "g", "type": "toggle"}, featureStrategies=[strategy()]))
     assert found["errors"] == {
         "invalid flag: type: must be experiment, kill-switch, release, operational or permission": ["g"]
     }

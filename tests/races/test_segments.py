@@ -74,13 +74,13 @@ def test_a_segment_that_goes_meanwhile_is_not_given(world, gate, change):
     world.project(f"new-{change}")
     segment = make(admin, f"Gone by {change}")
     strategy = world.strategy(world.flag(f"gone-{change}"))
-    said = {"projectId": "default", "environmentId": "development", "strategyId": strategy, "segmentIds": [segment]}
+    body = {"projectId": "default", "environmentId": "development", "strategyId": strategy, "segmentIds": [segment]}
     statements = {
         "delete": f"DELETE FROM segments WHERE id = {segment}",
         "move": f"UPDATE segments SET project_id = 'new-{change}' WHERE id = {segment}",
     }
     since = world.last_event_id()
-    [answer] = at_the_gate(world.conn, gate, statements[change], lambda: admin.post(f"{PATH}/strategies", json=said))
+    [answer] = at_the_gate(world.conn, gate, statements[change], lambda: admin.post(f"{PATH}/strategies", json=body))
     refused(answer)
     assert world.events(since) == []
     assert value(world.conn, "SELECT count(*) FROM strategy_segments WHERE strategy_id = %(id)s", {"id": strategy}) == 0

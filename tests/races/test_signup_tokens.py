@@ -87,8 +87,8 @@ def one_of_eight_signed_up(world: World, answers: list[TestResponse], since: int
     links = "SELECT array_agg(user_id) FROM signup_token_users WHERE user_id >= %(id)s"
     assert value(world.conn, "SELECT count(*) FROM users WHERE id >= %(id)s", {"id": winner}) == 1
     assert value(world.conn, links, {"id": winner}) == [winner]
-    told = [(event["type"], event["created_by_user_id"]) for event in world.events(since)]
-    return told == [("user-created", winner), ("public-signup-token-user-added", winner)]
+    recorded = [(event["type"], event["created_by_user_id"]) for event in world.events(since)]
+    return recorded == [("user-created", winner), ("public-signup-token-user-added", winner)]
 
 
 @pytest.mark.parametrize("field", ["email", "username"])
@@ -145,8 +145,8 @@ def test_eight_changes_of_a_token_follow_one_another(world, admin, conn, gate, g
     assert events[-1]["data"] == stored(conn, secret)
     assert {event["data"]["expiresAt"] for event in events} == {change["expiresAt"] for change in changes}
     # Each answer is what that change made, not what a later one did.
-    told = {event["data"]["expiresAt"]: event["data"]["enabled"] for event in events}
-    assert {answer.json["expiresAt"]: answer.json["enabled"] for answer in answers} == told
+    recorded = {event["data"]["expiresAt"]: event["data"]["enabled"] for event in events}
+    assert {answer.json["expiresAt"]: answer.json["enabled"] for answer in answers} == recorded
 
 
 def test_a_signup_comes_before_the_disabling_or_is_refused(world, admin, app, conn, name):

@@ -33,9 +33,9 @@ def recorded(world: World, since: int) -> list[str]:
 def test_one_of_eight_requests_creates_a_record_and_one_of_four_deletes_the_record(
     world: World, admin: Caller, conn: Connection, gate: Connection, noun: str, table: str, name: str
 ) -> None:
-    path, said, event = NOUNS[noun]
+    path, body, event = NOUNS[noun]
     since = world.last_event_id()
-    assert statuses(at_once(*[lambda: admin.post(f"{ADMIN}/{path}", json=said | {"name": name})] * 8)) == {
+    assert statuses(at_once(*[lambda: admin.post(f"{ADMIN}/{path}", json=body | {"name": name})] * 8)) == {
         201: 1,
         409: 7,
     }
@@ -85,8 +85,8 @@ def test_two_simultaneous_changes_are_both_kept(
     other: dict,
     name: str,
 ) -> None:
-    path, said, _ = NOUNS[noun]
-    admin.post(f"{ADMIN}/{path}", json=said | {"name": name})
+    path, body, _ = NOUNS[noun]
+    admin.post(f"{ADMIN}/{path}", json=body | {"name": name})
     since = world.last_event_id()
     calls = [lambda change=change: admin.put(f"{ADMIN}/{path}/{name}", json=change) for change in (one, other)]
     assert statuses(at_the_gate(conn, gate, f"SELECT FROM {table} WHERE name = '{name}' FOR UPDATE", *calls)) == {

@@ -218,8 +218,8 @@ def contents(conn: Connection) -> dict[str, list[Any]]:
 
 def test_options_in_the_address_hold_beside_ours(shared_url):
     separator = "&" if "?" in shared_url else "?"
-    said = "options=-csearch_path%3Dpg_catalog%20-cTimeZone%3DAsia/Tokyo%20-cstatement_timeout%3D0&connect_timeout=7"
-    with connect(f"{shared_url}{separator}{said}") as conn:
+    options = "options=-csearch_path%3Dpg_catalog%20-cTimeZone%3DAsia/Tokyo%20-cstatement_timeout%3D0&connect_timeout=7"
+    with connect(f"{shared_url}{separator}{options}") as conn:
         assert value(conn, "SHOW statement_timeout") == "30s"
         assert value(conn, "SHOW search_path") == "pg_catalog"
         assert value(conn, "SHOW TimeZone") == "UTC"

@@ -96,7 +96,7 @@ def test_an_instance_of_the_first_version_answers_as_one_of_this(
         number_alike(old, new)
         fill_weeks(old)
         assert contents(old) == contents(new)
-        told = nine.asked(make_app(one), new, ADMIN_KEY, ADMIN)
-        assert nine.asked(make_app(other), old, ADMIN_KEY, ADMIN) == told
+        answers = nine.asked(make_app(one), new, ADMIN_KEY, ADMIN)
+        assert nine.asked(make_app(other), old, ADMIN_KEY, ADMIN) == answers
         # The log goes on.
         assert add(new, 5) == add(old, 5)

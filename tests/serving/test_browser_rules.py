@@ -22,7 +22,7 @@ ELSEWHERE = {"Cache-Control": "no-store", "Content-Security-Policy": "default-sr
 SECURE = {"Strict-Transport-Security": "max-age=31536000"}
 
 
-def told(headers: Mapping[str, str]) -> dict[str, str]:
+def headers_of(headers: Mapping[str, str]) -> dict[str, str]:
     """Those of an answer's headers that are such rules."""
     names = {*EVERYWHERE, *ELSEWHERE, *SECURE}
     return {name: text for name, text in headers.items() if name in names}
@@ -45,7 +45,7 @@ def test_every_answer_has_them_and_only_https_asks_for_https(make_app: Callable[
         for status, (method, path, given) in answers.items():
             for one in {method, "HEAD"} if method == "GET" else {method}:
                 answer = app.test_client().open(path, method=one, **given)
-                assert (answer.status_code, told(answer.headers)) == (status, rules)
+                assert (answer.status_code, headers_of(answer.headers)) == (status, rules)
 
 
 def test_a_stream_a_logout_and_a_login_have_them_too(world: World, stranger: Caller, alice: Caller):
@@ -57,14 +57,14 @@ def test_a_stream_a_logout_and_a_login_have_them_too(world: World, stranger: Cal
     assert [answer.status_code for answer in (login, stream, logout)] == [200, 200, 302]
     assert stream.mimetype == "application/x-ndjson"
     for answer in (login, stream, logout):
-        assert told(answer.headers) == EVERYWHERE | ELSEWHERE
+        assert headers_of(answer.headers) == EVERYWHERE | ELSEWHERE
 
 
 @pytest.mark.parametrize("path", ["/docs", "/openapi.json", "/docs/rapidoc-9.3.8.min.js"])
 def test_a_page_that_holds_nothing_of_anybodys_may_be_kept(stranger: Caller, path: str):
     answer = stranger.get(path)
     assert answer.status_code == 200
-    assert EVERYWHERE.items() <= told(answer.headers).items()
+    assert EVERYWHERE.items() <= headers_of(answer.headers).items()
     assert "no-store" not in answer.headers["Cache-Control"]
     policy = answer.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
@@ -92,7 +92,7 @@ UNPARSED = {
 @pytest.mark.parametrize("wrong", UNPARSED)
 def test_refusals_by_gunicorn_have_the_headers_too(service: Service, wrong: str):
     answer = service.raw(UNPARSED[wrong])
-    assert (answer.status, told(answer.headers)) == (400, EVERYWHERE | ELSEWHERE | SECURE)
+    assert (answer.status, headers_of(answer.headers)) == (400, EVERYWHERE | ELSEWHERE | SECURE)
 
 
 def test_no_response_names_the_version_of_the_server(service: Service):
@@ -106,7 +106,7 @@ def test_no_response_names_the_version_of_the_server(service: Service):
     answers.append(service.get("/api/admin/search/events", headers=lines))
     assert [answer.status for answer in answers] == [200, 404, 405, 400, 200]
     for answer in answers:
-        assert told(answer.headers) == EVERYWHERE | ELSEWHERE | SECURE
+        assert headers_of(answer.headers) == EVERYWHERE | ELSEWHERE | SECURE
         assert answer.headers.get("Server", "gunicorn") == "gunicorn"
         assert "X-Powered-By" not in answer.headers
 

@@ -89,7 +89,7 @@ def freeze(server: embedded.Server) -> Callable[[], object]:
     ids=["stopped", "frozen"],
 )
 def test_requests_get_503_at_once_and_soon_normal_answers(server, service, go_away, seconds, longest, known):
-    workers, said = service.workers, len(service.err)
+    workers, length = service.workers, len(service.err)
     with Callers(service) as callers:
         callers.until(200)
         away = time.monotonic()
@@ -107,8 +107,8 @@ def test_requests_get_503_at_once_and_soon_normal_answers(server, service, go_aw
         callers.until(200)
     assert_told(callers, away, back, longest, away + known)
     assert service.workers == workers
-    assert "The database is unavailable: " in service.err[said:]
-    assert "The database is available again." in service.err[said:]
+    assert "The database is unavailable: " in service.err[length:]
+    assert "The database is available again." in service.err[length:]
     assert "Traceback" not in service.err
 
 

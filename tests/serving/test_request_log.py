@@ -208,7 +208,7 @@ SECRETS = {
 
 
 @pytest.fixture(scope="module")
-def told(make_database) -> tuple[list[dict[str, Any]], str, str, list[str]]:
+def outcome(make_database) -> tuple[list[dict[str, Any]], str, str, list[str]]:
     """After requests with secrets at every place to the real service: its lines, stdout, stderr, and the cookies that
     it gave.
     """
@@ -270,8 +270,8 @@ def told(make_database) -> tuple[list[dict[str, Any]], str, str, list[str]]:
         return service.lines, service.out, service.err, cookies
 
 
-def test_no_secret_is_logged(told):
-    _, out, err, cookies = told
+def test_no_secret_is_logged(outcome):
+    _, out, err, cookies = outcome
     assert len(cookies[0]) > 20
     for secret in (*SECRETS.values(), *cookies):
         assert secret not in out
@@ -279,8 +279,8 @@ def test_no_secret_is_logged(told):
         assert secret.replace(" ", "%20") not in out + err
 
 
-def test_each_request_and_each_unparsable_input_has_a_line(told):
-    lines, _, err, _ = told
+def test_each_request_and_each_unparsable_input_has_a_line(outcome):
+    lines, _, err, _ = outcome
     lines = [line for line in lines if line["route"] != "/ready"]
     assert len(lines) == 18
     unparsed = [line for line in lines if line["status"] == 400 and line["method"] is None]

@@ -48,7 +48,7 @@ class Story:
         return self.passwords | self.digested | self.gone
 
 
-def told(service: Service, story: Story) -> None:
+def texts(service: Service, story: Story) -> None:
     """Use every kind of secret, rightly and wrongly."""
     key = {"Authorization": KEY}
 
@@ -176,7 +176,7 @@ def story() -> Iterator[Story]:
             is_logged = re.compile("LOG:  (statement|execute)").search
             wait_until(lambda: service.get("/ready").status == 200 and is_logged(texts_in(logs)), "it logged them")
             story = Story()
-            told(service, story)
+            texts(service, story)
             commanded(service, story)
             story.logs["metrics"] = service.get(
                 "/metrics", headers={"Authorization": f"Bearer {METRICS}"}

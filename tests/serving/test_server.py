@@ -172,10 +172,10 @@ def test_several_requests_can_share_a_connection(service):
     request = "GET /of/flags/health HTTP/1.1\r\nHost: x\r\nX-Request-ID: {}\r\n{}\r\n"
     with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as connection:
         connection.sendall((request.format("one", "") + request.format("two", "Connection: close\r\n")).encode())
-        said = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
-    assert said.count('{"health":"GOOD"}') == said.count("HTTP/1.1 200 ") == 2
-    assert "X-Request-ID: one" in said
-    assert "X-Request-ID: two" in said
+        answer = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
+    assert answer.count('{"health":"GOOD"}') == answer.count("HTTP/1.1 200 ") == 2
+    assert "X-Request-ID: one" in answer
+    assert "X-Request-ID: two" in answer
 
 
 def test_the_errors_of_a_head_request_have_no_body(service):

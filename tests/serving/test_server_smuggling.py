@@ -22,7 +22,7 @@ def service(make_database) -> Iterator[Service]:
         yield service
 
 
-def said(service: Service, data: bytes) -> list[int]:
+def statuses(service: Service, data: bytes) -> list[int]:
     """The statuses of all answers to these bytes, until the server closes the connection."""
     with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as connection:
         connection.sendall(data)
@@ -57,7 +57,7 @@ AMBIGUOUS = {
 @pytest.mark.parametrize("headers", AMBIGUOUS.values(), ids=AMBIGUOUS)
 def test_an_ambiguous_length_ends_the_connection(service: Service, headers: bytes) -> None:
     before = smuggled(service)
-    answers = said(service, b"POST /absent HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n" + END + SMUGGLED)
+    answers = statuses(service, b"POST /absent HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n" + END + SMUGGLED)
     assert answers in ([400], []), "refused, or not even answered"
     assert smuggled(service) == before
 
@@ -74,7 +74,7 @@ CHUNKS = {
 def test_an_ambiguous_chunk_ends_the_connection(service: Service, chunks: bytes) -> None:
     before = smuggled(service)
     head = b"POST /auth/simple/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-    answers = said(service, head + CHUNKED + b"\r\n" + chunks + SMUGGLED)
+    answers = statuses(service, head + CHUNKED + b"\r\n" + chunks + SMUGGLED)
     assert answers in ([400], [])
     assert smuggled(service) == before
 
@@ -83,7 +83,7 @@ def test_an_ambiguous_chunk_ends_the_connection(service: Service, chunks: bytes)
 def test_a_request_behind_a_clear_end_is_answered(service: Service, body: bytes) -> None:
     # The way by which the others would be seen.
     before = smuggled(service)
-    assert said(service, b"POST /absent HTTP/1.1\r\nHost: x\r\n" + body + SMUGGLED) == [404, 200]
+    assert statuses(service, b"POST /absent HTTP/1.1\r\nHost: x\r\n" + body + SMUGGLED) == [404, 200]
     assert smuggled(service) == before + 1
 
 

@@ -78,12 +78,12 @@ def starts(tmp: Path) -> Iterator[Starts]:
     data = tmp / "made" / "on the way"
     with Service(DATA_DIR=data) as first:
         status = first.stop()
-        said = first.err, first.out
+        output = first.err, first.out
     (tmp / "empty").write_text("\n")
     began = time.monotonic()
     # An empty file is as good as none, for the workers too, which find an address in the environment.
     with Service(DATA_DIR=data, PORT=first.port, DATABASE_URL_FILE=tmp / "empty") as second:
-        yield Starts(*said, status, second, time.monotonic() - began)
+        yield Starts(*output, status, second, time.monotonic() - began)
 
 
 def test_the_first_start_prints_a_password_a_key_and_a_curl_line_once(starts):

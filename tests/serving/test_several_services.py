@@ -86,9 +86,9 @@ def sees(services: list[Service], headers: dict[str, str], path: str = OVERVIEW)
 
 
 def test_two_first_starts_create_one_administrator(pair: Pair) -> None:
-    said = pair.one.err + pair.other.err
-    assert said.count(HEADLINE) == said.count("admin password") == said.count("API token ") == 1
-    (password,) = re.findall(r"admin password +(\S+)", said)
+    output = pair.one.err + pair.other.err
+    assert output.count(HEADLINE) == output.count("admin password") == output.count("API token ") == 1
+    (password,) = re.findall(r"admin password +(\S+)", output)
     for service in pair.services:
         assert log_in(service, "admin", password).status == 200
         assert pair.ask(service, "GET", "user-admin")["users"][0]["username"] == "admin"

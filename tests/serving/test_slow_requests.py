@@ -52,12 +52,12 @@ def test_a_slow_request_logs_statements_without_values(app, conn, alice, capsys,
 
 def test_the_line_has_the_ten_slowest_statements_each_once():
     noted = [(f"statement {number}", float(number)) for number in range(12)] + [("statement 5", 20.0)]
-    told = slow_requests.facts(noted, 1000, 66_000.0)["slow"]["statements"]
-    assert [(one["statement"], one["times"], one["ms"]) for one in told[:2]] == [
+    listed = slow_requests.facts(noted, 1000, 66_000.0)["slow"]["statements"]
+    assert [(one["statement"], one["times"], one["ms"]) for one in listed[:2]] == [
         ("statement 5", 2, 25_000.0),
         ("statement 11", 1, 11_000.0),
     ]
-    assert len(told) == 10
+    assert len(listed) == 10
 
 
 def test_lines_of_other_requests_have_no_statements(alice, capsys):
@@ -88,9 +88,9 @@ def test_a_request_does_not_have_the_statements_of_the_one_before(make_app, url,
 def test_a_composed_statement_is_logged_by_its_first_words(make_app, url, capsys):
     caller = Caller(everything(make_app, url), ADMIN_KEY)
     assert caller.get(f"/api/admin/search/events?query={SECRET}&feature=IS:{SECRET}").status_code == 200
-    told = statements(capsys)
-    assert SECRET not in json.dumps(told)
-    names = [one["statement"] for one in told]
+    listed = statements(capsys)
+    assert SECRET not in json.dumps(listed)
+    names = [one["statement"] for one in listed]
     assert len(names) > 1
     assert all(len(name) <= 61 and "\n" not in name for name in names)
 

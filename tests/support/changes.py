@@ -178,14 +178,14 @@ def assert_acknowledged(log: list[dict[str, Any]], clients: list[Client]) -> Non
     """Of each client the log has all that was acknowledged, once, in order of ids, and nothing that it did not send."""
     for client in clients:
         assert client.surprises == [], client.surprises[:3]
-        told = [label(event) for event in log if event["created_by"] == client.name]
-        told = [one for one in told if one]
-        assert len(told) == len(set(told)), "a change is told twice"
-        assert set(told) <= client.tried, set(told) - client.tried
+        labels = [label(event) for event in log if event["created_by"] == client.name]
+        labels = [one for one in labels if one]
+        assert len(labels) == len(set(labels)), "a change is told twice"
+        assert set(labels) <= client.tried, set(labels) - client.tried
         promised = set(client.acknowledged)
-        assert promised <= set(told), f"acknowledged and lost: {promised - set(told)}"
+        assert promised <= set(labels), f"acknowledged and lost: {promised - set(labels)}"
         # The next change of a client comes after the answer to the one before, and so does its id.
-        assert [one for one in told if one in promised] == client.acknowledged, "ids went back"
+        assert [one for one in labels if one in promised] == client.acknowledged, "ids went back"
 
 
 STORED = """
@@ -250,5 +250,7 @@ def assert_nothing_lost(conn: Connection, load: Load) -> None:
     assert_acknowledged(log, load.clients)
     stored = [(row["kind"], row["what"]) for row in rows(conn, STORED)]
     assert len(stored) == len(set(stored)), "something is there twice"
-    told = replayed(log)
-    assert set(stored) == told, f"without an event: {set(stored) - told}; without its change: {told - set(stored)}"
+    replay = replayed(log)
+    assert set(stored) == replay, (
+        f"without an event: {set(stored) - replay}; without its change: {replay - set(stored)}"
+    )

@@ -38,7 +38,7 @@ def bring_in(caller: Caller, data: Any, **where: Any) -> None:
     assert (response.status_code, response.get_data()) == (200, b""), response.text
 
 
-def told(caller: Caller, data: Any, **where: Any) -> dict[str, dict[str, list[str]]]:
+def validated(caller: Caller, data: Any, **where: Any) -> dict[str, dict[str, list[str]]]:
     """What validation finds: by class, the names by the message."""
     response = caller.post(VALIDATE, json=body(data, **where))
     assert response.status_code == 200, response.text

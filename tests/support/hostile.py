@@ -103,33 +103,33 @@ class Probe:
             # The throttle would block frequent attempts. It is tested elsewhere.
             self.conn.execute("DELETE FROM login_throttle")
             self.conn.execute("DELETE FROM login_addresses")
-        said = f"{method} {path!a:.90}?{query!a:.60} {body!a:.60} {kwargs!r:.90}"
+        request = f"{method} {path!a:.90}?{query!a:.60} {body!a:.60} {kwargs!r:.90}"
         with self.conn.transaction():
             try:
                 response = caller.request(method, "/", data=body, environ_overrides=environ, **kwargs)
             except AssertionError as error:
-                self.complaints.append(f"{said}: {error!s:.200}")
+                self.complaints.append(f"{request}: {error!s:.200}")
                 raise Rollback from None
             if response.status_code not in expected:
-                self.complaints.append(f"{said}: {response.status_code} {response.text:.100}")
+                self.complaints.append(f"{request}: {response.status_code} {response.text:.100}")
             if response.status_code < 400 or response.status_code >= 500:
                 raise Rollback
-            self.look_at_refusal(said, response.status_code, response.mimetype, response.json)
+            self.look_at_refusal(request, response.status_code, response.mimetype, response.json)
 
-    def look_at_refusal(self, said: str, status: int, mimetype: str, error: dict[str, str]) -> None:
+    def look_at_refusal(self, request: str, status: int, mimetype: str, error: dict[str, str]) -> None:
         """The error body must be as it is for every error."""
         if (
             mimetype != "application/json"
             or error.keys() != {"id", "name", "message"}
             or error["name"] != NAMES.get(status)
         ):
-            self.complaints.append(f"{said}: {status} {mimetype} {error!s:.100}")
+            self.complaints.append(f"{request}: {status} {mimetype} {error!s:.100}")
         elif (
             str(UUID(error["id"])) != error["id"]
             or not error["message"]
             or re.search("psycopg|SELECT|Traceback", error["message"])
         ):
-            self.complaints.append(f"{said}: {error!s:.200}")
+            self.complaints.append(f"{request}: {error!s:.200}")
         self.answers.add((status, error["name"], error["message"]))
 
     def verdict(self) -> list[str]:

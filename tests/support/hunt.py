@@ -75,8 +75,8 @@ def description(route: str) -> dict[str, Any]:
 
 def varies(route: str) -> bool:
     """Whether there is anything to think of: parameters, or a body."""
-    said = description(route)
-    return bool(said["parameters"] or "requestBody" in said)
+    described = description(route)
+    return bool(described["parameters"] or "requestBody" in described)
 
 
 def examples(route: str) -> int:
@@ -195,10 +195,10 @@ def judge(tally: Tally, methods: tuple[str, ...]) -> None:
     planned = len(ASKING) * sum(examples(route) for route in ROUTES if route.startswith(methods))
     if tally.total() < planned:
         pytest.skip("not all families were asked")
-    said = {
+    tallies = {
         name: {status: count for (caller, status), count in sorted(tally.items()) if caller == name} for name in ASKING
     }
-    print(f"{tally.total()} requests:", said)
-    of_alice = said["alice"]
-    assert sum(count for status, count in of_alice.items() if status < 400) >= sum(of_alice.values()) / 2, said
-    assert of_alice[404] <= sum(of_alice.values()) / 4, said
+    print(f"{tally.total()} requests:", tallies)
+    of_alice = tallies["alice"]
+    assert sum(count for status, count in of_alice.items() if status < 400) >= sum(of_alice.values()) / 2, tallies
+    assert of_alice[404] <= sum(of_alice.values()) / 4, tallies

@@ -25,7 +25,7 @@ def asked(app: Flask, conn: Connection, key: str, admin: tuple[str, str]) -> dic
 
     def ask(method: str, path: str, **kwargs: Any) -> None:
         headers = {"Authorization": key} | kwargs.pop("headers", {})
-        found[f"{method} {path} {kwargs or ''}"] = told(
+        found[f"{method} {path} {kwargs or ''}"] = text_of(
             client.open(path, method=method, headers=headers, buffered=True, **kwargs)
         )
 
@@ -69,7 +69,7 @@ STRATEGY = """
 """
 
 
-def told(response: TestResponse) -> str:
+def text_of(response: TestResponse) -> str:
     """Status and body."""
     return f"{response.status_code} {INSTANT.sub(lambda at: 'now' if is_present(at[0]) else at[0], response.text)}"
 

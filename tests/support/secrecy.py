@@ -46,16 +46,16 @@ class Vault:
         sent_headers, headers = list(sent_headers), list(headers)
         self.keep(*passwords_in(sent), *credentials_in(sent_headers))
         self.invites |= set(long_enough(re.findall(r"/invite/([^/]+)/", path)))
-        said = b"\n".join(
+        response = b"\n".join(
             [*(f"{name}: {text}".encode("utf-8", "replace") for name, text in headers), hidden(body, path)]
         )
-        if BCRYPT.search(said):
+        if BCRYPT.search(response):
             raise Told(f"the answer at {path} holds the hash of a password")
         # A copy: other threads of a test may ask meanwhile.
         invites = () if SIGNUP_TOKENS in path else self.invites
         links = () if RESET_TOKENS in path else self.links
         for secret in (*self.known, *invites, *links):
-            if secret in said:
+            if secret in response:
                 raise Told(f"the answer at {path} holds a secret: {secret!r}")
         self.keep(*cookies_in("Set-Cookie", headers))
         self.links |= set(LINK.findall(body))

@@ -44,6 +44,6 @@ def limit(app: Flask, monkeypatch: pytest.MonkeyPatch, **settings: int) -> None:
         monkeypatch.setitem(app.config, name, most)
 
 
-def body(name: str = "Beta", **said: object) -> dict[str, object]:
+def body(name: str = "Beta", **fields: object) -> dict[str, object]:
     """A body of a change."""
-    return {"name": name, "constraints": [ASKED]} | said
+    return {"name": name, "constraints": [ASKED]} | fields

@@ -94,10 +94,10 @@ def run_together(
         )
         for arguments, settings in commands
     ]
-    said = [process.communicate(timeout=PATIENCE) for process in running]
+    outputs = [process.communicate(timeout=PATIENCE) for process in running]
     return [
         subprocess.CompletedProcess(process.args, process.returncode, *texts)
-        for process, texts in zip(running, said, strict=True)
+        for process, texts in zip(running, outputs, strict=True)
     ]
 
 

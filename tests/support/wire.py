@@ -40,10 +40,10 @@ def watched(conn: Connection) -> Iterator[Wire]:
             conn.pgconn.untrace()
             conn.prepare_threshold = threshold
         trace.seek(0)
-        said = trace.read().decode(errors="replace")
+        traced = trace.read().decode(errors="replace")
     # Whatever a round trip carried, the server ends it with this message.
-    wire.round_trips = len(re.findall(r"^B\t\d+\tReadyForQuery\t", said, re.MULTILINE))
+    wire.round_trips = len(re.findall(r"^B\t\d+\tReadyForQuery\t", traced, re.MULTILINE))
     wire.statements = [
         " ".join(text.split())[:80]
-        for text in re.findall(r'^F\t\d+\t(?:Query|Parse)\t(?: "\w*")? "([^"]*)', said, re.MULTILINE)
+        for text in re.findall(r'^F\t\d+\t(?:Query|Parse)\t(?: "\w*")? "([^"]*)', traced, re.MULTILINE)
     ]

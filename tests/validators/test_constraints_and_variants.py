@@ -14,9 +14,9 @@ from validators.vocabulary.constraints import OPERATORS, Constraint
 KEPT = {"values": [], "inverted": False, "caseInsensitive": False}
 
 
-def constraint(operator: str, **said: Any) -> dict[str, Any]:
+def constraint(operator: str, **fields: Any) -> dict[str, Any]:
     """A constraint on a context field."""
-    return {"contextName": "userId", "operator": operator, **said}
+    return {"contextName": "userId", "operator": operator, **fields}
 
 
 def refuses(schema: Any, asked: Any) -> str:

@@ -123,10 +123,10 @@ def test_records_of_a_hidden_project_look_like_unknown_records(stage: Stage, fam
 def filters(route: str) -> list[str]:
     """The parameters of a query that take a text."""
     method, rule = route.split(" ")
-    said = DOCUMENT["paths"].get(rule, {}).get(method.lower(), {"parameters": []})["parameters"]
+    parameters = DOCUMENT["paths"].get(rule, {}).get(method.lower(), {"parameters": []})["parameters"]
     return [
         parameter["name"]
-        for parameter in said
+        for parameter in parameters
         if parameter["in"] == "query" and parameter["schema"].get("type") == "string"
     ]
 

@@ -166,7 +166,7 @@ def asks(stage: Stage, caller: Caller, family: Family) -> Iterator[tuple[str, Te
         yield LINES, stage.send(caller, LINES, {}, query="?query=hidden", Accept="application/x-ndjson")
 
 
-def told(stage: Stage, caller: Caller, family: Family) -> list[tuple[str, int, list[tuple[str, Any]]]]:
+def answers(stage: Stage, caller: Caller, family: Family) -> list[tuple[str, int, list[tuple[str, Any]]]]:
     """The route, the status, and the values of each answer."""
     found = []
     for route, response in asks(stage, caller, family):
@@ -212,14 +212,14 @@ def test_a_hidden_project_changes_no_answer(stage: Stage, world: World) -> None:
             families = furnished(stage, left)
             stage.conn.execute("INSERT INTO tags (type, value) VALUES ('simple', 'beta') ON CONFLICT DO NOTHING")
             shared = segments.insert(stage.conn, "shared", [])
-            before = [(family, told(stage, victor, family), told(stage, alice, family)) for family in families]
+            before = [(family, answers(stage, victor, family), answers(stage, alice, family)) for family in families]
             live(world, alice, shared)
             for family, of_victor, of_alice in before:
-                found = differing(of_victor, told(stage, victor, family))
+                found = differing(of_victor, answers(stage, victor, family))
                 if found != {item for item in OF_ALL if ROUTES[item[0]] is family}:
                     complaints.append(f"{family.name} tells Victor {found}")
                 # Administrators see the change.
-                is_told_to_alice = differing(of_alice, told(stage, alice, family)) - OF_ALL != set()
+                is_told_to_alice = differing(of_alice, answers(stage, alice, family)) - OF_ALL != set()
                 if is_told_to_alice == (family.name in OF_NO_PROJECT):
                     complaints.append(f"{family.name} tells Alice {'something' if is_told_to_alice else 'nothing'}")
         assert families

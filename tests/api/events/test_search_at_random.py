@@ -97,13 +97,13 @@ class Past:
         def fits(event: Mapping[str, Any]) -> bool:
             day = event["at"].date().isoformat()
             of = ("project", "type", "createdBy", "feature")
-            said = {name: words[name].removeprefix("IS_ANY_OF:").split(",") for name in of if name in words}
+            wanted_names = {name: words[name].removeprefix("IS_ANY_OF:").split(",") for name in of if name in words}
             return (
                 (visible is None or event["project"] in visible)
-                and ("project" not in said or event["project"] in said["project"])
-                and ("type" not in said or event["type"] in said["type"])
-                and ("createdBy" not in said or str(event["creator"]) in said["createdBy"])
-                and ("feature" not in said or event["feature"] in said["feature"])
+                and ("project" not in wanted_names or event["project"] in wanted_names["project"])
+                and ("type" not in wanted_names or event["type"] in wanted_names["type"])
+                and ("createdBy" not in wanted_names or str(event["creator"]) in wanted_names["createdBy"])
+                and ("feature" not in wanted_names or event["feature"] in wanted_names["feature"])
                 and ("query" not in words or "Zebra" in event["data"])
                 and ("from" not in words or day >= words["from"][3:])
                 and ("to" not in words or day <= words["to"][3:])

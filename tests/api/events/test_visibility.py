@@ -27,11 +27,11 @@ def log(world: World, conn: Connection, apollo: str) -> dict[int, str]:
     world.project("hades", mode="private")
     world.project("kronos", mode="private", archived_at=datetime(2024, 1, 1, tzinfo=UTC))
     log = Log(conn)
-    said = {
+    project_of = {
         log.add(project=project): project
         for project in (apollo, "hermes", "athena", "hades", "kronos", "troy", "default")
     }
-    return said | {log.add(): "none", log.add(project="*"): "*"}
+    return project_of | {log.add(): "none", log.add(project="*"): "*"}
 
 
 @pytest.fixture(params=["GET", "POST"])

@@ -38,13 +38,13 @@ def test_switching_on_without_a_strategy_adds_a_full_rollout(world, alice, conn,
     assert switched_on(conn) == ["f/development"]
 
 
-def default_strategy(conn: Connection, **said: Any) -> None:
+def default_strategy(conn: Connection, **default: Any) -> None:
     """Let flags of project default get this strategy in development."""
     statement = (
         "UPDATE project_environments SET default_strategy = %s "
         "WHERE project_id = 'default' AND environment = 'development'"
     )
-    conn.execute(statement, [Json(said)])
+    conn.execute(statement, [Json(default)])
 
 
 def test_switching_on_without_an_enabled_strategy_appends_the_default(world, alice, conn):

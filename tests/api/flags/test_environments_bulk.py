@@ -35,12 +35,12 @@ def test_several_flags_are_switched_each_as_if_alone(world, alice, conn):
     since = world.last_event_id()
     assert done(switch_many(alice, "on", "dim", "on", "bare", "dim"))
     assert switched_on(conn) == ["bare/development", "dim/development", "on/development"]
-    said = [
+    recorded = [
         (event["type"], event["feature_name"], event["tags"], event["environment"], event["project"])
         for event in world.events(since)
     ]
     tags = [{"type": "simple", "value": "beta"}]
-    assert said == [
+    assert recorded == [
         ("feature-strategy-add", "bare", tags, "development", "default"),
         ("feature-environment-enabled", "dim", [], "development", "default"),
         ("feature-environment-enabled", "bare", tags, "development", "default"),

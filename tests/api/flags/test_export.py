@@ -35,7 +35,7 @@ def test_the_document_of_nothing_has_every_array(victor):
 def test_a_bare_flag_has_one_state_and_nothing_else(world, victor):
     world.flag("f", description="What it is for.", impression_data=True, enabled_in=("development",))
     document = export(victor, features=["f"])
-    told = {
+    expected = {
         "name": "f",
         "type": "release",
         "description": "What it is for.",
@@ -44,8 +44,8 @@ def test_a_bare_flag_has_one_state_and_nothing_else(world, victor):
         "impressionData": True,
         "archived": False,
     }
-    assert document["features"] == [told]
-    assert list(document["features"][0]) == list(told)
+    assert document["features"] == [expected]
+    assert list(document["features"][0]) == list(expected)
     place = {"name": "f", "featureName": "f", "environment": "development", "enabled": True, "variants": []}
     assert document["featureEnvironments"] == [place]
     assert list(document["featureEnvironments"][0]) == list(place)
@@ -98,7 +98,7 @@ def test_a_strategy_is_exported_with_its_segments_and_fields(world, conn, victor
     )
     fixtures.insert_variant(conn, flag, "development", id, name="a", weight=600)
     document = export(victor, features=["f"])
-    told = {
+    expected = {
         "id": id,
         "featureName": "f",
         "name": "flexibleRollout",
@@ -119,8 +119,8 @@ def test_a_strategy_is_exported_with_its_segments_and_fields(world, conn, victor
         ],
         "segments": [ape, zebra],
     }
-    assert document["featureStrategies"] == [told]
-    assert list(document["featureStrategies"][0]) == list(told)
+    assert document["featureStrategies"] == [expected]
+    assert list(document["featureStrategies"][0]) == list(expected)
     assert document["segments"] == [{"id": ape, "name": "ape"}, {"id": zebra, "name": "zebra"}]
     assert [field["name"] for field in document["contextFields"]] == ["country", "plan", "team"]
     legal = [{"value": "NO", "description": "Norway"}]

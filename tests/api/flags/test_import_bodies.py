@@ -7,7 +7,7 @@ import pytest
 from rules.import_documents import ImportedFlag
 from sql.database import value
 from tests.support import fixtures
-from tests.support.documents import IMPORT, VALIDATE, body, bring_in, document, flag, place, state, strategy, told
+from tests.support.documents import IMPORT, VALIDATE, body, bring_in, document, flag, place, state, strategy, validated
 from tests.support.fingerprint import fingerprint
 from tests.support.world import refused
 
@@ -175,7 +175,7 @@ NOT_A_NUMBER = {
 )
 def test_an_invalid_entry_is_an_error_of_its_flag(world, alice, more, message, name):
     before, data = fingerprint(world.conn), document("f") | more
-    [(found, names)] = told(alice, data)["errors"].items()
+    [(found, names)] = validated(alice, data)["errors"].items()
     assert found.startswith(message)
     assert names == [name]
     assert refused(alice.post(IMPORT, json=body(data))) == f"{name}: {found}"
@@ -190,7 +190,7 @@ def test_errors_of_several_flags_are_reported_together(alice):
         strategy("d", name="unknown"),
         strategy("e"),
     ]
-    assert told(alice, document(*"abcde", featureStrategies=entries))["errors"] == {
+    assert validated(alice, document(*"abcde", featureStrategies=entries))["errors"] == {
         "invalid strategy: constraints.0.value: must be a number, such as 3.5": ["a", "b"],
         "constraints.0.contextName: must be an existing context field, not unknown": ["c"],
         "name: must be an existing strategy type, not unknown": ["d"],
@@ -205,7 +205,7 @@ def test_a_date_without_a_time_is_midnight_in_utc(world, alice):
     assert [constraint["value"] for constraint in added["constraints"]] == ["2026-01-02T00:00:00Z", "2026-01-02"]
     message = "invalid strategy: constraints.0.value: must be a date-time with an offset such as 2024-05-31T12:00:00Z"
     data = document("f", featureStrategies=[strategy(constraints=[after | {"value": "2026-02-30"}])])
-    assert told(alice, data)["errors"] == {message: ["f"]}
+    assert validated(alice, data)["errors"] == {message: ["f"]}
     path = "/api/admin/projects/default/features/f/environments/development/strategies"
     assert "date-time" in refused(alice.post(path, json={"name": "default", "constraints": [after]}))
 

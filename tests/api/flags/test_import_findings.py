@@ -6,7 +6,7 @@ import pytest
 
 from rules.flags import NAME_TAKEN
 from sql.vocabulary import segments
-from tests.support.documents import IMPORT, ROLLOUT, body, bring_in, document, links, state, strategy, told
+from tests.support.documents import IMPORT, ROLLOUT, body, bring_in, document, links, state, strategy, validated
 from tests.support.fingerprint import fingerprint
 from tests.support.world import World, refused
 
@@ -28,7 +28,7 @@ def depend(world: World, child: int, parent: int):
 
 def is_an_error(world: World, caller, data, message, names, **where):
     """The finding is the one error of the document; the import is refused with it, and changes nothing."""
-    found = told(caller, data, **where)
+    found = validated(caller, data, **where)
     assert found["errors"] == {message: names}
     assert found["permissions"] == {}
     before = fingerprint(world.conn)
@@ -50,7 +50,7 @@ def test_a_valid_document_has_no_errors(world, alice):
         featureTags=[{"featureName": "g", "tagType": "team", "tagValue": "web"}],
         dependencies=[links("f", "g")],
     )
-    assert told(alice, data) == NOTHING | {"warnings": {"This flag exists. It is overwritten.": ["g"]}}
+    assert validated(alice, data) == NOTHING | {"warnings": {"This flag exists. It is overwritten.": ["g"]}}
     assert fingerprint(world.conn) == before
     bring_in(alice, data)
 
@@ -58,20 +58,20 @@ def test_a_valid_document_has_no_errors(world, alice):
 def test_a_warning_lists_the_flags_that_are_overwritten(world, alice):
     for name in ("b", "a"):
         world.flag(name)
-    found = told(alice, document("b", "a", "new"))
+    found = validated(alice, document("b", "a", "new"))
     assert found == NOTHING | {"warnings": {"This flag exists. It is overwritten.": ["a", "b"]}}
 
 
 def test_archived_flags_are_left_out(world, alice):
     world.flag("f", archived_at="2026-01-01T00:00:00Z")
-    assert told(alice, document("f")) == NOTHING | {
+    assert validated(alice, document("f")) == NOTHING | {
         "warnings": {"This flag is archived here. The import omits it.": ["f"]}
     }
 
 
 def test_custom_types_of_strategies_are_reported(conn, alice):
     conn.execute("INSERT INTO strategy_types (name) VALUES ('ours'), ('theirs')")
-    found = told(alice, document("f", featureStrategies=[strategy(name="ours"), strategy(name="default")]))
+    found = validated(alice, document("f", featureStrategies=[strategy(name="ours"), strategy(name="default")]))
     assert found == NOTHING | {
         "warnings": {"Strategies use this custom type. It must have the same meaning in this instance.": ["ours"]}
     }
@@ -94,13 +94,13 @@ def test_a_new_legal_value_of_a_context_field_is_an_error(world, alice):
     ]
     message = "The document has legal values of this context field that do not exist here."
     is_an_error(world, alice, document("f", contextFields=fields), message, ["country"])
-    assert told(alice, document("f", contextFields=[{"name": "country", "legalValues": legal[:1]}])) == NOTHING
+    assert validated(alice, document("f", contextFields=[{"name": "country", "legalValues": legal[:1]}])) == NOTHING
 
 
 def test_a_constraint_on_no_context_field(world, alice):
     data = document("f", featureStrategies=[strategy(constraints=[IN])])
     is_an_error(world, alice, data, "constraints.0.contextName: must be an existing context field, not country", ["f"])
-    assert told(alice, data | {"contextFields": [{"name": "country"}]}) == NOTHING
+    assert validated(alice, data | {"contextFields": [{"name": "country"}]}) == NOTHING
 
 
 @pytest.mark.usefixtures("country")
@@ -167,7 +167,7 @@ def test_the_naming_pattern_of_the_project_holds_for_new_flags(world, conn, alic
     world.flag("Old")
     message = "name: must match the naming pattern of the project, [a-z]+"
     is_an_error(world, alice, document("Old", "new", "New", "new1"), message, ["New", "new1"])
-    assert told(alice, document("Old", "new"))["errors"] == {}
+    assert validated(alice, document("Old", "new"))["errors"] == {}
 
 
 def test_the_limits_count_new_flags(world, conn, app, alice):
@@ -203,18 +203,18 @@ def test_segments_must_be_usable_in_the_project(world, conn, alice):
     )
     # A refused flag is not overwritten, so there is no warning about it.
     world.flag("f")
-    assert told(alice, data)["warnings"] == {}
+    assert validated(alice, data)["warnings"] == {}
 
 
 def test_tags_must_have_types_and_not_be_too_many(world, alice):
     tag = {"featureName": "f", "tagType": "team", "tagValue": "web"}
     is_an_error(world, alice, document("f", featureTags=[tag]), "featureTags: unknown tag types: team", ["f"])
-    assert told(alice, document("f", featureTags=[tag], tagTypes=[{"name": "team"}])) == NOTHING
+    assert validated(alice, document("f", featureTags=[tag], tagTypes=[{"name": "team"}])) == NOTHING
     many = [{"featureName": "f", "tagType": "simple", "tagValue": f"tag {number}"} for number in range(101)]
     is_an_error(
         world, alice, document("f", featureTags=many), "featureTags: must have at most 100 tags for each flag", ["f"]
     )
-    assert told(alice, document("f", featureTags=many[1:])) == NOTHING
+    assert validated(alice, document("f", featureTags=many[1:])) == NOTHING
 
 
 def test_strategies_must_keep_to_the_limits(world, conn, app, alice):
@@ -269,7 +269,7 @@ def test_parents_must_be_in_the_document_or_here(world, alice):
     messages = [
         f"feature: must be a live flag of this project, not {name}" for name in ("gone", "elsewhere", "nowhere")
     ]
-    assert told(alice, data)["errors"] == {message: ["f"] for message in messages}
+    assert validated(alice, data)["errors"] == {message: ["f"] for message in messages}
     assert refused(alice.post(IMPORT, json=body(data))) == "; ".join(f"f: {message}" for message in messages)
 
 
@@ -281,7 +281,7 @@ def test_a_child_of_another_flag_cannot_be_a_parent(world, alice):
     )
     is_an_error(world, alice, document("f", dependencies=[links("f", "f")]), itself, ["f"])
     chain = document("f", "g", "h", dependencies=[links("f", "g"), links("g", "h")])
-    assert told(alice, chain)["errors"] == {above.format("g"): ["f"], below: ["g"]}
+    assert validated(alice, chain)["errors"] == {above.format("g"): ["f"], below: ["g"]}
     depend(world, world.flag("child"), world.flag("parent"))
     is_an_error(world, alice, document("f", dependencies=[links("f", "child")]), above.format("child"), ["f"])
     is_an_error(world, alice, document("parent", "f", dependencies=[links("parent", "f")]), below, ["parent"])

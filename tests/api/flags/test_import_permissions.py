@@ -3,7 +3,7 @@
 import pytest
 
 from sql.vocabulary import tag_types
-from tests.support.documents import IMPORT, ROLLOUT, body, bring_in, document, links, state, strategy, told
+from tests.support.documents import IMPORT, ROLLOUT, body, bring_in, document, links, state, strategy, validated
 from tests.support.fingerprint import fingerprint
 from tests.support.world import refused
 
@@ -45,7 +45,7 @@ def test_the_permissions_are_those_of_what_would_be_done(world, conn, victor, da
         "INSERT INTO variants (flag_id, environment, name, weight) VALUES (%s, 'development', 'blue', 1000)", [here]
     )
     needed = sorted(HERE + permissions)
-    assert told(victor, data)["permissions"] == {MESSAGE: needed}
+    assert validated(victor, data)["permissions"] == {MESSAGE: needed}
     for lacking in needed:
         conn.execute("DELETE FROM role_permissions WHERE role_id = 3")
         conn.execute(
@@ -55,12 +55,12 @@ def test_the_permissions_are_those_of_what_would_be_done(world, conn, victor, da
             ),
             [needed, lacking],
         )
-        assert told(victor, data)["permissions"] == {MESSAGE: [lacking]}
+        assert validated(victor, data)["permissions"] == {MESSAGE: [lacking]}
         before = fingerprint(conn)
         assert lacking in refused(victor.post(IMPORT, json=body(data)), 403, "NoAccessError")
         assert fingerprint(conn) == before
     conn.execute("INSERT INTO role_permissions (role_id, permission) VALUES (3, %s)", [needed[-1]])
-    assert told(victor, data)["permissions"] == {}
+    assert validated(victor, data)["permissions"] == {}
     bring_in(victor, data)
 
 
@@ -74,7 +74,9 @@ def test_permissions_in_another_environment_or_project_do_not_count(world, conn,
             (3, 'CREATE_FEATURE', 'hermes', NULL)
         """
     )
-    assert told(victor, document("f"))["permissions"] == {MESSAGE: ["CREATE_FEATURE", "UPDATE_FEATURE_ENVIRONMENT"]}
+    assert validated(victor, document("f"))["permissions"] == {
+        MESSAGE: ["CREATE_FEATURE", "UPDATE_FEATURE_ENVIRONMENT"]
+    }
     refused(victor.post(IMPORT, json=body(document("f"))), 403, "NoAccessError")
     bring_in(victor, document("f"), project="hermes", environment="production")
 

@@ -40,8 +40,8 @@ def test_the_pattern_of_the_project_counts(world, victor):
     world.project("hermes", naming_pattern="[a-z]+")
     assert victor.post(PATH, json={"name": "mail", "projectId": "hermes"}).status_code == 200
     assert victor.post(PATH, json={"name": "MAIL", "projectId": "default"}).status_code == 200
-    said = refused(victor.post(PATH, json={"name": "MAIL", "projectId": "hermes"}))
-    assert said == "name: must match the naming pattern of the project, [a-z]+"
+    message = refused(victor.post(PATH, json={"name": "MAIL", "projectId": "hermes"}))
+    assert message == "name: must match the naming pattern of the project, [a-z]+"
 
 
 @pytest.mark.parametrize(

@@ -39,13 +39,13 @@ def exported(caller: Caller, environment: str = "production") -> bytes:
 
 def without_ids(document: bytes) -> str:
     """The document with the names of segments in place of their ids."""
-    told = json.loads(document)
-    names = {segment["id"]: segment["name"] for segment in told["segments"]}
-    for entry in told["featureStrategies"]:
+    parsed = json.loads(document)
+    names = {segment["id"]: segment["name"] for segment in parsed["segments"]}
+    for entry in parsed["featureStrategies"]:
         entry["segments"] = [names[id] for id in entry["segments"]]
-    for segment in told["segments"]:
+    for segment in parsed["segments"]:
         segment["id"] = segment["name"]
-    return json.dumps(told)
+    return json.dumps(parsed)
 
 
 def everything():
@@ -138,10 +138,10 @@ def test_export_import_export_gives_the_same_document(instance):
     first, second = instance("alpha", "beta"), instance("one more", "beta", "alpha")
     assert first.post(IMPORT, json=body(everything(), environment="production")).status_code == 200
     document = exported(first)
-    told = json.loads(document)
-    assert all(told.values())
-    assert [one["id"] for one in told["featureStrategies"]] == [IDS[3], *IDS[:3]]
-    assert second.post(VALIDATE, json=body(told, environment="production")).json == {
+    parsed = json.loads(document)
+    assert all(parsed.values())
+    assert [one["id"] for one in parsed["featureStrategies"]] == [IDS[3], *IDS[:3]]
+    assert second.post(VALIDATE, json=body(parsed, environment="production")).json == {
         "errors": [],
         "warnings": [],
         "permissions": [],
@@ -178,11 +178,11 @@ def test_an_import_into_another_environment_gives_new_ids(instance):
     document = json.loads(exported(caller))
     assert caller.post(IMPORT, json=body(document)).status_code == 200
     copy = json.loads(exported(caller, "development"))
-    ids = [{one["id"] for one in told["featureStrategies"]} for told in (document, copy)]
+    ids = [{one["id"] for one in data["featureStrategies"]} for data in (document, copy)]
     assert [len(those) for those in ids] == [4, 4]
     assert ids[0] & ids[1] == set()
-    for told in (document, copy):
-        for entry in (*told["featureStrategies"], *told["featureEnvironments"]):
+    for data in (document, copy):
+        for entry in (*data["featureStrategies"], *data["featureEnvironments"]):
             entry.pop("id", None)
             entry.pop("environment", None)
     assert copy == document

@@ -101,8 +101,8 @@ def test_a_bare_strategy_is_recorded_with_empty_lists(world, alice):
     assert deleted(delete(alice, strategy))
     (event,) = world.events(since)
     assert event["tags"] == []
-    said = {key: event["pre_data"][key] for key in ("title", "constraints", "variants", "parameters", "segments")}
-    assert said == {"title": None, "constraints": [], "variants": [], "parameters": {}, "segments": []}
+    logged = {key: event["pre_data"][key] for key in ("title", "constraints", "variants", "parameters", "segments")}
+    assert logged == {"title": None, "constraints": [], "variants": [], "parameters": {}, "segments": []}
 
 
 def test_the_author_may_be_a_key(world):

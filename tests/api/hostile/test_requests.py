@@ -71,12 +71,12 @@ def sent(stage: Stage, route: str, *, method: str = "", path: str = "", query: s
 
 def complaint(stage: Stage, route: str, expected: set[int], **kwargs: Any) -> list[str]:
     """What is wrong with an answer, in a list of one line; an empty list: nothing."""
-    said = f"{route} {kwargs!a:.150}"
+    request = f"{route} {kwargs!a:.150}"
     try:
         response = sent(stage, route, **kwargs)
     except AssertionError as error:
-        return [f"{said}: {error!s:.200}"]
-    return [] if response.status_code in expected else [f"{said}: {response.status_code} {response.text:.200}"]
+        return [f"{request}: {error!s:.200}"]
+    return [] if response.status_code in expected else [f"{request}: {response.status_code} {response.text:.200}"]
 
 
 def test_everything_is_sent_to_some_route() -> None:

@@ -106,10 +106,10 @@ def test_the_sum_of_changes_equals_a_count_of_every_week(conn: Connection, world
     for back, until in ((91, 0), (320, 0), (150, 60), (3, 0), (700, 300), (0, 5)):
         for user in (None, viewer):
             days = today - timedelta(days=back), today - timedelta(days=until)
-            said, wanted = (json.loads(module.trends(conn, *days, user)) for module in (insights, insights_by_week))
+            found, wanted = (json.loads(module.trends(conn, *days, user)) for module in (insights, insights_by_week))
             for key, entries in wanted.items():
-                assert said[key] == entries, (key, days, user)
-            assert list(said) == list(wanted)
-            assert [list(entry) for entry in said["projectFlagTrends"][:1]] == [
+                assert found[key] == entries, (key, days, user)
+            assert list(found) == list(wanted)
+            assert [list(entry) for entry in found["projectFlagTrends"][:1]] == [
                 list(entry) for entry in wanted["projectFlagTrends"][:1]
             ]

@@ -52,8 +52,8 @@ def test_the_list_is_empty_without_groups(alice):
 def test_a_deleted_user_is_no_member(alice, ada, bob, conn):
     group = make(alice, users=members(ada, bob))["id"]
     conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [ada.id])
-    told = alice.get(f"{PATH}/{group}").json
-    assert (ids(told), told["userCount"]) == ([bob.id], 1)
+    found = alice.get(f"{PATH}/{group}").json
+    assert (ids(found), found["userCount"]) == ([bob.id], 1)
 
 
 def test_a_group_that_is_not_there_is_not_found_and_an_id_is_a_number(alice, conn):
@@ -97,7 +97,7 @@ def test_a_group_is_created_with_all_its_fields(world, alice, ada, bob, conn):
     group = record["id"]
     assert answer.headers["Location"] == f"groups/{group}"
     now = value(conn, "SELECT iso(now())")
-    told = {member["user"]["id"]: member for member in record.pop("users")}
+    members_by_id = {member["user"]["id"]: member for member in record.pop("users")}
     assert record == {
         "id": group,
         "name": "Payments",
@@ -110,9 +110,9 @@ def test_a_group_is_created_with_all_its_fields(world, alice, ada, bob, conn):
         "projects": [],
         "userCount": 2,
     }
-    assert list(told) == sorted([ada.id, bob.id])
-    assert {(member["joinedAt"], member["createdBy"]) for member in told.values()} == {(now, alice.email)}
-    assert told[ada.id]["user"]["email"] == "ada@example.org"
+    assert list(members_by_id) == sorted([ada.id, bob.id])
+    assert {(member["joinedAt"], member["createdBy"]) for member in members_by_id.values()} == {(now, alice.email)}
+    assert members_by_id[ada.id]["user"]["email"] == "ada@example.org"
     data = {"id": group, "name": "Payments", "description": "The team", "mappingsSSO": ["pay", "bill"], "rootRole": 2}
     assert events(world, since) == [event("group-created", alice, data=data | {"users": sorted([ada.id, bob.id])})]
 

@@ -75,8 +75,8 @@ def test_a_change_replaces_everything(world, alice, ada, bob):
 
 def test_fields_that_a_change_omits_are_unset(alice, ada):
     group = make(alice, description="Before", mappingsSSO=["pay"], rootRole=2, users=members(ada))["id"]
-    told = alice.put(f"{PATH}/{group}", json={"name": "Payments"}).json
-    assert (told["description"], told["mappingsSSO"], told["rootRole"], told["users"], told["userCount"]) == (
+    answer = alice.put(f"{PATH}/{group}", json={"name": "Payments"}).json
+    assert (answer["description"], answer["mappingsSSO"], answer["rootRole"], answer["users"], answer["userCount"]) == (
         None,
         [],
         None,
@@ -90,8 +90,8 @@ def test_staying_members_keep_their_date_and_former_ones_are_kept(world, alice, 
     for caller in (ada, bob):
         fixtures.add_group_user(conn, group, caller.id, created_by="somebody", created_at=LONG_AGO)
     cid = world.user("Cid")
-    told = alice.put(f"{PATH}/{group}", json={"name": "Payments", "users": members(cid, ada)}).json
-    assert [(member["user"]["id"], member["joinedAt"], member["createdBy"]) for member in told["users"]] == [
+    answer = alice.put(f"{PATH}/{group}", json={"name": "Payments", "users": members(cid, ada)}).json
+    assert [(member["user"]["id"], member["joinedAt"], member["createdBy"]) for member in answer["users"]] == [
         (ada.id, "2024-02-29T12:34:56.789Z", "somebody"),
         (cid.id, value(conn, "SELECT iso(now())"), alice.email),
     ]
@@ -116,8 +116,8 @@ def test_a_change_that_changes_nothing_records_nothing(world, alice, ada, bob):
 def test_the_roles_of_a_group_in_projects_stay(alice, ada, apollo, conn):
     group = make(alice, users=members(ada))["id"]
     fixtures.add_project_group(conn, apollo, group, 5)
-    told = alice.put(f"{PATH}/{group}", json={"name": "Other", "users": members(ada)}).json
-    assert told["projects"] == [apollo]
+    answer = alice.put(f"{PATH}/{group}", json={"name": "Other", "users": members(ada)}).json
+    assert answer["projects"] == [apollo]
     assert ada.get(f"/api/admin/projects/{apollo}/overview").status_code == 200
 
 

@@ -164,12 +164,12 @@ def test_a_role_is_made_and_answered_with_200(world, alice, conn):
         ("UPDATE_FEATURE", None),
         ("UPDATE_FEATURE_ENVIRONMENT", None),
     ]
-    told = [
+    shown = [
         {"name": "UPDATE_FEATURE"},
         {"name": "DELETE_FEATURE_STRATEGY", "environment": "production"},
         {"name": "UPDATE_FEATURE_ENVIRONMENT"},
     ]
-    assert events(world, since) == [event("role-created", alice, data=record | {"permissions": told})]
+    assert events(world, since) == [event("role-created", alice, data=record | {"permissions": shown})]
 
 
 def test_a_new_role_has_defaults_for_omitted_fields(alice):

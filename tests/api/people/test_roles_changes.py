@@ -36,8 +36,10 @@ def test_a_change_replaces_what_a_role_allows(world, alice, conn):
         ("UPDATE_FEATURE", None),
     ]
     before = after | {"name": "Auditor", "description": "Before", "permissions": [{"name": "CREATE_FEATURE"}, *kept]}
-    told = [{"name": "UPDATE_FEATURE"}, {"name": "DELETE_FEATURE_STRATEGY"}, kept[1]]
-    assert events(world, since) == [event("role-updated", alice, data=after | {"permissions": told}, pre_data=before)]
+    permissions = [{"name": "UPDATE_FEATURE"}, {"name": "DELETE_FEATURE_STRATEGY"}, kept[1]]
+    assert events(world, since) == [
+        event("role-updated", alice, data=after | {"permissions": permissions}, pre_data=before)
+    ]
 
 
 def test_omitted_fields_stay_and_an_empty_list_removes_all_permissions(alice, conn):

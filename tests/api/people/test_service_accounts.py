@@ -32,7 +32,7 @@ def robot(world: World) -> Caller:
     return world.user("Robot", email=None, account_type="Service Account")
 
 
-def said(robot: Caller, **change: Any) -> dict[str, Any]:
+def logged(robot: Caller, **change: Any) -> dict[str, Any]:
     """What the log says of the robot."""
     return {"id": robot.id, "name": "Robot", "username": "robot", "rootRole": 3} | change
 
@@ -118,11 +118,11 @@ def test_a_change_is_returned_and_recorded(world, alice, robot, change, after):
     since = world.last_event_id()
     response = alice.put(f"{PATH}/{robot.id}", json=change)
     assert response.status_code == 200
-    assert {key: response.json[key] for key in said(robot)} == said(robot, **after)
+    assert {key: response.json[key] for key in logged(robot)} == logged(robot, **after)
     assert len(response.json["tokens"]) == 1
     (event,) = world.events(since)
     assert event["type"] == "service-account-updated"
-    assert (event["pre_data"], event["data"]) == (said(robot), said(robot, **after))
+    assert (event["pre_data"], event["data"]) == (logged(robot), logged(robot, **after))
     assert event["created_by_user_id"] == alice.id
 
 
@@ -157,7 +157,7 @@ def test_a_deleted_one_and_its_tokens_open_nothing_and_its_name_is_free(world, a
     assert value(conn, "SELECT deleted_at = now() FROM users WHERE id = %(id)s", {"id": robot.id})
     (event,) = world.events(since)
     assert event["type"] == "service-account-deleted"
-    assert (event["pre_data"], event["data"]) == (said(robot), None)
+    assert (event["pre_data"], event["data"]) == (logged(robot), None)
     assert event["created_by_user_id"] == alice.id
     assert make(alice, username="robot").status_code == 201
 

@@ -55,14 +55,14 @@ def test_set_fields_are_returned(alice, victor, conn, now):
         " seen_at = '2026-02-03T04:05:06.789Z' WHERE id = %s",
         [victor.id],
     )
-    told = {
+    expected = {
         "imageUrl": "https://example.org/v.png",
         "scimId": "s7",
         "loginAttempts": 2,
         "seenAt": "2026-02-03T04:05:06.789Z",
     }
     named = {"name": "Victor", "username": "victor", "email": "victor@example.org"}
-    assert alice.get(f"{PATH}/{victor.id}").json == record(victor, now, **named, **told)
+    assert alice.get(f"{PATH}/{victor.id}").json == record(victor, now, **named, **expected)
 
 
 def test_the_list_has_users_without_service_accounts_and_the_root_roles(world, alice, victor, conn):

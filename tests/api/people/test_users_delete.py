@@ -116,8 +116,8 @@ def test_names_are_free_again_and_stay_in_the_log(world, alice, victor, conn):
     made = alice.post(PATH, json={"username": "victor", "email": "victor@example.org", "rootRole": 3})
     assert made.status_code == 201
     assert made.json["id"] != victor.id
-    told = [(event["type"], event["created_by"], event["created_by_user_id"]) for event in world.events(since)]
-    assert told[0] == ("pat-created", "victor@example.org", victor.id)
+    recorded = [(event["type"], event["created_by"], event["created_by_user_id"]) for event in world.events(since)]
+    assert recorded[0] == ("pat-created", "victor@example.org", victor.id)
 
 
 def test_a_deleted_user_leaves_the_signup_token(world, alice, stranger, conn):

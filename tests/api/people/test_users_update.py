@@ -26,7 +26,7 @@ def state(world: World) -> list[Any]:
     return [rows(world.conn, "SELECT * FROM users ORDER BY id"), world.last_event_id()]
 
 
-def said(user: Caller, **change: Any) -> dict[str, Any]:
+def logged(user: Caller, **change: Any) -> dict[str, Any]:
     """What the log says of Victor."""
     return {
         "id": user.id,
@@ -58,8 +58,8 @@ def test_all_fields_change_and_are_recorded(world, alice, victor, conn):
     assert row == {"name": "Viktor", "email": "viktor@example.org", "root_role_id": 2}
     (event,) = world.events(since)
     assert event["type"] == "user-updated"
-    assert event["pre_data"] == said(victor)
-    assert event["data"] == said(victor, name="Viktor", email="viktor@example.org", rootRole=2)
+    assert event["pre_data"] == logged(victor)
+    assert event["data"] == logged(victor, name="Viktor", email="viktor@example.org", rootRole=2)
     assert (event["created_by"], event["created_by_user_id"]) == ("alice@example.org", alice.id)
     assert event["project"] is event["environment"] is event["feature_name"] is None
 
@@ -78,10 +78,10 @@ def test_all_fields_change_and_are_recorded(world, alice, victor, conn):
 def test_omitted_fields_stay(world, alice, victor, change, after):
     since = world.last_event_id()
     response = put(alice, victor, **change)
-    expected = {key: word for key, word in said(victor, **after).items() if word is not None}
-    assert {key: word for key, word in response.json.items() if key in said(victor)} == expected
+    expected = {key: word for key, word in logged(victor, **after).items() if word is not None}
+    assert {key: word for key, word in response.json.items() if key in logged(victor)} == expected
     (event,) = world.events(since)
-    assert (event["pre_data"], event["data"]) == (said(victor), expected)
+    assert (event["pre_data"], event["data"]) == (logged(victor), expected)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_password_is_set_and_all_sessions_of_that_user_end(world, alice, victo
     assert log_in(stranger, "victor").status_code == 200
     (event,) = world.events(since)
     assert event["type"] == "user-updated"
-    assert event["data"] == event["pre_data"] == said(victor)
+    assert event["data"] == event["pre_data"] == logged(victor)
     assert (event["created_by"], event["created_by_user_id"]) == ("alice@example.org", alice.id)
     assert PASSWORD not in value(conn, "SELECT string_agg(events::text, ' ') FROM events")
 

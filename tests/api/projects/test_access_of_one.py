@@ -29,7 +29,7 @@ class Holder:
         """The type of event."""
         return f"project-access-{self.kind}-roles-{done}"
 
-    def said(self, *its: int) -> dict[str, Any]:
+    def payload(self, *its: int) -> dict[str, Any]:
         """What the log says of the holder with these roles."""
         return {"roles": list(its), f"{self.kind}Id": self.id}
 
@@ -62,7 +62,7 @@ def test_roles_are_set_and_kept_ones_keep_their_date(world, alice, conn, holder,
     answer = alice.put(holder.url(), json={"roles": [4, 5, 4]})
     assert (answer.status_code, answer.text) == (200, "")
     assert held(conn) == holder.held(4, 5) | {("user", other.id, 4)}
-    assert logged(world, since, alice) == [(holder.event("updated"), holder.said(4, 5), holder.said(5, auditor))]
+    assert logged(world, since, alice) == [(holder.event("updated"), holder.payload(4, 5), holder.payload(5, auditor))]
     entries = {entry["id"]: entry["addedAt"] for entry in alice.get(url()).json[f"{holder.kind}s"]}
     assert entries[holder.id] == "2026-01-01T00:00:00.000Z"
     assert past(conn) == [(holder.kind, holder.id, auditor)]
@@ -89,7 +89,7 @@ def test_all_roles_are_removed(world, alice, conn, holder):
     assert (answer.status_code, answer.text) == (200, "")
     assert not held(conn) & holder.held(4, 5)
     assert held(conn, "default") == holder.held(4, 5)
-    assert logged(world, since, alice) == [(holder.event("deleted"), None, holder.said(4, 5))]
+    assert logged(world, since, alice) == [(holder.event("deleted"), None, holder.payload(4, 5))]
     assert past(conn) == [(holder.kind, holder.id, 4), (holder.kind, holder.id, 5)]
 
 
@@ -98,7 +98,7 @@ def test_an_empty_list_takes_all_away(world, alice, conn, holder):
     since = world.last_event_id()
     assert alice.put(holder.url(), json={"roles": []}).status_code == 200
     assert held(conn) == set()
-    assert logged(world, since, alice) == [(holder.event("updated"), holder.said(), holder.said(5))]
+    assert logged(world, since, alice) == [(holder.event("updated"), holder.payload(), holder.payload(5))]
 
 
 @pytest.mark.parametrize("unknown", ["1000000", "2147483648", "99999999999999999999999"])

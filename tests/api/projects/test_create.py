@@ -72,15 +72,15 @@ def test_a_name_is_enough(conn: Connection, world: World, eve: Caller) -> None:
 
 def test_all_fields_are_stored(conn: Connection, world: World, alice: Caller) -> None:
     since = world.last_event_id()
-    said = {
+    body = {
         "description": "Ünlü 'app'",
         "mode": "private",
         "defaultStickiness": "userId",
         "featureLimit": 0,
         "environments": ["production"],
     }
-    answer = make(alice, name="  Mobile  ", id="My.Mobile_~1", changeRequestEnvironments=[{"name": "x"}], **said)
-    made = {"id": "My.Mobile_~1", "name": "  Mobile  ", "changeRequestEnvironments": []} | said
+    answer = make(alice, name="  Mobile  ", id="My.Mobile_~1", changeRequestEnvironments=[{"name": "x"}], **body)
+    made = {"id": "My.Mobile_~1", "name": "  Mobile  ", "changeRequestEnvironments": []} | body
     assert (answer.status_code, answer.json, answer.headers["Location"]) == (201, made, "projects/My.Mobile_~1")
     row = stored(conn, "My.Mobile_~1")
     assert (row["name"], row["description"], row["mode"], row["default_stickiness"], row["feature_limit"]) == (

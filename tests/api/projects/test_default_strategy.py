@@ -65,8 +65,9 @@ def put(caller: Caller, strategy: Any, project: str = "default", environment: st
 
 def kept(conn: Connection, environment: str = "production") -> str | None:
     """What the table holds, as text."""
-    statement = "SELECT default_strategy::text FROM project_environments WHERE project_id = 'default' AND environment = %(environment)s"
-    return value(conn, statement, {"environment": environment})
+    place = "project_id = 'default' AND environment = %(name)s"
+    statement = f"SELECT default_strategy::text FROM project_environments WHERE {place}"
+    return value(conn, statement, {"name": environment})
 
 
 def test_a_default_strategy_is_kept_and_answered_in_one_order_of_keys(world, alice, conn):

@@ -117,8 +117,8 @@ def test_a_client_token_is_for_one_environment_and_all_projects(world, alice, co
     assert (answer.status_code, answer.headers["Location"]) == (201, "api-tokens/sdk")
     secret = answer.json["secret"]
     assert re.fullmatch(r"\*:production\.[0-9a-f]{64}", secret)
-    said = described(conn, "sdk", "client", "production", "*")
-    assert answer.json == {"secret": secret} | said
+    description = described(conn, "sdk", "client", "production", "*")
+    assert answer.json == {"secret": secret} | description
     (row,) = stored(conn)
     assert (row["name"], row["kind"], row["environment"], row["projects"], row["expires_at"]) == (
         "sdk",
@@ -128,7 +128,9 @@ def test_a_client_token_is_for_one_environment_and_all_projects(world, alice, co
         None,
     )
     assert (row["secret"], row["mask"], bytes(row["digest"])) == (secret, None, api_tokens.digest(secret))
-    assert events(world, since) == [event("api-token-created", alice, project="*", environment="production", data=said)]
+    assert events(world, since) == [
+        event("api-token-created", alice, project="*", environment="production", data=description)
+    ]
 
 
 def test_an_admin_token_is_for_everything_and_shown_this_once(world, alice, conn):
@@ -136,11 +138,11 @@ def test_an_admin_token_is_for_everything_and_shown_this_once(world, alice, conn
     answer = alice.post(PATH, json={"type": "ADMIN", "tokenName": "deploy"})
     secret = answer.json["secret"]
     assert re.fullmatch(r"\*:\*\.[0-9a-f]{64}", secret)
-    said = described(conn, "deploy", "admin", "*", "*")
-    assert answer.json == {"secret": secret} | said
+    description = described(conn, "deploy", "admin", "*", "*")
+    assert answer.json == {"secret": secret} | description
     (row,) = stored(conn)
     assert (row["secret"], row["mask"], bytes(row["digest"])) == (None, f"{secret[4:12]}…", api_tokens.digest(secret))
-    assert events(world, since) == [event("api-token-created", alice, project="*", environment="*", data=said)]
+    assert events(world, since) == [event("api-token-created", alice, project="*", environment="*", data=description)]
     assert secret[4:13] not in alice.get(f"{PATH}/deploy").text
     assert Caller(world.app, secret).get(PATH).status_code == 200
 
@@ -165,9 +167,9 @@ def test_a_token_can_be_limited_to_projects(world, alice, conn, asked, kept, pre
     assert (answer.json["project"], answer.json["projects"]) == (",".join(kept) or "*", kept or ["*"])
     (row,) = stored(conn)
     assert row["projects"] == kept
-    said = described(conn, "web", "frontend", "development", *(kept or ["*"]))
+    description = described(conn, "web", "frontend", "development", *(kept or ["*"]))
     assert events(world, since) == [
-        event("api-token-created", alice, project=",".join(kept) or "*", environment="development", data=said)
+        event("api-token-created", alice, project=",".join(kept) or "*", environment="development", data=description)
     ]
 
 

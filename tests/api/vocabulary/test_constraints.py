@@ -37,17 +37,17 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("said", GOOD)
-def test_a_valid_constraint_is_answered_with_an_empty_body(world, victor, conn, said):
+@pytest.mark.parametrize("constraint", GOOD)
+def test_a_valid_constraint_is_answered_with_an_empty_body(world, victor, conn, constraint):
     since, before = world.last_event_id(), fingerprint(conn)
-    answer = victor.post(PATH, json={"contextName": "userId"} | said)
+    answer = victor.post(PATH, json={"contextName": "userId"} | constraint)
     assert (answer.status_code, answer.data) == (204, b"")
     assert (world.events(since), fingerprint(conn)) == ([], before)
 
 
-@pytest.mark.parametrize(("said", "message"), BAD)
-def test_an_invalid_constraint_is_refused_with_the_reason(victor, said, message):
-    assert refused(victor.post(PATH, json={"contextName": "userId"} | said)) == message
+@pytest.mark.parametrize(("constraint", "message"), BAD)
+def test_an_invalid_constraint_is_refused_with_the_reason(victor, constraint, message):
+    assert refused(victor.post(PATH, json={"contextName": "userId"} | constraint)) == message
 
 
 def test_field_and_operator_are_required(victor):
@@ -58,13 +58,13 @@ def test_field_and_operator_are_required(victor):
 def test_a_field_with_legal_values_can_have_those_alone(victor, conn):
     context_fields.insert(conn, "plan", legal_values=[{"value": "1"}, {"value": "2"}])
     message = "body: must have only legal values of the context field plan"
-    for said, fits in (
+    for constraint, fits in (
         ({"operator": "IN", "values": ["1", "2"]}, True),
         ({"operator": "IN", "values": ["1", "3"]}, False),
         ({"operator": "NUM_EQ", "value": "2"}, True),
         ({"operator": "NUM_EQ", "value": "3"}, False),
     ):
-        answer = victor.post(PATH, json={"contextName": "plan"} | said)
+        answer = victor.post(PATH, json={"contextName": "plan"} | constraint)
         assert answer.status_code == 204 if fits else refused(answer) == message
 
 

@@ -24,9 +24,9 @@ def names(caller: Caller) -> list[str]:
     return [field["name"] for field in caller.get(PATH).json]
 
 
-def make(caller: Caller, **said: Any) -> dict[str, Any]:
+def make(caller: Caller, **body: Any) -> dict[str, Any]:
     """The record of a field that a caller makes."""
-    response = caller.post(PATH, json=COUNTRY | said)
+    response = caller.post(PATH, json=COUNTRY | body)
     assert response.status_code == 201, response.text
     assert response.headers["Location"] == f"context/{response.json['name']}"
     return response.json
@@ -69,7 +69,7 @@ def test_a_name_is_there_once(world: World, alice: Caller) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "problem"),
+    ("body", "problem"),
     [
         ({"name": ""}, "name"),
         ({"name": "a b"}, "name"),
@@ -91,9 +91,9 @@ def test_a_name_is_there_once(world: World, alice: Caller) -> None:
         ({"other": 1}, "other"),
     ],
 )
-def test_an_invalid_field_is_refused(world: World, alice: Caller, said: dict[str, Any], problem: str) -> None:
+def test_an_invalid_field_is_refused(world: World, alice: Caller, body: dict[str, Any], problem: str) -> None:
     since = world.last_event_id()
-    assert problem in refused(alice.post(PATH, json=COUNTRY | said))
+    assert problem in refused(alice.post(PATH, json=COUNTRY | body))
     assert (names(alice), world.events(since)) == (BUILT_IN, [])
 
 
@@ -111,8 +111,8 @@ def test_a_change_keeps_the_fields_that_the_body_omits(world: World, eve: Caller
 def test_a_change_without_effect_is_not_recorded(world: World, alice: Caller) -> None:
     before = make(alice)
     since = world.last_event_id()
-    for said in ({}, {key: COUNTRY[key] for key in COUNTRY if key != "name"}):
-        assert alice.put(f"{PATH}/country", json=said).status_code == 200
+    for body in ({}, {key: COUNTRY[key] for key in COUNTRY if key != "name"}):
+        assert alice.put(f"{PATH}/country", json=body).status_code == 200
     assert alice.get(f"{PATH}/country").json == before
     assert world.events(since) == []
 

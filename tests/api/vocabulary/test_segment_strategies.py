@@ -29,14 +29,14 @@ def strategy(world: World, flag: int) -> str:
     return world.strategy(flag, name="flexibleRollout", title="Slowly", parameters={"rollout": "5"})
 
 
-def asked(strategy: str, *segment_ids: Any, **said: Any) -> dict[str, Any]:
+def asked(strategy: str, *segment_ids: Any, **fields: Any) -> dict[str, Any]:
     """A body that gives a strategy segments."""
     return {
         "projectId": "default",
         "strategyId": strategy,
         "environmentId": "development",
         "segmentIds": list(segment_ids),
-    } | said
+    } | fields
 
 
 def given(conn: Connection, strategy: str) -> list[int]:
@@ -150,8 +150,8 @@ def test_the_strategy_must_be_in_the_project_and_environment_of_the_body(world, 
         # Whether there is such a strategy comes before whether there is such a segment.
         asked("no-such-strategy", 999),
     ]
-    said = {refused(alice.post(GIVE, json=body), 404, "NotFoundError") for body in bodies}
-    assert said == {
+    messages = {refused(alice.post(GIVE, json=body), 404, "NotFoundError") for body in bodies}
+    assert messages == {
         "No strategy in this project and environment has that id, or its flag is archived.",
         "No project has that id.",
     }
@@ -159,7 +159,7 @@ def test_the_strategy_must_be_in_the_project_and_environment_of_the_body(world, 
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("change", "message"),
     [
         ({"segmentIds": None}, "segmentIds: must not be null"),
         ({"segmentIds": [0]}, f"segmentIds.0: must be from 1 to {2**63 - 1}"),
@@ -169,9 +169,9 @@ def test_the_strategy_must_be_in_the_project_and_environment_of_the_body(world, 
         ({"additional": 1}, "additional: unknown property"),
     ],
 )
-def test_an_invalid_field_is_refused_and_named(world, alice, conn, strategy, said, message):
+def test_an_invalid_field_is_refused_and_named(world, alice, conn, strategy, change, message):
     since, before = world.last_event_id(), fingerprint(conn)
-    assert refused(alice.post(GIVE, json=asked(strategy) | said)) == message
+    assert refused(alice.post(GIVE, json=asked(strategy) | change)) == message
     assert (world.events(since), fingerprint(conn)) == ([], before)
 
 

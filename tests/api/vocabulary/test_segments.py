@@ -46,9 +46,9 @@ def test_a_segment_of_a_project_and_its_event_name_the_project(world, alice, apo
     assert events(world, since) == [event("segment-created", alice, data=made, project=apollo)]
 
 
-@pytest.mark.parametrize("said", [{}, {"project": None, "description": None}])
-def test_a_segment_without_a_project_is_for_all_projects(alice, conn, said):
-    made = alice.post(PATH, json={"name": "All", "constraints": []} | said).json
+@pytest.mark.parametrize("fields", [{}, {"project": None, "description": None}])
+def test_a_segment_without_a_project_is_for_all_projects(alice, conn, fields):
+    made = alice.post(PATH, json={"name": "All", "constraints": []} | fields).json
     assert "project" not in made
     assert made["description"] is None
     assert stored(conn, made["id"])["project_id"] is None
@@ -72,7 +72,7 @@ def test_a_name_is_there_once(world, alice, apollo, conn):
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("change", "message"),
     [
         ({"name": None}, "name: must not be null"),
         ({"name": " "}, "name: must not be empty"),
@@ -91,9 +91,9 @@ def test_a_name_is_there_once(world, alice, apollo, conn):
         ({"projects": 7}, "projects: unknown property"),
     ],
 )  # fmt: skip
-def test_an_invalid_field_is_refused_and_named(world, alice, conn, said, message):
+def test_an_invalid_field_is_refused_and_named(world, alice, conn, change, message):
     since, before = world.last_event_id(), fingerprint(conn)
-    asked = {"name": "x", "constraints": []} | said
+    asked = {"name": "x", "constraints": []} | change
     assert refused(alice.post(PATH, json=asked)) == message
     assert (world.events(since), fingerprint(conn)) == ([], before)
 

@@ -55,8 +55,8 @@ def test_a_change_that_changes_nothing_records_nothing(world, alice, apollo, con
     segment, other = make(alice, description="Same", project=apollo), make(alice, "Other")
     since, before = world.last_event_id(), fingerprint(conn)
     for constraint in (ASKED, KEPT):
-        said = body(description="Same", project=apollo, constraints=[constraint])
-        assert alice.put(f"{PATH}/{segment}", json=said).status_code == 204
+        same = body(description="Same", project=apollo, constraints=[constraint])
+        assert alice.put(f"{PATH}/{segment}", json=same).status_code == 204
     assert alice.put(f"{PATH}/{other}", json=body(" Other ", project=None)).status_code == 204
     assert (world.events(since), fingerprint(conn)) == ([], before)
 
@@ -74,7 +74,7 @@ def test_a_misfit_changes_nothing(world, alice, conn):
     since, before = world.last_event_id(), fingerprint(conn)
     path = f"{PATH}/{segment}"
     refused(alice.put(path, data="x", content_type="text/plain"), 415, "ContentTypeError")
-    for said in (
+    for change in (
         {},
         {"name": "x"},
         {"constraints": []},
@@ -83,7 +83,7 @@ def test_a_misfit_changes_nothing(world, alice, conn):
         body(project="nowhere"),
         body(constraints=[ASKED | {"contextName": "x"}]),
     ):
-        refused(alice.put(path, json=said))
+        refused(alice.put(path, json=change))
     # What is wrong with the body comes before whether there is such a segment.
     refused(alice.put(f"{PATH}/999", json={}))
     assert (world.events(since), fingerprint(conn)) == ([], before)

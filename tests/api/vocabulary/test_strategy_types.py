@@ -69,7 +69,7 @@ def test_a_type_is_created_and_recorded(world: World, eve: Caller) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "problem"),
+    ("change", "problem"),
     [
         ({"name": "a b"}, "name"),
         ({"parameters": None}, "parameters"),
@@ -82,9 +82,9 @@ def test_a_type_is_created_and_recorded(world: World, eve: Caller) -> None:
         ({"title": 1}, "title"),
     ],
 )
-def test_an_invalid_type_is_refused(world: World, alice: Caller, said: dict[str, Any], problem: str) -> None:
+def test_an_invalid_type_is_refused(world: World, alice: Caller, change: dict[str, Any], problem: str) -> None:
     since = world.last_event_id()
-    assert problem in refused(alice.post(PATH, json={"name": "byHost", "parameters": []} | said))
+    assert problem in refused(alice.post(PATH, json={"name": "byHost", "parameters": []} | change))
     assert (names(alice), world.events(since)) == (BUILT_IN, [])
 
 
@@ -142,10 +142,10 @@ def test_a_type_is_deprecated_and_reactivated_once(world: World, eve: Caller) ->
     for word in ("reactivate", "reactivate"):
         assert eve.post(f"{PATH}/remoteAddress/{word}").status_code == 200
     assert eve.get(f"{PATH}/remoteAddress").json["deprecated"] is False
-    said = {"name": "remoteAddress"}
+    change = {"name": "remoteAddress"}
     assert events(world, since) == [
-        event("strategy-deprecated", eve, data=said),
-        event("strategy-reactivated", eve, data=said),
+        event("strategy-deprecated", eve, data=change),
+        event("strategy-reactivated", eve, data=change),
     ]
 
 

@@ -42,7 +42,7 @@ def test_a_name_is_there_once(world: World, alice: Caller) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "change",
     [
         {"name": "a"},
         {"name": "x" * 51},
@@ -53,10 +53,10 @@ def test_a_name_is_there_once(world: World, alice: Caller) -> None:
         {"x": 1},
     ],
 )
-def test_an_invalid_type_is_refused(world: World, alice: Caller, said: dict[str, Any]) -> None:
+def test_an_invalid_type_is_refused(world: World, alice: Caller, change: dict[str, Any]) -> None:
     since = world.last_event_id()
     for path in (PATH, f"{PATH}/validate"):
-        assert next(iter(said)) in refused(alice.post(path, json=TEAM | said))
+        assert next(iter(change)) in refused(alice.post(path, json=TEAM | change))
     assert (len(alice.get(PATH).json["tagTypes"]), world.events(since)) == (1, [])
 
 
@@ -67,8 +67,8 @@ def test_a_change_keeps_the_fields_that_the_body_omits(world: World, eve: Caller
     assert eve.put(f"{PATH}/team", json={"icon": None}).status_code == 200
     assert eve.get(f"{PATH}/team").json["tagType"] == after
     assert events(world, since) == [event("tag-type-updated", eve, data=after, pre_data=TEAM)]
-    for said in ({}, {"icon": None}, {"description": TEAM["description"]}):
-        assert eve.put(f"{PATH}/team", json=said).status_code == 200
+    for change in ({}, {"icon": None}, {"description": TEAM["description"]}):
+        assert eve.put(f"{PATH}/team", json=change).status_code == 200
     assert len(world.events(since)) == 1
 
 

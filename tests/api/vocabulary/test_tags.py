@@ -49,7 +49,7 @@ def test_a_tag_is_there_once(world: World, alice: Caller) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "problem"),
+    ("change", "problem"),
     [
         ({"type": "none"}, "type"),
         ({"type": ""}, "type"),
@@ -61,9 +61,9 @@ def test_a_tag_is_there_once(world: World, alice: Caller) -> None:
         ({"other": 1}, "other"),
     ],
 )
-def test_an_invalid_tag_is_refused(world: World, alice: Caller, said: dict[str, Any], problem: str) -> None:
+def test_an_invalid_tag_is_refused(world: World, alice: Caller, change: dict[str, Any], problem: str) -> None:
     since = world.last_event_id()
-    assert problem in refused(alice.post(PATH, json=BETA | said))
+    assert problem in refused(alice.post(PATH, json=BETA | change))
     assert (alice.get(PATH).json["tags"], world.events(since)) == ([], [])
 
 

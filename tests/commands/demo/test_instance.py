@@ -34,7 +34,7 @@ def own_instance(tmp_path: Path) -> Iterator[Callable[..., tuple[str, str]]]:
     running: list[subprocess.Popen[bytes]] = []
 
     def start(port: int, **settings: object) -> tuple[str, str]:
-        said = tmp_path / "said"
+        log = tmp_path / "output"
         words = [
             sys.executable,
             "-m",
@@ -47,13 +47,13 @@ def own_instance(tmp_path: Path) -> Iterator[Callable[..., tuple[str, str]]]:
             "--port",
             str(port),
         ]
-        with said.open("wb") as output:
+        with log.open("wb") as output:
             process = subprocess.Popen(words, cwd=ROOT, env=environment(**settings), stdout=output, stderr=output)
         running.append(process)
         wait_until(
-            lambda: b"Serving at" in said.read_bytes() or process.poll() is not None, "the demo serves", patience=120
+            lambda: b"Serving at" in log.read_bytes() or process.poll() is not None, "the demo serves", patience=120
         )
-        return said.read_text(), f"http://127.0.0.1:{port}"
+        return log.read_text(), f"http://127.0.0.1:{port}"
 
     yield start
     for process in running:
@@ -63,14 +63,14 @@ def own_instance(tmp_path: Path) -> Iterator[Callable[..., tuple[str, str]]]:
 
 def test_a_newcomer_gets_a_running_instance_beside_the_real_one(own_instance, make_database, tmp_path):
     real, port = make_database(), free_port()
-    said, address = own_instance(
+    output, address = own_instance(
         port, DATABASE_URL=real, BASE_URL="https://flags.example.org", INIT_ADMIN_PASSWORD="of the real instance"
     )
     with connect(real) as conn:
         assert rows(conn, "SELECT count(*) FROM flags") == [{"count": 0}]
-    assert f"address      {address}\n" in said
-    assert f"run: rm -rf {tmp_path / 'data-demo'}\n" in said
-    login = {"username": "admin", "password": re.search(r"password +(\S+)\n", said)[1]}
+    assert f"address      {address}\n" in output
+    assert f"run: rm -rf {tmp_path / 'data-demo'}\n" in output
+    login = {"username": "admin", "password": re.search(r"password +(\S+)\n", output)[1]}
     words = [
         "curl",
         "-s",
@@ -82,8 +82,8 @@ def test_a_newcomer_gets_a_running_instance_beside_the_real_one(own_instance, ma
     ]
     assert json.loads(subprocess.run(words, capture_output=True, check=True).stdout)["username"] == "admin"
     readme = re.search(r"```text\n(The demo is ready.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
-    assert fits(readme.replace("http://127.0.0.1:4243", address) + "…", said[said.index("The demo is ready") :])
-    shown = re.search(r"^    (curl .*)$", said, re.MULTILINE)[1]
+    assert fits(readme.replace("http://127.0.0.1:4243", address) + "…", output[output.index("The demo is ready") :])
+    shown = re.search(r"^    (curl .*)$", output, re.MULTILINE)[1]
     answer = subprocess.run(["bash", "-c", shown], capture_output=True, check=True)
     assert json.loads(answer.stdout)["name"] == "Checkout"
     assert (tmp_path / "data-demo" / "demo-login.json").stat().st_mode & 0o077 == 0

@@ -97,9 +97,9 @@ OLD = """
 def test_the_third_role_prunes(deployed, admin):
     admin.execute(OLD)
     before = admin.execute("SELECT count(*) AS number FROM events").fetchone()["number"]
-    for options, said in ((["--dry-run"], "Would delete 5 events before "), ([], "Deleted 5 events before ")):
+    for options, message in ((["--dry-run"], "Would delete 5 events before "), ([], "Deleted 5 events before ")):
         done = flask("events", "prune", "--days", "60", *options, DATABASE_URL=deployed.address("prune"))
-        assert done.stdout.startswith(said), done.stderr
+        assert done.stdout.startswith(message), done.stderr
     assert admin.execute("SELECT count(*) AS number FROM events").fetchone() == {"number": before - 5}
 
 

@@ -133,8 +133,11 @@ def test_a_process_that_waits_for_the_lock_reports_the_wait(data: Path, capfd):
         fcntl.flock(other, fcntl.LOCK_EX)
         waiting = threading.Thread(target=server.release)
         waiting.start()
-        said = []
-        wait_until(lambda: said.append(capfd.readouterr().err) or "Waiting" in "".join(said), "it said so")
+        messages = []
+        wait_until(
+            lambda: messages.append(capfd.readouterr().err) or "Waiting" in "".join(messages),
+            "the process reported the wait",
+        )
         assert waiting.is_alive()
     waiting.join()
-    assert "".join(said) == f"Waiting for another process to start or stop {data} ...\n"
+    assert "".join(messages) == f"Waiting for another process to start or stop {data} ...\n"

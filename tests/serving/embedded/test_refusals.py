@@ -77,18 +77,18 @@ def test_a_folder_that_cannot_be_one_is_refused_in_one_sentence(tmp: Path, place
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("command", "message"),
     [
         ("", "exit status 3"),
         ("echo initdb: removing it >&2", "initdb: removing it"),
         ("echo initdb: error: no room >&2; echo initdb: removing it >&2", "initdb: error: no room"),
     ],
 )
-def test_a_cluster_that_cannot_be_made_is_refused_in_one_sentence(tmp: Path, monkeypatch, said: str, told: str):
+def test_a_cluster_that_cannot_be_made_is_refused_in_one_sentence(tmp: Path, monkeypatch, command: str, message: str):
     monkeypatch.setattr(embedded, "BINARIES", tmp)
-    (tmp / "initdb").write_text(f"#!/bin/sh\n{said}\nexit 3\n")
+    (tmp / "initdb").write_text(f"#!/bin/sh\n{command}\nexit 3\n")
     (tmp / "initdb").chmod(0o755)
     with pytest.raises(DatabaseProblem) as problem:
         Server(tmp / "never").ensure()
-    assert str(problem.value).endswith(f" failed (initdb): {told}.")
+    assert str(problem.value).endswith(f" failed (initdb): {message}.")
     assert not (tmp / "never" / "postgres").exists()

@@ -158,6 +158,6 @@ def test_a_server_of_ones_own_is_started_with_pauses_after_failures(proxy, caplo
         assert tried[1] - tried[0] >= 5
         proxy.talk()
         wait_until(lambda: is_answered(database), "it answered again")
-    said = [record.getMessage().partition(":")[0] for record in caplog.records]
+    messages = [record.getMessage().partition(":")[0] for record in caplog.records]
     start = "The server cannot be started."
-    assert said == ["The database is unavailable", start, start, "The database is available again."]
+    assert messages == ["The database is unavailable", start, start, "The database is available again."]
