@@ -106,6 +106,22 @@ def texts(service: Service, story: Story) -> None:
     story.gone["a session that was logged out"] = session
     ask("POST", "/logout", None, {"Cookie": f"session={session}"}, 302)
     story.digested["a session"] = third
+    # Links to set a password: one that is used, one that is replaced, one that stays.
+    links = [
+        ask("POST", "/api/admin/user-admin/reset-password", {"id": name})
+        .json["resetPasswordUrl"]
+        .partition("token=")[2]
+        for name in ("bob", "ada@example.org", "ada@example.org")
+    ]
+    story.gone |= {"a used link": links[0], "a replaced link": links[1]}
+    story.digested["a link"] = links[2]
+    story.passwords["Bob's by link"] = "a-secret-of-bob-by-a-link"
+    by_link = {"token": links[0], "password": story.passwords["Bob's by link"]}
+    for token, status in ((links[0], 200), (links[1], 401), (links[2], 200)):
+        ask("GET", f"/auth/reset/validate?token={token}", None, {}, status)
+    for status in (200, 401):
+        ask("POST", "/auth/reset/password", by_link, {}, status)
+    ask("POST", "/auth/reset/validate-password", {"password": story.passwords["Bob's by link"]}, {})
     # Keys and tokens.
     cookie = {"Cookie": f"session={third}"}
     story.digested["a personal token"] = ask(
@@ -129,9 +145,9 @@ def texts(service: Service, story: Story) -> None:
     story.gone["a key that was deleted"] = gone
     ask("PUT", f"/api/admin/api-tokens/{gone}", {"expiresAt": TOMORROW})
     ask("DELETE", f"/api/admin/api-tokens/{gone}")
-    for secret, status in [(secret, 200) for name, secret in story.digested.items() if name != "a session"] + [
-        (gone, 401)
-    ]:
+    for secret, status in [
+        (secret, 200) for name, secret in story.digested.items() if name not in ("a session", "a link")
+    ] + [(gone, 401)]:
         ask("GET", "/api/admin/insights", None, {"Authorization": secret}, status)
     ask("GET", "/api/admin/insights", None, {"Authorization": story.gone["a wrong key"]}, 401)
     for path in ("api-tokens", "user-admin", "user/tokens", "service-account", "search/events?limit=1000"):
@@ -228,6 +244,7 @@ def test_credentials_are_stored_as_digests(story: Story):
             ["sessions"],
             ["api_keys"],
             ["personal_tokens"],
+            ["reset_tokens"],
         ), name
     for name, secret in story.passwords.items():
         assert hashlib.sha256(secret.encode()).hexdigest() not in story.dump, name

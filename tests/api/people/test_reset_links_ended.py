@@ -7,6 +7,7 @@ import pytest
 from rules.access import digest
 from sql import sessions
 from sql.database import rows, value
+from sql.people import reset_tokens
 from tests.support.login import ada, log_in
 from tests.support.login_throttle import from_address, retry_after
 from tests.support.reset_links import check, new_link, use
@@ -89,6 +90,14 @@ def test_an_unknown_a_used_and_an_expired_link_take_the_same_statements(world, a
                 refused(ask(stranger, token), 401, "AuthenticationRequired")
             sent.append(wire.statements)
         assert sent[0] == sent[1] == sent[2]
+
+
+def test_an_expired_link_does_not_work_even_before_it_is_deleted(world, user):
+    token = reset_tokens.insert(world.conn, user.id, "alice")
+    assert reset_tokens.find_user(world.conn, token) == user.id
+    world.conn.execute("UPDATE reset_tokens SET expires_at = now()")
+    assert reset_tokens.find_user(world.conn, token) is None
+    assert reset_tokens.get(world.conn, token) is None
 
 
 def test_expired_links_are_deleted(world, alice, user, stranger):

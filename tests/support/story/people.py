@@ -93,6 +93,11 @@ def make_users(story: Story, root: Session) -> None:
     story.ids["max"] = make(root, "Viewer", **max)
     story.ids["nora"] = make(story.key, 3, name="Nora", email="nora@example.org")
     recorded = {"id": story.ids["max"], "rootRole": 3} | max
+    link = story.step(root, "POST", f"{USERS}/reset-password", 200, {"id": "max"})["resetPasswordUrl"]
+    by_max = {"createdBy": max["email"], "createdByUserId": story.ids["max"]}
+    first = {"token": link.partition("token=")[2], "password": "a first password of Max"}
+    changed = event("user-updated", data=recorded, preData=recorded, **by_max)
+    story.step(Caller(story.app), "POST", "/auth/reset/password", 200, first, [changed])
     place = f"{USERS}/{story.ids['max']}/change-password"
     story.step(
         root,
