@@ -75,7 +75,9 @@ class Returned:
         return {name: member for name, member in members.items() if name not in set_here}
 
 
-def without_read_only(payload: Mapping[str, Any], stored: Callable[[], Mapping[str, Any] | str]) -> dict[str, Any]:
+def without_read_only(
+    payload: Mapping[str, Any], stored: Callable[[], Mapping[str, Any] | str | None]
+) -> dict[str, Any]:
     """Return the payload without its read-only properties. Raise 400 that names those that differ from the record.
 
     stored: returns the record, or its JSON text. It is called only if there are read-only properties.
@@ -83,7 +85,7 @@ def without_read_only(payload: Mapping[str, Any], stored: Callable[[], Mapping[s
     sent = {name: value for name, value in payload.items() if isinstance(value, Sent)}
     if sent:
         found = stored()
-        record: Mapping[str, Any] = json.loads(found) if isinstance(found, str) else found
+        record: Mapping[str, Any] = json.loads(found) if isinstance(found, str) else found or {}
         wrong = {name: [it.refusal] for name, it in sent.items() if not agrees(it.value, record.get(name))}
         if wrong:
             raise BadRequest(format_messages(wrong))

@@ -106,9 +106,7 @@ def update_flag(project_id: str, feature_name: str) -> Response:
         actor = require(conn, "UPDATE_FEATURE", project=project_id)
         change = load(UpdateFlag())
         flag = lock_flag(conn, project_id, feature_name)
-        change = without_read_only(
-            change, lambda: flag_records.get(conn, project_id, feature_name, actor.user_id) or abort(404, NO_FLAG)
-        )
+        change = without_read_only(change, lambda: flag_records.get(conn, project_id, feature_name, actor.user_id))
         change_flags(conn, actor, [(flag, change)])
         body = flags.get_core(conn, flag["id"])
     return json_response(body)

@@ -13,7 +13,8 @@ from sql import events
 from sql.database import Connection, connection, transaction
 from sql.events import Event
 from sql.people import groups, root_roles, users
-from validators.people.groups import CreateGroup
+from validators.people.groups import CreateGroup, UpdateGroup
+from validators.returned import without_read_only
 
 bp = Blueprint("groups", __name__)
 
@@ -70,7 +71,7 @@ def create_group() -> Response:
 
 
 @bp.put("/api/admin/groups/<group_id>")
-@operation(record="group", body=CreateGroup, refuses=(400, 401, 403, 404, 409, 415))
+@operation(record="group", body=UpdateGroup, refuses=(400, 401, 403, 404, 409, 415))
 def update_group(group_id: str) -> Response:
     """Update a group.
 
@@ -79,11 +80,12 @@ def update_group(group_id: str) -> Response:
     """
     with transaction() as conn, unique_or_409(groups.TAKEN):
         actor = require(conn, "ADMIN")
-        number, change = id_in_path(group_id), load(CreateGroup())
+        number, change = id_in_path(group_id), load(UpdateGroup())
         before = groups.lock(conn, number) or abort(404, "No group has that id.")
-        check_role_and_users(conn, change)
-        groups.set_users(conn, number, change["users"], created_by=actor.name)
-        groups.update(conn, before | change)
+        group = before | without_read_only(change, lambda: groups.get(conn, number))
+        check_role_and_users(conn, group)
+        groups.set_users(conn, number, group["users"], created_by=actor.name)
+        groups.update(conn, group)
         after = groups.get_logged(conn, number)
         events.record_change(conn, Event("group-updated", actor, data=after, pre_data=before))
         body = groups.get(conn, number)

@@ -17,6 +17,7 @@ from sql.events import Event
 from sql.people import permissions, roles
 from validators.errors import NameExists
 from validators.people.roles import CreateRole, UpdateRole
+from validators.returned import without_read_only
 
 bp = Blueprint("roles", __name__)
 
@@ -108,6 +109,7 @@ def update_role(role_id: str) -> Response:
         actor = require(conn, "ADMIN")
         number, change = id_in_path(role_id), load(UpdateRole())
         before = lock_custom(conn, number, change)
+        change = without_read_only(change, lambda: before)
         # Our choice: an omitted description keeps its value, like omitted permissions.
         roles.update(conn, before | change)
         if "permissions" in change:

@@ -17,6 +17,7 @@ from sql.events import Event
 from sql.people import past_users, service_accounts, users
 from validators.people.personal_tokens import CreatePersonalToken
 from validators.people.service_accounts import CreateServiceAccount, UpdateServiceAccount
+from validators.returned import without_read_only
 
 bp = Blueprint("service_accounts", __name__)
 
@@ -64,6 +65,7 @@ def update_service_account(account_id: str) -> Response:
         actor = require(conn, "ADMIN")
         change = load(UpdateServiceAccount())
         before = lock(conn, account_id)
+        change = without_read_only(change, lambda: service_accounts.get(conn, before["id"]))
         role = share_role(conn, change.get("rootRole", before["rootRole"]))
         after = users.update(conn, before | change | {"rootRole": role["id"]})
         events.record_change(

@@ -25,6 +25,7 @@ from validators.people.users import (
     UserSearch,
     refuse_own_name,
 )
+from validators.returned import without_read_only
 
 bp = Blueprint("users", __name__)
 
@@ -164,6 +165,7 @@ def update_user(user_id: str) -> Response:
         change = load(UpdateUser())
         administrators = root_roles.lock_administrators(conn, id_in_path(user_id))
         before = users.lock(conn, int(user_id)) or abort(404, UNKNOWN)
+        change = without_read_only(change, lambda: user_records.get(conn, before["id"]))
         role = share_role(conn, change.get("rootRole", before["rootRole"]))
         if not role["is_admin"]:
             refuse_last_administrator(administrators, before)

@@ -8,7 +8,8 @@ from flask import Flask
 
 from tests import records
 from tests.support.fingerprint import fingerprint
-from tests.support.returned import ADMIN, SENDABLE, Json, Sendable, found
+from tests.support.returned import SENDABLE
+from tests.support.returned.sendable import ADMIN, Json, Sendable, found
 from tests.support.world import Caller, World, refused
 
 EACH = pytest.mark.parametrize("kind", SENDABLE, ids=str)

@@ -7,10 +7,20 @@ from marshmallow import post_load
 from validators import Body
 from validators.fields import DESCRIPTION_MAX, Integer, ListOf, Nested, Text, Trimmed
 from validators.people.roles import ID_MAX
+from validators.people.users import USER
+from validators.returned import Ignored, Returned
+
+GROUP = Returned(
+    ignored=("id", "scimId", "createdAt", "userCount"),
+    read_only={"createdBy": "", "projects": "POST /api/admin/projects/{projectId}/access"},
+)
 
 
 class GroupUser(Body):
-    """The user of a member, by id."""
+    """The user of a member, by id. The other properties of the user are ignored."""
+
+    class Meta(Body.Meta):
+        include = USER.in_new("id") | {name: Ignored() for name in ("name", "email", "rootRole")}
 
     example: ClassVar = {"id": 7}
 
@@ -23,10 +33,15 @@ class GroupMember(Body):
     example: ClassVar = {"user": {"id": 7}}
 
     user = Nested(GroupUser, required=True, metadata={"description": "The user."})
+    joinedAt = Ignored()
+    createdBy = Ignored()
 
 
 class CreateGroup(Body):
-    """Body of a new group, or of an update that replaces it. Loads users as their ids."""
+    """Body of a new group. Loads users as their ids."""
+
+    class Meta(Body.Meta):
+        include = GROUP.in_new()
 
     example: ClassVar = {
         "name": "Payments",
@@ -58,5 +73,32 @@ class CreateGroup(Body):
 
     @post_load
     def users_as_ids(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Return the ids of the users, each once."""
-        return data | {"users": list(dict.fromkeys(member["user"]["id"] for member in data["users"]))}
+        """Return the ids of the users, each once. Drop lists that are null."""
+        data = {
+            name: value for name, value in data.items() if value is not None or name not in ("users", "mappingsSSO")
+        }
+        if "users" in data:
+            data["users"] = list(dict.fromkeys(member["user"]["id"] for member in data["users"]))
+        return data
+
+
+class UpdateGroup(CreateGroup):
+    """Body of an update that replaces a group, except that lists that are null stay. Loads users as their ids."""
+
+    class Meta(Body.Meta):
+        include = GROUP.in_change()
+
+    mappingsSSO = ListOf(
+        Text(min=1, max=255),
+        what="mappings",
+        load_default=list,
+        allow_none=True,
+        metadata={"description": "Names of external groups that belong to this group. null changes nothing."},
+    )
+    users = ListOf(
+        Nested(GroupMember),
+        what="users",
+        load_default=list,
+        allow_none=True,
+        metadata={"description": "Members of the group. null changes nothing."},
+    )

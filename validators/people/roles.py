@@ -6,10 +6,12 @@ from marshmallow import ValidationError, validates_schema
 
 from validators import Body
 from validators.fields import DESCRIPTION_MAX, Integer, ListOf, Nested, OneOf, Text, Trimmed
+from validators.returned import Ignored, Returned
 
 TYPES = frozenset({"root-custom", "custom"})
 TYPE_WORDS = "root-custom or custom"
 TYPE_MEANING = {"description": "root-custom for a role in the whole instance, custom for a role in projects."}
+ROLE = Returned(ignored=("id",), read_only={"project": ""})
 # Ids have the type integer in the database.
 ID_MAX = 2**31 - 1
 
@@ -29,6 +31,9 @@ class RolePermission(Body):
         metadata={"description": "Environment in which the permission applies. By default, all environments."},
     )
 
+    displayName = Ignored()
+    type = Ignored()
+
     @validates_schema
     def require_permission(self, data: dict[str, Any], **_: Any) -> None:
         """Require the name or the id. If both are given, they must belong to the same permission."""
@@ -38,6 +43,9 @@ class RolePermission(Body):
 
 class UpdateRole(Body):
     """Body of an update of a role. The name is required. Other omitted properties keep their values."""
+
+    class Meta(Body.Meta):
+        include = ROLE.in_change()
 
     example: ClassVar = {
         "name": "Release manager",
@@ -60,6 +68,9 @@ class UpdateRole(Body):
 
 class CreateRole(UpdateRole):
     """Body of a new role."""
+
+    class Meta(Body.Meta):
+        include = ROLE.in_new()
 
     description = Text(max=DESCRIPTION_MAX, load_default="", metadata={"description": "Description of the role."})
     type = OneOf(TYPES, TYPE_WORDS, load_default="custom", metadata=TYPE_MEANING)

@@ -4,10 +4,19 @@ from typing import Any, ClassVar
 
 from validators import Body
 from validators.fields import Integer, Text, Username
+from validators.people.users import USER
+from validators.returned import Returned
+
+SERVICE_ACCOUNT = Returned(
+    USER.ignored, {**USER.read_only, "tokens": "POST /api/admin/service-account/{accountId}/token"}
+)
 
 
 class CreateServiceAccount(Body):
     """Body of a new service account."""
+
+    class Meta(Body.Meta):
+        include = SERVICE_ACCOUNT.in_new("username")
 
     example: ClassVar[dict[str, Any]] = {"username": "terraform", "name": "Terraform", "rootRole": 2}
 
@@ -20,6 +29,9 @@ class CreateServiceAccount(Body):
 
 class UpdateServiceAccount(Body):
     """Body of an update of a service account."""
+
+    class Meta(Body.Meta):
+        include = SERVICE_ACCOUNT.in_change()
 
     example: ClassVar[dict[str, Any]] = {"name": "Terraform Cloud"}
 

@@ -8,7 +8,12 @@ from werkzeug.exceptions import BadRequest
 
 from validators import Body, Query
 from validators.fields import BIGINT_MAX, Boolean, Email, Text, Username, in_range
+from validators.returned import Returned
 
+USER = Returned(
+    ignored=("id", "loginAttempts", "seenAt", "createdAt", "scimId", "inviteLink", "emailSent"),
+    read_only={"isAPI": "", "username": "", "imageUrl": "", "accountType": ""},
+)
 # bcrypt ignores or refuses further bytes.
 PASSWORD_MAX_BYTES = 72
 
@@ -101,6 +106,9 @@ class InvitedUser(WithPassword):
 class CreateUser(WithPassword):
     """Body of POST /api/admin/user-admin: a user whom an administrator creates."""
 
+    class Meta(Body.Meta):
+        include = USER.in_new("username")
+
     example: ClassVar[dict[str, Any]] = {"email": "ada@example.org", "name": "Ada Lovelace", "rootRole": "Editor"}
     schema: ClassVar[dict[str, Any]] = {"anyOf": [{"required": ["username"]}, {"required": ["email"]}]}
     # One of the two is required, and null counts as omitted.
@@ -134,6 +142,9 @@ class CreateUser(WithPassword):
 
 class UpdateUser(Body):
     """Body of PUT /api/admin/user-admin/{id}: an update of a user."""
+
+    class Meta(Body.Meta):
+        include = USER.in_change()
 
     example: ClassVar[dict[str, Any]] = {"name": "Ada King", "rootRole": 2}
 

@@ -157,7 +157,7 @@ def test_the_root_role_of_a_group_counts_for_its_users_at_once(alice, ada, conn)
         ({"name": "x", "users": [{"user": {}}]}, "users.0.user.id: is required"),
         ({"name": "x", "users": [{}]}, "users.0.user: is required"),
         ({"name": "x", "users": [{"user": {"id": "1"}}]}, "users.0.user.id: must be a whole number"),
-        ({"name": "x", "users": [{"user": {"id": 1, "name": "x"}}]}, "users.0.user.name: unknown property"),
+        ({"name": "x", "users": [{"user": {"id": 1, "nick": "x"}}]}, "users.0.user.nick: unknown property"),
         (
             {"name": "x", "users": [{"user": {"id": 888}}, {"user": {"id": 999}}]},
             "users: unknown users: 888, 999",
@@ -166,7 +166,7 @@ def test_the_root_role_of_a_group_counts_for_its_users_at_once(alice, ada, conn)
             {"name": "x", "rootRole": 5, "users": [{"user": {"id": 999}}]},
             "rootRole: must be the id of a root role; users: unknown users: 999",
         ),
-        ({"name": "x", "id": 1}, "id: unknown property"),
+        ({"name": "x", "ids": 1}, "ids: unknown property"),
     ],
 )
 def test_an_invalid_body_is_refused(alice, ada, conn, body, message):

@@ -85,6 +85,18 @@ def test_fields_that_a_change_omits_are_unset(alice, ada):
     )
 
 
+def test_null_unsets_what_can_be_null_and_leaves_lists(alice, ada):
+    group = make(alice, description="Before", mappingsSSO=["pay"], rootRole=2, users=members(ada))["id"]
+    nulls = dict.fromkeys(("description", "mappingsSSO", "rootRole", "users"))
+    changed = alice.put(f"{PATH}/{group}", json={"name": "Payments"} | nulls).json
+    assert {key: changed[key] for key in ("description", "mappingsSSO", "rootRole", "userCount")} == {
+        "description": None,
+        "mappingsSSO": ["pay"],
+        "rootRole": None,
+        "userCount": 1,
+    }
+
+
 def test_staying_members_keep_their_date_and_former_ones_are_kept(world, alice, ada, bob, conn):
     group = groups.insert(conn, "Payments")
     for caller in (ada, bob):

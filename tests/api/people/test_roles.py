@@ -269,7 +269,7 @@ def test_all_invalid_permissions_are_named_at_once(alice):
         ({"name": "x", "permissions": [{"id": "7"}]}, "permissions.0.id"),
         ({"name": "x", "permissions": [{"id": 2**31}]}, "permissions.0.id"),
         ({"name": "x", "permissions": [{"id": 7, "project": "default"}]}, "permissions.0.project"),
-        ({"name": "x", "id": 7}, "id"),
+        ({"name": "x", "ids": 7}, "ids"),
     ],
 )
 def test_an_invalid_body_is_refused(alice, conn, body, field):

@@ -1,0 +1,7 @@
+"""The records whose GET can be sent back: where each is read, changed and created, and one full example of it."""
+
+from tests.support.returned.flags import FLAGS
+from tests.support.returned.people import PEOPLE
+from tests.support.returned.vocabulary import VOCABULARY
+
+SENDABLE = (*VOCABULARY, *FLAGS, *PEOPLE)
