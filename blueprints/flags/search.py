@@ -18,8 +18,8 @@ bp = Blueprint("flag_search", __name__)
 def search_flags() -> Response:
     """Search for flags.
 
-    Finds live flags of projects that the caller can see. Filters combine with AND. The total counts all matches, not
-    only those of the page.
+    Finds live or archived flags of projects that the caller can see. Filters combine with AND. The total counts all
+    matches, not only those of the page.
     """
     with connection() as conn:
         actor = require(conn)

@@ -1,4 +1,4 @@
-"""The feature search: live flags of visible projects, filtered, sorted and paged in one statement."""
+"""The feature search: live or archived flags of visible projects, filtered, sorted and paged in one statement."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
@@ -44,6 +44,8 @@ HIT: LiteralString = f"""json_merge(json_build_object({flag_records.CORE_FIELDS}
 
 # && means: have a common element. @> means: contains all elements.
 FILTERS: dict[str, LiteralString] = {
+    "live": "flags.archived_at IS NULL",
+    "archived": "flags.archived_at IS NOT NULL",
     # Our choice: upper() first, because the lower case of some letters depends on their place in a word (Greek sigma).
     # OFFSET 0 makes PostgreSQL fold name and description once, not for each text.
     "texts": """EXISTS (
@@ -97,8 +99,7 @@ def statement(order: LiteralString, conditions: LiteralString) -> LiteralString:
                row_number() OVER (ORDER BY {order}) AS place
           FROM flags
           JOIN projects ON projects.id = flags.project_id
-         WHERE flags.archived_at IS NULL
-           AND {conditions}
+         WHERE {conditions}
     ),
     page AS (
         SELECT id, place

@@ -145,6 +145,13 @@ class FeatureSearch(Query):
         EnvironmentState(),
         metadata={"description": "State in an environment, such as production:enabled. Several combine with OR."},
     )
+    # Our choice: other forms are 400. Ignoring them would return live flags to callers that asked for archived ones.
+    archived = OneOf(
+        frozenset({"IS:true", "IS:false"}),
+        "IS:true or IS:false",
+        load_default="IS:false",
+        metadata={"description": "IS:true returns archived flags, IS:false live ones."},
+    )
     createdAt = DateFilter(metadata={"description": "Day of creation in UTC, such as IS_ON_OR_AFTER:2026-01-01."})
     sortBy = Text(
         load_default="createdAt",
@@ -172,7 +179,7 @@ class FeatureSearch(Query):
     def as_filters(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return the arguments of sql/flags/search.py: filters and their values, the order, limit and offset."""
         values: dict[str, Any] = {}
-        names: list[str] = []
+        names = ["archived" if data["archived"] == "IS:true" else "live"]
         texts = [text.strip() for text in data.get("query", "").split(",") if text.strip()]
         if len(texts) > MAX_TEXTS:
             raise ValidationError(f"must have at most {MAX_TEXTS} texts", "query")

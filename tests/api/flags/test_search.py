@@ -82,6 +82,9 @@ def five(world: World, conn: Connection, alice: Caller, eve: Caller) -> dict[str
         ({"query": ",".join(f"none{number}" for number in range(19)) + ",CART,"}, "a"),
         ({"query": ",c,"}, "a c"),
         ({"query": "archived"}, ""),
+        ({"archived": "IS:false"}, "a b c d e"),
+        ({"archived": "IS:true"}, "z"),
+        ({"archived": "IS:true", "query": "nothing"}, ""),
         ({"project": "IS:hermes"}, "c e"),
         ({"project": "IS_NOT:hermes"}, "a b d"),
         ({"project": "IS_ANY_OF:hermes,default"}, "a b c d e"),
@@ -215,6 +218,7 @@ def test_flags_of_hidden_projects_are_neither_found_nor_counted(
     [
         *("project=hermes", "project=IS", "project=is:a", "project=IS_BEFORE:a", "type=INCLUDE:a", "type=IS:a%0Ab"),
         *("project=IS:a&project=IS:b", "state=IS:archived", "state=IS:", "state=IS:Stale"),
+        *("archived=true", "archived=IS_NOT:true", "archived="),
         *("createdBy=IS:ada", "createdBy=IS:1,", "createdBy=IS:1.5"),
         *("tag=INCLUDE:beta", "tag=INCLUDE::beta", "tag=INCLUDE:simple:", "tag=IS:simple:beta", "tag=INCLUDE"),
         *("segment=one", "segment=IS:one"),
