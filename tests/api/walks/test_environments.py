@@ -20,3 +20,26 @@ def test_a_project_hides_and_shows_an_environment(ui):
     )
     assert "development" in {place["name"] for place in shown["environments"]}
     assert ui.send(("GET", f"{FLAGS}/walk/environments/development", None, 200))["enabled"] is False
+
+
+def test_the_menu_of_an_environment(ui):
+    form = {"name": "lab", "type": "test"}
+    created = ui.send(("POST", f"{ENVIRONMENTS}/validate", {"name": "lab"}, 200), ("POST", ENVIRONMENTS, form, 201))
+    assert (created["name"], created["type"], created["enabled"]) == ("lab", "test", True)
+    ui.send(
+        ("GET", f"{ENVIRONMENTS}/lab", None, 200),
+        ("PUT", f"{ENVIRONMENTS}/update/lab", {"type": "development", "sortOrder": created["sortOrder"]}, 200),
+        ("POST", f"{ENVIRONMENTS}/lab/off", None, 204),
+        ("POST", f"{ENVIRONMENTS}/lab/on", None, 204),
+        ("PUT", f"{ENVIRONMENTS}/sort-order", {"lab": 1, "development": 2, "production": 3}, 200),
+    )
+    listed = ui.send(("GET", ENVIRONMENTS, None, 200))["environments"]
+    assert (listed[0]["name"], listed[0]["type"]) == ("lab", "development")
+    copy = {"name": "copy", "type": "development", "projects": ["default"], "clonePermissions": True}
+    ui.send(
+        ("POST", f"{ENVIRONMENTS}/validate", {"name": "copy"}, 200),
+        ("POST", f"{ENVIRONMENTS}/development/clone", copy, 200),
+        ("GET", f"{ENVIRONMENTS}/copy", None, 200),
+        ("DELETE", f"{ENVIRONMENTS}/lab", None, 200),
+        ("GET", f"{ENVIRONMENTS}/lab", None, 404),
+    )

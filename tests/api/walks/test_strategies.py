@@ -53,9 +53,36 @@ def shown(ui: Browser, environment: str) -> list[dict[str, Any]]:
     return next(place["strategies"] for place in flag["environments"] if place["name"] == environment)
 
 
+def copied(strategy: dict[str, Any]) -> dict[str, Any]:
+    """What the UI sends of a strategy to copy it: all of it, with its id and its place."""
+    names = (
+        "name",
+        "constraints",
+        "variants",
+        "parameters",
+        "segments",
+        "sortOrder",
+        "id",
+        "title",
+        "disabled",
+    )
+    return {name: strategy[name] for name in names}
+
+
 def test_the_form_of_a_new_strategy(ui):
     strategy = add(ui)
     assert {name: strategy[name] for name in FORM} == FORM
+
+
+def test_copies_go_to_another_environment_and_to_the_same(ui):
+    strategy = add(ui)
+    ui.send(("POST", PRODUCTION, copied(strategy), 200), ("POST", DEVELOPMENT, copied(strategy), 200))
+    (copy,) = shown(ui, "production")
+    both = {each["id"]: each for each in shown(ui, "development")}
+    assert both.pop(strategy["id"]) == strategy
+    (duplicate,) = both.values()
+    assert len({strategy["id"], copy["id"], duplicate["id"]}) == 3
+    assert FORM == {name: copy[name] for name in FORM} == {name: duplicate[name] for name in FORM}
 
 
 def test_the_menu_disables_and_enables_a_strategy(ui):

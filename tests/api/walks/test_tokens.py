@@ -2,12 +2,23 @@
 
 from urllib.parse import quote
 
-from tests.support.walks import ADMIN
+from tests.support.walks import ADMIN, PROJECT
 
 
 def path_of(tokens: str, secret: str) -> str:
     """The path of a token as the UI writes it: the colon stays, the star too."""
     return f"{tokens}/{quote(secret, safe=':*')}"
+
+
+def test_the_tokens_of_a_project(ui):
+    tokens = f"{PROJECT}/api-tokens"
+    form = {"username": "walk-token", "type": "CLIENT", "environment": "development", "projects": ["default"]}
+    created = ui.send(("GET", tokens, None, 200), ("POST", tokens, form, 201))
+    assert (created["tokenName"], created["type"], created["project"]) == ("walk-token", "client", "default")
+    assert created["secret"].startswith("default:development.")
+    assert [token["tokenName"] for token in ui.send(("GET", tokens, None, 200))["tokens"]] == ["walk-token"]
+    left = ui.send(("DELETE", path_of(tokens, created["secret"]), None, 200), ("GET", tokens, None, 200))
+    assert left["tokens"] == []
 
 
 def test_the_tokens_of_the_instance(ui):
