@@ -1,4 +1,4 @@
-"""API tokens for tests: one to create, the caller that may, and the rows and events to compare."""
+"""API tokens for tests: callers with permissions for them, their rows, and their form in events and responses."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ EXPIRY = "2099-12-31T23:59:59.999Z"
 
 
 def holder(world: World, *permissions: str) -> Caller:
-    """A Viewer with a custom root role instead, which allows these."""
+    """Return a user whose only root role is a custom one with these permissions."""
     name = "-".join(permissions) or "nothing"
     role = roles.insert(world.conn, f"May {name}", type="root-custom")
     for permission in permissions:
@@ -21,7 +21,7 @@ def holder(world: World, *permissions: str) -> Caller:
 
 
 def stored(conn: Connection) -> list[dict[str, Any]]:
-    """The keys of the database, with their projects, but for the one of the bootstrap."""
+    """Return the rows of all API tokens with their projects, except the token of the first start."""
     statement = """
         SELECT *, ARRAY(SELECT project_id FROM api_key_projects WHERE api_key_id = id ORDER BY 1) AS projects
           FROM api_keys WHERE name <> 'init-1' ORDER BY id
@@ -30,7 +30,7 @@ def stored(conn: Connection) -> list[dict[str, Any]]:
 
 
 def described(conn: Connection, name: str, kind: str, environment: str, *projects: str, **more: Any) -> dict[str, Any]:
-    """What events and responses show of a new token."""
+    """Return a new token in the form of events and responses, without its secret."""
     of_token = {"tokenName": name, "username": name, "type": kind, "environment": environment}
     of_token |= {
         "project": ",".join(projects),

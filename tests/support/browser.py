@@ -1,6 +1,6 @@
-"""Drives Debian's chromium by the WebDriver protocol, with the standard library alone.
+"""Drive Debian's chromium with the WebDriver protocol and the standard library.
 
-It can reach nothing but this machine.
+The browser can reach only this machine.
 """
 
 import json
@@ -31,7 +31,7 @@ FLAGS = (
 
 
 def missing_programs() -> str:
-    """The names of the programs that are needed and not there."""
+    """Return the names of the needed programs that are not installed."""
     return " and ".join(name for name in ("chromium", "chromedriver") if not shutil.which(name))
 
 
@@ -73,32 +73,32 @@ class Browser:
             self.stop()
 
     def stop(self) -> None:
-        """End the driver, and with it the browser."""
+        """Stop the driver, which stops the browser."""
         self.driver.terminate()
         self.driver.wait(timeout=30)
         if self.driver.stdout:
             self.driver.stdout.close()
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """The value that the driver answers with."""
+        """Send a command to the driver, and return the value of its response."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.address + path, data, {"Content-Type": "application/json"}, method=method)
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)["value"]
 
     def open(self, url: str) -> None:
-        """Go to a page, wait until it is loaded, and forget the logs of those before."""
+        """Open a page, wait until it is loaded, and discard the logs of earlier pages."""
         for kind in self.seen:
             self.entries(kind)
             self.seen[kind] = []
         self.call("POST", f"/session/{self.session}/url", {"url": url})
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """What a script gives back, in the page; a promise is waited for."""
+        """Run a script in the page, and return its result. If that is a promise, wait for it."""
         return self.call("POST", f"/session/{self.session}/execute/sync", {"script": script, "args": arguments})
 
     def wait_for(self, script: str, enough: Callable[[Any], bool], *arguments: Any) -> Any:
-        """What a script gives back once that is enough; AssertionError after 20 seconds."""
+        """Run a script until enough(result) is true, and return the result. Raise AssertionError after 20 seconds."""
         deadline = time.monotonic() + 20
         while not enough(found := self.run(script, *arguments)):
             if time.monotonic() > deadline:
@@ -107,20 +107,18 @@ class Browser:
         return found
 
     def entries(self, kind: str) -> list[dict[str, Any]]:
-        """Everything in one of the browser's logs since the page was opened."""
+        """Return the entries of one of the browser's logs since the page was opened."""
         self.seen[kind] += self.call("POST", f"/session/{self.session}/se/log", {"type": kind})
         return self.seen[kind]
 
     def addresses(self) -> list[str]:
-        """Every address that was asked for, but for the browser's own pages, of which it begins with one."""
+        """Return every URL that was requested, without the browser's own pages (chrome://)."""
         messages = [json.loads(entry["message"])["message"] for entry in self.entries("performance")]
         requests = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
         sockets = [message["params"]["url"] for message in messages if message["method"] == "Network.webSocketCreated"]
-        asked = [params["request"]["url"] for params in requests] + sockets
-        return [address for address in asked if not address.startswith("chrome://")]
+        requested = [params["request"]["url"] for params in requests] + sockets
+        return [address for address in requested if not address.startswith("chrome://")]
 
     def complaints(self) -> list[str]:
-        """What stands on the console as a warning or an error: violations of the policy, scripts that failed, answers
-        from 400 on.
-        """
+        """Return the warnings and errors on the console: violations of the policy, failed scripts, error statuses."""
         return [entry["message"] for entry in self.entries("browser") if entry["level"] in ("WARNING", "SEVERE")]

@@ -1,4 +1,4 @@
-"""A load of changes of several kinds over HTTP, and what must be true of the database whatever was killed meanwhile."""
+"""Clients that make changes over HTTP while processes are killed, and assertions that none of the changes is lost."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from sql.database import Connection, rows
 from tests.support.service import Answer, Service, wait_until
 
 ADMIN = "/api/admin"
-# Nothing here may take that long, whatever has just been killed, in seconds.
+# Timeout of a request in seconds. No request takes this long, whatever has just been killed.
 HANGS = 20
 DONE = {200, 201, 202, 204}
 
@@ -43,12 +43,12 @@ class Client:
         self._thread.start()
 
     def stop(self) -> None:
-        """Make no more, and return when the last is answered."""
+        """Make no more changes, and return when the last request has its response."""
         self.is_over.set()
         self._thread.join()
 
     def _expiry(self, number: int) -> str:
-        """An instant for each change of a token."""
+        """Return a different expiry for each number."""
         return (
             (datetime(2050, 1, 1, tzinfo=UTC) + timedelta(minutes=number))
             .isoformat(timespec="milliseconds")
@@ -59,10 +59,7 @@ class Client:
         return self.service.request(method, f"{ADMIN}/{path}", body, self.headers, timeout=HANGS)
 
     def _work(self) -> None:
-        """Make all changes to one flag after another.
-
-        One that is left without an answer ends what is done to that flag.
-        """
+        """Make changes to one flag after another. A change that fails is the last one of its flag."""
         for number in count(1):
             for method, path, body, label in self._changes(number):
                 if self.is_over.is_set():
@@ -86,7 +83,7 @@ class Client:
                 break
 
     def _changes(self, number: int) -> Iterator[tuple[str, str, Any, Label]]:
-        """The changes to the flag of this number, each with its label."""
+        """Yield the changes to the flag of this number: method, path, body and label."""
         flag = f"flag-{self._number}-{number}"
         environment = f"projects/default/features/{flag}/environments/development"
         tag = {"type": "simple", "value": f"of-{self._number}-{number % 5}"}
@@ -112,7 +109,7 @@ class Client:
         yield "POST", "segments", {"name": flag, "constraints": []}, ("segment-created", flag)
 
     def _listed(self, environment: str) -> list[str]:
-        """The ids of a flag's strategies, in order; none when they cannot be had now."""
+        """Return the ids of a flag's strategies, in order, or [] if the request fails."""
         try:
             answer = self._ask("GET", f"{environment}/strategies")
         except (OSError, HTTPException):
@@ -121,7 +118,7 @@ class Client:
 
 
 class Load:
-    """Clients at work, as long as a `with` block lasts."""
+    """Clients that make changes during a `with` block."""
 
     def __init__(self, service: Service, keys: list[str]) -> None:
         self.clients = [Client(service, key, number) for number, key in enumerate(keys)]
@@ -139,11 +136,11 @@ class Load:
 
     @property
     def acknowledged(self) -> int:
-        """How many changes were acknowledged by now."""
+        """Return the number of changes that were acknowledged so far."""
         return sum(len(client.acknowledged) for client in self.clients)
 
     def go_on(self, changes: int, what: str) -> None:
-        """Return when so many more were."""
+        """Return when so many more changes were acknowledged."""
         enough = self.acknowledged + changes
         wait_until(lambda: self.acknowledged >= enough, what)
 
@@ -157,7 +154,7 @@ LOG = """
 
 
 def label(event: Mapping[str, Any]) -> Label | None:
-    """The change that an event records. None: it comes along with another one."""
+    """Return the label of the change that an event records, or None for an event that accompanies another one."""
     kind, data, before = event["type"], event["data"], event["pre_data"]
     match kind:
         case "feature-strategy-add":
@@ -175,7 +172,7 @@ def label(event: Mapping[str, Any]) -> Label | None:
 
 
 def assert_acknowledged(log: list[dict[str, Any]], clients: list[Client]) -> None:
-    """Of each client the log has all that was acknowledged, once, in order of ids, and nothing that it did not send."""
+    """Assert that the log has each acknowledged change of a client once, in the order of ids, and no other changes."""
     for client in clients:
         assert client.surprises == [], client.surprises[:3]
         labels = [label(event) for event in log if event["created_by"] == client.name]
@@ -206,7 +203,7 @@ STORED = """
 
 
 def replayed(log: list[dict[str, Any]]) -> set[tuple[str, str]]:
-    """What there must be after all events, as STORED has it."""
+    """Return the state that the events lead to, in the form of STORED."""
     state: set[tuple[str, str]] = set()
 
     def end(kind: str, what: str) -> None:
@@ -245,7 +242,7 @@ def replayed(log: list[dict[str, Any]]) -> set[tuple[str, str]]:
 
 
 def assert_nothing_lost(conn: Connection, load: Load) -> None:
-    """Every acknowledged change is there with its event, and every change has its event, every event its change."""
+    """Assert that each acknowledged change is stored, that each change has an event, and each event a change."""
     log = rows(conn, LOG)
     assert_acknowledged(log, load.clients)
     stored = [(row["kind"], row["what"]) for row in rows(conn, STORED)]

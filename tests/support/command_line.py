@@ -1,4 +1,4 @@
-"""The command line as tests use it: run in this process, by a program of its own, or with somebody at a terminal."""
+"""Run commands in this process, in a process of their own, or at a terminal."""
 
 import json
 import os
@@ -40,21 +40,21 @@ class CommandLine:
         self.conn = conn
 
     def run(self, *args: str, **kwargs: Any) -> Result:
-        """Run a command in this process; a bug is raised here."""
+        """Run a command in this process. Unexpected exceptions are raised."""
         return self.app.test_cli_runner().invoke(args=args, catch_exceptions=False, **kwargs)
 
     def does(self, *args: str, **kwargs: Any) -> str:
-        """What a command that succeeds prints on stdout."""
+        """Run a command, assert that it succeeds, and return its stdout."""
         result = self.run(*args, **kwargs)
         assert result.exit_code == 0, result.output
         return result.stdout
 
     def lists(self, noun: str) -> list[dict[str, Any]]:
-        """What `<noun> list --json` holds."""
+        """Return the output of `<noun> list --json`, parsed."""
         return json.loads(self.does(noun, "list", "--json"))
 
     def refuses(self, *args: str, **kwargs: Any) -> str:
-        """The one line on stderr of a command that ends with status 1 and has changed nothing."""
+        """Run a command, assert that it fails with status 1 and changes nothing, and return its line on stderr."""
         before = self.everything()
         result = self.run(*args, **kwargs)
         assert (result.exit_code, result.stdout) == (1, "")
@@ -62,16 +62,16 @@ class CommandLine:
         return only_line(result.stderr)
 
     def everything(self) -> list[Any]:
-        """All rows that a command could change."""
+        """Return all rows that a command could change."""
         return [self.rows(f"SELECT to_json(t)::text AS row FROM {table} AS t ORDER BY 1") for table in TABLES]
 
     def rows(self, statement: str, *params: Any) -> list[dict[str, Any]]:
-        """The rows of a statement."""
+        """Return the rows of a statement."""
         return self.conn.execute(statement, params).fetchall()  # pyright: ignore
 
     @contextmanager
     def altered(self, change: str, undo: str) -> Iterator[None]:
-        """Another state of the database while the block lasts."""
+        """Change the database during the block. undo: the statement that restores it."""
         self.conn.execute(change)  # pyright: ignore
         try:
             yield
@@ -79,12 +79,12 @@ class CommandLine:
             self.conn.execute(undo)  # pyright: ignore
 
     def alter_database(self, change: str) -> None:
-        """ALTER DATABASE, for this one."""
+        """Run ALTER DATABASE for this database."""
         name = self.conn.info.dbname
         self.conn.execute(f'ALTER DATABASE "{name}" {change}')  # pyright: ignore
 
     def events_of(self, action: Callable[[], Any]) -> list[dict[str, Any]]:
-        """The events that the action wrote, without what every event has."""
+        """Return the events that the action records, without their ids and instants."""
         known = self.rows("SELECT coalesce(max(id), 0) AS id FROM events")[0]["id"]
         action()
         return self.rows(
@@ -101,7 +101,7 @@ class CommandLine:
 
 
 def event(type: str, **fields: Any) -> dict[str, Any]:
-    """What the log holds of something that the service itself did."""
+    """Return an event whose author is the service itself, as events_of() returns it."""
     empty = {
         "created_by_user_id": None,
         "project": None,
@@ -114,23 +114,23 @@ def event(type: str, **fields: Any) -> dict[str, Any]:
 
 
 def only_line(text: str) -> str:
-    """The text behind 'Error: ', which has to be one line."""
+    """Return the text after 'Error: '. Assert that there is only one line."""
     assert text.startswith("Error: ")
     assert text.count("\n") == 1
     return text.removeprefix("Error: ").rstrip("\n")
 
 
 def flask(*args: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run the real program, with no settings but these."""
+    """Run the real program with only these settings."""
     return subprocess.run(
         [FLASK, "--app", "app", *args], cwd=ROOT, env=clean(environ), capture_output=True, text=True, timeout=PATIENCE
     )
 
 
 def flask_at_terminal(*args: str, typed: list[tuple[str, str | None]], **environ: str) -> tuple[int, str]:
-    """Exit status and screen of the real program at a terminal where somebody answers each prompt;
+    """Run the real program at a terminal, and return its exit status and the text on the screen.
 
-    None: ends it by SIGTERM.
+    typed: pairs of a prompt and the answer to type. None instead of an answer: send SIGTERM.
     """
     ours, theirs = pty.openpty()
     with subprocess.Popen(
@@ -158,7 +158,7 @@ def flask_at_terminal(*args: str, typed: list[tuple[str, str | None]], **environ
 
 
 def read_until(fd: int, ending: str | None) -> str:
-    """What appears on a terminal up to this text; None: up to the end."""
+    """Return the text on a terminal up to this ending. None: up to the end."""
     shown = ""
     while ending is None or not shown.endswith(ending):
         assert select.select([fd], [], [], PATIENCE)[0], f"waited for {ending!r}, saw {shown!r}"
@@ -174,5 +174,5 @@ def read_until(fd: int, ending: str | None) -> str:
 
 
 def clean(environ: dict[str, str]) -> dict[str, str]:
-    """An environment with nothing of the caller's but the way to programs."""
+    """Return an environment with PATH and HOME of this process, and these variables."""
     return {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"} | environ

@@ -1,4 +1,4 @@
-"""Fills a database with the demo, and compares its rows."""
+"""Fill a database with the demo, and compare its rows."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -17,12 +17,12 @@ Read = Callable[[str], list[dict[str, Any]]]
 
 
 def fill(url: str) -> CompletedProcess[str]:
-    """What the command says when it fills the database of DATABASE_URL."""
+    """Run flask demo to fill the database of this URL, and return the finished process."""
     return run("-m", "flask", "--app", "app", "demo", "--use-database-url", DATABASE_URL=url)
 
 
 def digests(read: Read) -> dict[str, str]:
-    """Of every table its rows as a digest, without what is random: secrets."""
+    """Return a digest of the rows of each table, without secrets, which are random."""
     tables = [row["tablename"] for row in read("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
     row = "(to_jsonb(t) - '{secret,digest,mask,password_hash}'::text[])::text"
     return {

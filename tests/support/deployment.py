@@ -71,25 +71,25 @@ ROLE_NAMES = ("owner", "service", "prune")
 @contextmanager
 def deployment(server: str) -> Iterator[Deployment]:
     """The database of the page and its roles, set up and granted, dropped at the end."""
-    with dropped(server) as made:
-        made.psql(ROLES)
+    with dropped(server) as deployed:
+        deployed.psql(ROLES)
         with psycopg.connect(server, autocommit=True) as conn:
             for role in ROLE_NAMES:
                 # For servers that ask for passwords. Other servers ignore them.
-                conn.execute(made.renamed(f"ALTER ROLE flags_{role} PASSWORD 'secret'"))  # pyright: ignore
-        bootstrap.prepare_database(made.address("owner"), create_app(SETTINGS).config)
-        made.psql(GRANTS, "owner")
-        yield made
+                conn.execute(deployed.renamed(f"ALTER ROLE flags_{role} PASSWORD 'secret'"))  # pyright: ignore
+        bootstrap.prepare_database(deployed.address("owner"), create_app(SETTINGS).config)
+        deployed.psql(GRANTS, "owner")
+        yield deployed
 
 
 @contextmanager
 def dropped(server: str) -> Iterator[Deployment]:
     """Unused names on the server. At the end, roles and databases with these names are dropped."""
-    made = Deployment(server, uuid4().hex[:8])
+    deployed = Deployment(server, uuid4().hex[:8])
     try:
-        yield made
+        yield deployed
     finally:
         with psycopg.connect(server, autocommit=True) as conn:
-            conn.execute(f"DROP DATABASE IF EXISTS {made.database} WITH (FORCE)")  # pyright: ignore
+            conn.execute(f"DROP DATABASE IF EXISTS {deployed.database} WITH (FORCE)")  # pyright: ignore
             for role in ROLE_NAMES:
-                conn.execute(made.renamed(f"DROP ROLE IF EXISTS flags_{role}"))  # pyright: ignore
+                conn.execute(deployed.renamed(f"DROP ROLE IF EXISTS flags_{role}"))  # pyright: ignore

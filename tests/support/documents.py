@@ -12,41 +12,41 @@ ROLLOUT = {"rollout": "25", "stickiness": "default", "groupId": "f"}
 
 
 def document(*features: Any, **more: Any) -> dict[str, Any]:
-    """A document of these flags, by their names or whole, and more of it."""
+    """Return a document with these flags (names, or whole entries), and more lists."""
     whole = [{"name": feature} if isinstance(feature, str) else feature for feature in features]
     return {"features": whole, "featureStrategies": [], "tagTypes": [], **more}
 
 
 def body(data: Any, project: str = "default", environment: str = "development") -> dict[str, Any]:
-    """What an import is asked with."""
+    """Return the body of an import."""
     return {"project": project, "environment": environment, "data": data}
 
 
 def strategy(flag: str = "f", **more: Any) -> dict[str, Any]:
-    """A strategy of a document."""
+    """Return the entry of a strategy."""
     return {"featureName": flag, "name": "flexibleRollout", "parameters": ROLLOUT, **more}
 
 
 def state(flag: str = "f", **more: Any) -> dict[str, Any]:
-    """The state of a flag in a document."""
+    """Return the entry of the state of a flag."""
     return {"name": flag, "featureName": flag, "environment": "elsewhere", **more}
 
 
 def bring_in(caller: Caller, data: Any, **where: Any) -> None:
-    """Import a document; AssertionError unless that is done."""
+    """Import a document, and assert that this succeeds."""
     response = caller.post(IMPORT, json=body(data, **where))
     assert (response.status_code, response.get_data()) == (200, b""), response.text
 
 
 def validated(caller: Caller, data: Any, **where: Any) -> dict[str, dict[str, list[str]]]:
-    """What validation finds: by class, the names by the message."""
+    """Validate a document, and return {"errors" | "warnings" | "permissions": {message: names}}."""
     response = caller.post(VALIDATE, json=body(data, **where))
     assert response.status_code == 200, response.text
     return {kind: {one["message"]: one["affectedItems"] for one in found} for kind, found in response.json.items()}
 
 
 def happened(world: World, since: int) -> list[tuple[str, str | None]]:
-    """The types of the events since then, each with its flag."""
+    """Return the types of the events since then, each with its flag."""
     return [(event["type"], event["feature_name"]) for event in world.events(since)]
 
 

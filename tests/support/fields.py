@@ -1,4 +1,4 @@
-"""Checks one field of a schema: what it accepts and what it refuses."""
+"""Check which values a field of a schema accepts and refuses."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ from marshmallow import ValidationError, fields
 
 
 def takes(field: fields.Field, value: Any, read: Any) -> None:
-    """The field must read this value as that, and as the very same type."""
+    """Assert that the field loads the value as the expected one, with the same type."""
     found = field.deserialize(value)
     assert (type(found), found) == (type(read), read)
 
 
 def refuses(field: fields.Field, value: Any) -> str:
-    """The one sentence with which the field refuses this value."""
+    """Return the only error message of the field for this value."""
     with pytest.raises(ValidationError) as refusal:
         field.deserialize(value)
     [message] = refusal.value.messages

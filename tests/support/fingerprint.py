@@ -13,7 +13,7 @@ ROWS = """
 
 
 def fingerprint(conn: Connection) -> dict[str, str]:
-    """For each table how many rows it has, and the MD5 of them all."""
+    """Return the number of rows of each table, and the MD5 of all its rows."""
     names = [table["relname"] for table in conn.execute(TABLES) if table["relname"] not in FREE_TABLES]
     statement = " UNION ALL ".join(ROWS.format(name) for name in names)
     return {table["name"]: table["rows"] for table in conn.execute(statement, {"free": FREE_COLUMNS}, prepare=True)}

@@ -1,4 +1,4 @@
-"""Flags for tests: their addresses, rows and events."""
+"""Flags for tests: their paths, rows and events."""
 
 from sql.database import value
 from sql.flags import core as flags
@@ -22,7 +22,7 @@ def event(type, name="f", project="default", tags=(), **payload):
 
 
 def core(conn, name="f"):
-    """The FlagCore of a flag as it is now."""
+    """Return the present FlagCore record of a flag."""
     return flags.read(
         conn, [value(conn, "SELECT id FROM flags WHERE name = %(name)s AND deleted_at IS NULL", {"name": name})]
     )[0]["record"]
@@ -34,5 +34,5 @@ BETA = {"type": "simple", "value": "beta"}
 
 
 def depend(conn, child, parent):
-    """Let one flag depend on another, by their ids."""
+    """Make one flag depend on another. Both are ids."""
     conn.execute("INSERT INTO flag_dependencies (child_id, parent_id) VALUES (%s, %s)", [child, parent])

@@ -117,7 +117,7 @@ class Probe:
             self.look_at_refusal(request, response.status_code, response.mimetype, response.json)
 
     def look_at_refusal(self, request: str, status: int, mimetype: str, error: dict[str, str]) -> None:
-        """The error body must be as it is for every error."""
+        """Add a complaint unless the error body has the form that all errors have."""
         if (
             mimetype != "application/json"
             or error.keys() != {"id", "name", "message"}

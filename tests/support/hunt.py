@@ -56,41 +56,41 @@ Tally = Counter[tuple[str, int]]
 
 @cache
 def operations() -> dict[tuple[str, str], schemathesis.APIOperation]:
-    """By method and path, as the document writes it, each operation of the document."""
+    """Return the operations of the document, by method and path."""
     found = [result.ok() for result in schemathesis.openapi.from_dict(DOCUMENT).get_all_operations()]
     return {(operation.method.upper(), operation.path): operation for operation in found}
 
 
 def key_of(route: str) -> tuple[str, str]:
-    """Method and path, as the document writes it, of a route of a family."""
+    """Return the method of a route, and its path in the form of the document."""
     method, rule = route.split(" ")
     return method, openapi.path_of(rule)
 
 
 def description(route: str) -> dict[str, Any]:
-    """What the document says of a route."""
+    """Return the operation of a route in the document."""
     method, path = key_of(route)
     return DOCUMENT["paths"][path][method.lower()]
 
 
 def varies(route: str) -> bool:
-    """Whether there is anything to think of: parameters, or a body."""
+    """Return whether requests of a route can differ: whether it has parameters or a body."""
     described = description(route)
     return bool(described["parameters"] or "requestBody" in described)
 
 
 def examples(route: str) -> int:
-    """How many requests of a route are thought of."""
+    """Return how many requests of a route are generated."""
     return EXAMPLES if varies(route) else FEW
 
 
 def routes(family: Family, methods: tuple[str, ...]) -> list[str]:
-    """The routes of a family that are of these methods."""
+    """Return the routes of a family with these methods."""
     return [route for route, home in ROUTES.items() if home is family and route.startswith(methods)]
 
 
 def families(methods: tuple[str, ...]) -> list[Family]:
-    """The families that have routes of these methods."""
+    """Return the families that have routes with these methods."""
     return [family for family in FAMILIES if routes(family, methods)]
 
 
@@ -133,17 +133,17 @@ def cases(stage: Stage, route: str) -> st.SearchStrategy[schemathesis.Case]:
     return case()
 
 
-def mixed(draw: Callable[..., Any], right: Any, made: Any) -> Any:
-    """A body that makes sense, with some of the fields of one that was made up."""
+def mixed(draw: Callable[..., Any], right: Any, generated: Any) -> Any:
+    """Return a valid body in which up to two fields have their generated values."""
     right = json.loads(json.dumps(right))
-    if isinstance(right, dict) and isinstance(made, dict) and made:
-        names = draw(st.lists(st.sampled_from(sorted(made)), max_size=2, unique=True))
-        return right | {name: made[name] for name in names}
+    if isinstance(right, dict) and isinstance(generated, dict) and generated:
+        names = draw(st.lists(st.sampled_from(sorted(generated)), max_size=2, unique=True))
+        return right | {name: generated[name] for name in names}
     return right
 
 
 def right(stage: Stage, route: str, project: str) -> schemathesis.Case:
-    """The request that the stage has for a route in a project."""
+    """Return the valid request of the stage for a route in a project."""
     words, query, body = known(stage, route, project)
     sent = {} if body is None else {"body": body, "media_type": "application/json"}
     path = {name: str(words[name]) for name in re.findall(r"{(\w+)}", key_of(route)[1])}
@@ -151,7 +151,7 @@ def right(stage: Stage, route: str, project: str) -> schemathesis.Case:
 
 
 def credential(stage: Stage, name: str, route: str) -> dict[str, str]:
-    """The headers of a caller: the token, or a session where a token is refused."""
+    """Return the headers of a caller: their token, or a session for routes that refuse tokens."""
     caller = stage.cast[name]
     if caller.key is None:
         return {}
@@ -182,7 +182,7 @@ def hunt(stage: Stage, route: str) -> Tally:
 
 
 def hunt_family(stage: Stage, family: Family, methods: tuple[str, ...], tally: Tally) -> None:
-    """Hunt in all routes of a family that are of these methods, and add to the tally."""
+    """Send generated requests to all routes of a family with these methods, and add the statuses to the tally."""
     stage.furnish(family)
     for route in routes(family, methods):
         answers = hunt(stage, route)
@@ -191,7 +191,7 @@ def hunt_family(stage: Stage, family: Family, methods: tuple[str, ...], tally: T
 
 
 def judge(tally: Tally, methods: tuple[str, ...]) -> None:
-    """Says what was answered, and fails when too much of it was no more than that there is no such thing."""
+    """Print the statuses of all responses. Fail if too few were successes, or too many were 404."""
     planned = len(ASKING) * sum(examples(route) for route in ROUTES if route.startswith(methods))
     if tally.total() < planned:
         pytest.skip("not all families were asked")

@@ -35,17 +35,17 @@ def address_of(server: str, name: str) -> str:
 @contextmanager
 def apps() -> Iterator[Callable[..., Flask]]:
     """Makes services, and closes their connections at the end."""
-    made: list[Flask] = []
+    apps: list[Flask] = []
 
     def make(url: str, **settings: object) -> Flask:
         app = create_app(SETTINGS | {"DATABASE_URL": url} | settings)
         app.testing = False
         app.test_client_class = Watched
-        made.append(app)
+        apps.append(app)
         return app
 
     yield make
-    for app in made:
+    for app in apps:
         with app.app_context():
             database().close()
 

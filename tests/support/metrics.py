@@ -52,7 +52,7 @@ class Scraped:
 
     @property
     def text(self) -> bytes:
-        """What /metrics says."""
+        """Return the text of /metrics."""
         response = self.app.test_client().get("/metrics", headers=BEARER)
         assert response.status_code == 200
         return response.data
@@ -114,7 +114,7 @@ class Metered(Service):
 
 
 def promtool(*arguments: str | Path, text: bytes = b"") -> tuple[int, str]:
-    """The exit status of promtool, and its output."""
+    """Return the exit status and the output of promtool."""
     done = subprocess.run(
         [str(PROMTOOL), *map(str, arguments)], input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )

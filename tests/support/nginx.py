@@ -94,7 +94,7 @@ class Nginx:
     def _certify(self) -> None:
         """A self-signed certificate for localhost."""
         assert OPENSSL
-        made = (
+        arguments = (
             "req",
             "-x509",
             "-newkey",
@@ -108,7 +108,7 @@ class Nginx:
             "/CN=localhost",
         )
         files = ("-addext", "subjectAltName=DNS:localhost", "-keyout", "key", "-out", "certificate")
-        subprocess.run([OPENSSL, *made, *files], cwd=self._place, capture_output=True, check=True)
+        subprocess.run([OPENSSL, *arguments, *files], cwd=self._place, capture_output=True, check=True)
         self._trust = ssl.create_default_context(cafile=str(self._place / "certificate"))
 
     def _start(self) -> None:

@@ -46,8 +46,8 @@ def document() -> dict[str, Any]:
                 method.lower(): described(endpoint, view, rule) for method in sorted((rule.methods or set()) - {"HEAD"})
             }
             spec.path(path=path_of(rule), operations=operations)
-    made = spec.to_dict()
-    return {"openapi": made.pop("openapi")} | made
+    document = spec.to_dict()
+    return {"openapi": document.pop("openapi")} | document
 
 
 def empty_spec(its_tags: list[dict[str, str]]) -> APISpec:

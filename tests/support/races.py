@@ -1,4 +1,4 @@
-"""Starts requests at the same moment, or holds them at a lock, and counts their statuses."""
+"""Start requests at the same moment, or hold them at a lock, and count their statuses."""
 
 import time
 from collections import Counter
@@ -17,7 +17,7 @@ Call = Callable[[], TestResponse]
 
 
 def at_once(*calls: Call) -> list[TestResponse]:
-    """The answers to calls that begin at the same moment, in their order."""
+    """Make calls that begin at the same moment, and return their responses, in their order."""
     start = Barrier(len(calls))
 
     def run(call: Call) -> TestResponse:
@@ -29,7 +29,7 @@ def at_once(*calls: Call) -> list[TestResponse]:
 
 
 def at_the_gate(conn: Connection, gate: Connection, statement: str, *calls: Call) -> list[TestResponse]:
-    """The answers to calls that have all come as far as a lock, taken by the statement, when it is let go."""
+    """Make calls that all wait for a lock, release it, and return their responses. The statement takes the lock."""
     with ThreadPoolExecutor(len(calls)) as threads:
         with gate.transaction():
             gate.execute(statement)
@@ -39,7 +39,7 @@ def at_the_gate(conn: Connection, gate: Connection, statement: str, *calls: Call
 
 
 def wait_for(conn: Connection, futures: list[Future]) -> None:
-    """Return when each call waits for a lock, or has been answered."""
+    """Return when each call waits for a lock or has its response."""
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     deadline = time.monotonic() + 20
     while value(conn, waiting) + sum(future.done() for future in futures) < len(futures):
@@ -49,7 +49,7 @@ def wait_for(conn: Connection, futures: list[Future]) -> None:
 
 @contextmanager
 def while_hashing(app: Flask, conn: Connection, call: Call) -> Iterator[Future[TestResponse]]:
-    """The future answer to a call that has come as far as its password, which is hashed after the block."""
+    """Yield the future response of a call that waits to hash its password. The hash is computed after the block."""
     hasher = app.extensions["passwords"]
     free = hasher._queue._value
     with ThreadPoolExecutor(1) as thread, hasher._slot(), hasher._slot():
@@ -62,7 +62,7 @@ def while_hashing(app: Flask, conn: Connection, call: Call) -> Iterator[Future[T
 
 
 def statuses(answers: list[TestResponse]) -> Counter:
-    """How often each status came; all refusals have the error body."""
+    """Return the number of responses by status. Assert that all refusals have the error body."""
     for answer in answers:
         if answer.status_code >= 400:
             refused(answer, answer.status_code, answer.json["name"])

@@ -1,4 +1,4 @@
-"""Roles for tests: creates them, and reads their permissions."""
+"""Create roles for tests, and read their permissions."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ PREDEFINED = {1: "Admin", 2: "Editor", 3: "Viewer", 4: "Owner", 5: "Member"}
 
 
 def make(caller: Caller, name: str = "Auditor", **fields: Any) -> int:
-    """The id of a role made over HTTP."""
+    """Create a role over HTTP, and return its id."""
     answer = caller.post(PATH, json={"name": name} | fields)
     assert answer.status_code == 200, answer.text
     return answer.json["roles"]["id"]
 
 
 def allowed(conn: Connection, role_id: int) -> list[tuple[str, str | None]]:
-    """What the table says that a role allows: names and environments."""
+    """Return the stored permissions of a role: names and environments."""
     found = rows(
         conn, "SELECT * FROM role_permissions WHERE role_id = %(id)s ORDER BY permission, environment", {"id": role_id}
     )

@@ -27,7 +27,7 @@ class Told(AssertionError):
 
 
 class Vault:
-    """The secrets of the running test, as they came by: in what was sent, and in what was given out."""
+    """The secrets of the running test: those that it sent, and those that responses contained."""
 
     def __init__(self) -> None:
         self.known: set[bytes] = set()
@@ -37,7 +37,7 @@ class Vault:
         self.links: set[bytes] = set()
 
     def keep(self, *secrets: object) -> None:
-        """These are secrets from now on, and so are their digests."""
+        """Add secrets and their digests."""
         for text in long_enough(secrets):
             self.known |= {text, hashlib.sha256(text).hexdigest().encode()}
 
@@ -87,7 +87,7 @@ class Watched(FlaskClient):
 
 
 def passwords_in(document: Any) -> Iterator[object]:
-    """The passwords in a body that is sent."""
+    """Return the passwords in a request body."""
     if isinstance(document, Mapping):
         yield from (text for name, text in document.items() if "password" in str(name).lower())
 
@@ -102,7 +102,7 @@ def credentials_in(headers: Headers) -> Iterator[str]:
 
 
 def cookies_in(kind: str, headers: Headers) -> Iterator[str]:
-    """The session ids in Cookie or Set-Cookie headers."""
+    """Return the session ids in Cookie or Set-Cookie headers."""
     for name, text in headers:
         if name.lower() == kind.lower():
             try:
@@ -144,5 +144,5 @@ def records_of(document: Any) -> Iterator[dict[str, Any]]:
 
 
 def long_enough(words: Iterable[object]) -> Iterator[bytes]:
-    """Those of the words that are secrets, as bytes."""
+    """Return those of the words that are long enough for secrets, as bytes."""
     return (word.encode("utf-8", "replace") for word in words if isinstance(word, str) and len(word) >= SHORTEST)

@@ -16,14 +16,14 @@ KEPT = ASKED | {"inverted": False, "caseInsensitive": False}
 
 
 def make(caller: Caller, name: str = "Beta", **fields: Any) -> int:
-    """The id of a segment made over HTTP."""
+    """Create a segment over HTTP, and return its id."""
     answer = caller.post(PATH, json={"name": name, "constraints": [ASKED]} | fields)
     assert answer.status_code == 201, answer.text
     return answer.get_json()["id"]
 
 
 def curator(world: World, *projects: str, name: str = "Carla") -> Caller:
-    """A user who may do nothing but have segments in these projects."""
+    """Return a user whose only permission is to change segments in these projects."""
     role = roles.insert(world.conn, f"Curator {name}")
     fixtures.allow(world.conn, role, "UPDATE_PROJECT_SEGMENT")
     caller = world.user(name)
@@ -39,11 +39,11 @@ def stored(conn: Connection, segment: int) -> dict[str, Any]:
 
 
 def limit(app: Flask, monkeypatch: pytest.MonkeyPatch, **settings: int) -> None:
-    """Set limits while the test lasts."""
-    for name, most in settings.items():
-        monkeypatch.setitem(app.config, name, most)
+    """Set limits for the rest of the test."""
+    for name, limit in settings.items():
+        monkeypatch.setitem(app.config, name, limit)
 
 
 def body(name: str = "Beta", **fields: object) -> dict[str, object]:
-    """A body of a change."""
+    """Return the body of a new or changed segment."""
     return {"name": name, "constraints": [ASKED]} | fields

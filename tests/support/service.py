@@ -33,7 +33,7 @@ PATIENCE = 30
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer of a server."""
+    """The response of a server."""
 
     status: int
     headers: Mapping[str, str]
@@ -41,12 +41,12 @@ class Answer:
 
     @property
     def json(self) -> Any:
-        """The body, parsed."""
+        """Return the body, parsed as JSON."""
         return json.loads(self.body)
 
 
 def environment(**settings: object) -> dict[str, str]:
-    """This process's environment with these settings and none of its own; cheap ones unless they say otherwise."""
+    """Return this process's environment with these settings instead of its own, and cheap defaults for the others."""
     ours = {f"{setting.name}{end}" for setting in SETTINGS for end in ("", "_FILE")}
     kept = {name: text for name, text in os.environ.items() if name not in ours}
     cheap = {"WEB_CONCURRENCY": "1", "BCRYPT_ROUNDS": "10"}
@@ -54,14 +54,14 @@ def environment(**settings: object) -> dict[str, str]:
 
 
 def free_port() -> int:
-    """A free port."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
 def wait_until(condition: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
-    """Return as soon as the condition holds; fail after so many seconds."""
+    """Return as soon as the condition holds. Fail after so many seconds."""
     deadline = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < deadline, f"waited in vain until {what}"
@@ -81,7 +81,7 @@ def run(*arguments: str, prefix: Sequence[str] = (), **settings: object) -> subp
 def run_together(
     commands: Sequence[tuple[Sequence[str], Mapping[str, object]]],
 ) -> list[subprocess.CompletedProcess[str]]:
-    """The same for several (arguments, settings), all at once."""
+    """Do the same as run() for several pairs of arguments and settings, at the same time."""
     running = [
         subprocess.Popen(
             [sys.executable, *arguments],
@@ -102,12 +102,12 @@ def run_together(
 
 
 def address_in(data: Path) -> str:
-    """The address of the embedded PostgreSQL under a data folder."""
+    """Return the URL of the embedded PostgreSQL of a data folder."""
     return f"postgresql://postgres@/postgres?host={quote(str(data / 'socket'), safe='')}"
 
 
 def postmaster_of(data: Path) -> int | None:
-    """The pid of the embedded PostgreSQL under a data folder; None: it has been stopped."""
+    """Return the pid of the embedded PostgreSQL of a data folder, or None if it has stopped."""
     try:
         return int((data / "postgres" / "postmaster.pid").read_text().splitlines()[0])
     except (FileNotFoundError, IndexError):
@@ -115,7 +115,7 @@ def postmaster_of(data: Path) -> int | None:
 
 
 def is_alive(pid: int | None) -> bool:
-    """Whether a process runs. A zombie has ended."""
+    """Return whether a process runs. A zombie does not."""
     if pid is None:
         return False
     try:
@@ -170,7 +170,7 @@ class Service:
         self.end()
 
     def start(self) -> Self:
-        """Start it, and do not wait."""
+        """Start the service without waiting for it."""
         with self._stdout.open("ab") as out, self._stderr.open("ab") as err:
             self._process = subprocess.Popen(
                 [*self.prefix, sys.executable, *self.command],
@@ -184,7 +184,7 @@ class Service:
         return self
 
     def wait(self) -> Self:
-        """Return when it is ready."""
+        """Return when the service is ready."""
         wait_until(self._is_ready, "the service was ready")
         return self
 
@@ -203,24 +203,24 @@ class Service:
 
     @property
     def workers(self) -> set[int]:
-        """The pids of its worker processes."""
+        """Return the pids of the worker processes."""
         return {
             int(pid) for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         }
 
     @property
     def out(self) -> str:
-        """What it has written to stdout."""
+        """Return the output on stdout so far."""
         return self._stdout.read_text()
 
     @property
     def err(self) -> str:
-        """What it has written to stderr."""
+        """Return the output on stderr so far."""
         return self._stderr.read_text()
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        """Its log lines."""
+        """Return the parsed lines of the request log."""
         return [json.loads(line) for line in self.out.splitlines()]
 
     def stop(self, number: int = signal.SIGTERM) -> int:
@@ -229,7 +229,7 @@ class Service:
         return self.process.wait(PATIENCE)
 
     def end(self) -> None:
-        """Make sure that it does not run, and forget its output."""
+        """Stop the service if it runs, and delete its folder."""
         if self._process is not None and self._process.poll() is None:
             self.stop()
         if self._own_folder:
@@ -248,7 +248,7 @@ class Service:
         timeout: float = PATIENCE,
         **kwargs: Any,
     ) -> Answer:
-        """Send one request on a connection of its own; OSError when there is no answer within timeout seconds."""
+        """Send one request on a connection of its own. Raise OSError without a response within timeout seconds."""
         headers = dict(headers or {})
         if json is not None:
             kwargs["body"] = encode(json)
@@ -264,7 +264,7 @@ class Service:
             connection.close()
 
     def raw(self, data: bytes, method: str = "GET") -> Answer:
-        """Send these very bytes. method: what the answer's framing depends on."""
+        """Send exactly these bytes. method: the method of the request, on which the framing of the response depends."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
             connection.sendall(data)
             response = HTTPResponse(connection, method=method)
@@ -276,5 +276,5 @@ class Service:
 
 
 def encode(document: Any) -> bytes:
-    """JSON as bytes."""
+    """Return a value as JSON in bytes."""
     return json.dumps(document).encode()

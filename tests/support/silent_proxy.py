@@ -47,27 +47,27 @@ class Proxy:
                 end.shutdown(socket.SHUT_RDWR)
 
     def lead_to(self, url: str) -> None:
-        """From now on, new connections go to the server of this address."""
+        """Make new connections go to the server of this address."""
         self._server = f"{parse_qs(urlsplit(url).query)['host'][0]}/.s.PGSQL.5432"
 
     def hush(self) -> None:
-        """Nothing moves from now on."""
+        """Stop passing data on."""
         self._talking.clear()
 
     def refuse(self, times: float = inf) -> None:
-        """All connections end, and so many to come at once."""
+        """Close all connections, and close this number of new connections immediately."""
         self._refusals = times
         for end in self._ends:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
     def talk(self) -> None:
-        """All is well again: what was held back goes on."""
+        """Pass data on again, including the data that was held back."""
         self._refusals = 0
         self._talking.set()
 
     def ignore(self) -> None:
-        """The connections that there are work on. New ones are accepted, and nothing moves on them."""
+        """Let existing connections work. Accept new ones, but pass nothing on."""
         self._is_deaf = True
 
     def _accept(self) -> None:

@@ -1,4 +1,4 @@
-"""Collects what is wrong with the answers of many routes, and says it at once."""
+"""Collect what is wrong with the responses of many routes, and report all of it together."""
 
 import json
 import re
@@ -47,10 +47,10 @@ CLOSED = [pytest.param(family, id=family.name) for family in FAMILIES if family.
 
 
 def verdict(complaints: list[str]) -> None:
-    """Says all complaints at once."""
+    """Fail with all complaints together."""
     assert not complaints, "\n".join(["", *complaints])
 
 
 def changed(stage: Stage, before: dict[str, str]) -> list[str]:
-    """The tables in which refusals have left a mark."""
+    """Return the tables that refused requests have changed."""
     return [f"{name} has changed" for name, rows in fingerprint(stage.conn).items() if rows != before[name]]

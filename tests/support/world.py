@@ -30,7 +30,7 @@ class Caller:
     email: str | None = None
 
     def request(self, method: str, path: str, **kwargs: Any) -> TestResponse:
-        """Send one request, without cookies, and hold the answer against what its operation documents."""
+        """Send one request without cookies, and check that its operation documents the response."""
         headers = dict(kwargs.pop("headers", None) or {})
         if self.key is not None:
             headers.setdefault("Authorization", self.key)
@@ -54,7 +54,7 @@ class Caller:
 
 
 class World:
-    """What there is in a test's database; every method makes one thing and returns its id, secret or Caller."""
+    """The contents of a test's database. Each method creates one record, and returns its id, secret or Caller."""
 
     def __init__(self, app: Flask, conn: Connection) -> None:
         self.app = app
@@ -114,7 +114,7 @@ class World:
         return self.conn.execute("SELECT * FROM events WHERE id > %s ORDER BY id", [since]).fetchall()
 
     def last_event_id(self) -> int:
-        """The id of the newest event; 0: there is none."""
+        """Return the id of the newest event, or 0 if there is none."""
         return value(self.conn, "SELECT coalesce(max(id), 0) FROM events")
 
 
@@ -129,7 +129,7 @@ def describes_login(response: TestResponse) -> bool:
 
 
 def refused(response: TestResponse, status: int = 400, name: str = "ValidationError") -> str:
-    """The message of a refusal; AssertionError unless it has this status and name, and is the one error body."""
+    """Return the message of a refusal. Assert that it has this status and name, and the error body of all errors."""
     assert (response.status_code, response.content_type) == (status, "application/json"), response.text
     error = response.json
     assert error.keys() == {"id", "name", "message"} | (LOGIN_FORM if describes_login(response) else set())

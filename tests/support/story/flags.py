@@ -1,4 +1,4 @@
-"""The life of flags: made, described, tagged, liked, marked stale, archived, revived, deleted, moved."""
+"""The life of flags: created, described, tagged, liked, marked stale, archived, revived, deleted, moved."""
 
 from typing import Any
 
@@ -19,10 +19,10 @@ def make(story: Story, caller: Caller, project: str, name: str, type: str = "rel
     """A flag without tags, as it was answered."""
     body = {"name": name, "type": type} | fields
     recorded = happened("feature-created", project, name, data=answered)
-    made = story.step(caller, "POST", f"{PROJECTS}/{project}/features", 201, body, [recorded])
+    created = story.step(caller, "POST", f"{PROJECTS}/{project}/features", 201, body, [recorded])
     core = {"name": name, "type": type, "project": project, "stale": False, "archived": False} | fields
-    assert made == Having(core), made
-    return made
+    assert created == Having(core), created
+    return created
 
 
 def tell(story: Story) -> None:

@@ -25,9 +25,9 @@ def personal_token(story: Story, session: Session, name: str) -> Caller:
     """The same user with a personal access token."""
     body = {"description": name, "expiresAt": SOON}
     recorded = event("pat-created", data=of(**body, userId=session.id))
-    made = story.step(session, "POST", "/api/admin/user/tokens", 201, body, [recorded])
-    story.ids[name] = made["id"]
-    return Caller(story.app, made["secret"], session.id, session.email)
+    created = story.step(session, "POST", "/api/admin/user/tokens", 201, body, [recorded])
+    story.ids[name] = created["id"]
+    return Caller(story.app, created["secret"], session.id, session.email)
 
 
 def tell(story: Story) -> None:
@@ -115,22 +115,22 @@ def make_users(story: Story, root: Session) -> None:
 def invite_victor(story: Story, root: Session) -> None:
     """Victor follows an invitation, which was disabled for a while."""
     tokens = "/api/admin/invite-link/tokens"
-    made = {"name": "newcomers", "enabled": True, "expiresAt": SOON}
+    created = {"name": "newcomers", "enabled": True, "expiresAt": SOON}
     token = story.step(
         root,
         "POST",
         tokens,
         201,
         {"name": "newcomers", "expiresAt": SOON},
-        [event("public-signup-token-created", data=of(**made))],
+        [event("public-signup-token-created", data=of(**created))],
     )
     story.ids["newcomers"] = token["secret"]
     place = f"{tokens}/{token['secret']}"
-    off = made | {"enabled": False}
+    off = created | {"enabled": False}
     body: dict[str, Any]
     for caller, body, before, after in (
-        (root, {"enabled": False}, made, off),
-        (story.key, {"enabled": True, "expiresAt": LATER}, off, made | {"expiresAt": LATER}),
+        (root, {"enabled": False}, created, off),
+        (story.key, {"enabled": True, "expiresAt": LATER}, off, created | {"expiresAt": LATER}),
     ):
         recorded = event("public-signup-token-updated", data=of(**after), preData=of(**before))
         story.answers["invitation"] = story.step(caller, "PUT", place, 200, body, [recorded])
@@ -189,7 +189,7 @@ def make_groups(story: Story) -> None:
         body = {"name": name, "description": None, "mappingsSSO": [], "rootRole": None}
         members = [{"user": {"id": story.ids[user]}} for user in users]
         recorded = of(**body, users=[story.ids[user] for user in users])
-        made = story.step(
+        created = story.step(
             story.key,
             "POST",
             "/api/admin/groups",
@@ -197,8 +197,8 @@ def make_groups(story: Story) -> None:
             body | {"users": members},
             [event("group-created", data=recorded)],
         )
-        story.ids[name] = made["id"]
-        return recorded | {"id": made["id"]}
+        story.ids[name] = created["id"]
+        return recorded | {"id": created["id"]}
 
     make("crew", "max", "nora")
     visitors = make("visitors", "nora", "victor")
@@ -234,13 +234,13 @@ def make_service_account(story: Story) -> None:
     for name in ("work", "spare"):
         body = {"description": name, "expiresAt": SOON}
         token = of(**body, userId=robot["id"])
-        made = story.step(
+        created = story.step(
             story.key, "POST", f"{path}/{robot['id']}/token", 201, body, [event("pat-created", data=token)]
         )
         if name == "work":
-            story.people["robot"] = Caller(story.app, made["secret"], robot["id"], "robot")
-    place = f"{path}/{robot['id']}/token/{made['id']}"
-    story.step(story.key, "DELETE", place, 200, None, [event("pat-deleted", data=token | {"id": made["id"]})])
+            story.people["robot"] = Caller(story.app, created["secret"], robot["id"], "robot")
+    place = f"{path}/{robot['id']}/token/{created['id']}"
+    story.step(story.key, "DELETE", place, 200, None, [event("pat-deleted", data=token | {"id": created["id"]})])
     spare = make("spare", 3)
     story.step(
         story.key, "DELETE", f"{path}/{spare['id']}", 200, None, [event("service-account-deleted", preData=spare)]
@@ -257,21 +257,21 @@ def make_api_tokens(story: Story) -> None:
     for kind, environment in (("client", "development"), ("frontend", "production"), ("admin", "*")):
         body = {"type": kind, "tokenName": f"{kind} key", "environment": environment, "projects": ["*"]}
         recorded = event("api-token-created", project="*", environment=environment, data=without_secret)
-        made = story.step(story.key, "POST", path, 201, body, [recorded])
-        story.answers[kind] = made
-        before = without_secret(made)
+        created = story.step(story.key, "POST", path, 201, body, [recorded])
+        story.answers[kind] = created
+        before = without_secret(created)
         place = {"project": "*", "environment": environment}
         if kind == "frontend":
             recorded = event("api-token-updated", data=before | {"expiresAt": SOON}, preData=before, **place)
-            story.step(story.key, "PUT", f"{path}/{made['secret']}", 200, {"expiresAt": SOON}, [recorded])
+            story.step(story.key, "PUT", f"{path}/{created['secret']}", 200, {"expiresAt": SOON}, [recorded])
         if kind == "admin":
-            admin = Caller(story.app, made["secret"])
+            admin = Caller(story.app, created["secret"])
             assert admin.get(path).status_code == 200
             seen = Having({name: value for name, value in before.items() if name != "seenAt"})
             story.step(
                 story.key,
                 "DELETE",
-                f"{path}/{made['secret']}",
+                f"{path}/{created['secret']}",
                 200,
                 None,
                 [event("api-token-deleted", preData=seen, **place)],

@@ -27,9 +27,9 @@ def make_environments(story: Story) -> None:
     for name, type in (("staging", "preproduction"), ("attic", "test")):
         body = {"name": name, "type": type}
         recorded = event("environment-created", environment=name, data=Having(body))
-        made = story.step(root, "POST", ENVIRONMENTS, 201, body, [recorded])
-        assert made["enabled"] is True
-    change, before = {"type": "scratch", "sortOrder": 77}, {"type": "test", "sortOrder": made["sortOrder"]}
+        created = story.step(root, "POST", ENVIRONMENTS, 201, body, [recorded])
+        assert created["enabled"] is True
+    change, before = {"type": "scratch", "sortOrder": 77}, {"type": "test", "sortOrder": created["sortOrder"]}
     story.step(root, "PUT", f"{ENVIRONMENTS}/update/attic", 200, change, [updated("attic", change, before)])
     for word, now in (("off", False), ("on", True)):
         recorded = updated("attic", {"enabled": now}, {"enabled": not now})
@@ -49,8 +49,8 @@ def make_apollo(story: Story) -> None:
     """Eve makes a private project, gives it environments and rules, and takes one environment away again."""
     eve, path = story.people["eve"], f"{PROJECTS}/apollo"
     first = {"id": "apollo", "name": "Apolo", "mode": "private", "environments": ["development"]}
-    made = story.step(eve, "POST", PROJECTS, 201, first, [event("project-created", project="apollo", data=answered)])
-    assert made == first | {"defaultStickiness": "default", "featureLimit": None, "changeRequestEnvironments": []}
+    created = story.step(eve, "POST", PROJECTS, 201, first, [event("project-created", project="apollo", data=answered)])
+    assert created == first | {"defaultStickiness": "default", "featureLimit": None, "changeRequestEnvironments": []}
     change = {"name": "Apollo", "description": "To the moon"}
     recorded = event(
         "project-updated", project="apollo", data=Having(change), preData=Having(name="Apolo", description=None)
@@ -72,8 +72,8 @@ def make_apollo(story: Story) -> None:
     strategy = {"name": "flexibleRollout", "title": "A quarter", "parameters": parameters}
     place = {"project": "apollo", "environment": "production"}
     recorded = event("default-strategy-updated", **place, data=answered)
-    made = story.step(eve, "POST", f"{path}/environments/production/default-strategy", 200, strategy, [recorded])
-    assert made["parameters"] == parameters
+    created = story.step(eve, "POST", f"{path}/environments/production/default-strategy", 200, strategy, [recorded])
+    assert created["parameters"] == parameters
 
 
 def make_hermes(story: Story) -> None:
@@ -82,10 +82,10 @@ def make_hermes(story: Story) -> None:
     Victor likes the project.
     """
     olga, victor, path = story.people["olga"], story.people["victor"], f"{PROJECTS}/hermes"
-    made = story.step(
+    created = story.step(
         olga, "POST", PROJECTS, 201, {"name": "Hermes"}, [event("project-created", project="hermes", data=answered)]
     )
-    assert (made["id"], made["environments"]) == ("hermes", ["development", "staging", "production", "attic"])
+    assert (created["id"], created["environments"]) == ("hermes", ["development", "staging", "production", "attic"])
     gone = event("environment-deleted", environment="attic", preData=Having(name="attic", type="scratch"))
     story.step(story.people["root"], "DELETE", f"{ENVIRONMENTS}/attic", 200, None, [gone])
     for method, type, times in (("POST", "project-favorited", 2), ("DELETE", "project-unfavorited", 2)):

@@ -137,15 +137,15 @@ def switch(story: Story) -> None:
     story.step(robot, "POST", f"{place('launch', 'staging')}/off", 200, None, [recorded])
     enabled, disabled = (there(f"feature-environment-{word}", "engine", "staging") for word in ("enabled", "disabled"))
     path = place("engine", "staging")
-    made = add(story, olga, "engine", "staging", {"name": "default"})
+    created = add(story, olga, "engine", "staging", {"name": "default"})
     story.step(olga, "POST", f"{path}/on", 200, None, [enabled])
-    off = there("feature-strategy-update", "engine", "staging", data=made | {"disabled": True}, preData=made)
+    off = there("feature-strategy-update", "engine", "staging", data=created | {"disabled": True}, preData=created)
     body = {"name": "default", "disabled": True}
-    story.step(olga, "PUT", f"{path}/strategies/{made['id']}", 200, body, [disabled, off])
-    on = there("feature-strategy-update", "engine", "staging", data=made, preData=made | {"disabled": True})
+    story.step(olga, "PUT", f"{path}/strategies/{created['id']}", 200, body, [disabled, off])
+    on = there("feature-strategy-update", "engine", "staging", data=created, preData=created | {"disabled": True})
     story.step(olga, "POST", f"{path}/on?shouldActivateDisabledStrategies=true", 200, None, [on, enabled])
-    recorded = [disabled, there("feature-strategy-remove", "engine", "staging", preData=made)]
-    story.step(olga, "DELETE", f"{path}/strategies/{made['id']}", 200, None, recorded)
+    recorded = [disabled, there("feature-strategy-remove", "engine", "staging", preData=created)]
+    story.step(olga, "DELETE", f"{path}/strategies/{created['id']}", 200, None, recorded)
 
 
 def switch_many(story: Story) -> None:
