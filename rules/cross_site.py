@@ -9,7 +9,7 @@ DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 def refuse_cross_site(request: Request) -> None:
-    """Raise 403 if a page of another site sent this request, a change with the session cookie."""
+    """Raise 403 if a page of another site sent this request. Call it for requests with the session cookie."""
     origin = request.headers.get("Origin")
     # Our choice: the origin of BASE_URL is allowed. If BASE_URL is http, the address of the request is allowed too. If
     # BASE_URL is https, it is not: behind a proxy that address is http, and anybody on the network can forge an http

@@ -1,4 +1,4 @@
-"""Serve under the path of BASE_URL, whether or not a proxy strips that path, with the path as the client sent it."""
+"""Serve under the path of BASE_URL, whether or not a proxy strips that path. Keep %2F of the client's path encoded."""
 
 from collections.abc import Callable, Container, Iterable
 from typing import Any

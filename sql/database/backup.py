@@ -16,7 +16,8 @@ from psycopg.sql import SQL, Identifier
 from sql.database import Connection, embedded, migrate, value
 from sql.database.migrate import DatabaseProblem
 
-# Seconds that a backup waits for a table whose definition changes, and --replace for a table in use.
+# Seconds that a backup waits while the definition of a table changes, and that a restore with --replace waits for a
+# table in use.
 LOCK_TIMEOUT = 60
 SCHEMA = "SELECT current_schema()"
 
@@ -34,7 +35,10 @@ def programs(server: int) -> Path:
 
 
 def connection_of(url: str) -> tuple[dict[str, str], str]:
-    """Return the environment and the option for a database. Secrets are not in the option: all users can read those."""
+    """Return the environment variables and the option --dbname for a program of PostgreSQL.
+
+    Secrets are in the environment, because all users of the machine can read options.
+    """
     parts = {name: str(text) for name, text in conninfo_to_dict(url).items()}
     secrets = {option.keyword.decode() for option in Conninfo.get_defaults() if option.dispchar == b"*"}
     environ = {**os.environ, "PGCONNECT_TIMEOUT": "3"}

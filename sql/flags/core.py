@@ -12,7 +12,7 @@ from sql.projects.visibility import VISIBLE
 
 CHANGEABLE = ("id", "type", "description", "impressionData", "stale")
 
-# The columns of a flag that changes read: its row, its tags, and its record in the form of events.
+# What a change of a flag needs: some columns, the tags, and the record in the form of events.
 STATE: LiteralString = f"""
            flags.id,
            flags.name,

@@ -1,4 +1,4 @@
-"""Root roles, and the users who are administrators by theirs."""
+"""Root roles, and the users whose own root role makes them administrators."""
 
 from typing import LiteralString
 

@@ -73,7 +73,10 @@ LIST_FLAGS: LiteralString = """
 
 
 def list_flags(conn: Connection, type: str, tag_value: str) -> Sequence[DictRow]:
-    """Lock a tag of flags, and return name, project_id and the other tags of each of these flags, live or archived."""
+    """Return name, project_id and the other tags of each flag with this tag, live or archived, by name.
+
+    Keep other transactions from removing the tag from these flags.
+    """
     return rows(conn, LIST_FLAGS, {"type": type, "value": tag_value})
 
 
