@@ -7,7 +7,7 @@ import bcrypt
 import pytest
 from flask import Flask, Response, request
 
-from tests.support.secrecy import API_TOKENS, RESET_TOKENS, SIGNUP_TOKENS, Told, Vault
+from tests.support.secrecy import API_TOKENS, RESET_TOKENS, SIGNUP_TOKENS, SecretLeaked, Vault
 from tests.support.world import Caller
 
 SECRET = "the-secret-of-somebody"
@@ -36,7 +36,7 @@ def tells(vault: Vault, text: str, path: str = "/y") -> bool:
         try:
             vault.look(path, None, [], headers, body)
             noticed.append(False)
-        except Told:
+        except SecretLeaked:
             noticed.append(True)
     assert noticed[0] == noticed[1]
     return noticed[0]
@@ -47,7 +47,7 @@ def test_a_secret_of_a_request_is_noticed_in_its_response_and_later(way: str) ->
     path, body, headers = SENT[way]
     vault = Vault()
     assert not tells(vault, SECRET)
-    with pytest.raises(Told):
+    with pytest.raises(SecretLeaked):
         vault.look(path, body, headers, [], SECRET.encode())
     assert tells(vault, SECRET)
     # The digest of an invitation is kept nowhere but beside itself.
@@ -79,5 +79,5 @@ def test_the_client_of_the_suite_looks_at_every_answer(app: Flask, monkeypatch: 
     monkeypatch.setitem(
         app.view_functions, "health.get_health", lambda: Response(f"Who is {request.headers['Authorization']}?")
     )
-    with pytest.raises(Told):
+    with pytest.raises(SecretLeaked):
         Caller(app, SECRET).get("/health")

@@ -22,7 +22,7 @@ LINK = re.compile(rb'"(?:inviteLink|resetPasswordUrl)"\s*:\s*"[^"]*[?]token=([^"
 Headers = Iterable[tuple[str, str]]
 
 
-class Told(AssertionError):
+class SecretLeaked(AssertionError):
     """An answer contains a secret."""
 
 
@@ -50,13 +50,13 @@ class Vault:
             [*(f"{name}: {text}".encode("utf-8", "replace") for name, text in headers), hidden(body, path)]
         )
         if BCRYPT.search(response):
-            raise Told(f"the answer at {path} holds the hash of a password")
+            raise SecretLeaked(f"the answer at {path} holds the hash of a password")
         # A copy: other threads of a test may ask meanwhile.
         invites = () if SIGNUP_TOKENS in path else self.invites
         links = () if RESET_TOKENS in path else self.links
         for secret in (*self.known, *invites, *links):
             if secret in response:
-                raise Told(f"the answer at {path} holds a secret: {secret!r}")
+                raise SecretLeaked(f"the answer at {path} holds a secret: {secret!r}")
         self.keep(*cookies_in("Set-Cookie", headers))
         self.links |= set(LINK.findall(body))
         if b'"secret"' in body:
