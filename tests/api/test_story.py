@@ -36,9 +36,8 @@ def overview(story):
 def test_every_type_of_events_was_recorded_or_there_is_a_reason_why_not(story):
     page = (ROOT / "docs" / "development" / "decisions.md").read_text(encoding="utf-8")
     section = page.partition("## Event types that nothing records")[2].partition("\n## ")[0]
-    unrecorded = [
-        type for row in re.findall(r"^\| ([a-z, -]+) \| \S.* \|$", section, re.MULTILINE) for type in row.split(", ")
-    ]
+    rows = re.findall(r"^\| ([a-z, -]+) \| \S.* \|$", section, re.MULTILINE)
+    unrecorded = ", ".join(rows).split(", ")
     assert len(unrecorded) == len(set(unrecorded)) > 50
     assert {event["type"] for event in story.ledger} == set(TYPES) - set(unrecorded)
 
@@ -101,16 +100,10 @@ def test_the_overview_has_the_settings_of_the_projects(overview):
     )
     assert hermes == Having(version=1, name="Hermes", description=None, mode="open", featureLimit=None, archivedAt=None)
     for project in (apollo, hermes):
-        assert [environment["environment"] for environment in project["environments"]] == [
-            "development",
-            "staging",
-            "production",
-        ]
-    assert [environment.get("defaultStrategy", {}).get("title") for environment in apollo["environments"]] == [
-        None,
-        None,
-        "A quarter",
-    ]
+        names = [environment["environment"] for environment in project["environments"]]
+        assert names == ["development", "staging", "production"]
+    defaults = [environment.get("defaultStrategy", {}) for environment in apollo["environments"]]
+    assert [default.get("title") for default in defaults] == [None, None, "A quarter"]
     assert ["defaultStrategy" in environment for environment in hermes["environments"]] == [False] * 3
 
 
@@ -168,15 +161,10 @@ def test_insights_count_users_and_flags(insights):
 
 
 def test_insights_count_the_flags_and_members_of_projects(insights):
-    default = Having(
-        project="default", health=100, timeToProduction=0, total=0, active=0, stale=0, potentiallyStale=0, users=0
-    )
-    hermes = Having(
-        project="hermes", health=50, timeToProduction=0.1, total=4, active=2, stale=2, potentiallyStale=0, users=3
-    )
-    apollo = Having(
-        project="apollo", health=100, timeToProduction=0.1, total=7, active=7, stale=0, potentiallyStale=0, users=4
-    )
+    common = {"potentiallyStale": 0}
+    default = Having(common, project="default", health=100, timeToProduction=0, total=0, active=0, stale=0, users=0)
+    hermes = Having(common, project="hermes", health=50, timeToProduction=0.1, total=4, active=2, stale=2, users=3)
+    apollo = Having(common, project="apollo", health=100, timeToProduction=0.1, total=7, active=7, stale=0, users=4)
     assert insights("projectFlagTrends") == [apollo, default, hermes]
     assert insights("projectFlagTrends", "victor") == [default, hermes]
 
@@ -232,9 +220,8 @@ def test_a_creators_events_are_counted(story):
 
 
 def test_all_events_of_the_story_are_of_today(story):
-    first, last = (
-        datetime.fromisoformat(story.ledger[number]["createdAt"]).astimezone(UTC).date() for number in (0, -1)
-    )
+    days = [datetime.fromisoformat(event["createdAt"]).astimezone(UTC).date() for event in story.ledger]
+    first, last = days[0], days[-1]
     assert story.total(**{"from": f"IS:{first}", "to": f"IS:{last}"}) == len(story.ledger)
     assert story.total(**{"to": f"IS:{first - timedelta(days=1)}"}) == 0
 

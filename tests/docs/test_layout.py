@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,11 +30,14 @@ MOST_LINES = 300
 LONGER = {"schema.sql", "commands/demo.sql", "tests/schema/0001.sql"}
 
 
-def modules() -> Iterator[tuple[str, Path, ast.Module]]:
-    """Yield each module of the product with the folder that it is in."""
-    for room in MAY_IMPORT:
-        for path in [ROOT / f"{room}.py"] if room == "app" else sorted((ROOT / room).rglob("*.py")):
-            yield room, path, ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def modules() -> list[tuple[str, Path, ast.Module]]:
+    """Return each module of the product with the folder that it is in."""
+    return [
+        (room, path, ast.parse(path.read_text(encoding="utf-8")))
+        for room in MAY_IMPORT
+        for path in ([ROOT / f"{room}.py"] if room == "app" else sorted((ROOT / room).rglob("*.py")))
+    ]
 
 
 def imported(tree: ast.AST) -> Iterator[str]:

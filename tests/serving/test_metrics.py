@@ -203,9 +203,8 @@ def test_a_connection_that_fails_is_not_held_any_more(scraped):
 def test_logins_are_counted_by_their_outcome(make_app, make_database):
     scraped = Scraped(make_app(make_database(), METRICS_TOKEN=TOKEN, LOGIN_FREE_FAILURES=1))
     outcomes = ("succeeded", "refused", "throttled", "invalid", "unavailable")
-    assert {
-        outcome: ("flags_logins_total", frozenset({("outcome", outcome)})) in read(scraped.text) for outcome in outcomes
-    } == dict.fromkeys(outcomes, True)
+    labels = [frozenset({("outcome", outcome)}) for outcome in outcomes]
+    assert {("flags_logins_total", label) for label in labels} <= read(scraped.text).keys()
     assert scraped.log_in(str(SETTINGS["INIT_ADMIN_PASSWORD"])) == 200
     assert [scraped.log_in("a wrong password") for _ in range(3)] == [401, 429, 429]
     assert scraped.stranger.post("/auth/simple/login", json={"username": 1}).status_code == 400
