@@ -130,7 +130,7 @@ ENTRIES: dict[str, tuple[str, str, type[Body]]] = {
 }
 # The lists whose entries belong to flags.
 OF_FLAGS = ("featureStrategies", "featureEnvironments", "featureTags", "dependencies")
-# By list of the document: a field with a different value in each entry, and the error for equal values.
+# For each list of a document: the field whose value must be unique in the list, and the error for duplicates.
 UNIQUE = {
     "features": ("name", "The document has this flag more than once."),
     "featureEnvironments": ("featureName", "The document has more than one state of this flag."),

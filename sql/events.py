@@ -96,10 +96,10 @@ class Event:
 
 
 # clock_timestamp(), because the transaction can have waited for the lock of an earlier change. So the newest event of a
-# flag is always that of its last change. Truncated, not rounded, so that no event is in the future. WHERE is evaluated
-# first: the transaction gets its id before the first event gets one. sql/event_stream.py relies on that.
-# One statement for many events, because bulk changes and imports record thousands. The ids follow the order of the
-# list. json keeps payloads as they were written.
+# flag is always that of its last change. The time is truncated, not rounded, so that no event is in the future. WHERE
+# is evaluated first: the transaction gets its id before the first event gets one, as sql/event_stream.py requires.
+# Bulk changes and imports record thousands of events, so one statement writes all of them. Their ids follow the order
+# of the list. The type json keeps payloads as they were written.
 INSERT = """
     INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name,
                         data, pre_data, tags)

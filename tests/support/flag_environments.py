@@ -10,7 +10,7 @@ from tests.support.world import Caller, World
 
 
 def path(what: str = "", *, project: str = "default", flag: str = "f", environment: str = "development") -> str:
-    """The address of a flag in an environment, or of something of it."""
+    """Return the path of a flag in an environment, or a path below it."""
     return f"/api/admin/projects/{project}/features/{flag}/environments/{environment}{what}"
 
 
@@ -20,7 +20,7 @@ def switch(caller: Caller, to: str, query: str = "", **place: str) -> TestRespon
 
 
 def switched_on(conn: Connection) -> list[str]:
-    """The environments that are on, of all flags: flag/environment."""
+    """Return flag/environment for each flag and environment in which it is on."""
     statement = (
         "SELECT name || '/' || environment AS place FROM flag_environments "
         "JOIN flags ON id = flag_id WHERE enabled ORDER BY 1"
@@ -29,7 +29,10 @@ def switched_on(conn: Connection) -> list[str]:
 
 
 def recorded(world: World, since: int, *places: str) -> list[str]:
-    """The types of the events since then. Each must be of flag f in default's development, with its tags, by alice."""
+    """Return the types of the events since then.
+
+    Assert that each is an event by alice about flag f in the environment development of project default, with its tags.
+    """
     events = world.events(since)
     for event in events:
         about = [event[column] for column in ("project", "feature_name", "environment", "created_by", "tags")]
@@ -44,13 +47,13 @@ def recorded(world: World, since: int, *places: str) -> list[str]:
 
 
 def tagged_flag(world: World, **fields: Any) -> int:
-    """Flag f of project default, with a tag."""
+    """Create flag f with a tag in project default."""
     flag = world.flag("f", **fields)
     fixtures.tag(world.conn, flag, "simple", "beta")
     return flag
 
 
 def strategies_of(response: TestResponse, environment: str = "development") -> list[dict[str, Any]]:
-    """The strategies that the answer, a flag, has in an environment."""
+    """Return the strategies in an environment of the flag in a response."""
     (place,) = (place for place in response.json["environments"] if place["name"] == environment)
     return place["strategies"]

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of this machine, beside the embedded one, for tests of moves between servers."""
+"""Run a PostgreSQL server that is installed on this machine, for tests of moves between servers."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ OPTIONS = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c lis
 
 @contextmanager
 def machine_server(folder: Path) -> Iterator[str]:
-    """Run a new server in a folder, on a socket there; yield its address."""
+    """Run a new server in a folder, with its socket there, and yield its URL."""
     data = folder / "data"
     # PostgreSQL's user has to reach the folder.
     os.chmod(folder, 0o755)

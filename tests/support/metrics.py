@@ -1,4 +1,4 @@
-"""Services that are asked for metrics; reads what they say, and finds Debian's promtool, which checks it."""
+"""Start services with metrics, read their metrics, and check these with Debian's promtool."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ Series = tuple[str, frozenset[tuple[str, str]]]
 
 
 def read(body: bytes) -> dict[Series, float]:
-    """Every series with its value, by name and labels; AssertionError if one occurs twice."""
+    """Return the value of each series by name and labels. Assert that none occurs twice."""
     samples = [sample for family in text_string_to_metric_families(body.decode()) for sample in family.samples]
     found = {(sample.name, frozenset(sample.labels.items())): sample.value for sample in samples}
     assert len(found) == len(samples)
@@ -36,14 +36,14 @@ def read(body: bytes) -> dict[Series, float]:
 
 
 def total(found: Mapping[Series, float], name: str, **labels: str) -> float:
-    """The sum of all series of a name that have these labels; 0: there are none."""
+    """Return the sum of all series with this name and these labels, or 0 if there are none."""
     return sum(
         value for (its_name, its_labels), value in found.items() if its_name == name and labels.items() <= its_labels
     )
 
 
 class Scraped:
-    """A service of its own that counts from zero, on a database of its own."""
+    """A service with its own database, whose counters begin with 0."""
 
     def __init__(self, app: Flask) -> None:
         self.app = app
@@ -58,16 +58,16 @@ class Scraped:
         return response.data
 
     def total(self, name: str, **labels: str) -> float:
-        """The sum of the series of that name with these labels."""
+        """Return the sum of the series with this name and these labels."""
         return total(read(self.text), f"flags_{name}", **labels)
 
     def log_in(self, password: str) -> int:
-        """The status of a login of the administrator."""
+        """Log in as the administrator, and return the status."""
         return self.stranger.post("/auth/simple/login", json={"username": "admin", "password": password}).status_code
 
 
 class Metered(Service):
-    """A service of two worker processes with both doors."""
+    """A service with two workers, /metrics and METRICS_PORT."""
 
     def __init__(self, database: str | None, **settings: object) -> None:
         self.metrics_port = free_port()
@@ -76,19 +76,19 @@ class Metered(Service):
 
     @property
     def folder(self) -> Path:
-        """The folder in which the workers count."""
+        """Return the folder of the workers' metrics."""
         (folder,) = Path("/dev/shm").glob(f"{PREFIX}-{os.geteuid()}-{self.process.pid}-*")
         return folder
 
     @property
     def shares(self) -> list[float]:
-        """How many requests for what is not there each slot's workers have answered."""
+        """Return the number of 404 responses that the workers of each slot have sent."""
         files = [MmapedDict.read_all_values_from_file(file) for file in self.folder.glob("counter_*.db")]
         mine = '"method": "GET", "route": "none", "status": "404"'
         return [sum(value for key, value, *_ in values if mine in key) for values in files]
 
     def ask(self, path: str = "/metrics", method: str = "GET", headers: dict[str, str] | None = None) -> Answer:
-        """What the port of its own answers."""
+        """Return the response of METRICS_PORT."""
         connection = HTTPConnection("127.0.0.1", self.metrics_port, timeout=PATIENCE)
         try:
             connection.request(method, path, headers=BEARER if headers is None else headers)
@@ -98,17 +98,17 @@ class Metered(Service):
             connection.close()
 
     def scraped(self) -> dict[Series, float]:
-        """Every series, from the port for metrics."""
+        """Return every series, from METRICS_PORT."""
         answer = self.ask()
         assert answer.status == 200
         return read(answer.body)
 
     def counted(self) -> float:
-        """How many requests for what is not there were answered."""
+        """Return the number of 404 responses."""
         return total(self.scraped(), REQUESTS, route="none", status="404")
 
     def send(self, number: int) -> None:
-        """Send so many of them."""
+        """Send so many requests with the response 404."""
         for _ in range(number):
             assert self.get("/absent").status == 404
 

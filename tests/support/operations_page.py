@@ -1,4 +1,4 @@
-"""Writes docs/reference/operations.md, with a curl command for each operation. `make generate` runs it."""
+"""Write docs/reference/operations.md, with a curl command for each operation. `make generate` runs it."""
 
 import json
 import shlex

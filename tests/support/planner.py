@@ -1,4 +1,4 @@
-"""What a test may ask of PostgreSQL's planner."""
+"""Change how PostgreSQL plans the statements of a test."""
 
 from sql.database import Connection
 

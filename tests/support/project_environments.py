@@ -1,4 +1,4 @@
-"""Environments of a project: reads them and their events."""
+"""Read the environments of a project, and their events."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ STRATEGY = {
 
 
 def read(caller: Caller, project: str = "default") -> list[dict[str, Any]]:
-    """The environments of a project, as the API lists them."""
+    """Return the environments of a project, as the API lists them."""
     answer = caller.get(f"/api/admin/environments/project/{project}")
     assert answer.status_code == 200
     assert list(answer.json) == ["version", "environments"]
@@ -27,7 +27,10 @@ def read(caller: Caller, project: str = "default") -> list[dict[str, Any]]:
 def logged(
     world: World, since: int, caller: Caller, environment: str, project: str = "default"
 ) -> list[tuple[Any, ...]]:
-    """type, data and pre_data of the events after one; all by the caller, and about that environment of the project."""
+    """Return type, data and pre_data of the events after this id.
+
+    Assert that all are by the caller and about this environment of the project.
+    """
     found = world.events(since)
     for event in found:
         assert (event["created_by"], event["created_by_user_id"]) == (caller.email, caller.id)

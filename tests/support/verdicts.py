@@ -17,7 +17,7 @@ OF_THE_REQUEST = {"X-Request-ID", "Content-Length", "Date"}
 
 @dataclass(frozen=True)
 class Asked:
-    """What is put into a route: the words of its path, a body, a query, and the names by which things are asked for."""
+    """A request of a route: the words of its path, its body, its query, and the names of the requested records."""
 
     words: dict[str, Any]
     body: Any = None
@@ -25,7 +25,7 @@ class Asked:
     names: list[str] = field(default_factory=list)
 
     def blank(self, text: str) -> str:
-        """A text without the names."""
+        """Return a text without the names."""
         for name in sorted(self.names, key=len, reverse=True):
             text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", "NAME", text)
         return text
@@ -34,7 +34,7 @@ class Asked:
 def answer(
     stage: Stage, caller: Caller, route: str, asked: Asked, **headers: str
 ) -> tuple[int, tuple[tuple[str, str], ...], str]:
-    """Status, headers and body, but for the error's id, the names asked for, and what is of the request alone."""
+    """Return status, headers and body without the id of an error, the requested names, and values of this request."""
     response = stage.send(caller, route, asked.words, asked.body, asked.query, **headers)
     body = response.text
     if response.status_code >= 400:

@@ -30,7 +30,7 @@ class CreatePersonalToken(Body):
 
     @validates_schema
     def check_expiry(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse an expiry in the past, and one later than the token of the request."""
+        """Refuse an expiry in the past, and an expiry later than that of the request's own token."""
         if data["expiresAt"] <= datetime.now(UTC):
             raise ValidationError("must be in the future", "expiresAt")
         if self.latest is not None and data["expiresAt"] > self.latest:
