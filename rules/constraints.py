@@ -1,4 +1,4 @@
-"""Check that context fields, segments and strategy types exist, and the limits of constraints."""
+"""Check strategies: type, parameters, constraints, segments and variants, and the limits of constraints."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -7,6 +7,8 @@ from flask import current_app
 from werkzeug.exceptions import BadRequest
 
 from rules.refusals import Refuse, raise_error
+from rules.stickiness import list_allowed, stickiness_of, variant_problems
+from rules.strategy_parameters import parameter_problems
 from sql.database import Connection
 from sql.vocabulary.context_fields import list_legal_values
 from sql.vocabulary.segments import share_usable_segments
@@ -80,7 +82,7 @@ def segment_problems(
 def check_strategy(
     conn: Connection, strategy: Mapping[str, Any], project: str, before: Mapping[str, Any] | None = None
 ) -> None:
-    """Raise 400 if the strategy has an unknown type, invalid constraints or invalid segments.
+    """Raise 400 if the strategy has an unknown type, or invalid parameters, constraints, segments or variants.
 
     before: the strategy that it replaces.
     """
@@ -94,14 +96,14 @@ def check_strategies(
     before: Mapping[str, Any] | None = None,
     refuse: Refuse = raise_error,
 ) -> None:
-    """Refuse flags with a strategy whose type is unknown, or whose constraints or segments are invalid.
+    """Refuse flags with a strategy whose type is unknown, or that is invalid in another way.
 
-    strategies: pairs of a flag name and a strategy. before: the strategy that they replace; as many constraints, values
-    and segments as it has are allowed.
+    strategies: pairs of a flag name and a strategy. before: the strategy that they replace; its parameters and its
+    variants' stickiness are allowed, and as many constraints, values and segments as it has.
     """
     if not strategies:
         return
-    replaced = before or {"constraints": (), "segments": ()}
+    replaced = {"name": None, "parameters": {}, "constraints": (), "segments": (), "variants": ()} | dict(before or {})
     types = share_types(conn, {strategy["name"] for _, strategy in strategies})
     legal = list_legal_values(
         conn, [constraint["contextName"] for _, strategy in strategies for constraint in strategy["constraints"]]
@@ -109,13 +111,24 @@ def check_strategies(
     usable = share_usable_segments(
         conn, list({segment for _, strategy in strategies for segment in strategy["segments"]}), project
     )
+    stickiness = list_allowed(
+        conn,
+        [
+            value
+            for _, strategy in strategies
+            for value in (strategy["parameters"].get("stickiness", ""), *stickiness_of(strategy["variants"]))
+            if value
+        ],
+    )
     for flag, strategy in strategies:
+        kept = replaced["parameters"] if strategy["name"] == replaced["name"] else None
         problems = [
             *(
-                []
+                parameter_problems(types[strategy["name"]], strategy["parameters"], kept, stickiness)
                 if strategy["name"] in types
                 else [f"name: must be an existing strategy type, not {strategy['name']}"]
             ),
+            *variant_problems(strategy["variants"], replaced["variants"], stickiness),
             *count_problems(strategy["constraints"], replaced["constraints"]),
             *value_problems(strategy["constraints"], legal),
             *segment_problems(strategy["segments"], usable, replaced["segments"]),

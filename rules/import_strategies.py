@@ -78,7 +78,7 @@ def write_variants(conn: Connection, actor: Actor, states: Sequence[tuple[DictRo
     new = [(flag, existing[flag["id"]], state["variants"]) for flag, state in states if "variants" in state]
     # Our choice: variants need the permission even if they do not change.
     findings.need("UPDATE_FEATURE_ENVIRONMENT_VARIANTS", any(existing.values()) or any(wanted for *_, wanted in new))
-    strategy_rules.replace_variants(conn, actor, new)
+    strategy_rules.replace_variants(conn, actor, new, findings.refuse)
 
 
 def wanted_strategies(

@@ -162,7 +162,7 @@ def with_own_segments(conn: Connection, project: DictRow, document: Document, fi
 def warn_of_custom_types(conn: Connection, document: Document, findings: Findings) -> None:
     """Add a warning for each custom strategy type of the document."""
     types = share_types(conn, {strategy["name"] for flag in document.flags for strategy in flag.strategies})
-    custom = [name for name, is_custom in types.items() if is_custom]
+    custom = [name for name, type in types.items() if type["editable"]]
     findings.warn("Strategies use this custom type. It must have the same meaning in this instance.", custom)
 
 

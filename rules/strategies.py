@@ -17,6 +17,7 @@ from rules.access import Actor, require
 from rules.constraints import check_strategy
 from rules.flags import flag_event, lock_flag, refuse_unknown
 from rules.refusals import Refuse, raise_error
+from rules.stickiness import list_allowed, stickiness_of, variant_problems
 from sql import events
 from sql.database import Connection
 from sql.flags import environments, strategies, strategy_order, variants
@@ -207,6 +208,9 @@ def change_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy: Dic
     """
     before = strategy["record"]
     after = before | dict(change)
+    # Our choice: a new type begins with its own parameters. Those of the old type mean nothing to it.
+    if after["name"] != before["name"] and "parameters" not in change:
+        after["parameters"] = {}
     if "name" in change or "parameters" in change:
         after["parameters"] = filled_parameters(flag, after)
     check_strategy(conn, after, flag["project_id"], before)
@@ -243,12 +247,21 @@ def switch_off_without_strategy(conn: Connection, actor: Actor, flag: DictRow, s
 
 
 def replace_variants(
-    conn: Connection, actor: Actor, changes: Sequence[tuple[DictRow, Sequence[Variant], Sequence[Variant]]]
+    conn: Connection,
+    actor: Actor,
+    changes: Sequence[tuple[DictRow, Sequence[Variant], Sequence[Variant]]],
+    refuse: Refuse = raise_error,
 ) -> None:
-    """Replace the variants of flags, and record the events.
+    """Replace the variants of flags, and record the events. Refuse flags with a stickiness that does not exist.
 
     changes: for each flag, its variants from list_by_flag(), and the new ones from balanced().
     """
+    allowed = list_allowed(conn, {value for *_, wanted in changes for value in stickiness_of(wanted)})
+    problems = {flag["name"]: variant_problems(wanted, before, allowed) for flag, before, wanted in changes}
+    for name, messages in problems.items():
+        if messages:
+            refuse(BadRequest("; ".join(messages)), [name])
+    changes = [change for change in changes if not problems[change[0]["name"]]]
     changes = [
         (flag, before, wanted)
         for flag, before, wanted in changes

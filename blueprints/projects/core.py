@@ -4,6 +4,7 @@ from flask import Blueprint, Response, abort
 
 from rules.access import Actor, require
 from rules.instance_limits import refuse_excess, unique_or_409
+from rules.stickiness import check_default_stickiness
 from serving.contract import operation
 from serving.request_data import load, load_query
 from serving.responses import created, empty_response, json_response
@@ -64,6 +65,7 @@ def create_project() -> Response:
         actor = require(conn, "CREATE_PROJECT")
         payload = load(NewProject())
         refuse_excess(conn, "MAX_PROJECTS", "projects that are not archived")
+        check_default_stickiness(conn, payload["defaultStickiness"])
         project_id = payload["id"] or projects.free_id(conn, slug(payload["name"]), RESERVED)
         with unique_or_409({"projects_pkey": TAKEN}):
             projects.create(conn, {**payload, "id": project_id})
@@ -146,6 +148,7 @@ def update(project_id: str, schema: Body) -> Response:
         project = projects.lock(conn, project_id) or abort(404, "No project has that id.")
         before = project["logged"]
         after = before | change
+        check_default_stickiness(conn, after["defaultStickiness"], before["defaultStickiness"])
         if after != before:
             projects.update(conn, after)
             events.record(conn, Event("project-updated", actor, project=project_id, data=after, pre_data=before))

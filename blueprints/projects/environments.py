@@ -85,7 +85,7 @@ def set_default_strategy(project_id: str, environment: str) -> Response:
             404, "The project has no such environment."
         )
         before = link["default_strategy"]
-        check_strategy(conn, payload, project_id, {"constraints": (), "segments": ()} | (before or {}))
+        check_strategy(conn, payload, project_id, before)
         project_environments.set_default_strategy(conn, project_id, environment, payload)
         details = {"project": project_id, "environment": environment, "data": payload, "pre_data": before}
         events.record_change(conn, Event("default-strategy-updated", actor, **details))

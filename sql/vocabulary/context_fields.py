@@ -1,6 +1,6 @@
 """Context fields, which constraints compare with values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, LiteralString
 
 from sql.database import Connection, as_json, rows, run, value
@@ -149,6 +149,14 @@ def list_strategies(conn: Connection, name: str, viewer: int | None) -> str | No
     None if the field does not exist.
     """
     return value(conn, STRATEGIES, {"name": name, "viewer": viewer})
+
+
+STICKY = "SELECT name FROM context_fields WHERE name = ANY(%(names)s::text[]) AND stickiness"
+
+
+def list_sticky(conn: Connection, names: Collection[str]) -> frozenset[str]:
+    """Return those of these context fields that exist and can be a stickiness."""
+    return frozenset(row["name"] for row in rows(conn, STICKY, {"names": list(names)}))
 
 
 LEGAL_VALUES = """

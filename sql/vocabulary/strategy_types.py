@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping
 from typing import Any, LiteralString
 
+from psycopg.rows import DictRow
+
 from sql.database import Connection, as_json, rows, run, value
 
 # The message of a unique violation.
@@ -105,11 +107,15 @@ def delete(conn: Connection, name: str) -> None:
 
 
 # KEY SHARE: until the transaction ends, none of these types is deleted.
-SHARE_TYPES = (
-    "SELECT name, editable FROM strategy_types WHERE name = ANY(%(names)s::text[]) ORDER BY name FOR KEY SHARE"
-)
+SHARE_TYPES = """
+    SELECT name, editable, parameters
+      FROM strategy_types
+     WHERE name = ANY(%(names)s::text[])
+     ORDER BY name
+       FOR KEY SHARE
+"""
 
 
-def share_types(conn: Connection, names: Collection[str]) -> dict[str, bool]:
-    """Return those of these strategy types that exist, each with whether it is a custom type."""
-    return {row["name"]: row["editable"] for row in rows(conn, SHARE_TYPES, {"names": list(names)})}
+def share_types(conn: Connection, names: Collection[str]) -> dict[str, DictRow]:
+    """Return those of these strategy types that exist, by name, each with editable (it is custom) and parameters."""
+    return {row["name"]: row for row in rows(conn, SHARE_TYPES, {"names": list(names)})}

@@ -71,16 +71,16 @@ def test_archived_flags_are_left_out(world, alice):
 
 def test_custom_types_of_strategies_are_reported(conn, alice):
     conn.execute("INSERT INTO strategy_types (name) VALUES ('ours'), ('theirs')")
-    found = validated(alice, document("f", featureStrategies=[strategy(name="ours"), strategy(name="default")]))
+    strategies = [strategy(name="ours"), strategy(name="default", parameters={})]
+    found = validated(alice, document("f", featureStrategies=strategies))
     assert found == NOTHING | {
         "warnings": {"Strategies use this custom type. It must have the same meaning in this instance.": ["ours"]}
     }
 
 
 def test_an_unknown_type_of_strategy(world, alice):
-    data = document(
-        "f", featureStrategies=[strategy(name="ours"), strategy(name="ours", title="again"), strategy(name="default")]
-    )
+    standard = strategy(name="default", parameters={})
+    data = document("f", featureStrategies=[strategy(name="ours"), strategy(name="ours", title="again"), standard])
     is_an_error(world, alice, data, "name: must be an existing strategy type, not ours", ["f"])
 
 

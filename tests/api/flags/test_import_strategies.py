@@ -32,6 +32,7 @@ def test_strategies_are_replaced_with_what_is_in_the_document(world, conn, alice
         variants=variants,
         segments=[900, 901],
         name="default",
+        parameters={},
     )
     data = document(
         "f",
@@ -52,7 +53,7 @@ def test_strategies_are_replaced_with_what_is_in_the_document(world, conn, alice
         "variants": [
             {"name": name, "weight": 500, "weightType": "variable", "stickiness": "default"} for name in ("a", "b")
         ],
-        "parameters": ROLLOUT,
+        "parameters": {},
         "segments": [segment, other],
     }
     removed, added, _ = world.events(before)

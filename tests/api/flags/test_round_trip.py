@@ -87,7 +87,7 @@ def everything():
             id=IDS[1],
             sortOrder=0,
             disabled=True,
-            parameters={"stickiness": "team", "rollout": 7, "b": "", "a": True},
+            parameters={"stickiness": "sessionId", "rollout": 7, "groupId": ""},
         ),
         strategy("new-checkout", id=IDS[2], sortOrder=0, name="userWithId", parameters={"userIds": "1,2"}),
         strategy("Old", id=IDS[3], sortOrder=5, name="default", parameters={}),

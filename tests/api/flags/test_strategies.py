@@ -35,7 +35,7 @@ def test_a_strategy_is_added_with_all_its_fields(world, alice, conn):
         "sortOrder": 7,
         "constraints": [{"operator": "IN", "contextName": "userId", "values": ["7", "3"], "inverted": True}],
         "variants": [VARIANTS[1] | {"weight": 1}, VARIANTS[0]],
-        "parameters": {"rollout": 25, "groupId": "für alle", "stickiness": "sessionId", "exact": True, "half": 0.5},
+        "parameters": {"rollout": 25, "groupId": "für alle", "stickiness": "sessionId"},
         "segments": [for_all, own, own],
     }
     answer = add(alice, sent)
@@ -56,8 +56,6 @@ def test_a_strategy_is_added_with_all_its_fields(world, alice, conn):
             "rollout": "25",
             "groupId": "für alle",
             "stickiness": "sessionId",
-            "exact": "true",
-            "half": "0.5",
         },
         "segments": sorted([own, for_all]),
     }

@@ -46,7 +46,7 @@ def test_every_field_of_a_strategy_can_be_changed(world, alice, conn):
         "disabled": True,
         "constraints": [],
         "variants": VARIANTS,
-        "parameters": {"IPs": "127.0.0.1", "n": 3},
+        "parameters": {"IPs": "127.0.0.1"},
         "segments": [segment],
     }
     since = world.last_event_id()
@@ -61,7 +61,7 @@ def test_every_field_of_a_strategy_can_be_changed(world, alice, conn):
         "sortOrder": 3,
         "constraints": [],
         "variants": VARIANTS,
-        "parameters": {"IPs": "127.0.0.1", "n": "3"},
+        "parameters": {"IPs": "127.0.0.1"},
         "segments": [segment],
     }
     assert seen(alice, strategy) == answer.json

@@ -16,7 +16,7 @@ from tests.support.world import Caller, refused
 
 FULL = {
     "segments": [],
-    "parameters": {"stickiness": "userId", "rollout": 25, "zeta": True, "alpha": "é"},
+    "parameters": {"stickiness": "userId", "rollout": 25, "groupId": "é"},
     "variants": [
         {"stickiness": "default", "weightType": "variable", "name": "red", "weight": 0},
         {
@@ -51,7 +51,7 @@ STORED = {
         },
         {"name": "red", "weight": 700, "weightType": "variable", "stickiness": "default"},
     ],
-    "parameters": {"stickiness": "userId", "rollout": "25", "zeta": "true", "alpha": "é"},
+    "parameters": {"stickiness": "userId", "rollout": "25", "groupId": "é"},
     "segments": [],
 }
 BARE = STRATEGY | {"parameters": {}}

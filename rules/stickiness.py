@@ -1,0 +1,49 @@
+"""Check stickiness: the context value that decides which users a rollout or variant is for (neighbours.md 1.5)."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from werkzeug.exceptions import BadRequest
+
+from sql.database import Connection
+from sql.vocabulary.context_fields import list_sticky
+
+# Values that need no context field. SDKs choose one of userId, sessionId and a random value for default.
+BUILT_IN = frozenset({"default", "random", "userId", "sessionId"})
+PROBLEM = "must be default, random, userId, sessionId or a context field with stickiness"
+
+
+def list_allowed(conn: Connection, values: Iterable[str]) -> frozenset[str]:
+    """Return those of the values that are allowed, and the built-in ones."""
+    names = set(values) - BUILT_IN
+    return BUILT_IN | (list_sticky(conn, names) if names else frozenset())
+
+
+def stickiness_problems(field: str, value: str, allowed: Collection[str]) -> list[str]:
+    """Return a message in a list if the value is not allowed."""
+    return [] if value in allowed else [f"{field}: {PROBLEM}, not {value[:100]}"]
+
+
+def stickiness_of(variants: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the stickiness of each variant."""
+    return {variant["stickiness"] for variant in variants}
+
+
+def variant_problems(
+    variants: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]], allowed: Collection[str]
+) -> list[str]:
+    """Return a message for each variant whose stickiness is not allowed, and not that of a variant in before."""
+    usable = {*allowed, *stickiness_of(before)}
+    return [
+        problem
+        for position, variant in enumerate(variants)
+        for problem in stickiness_problems(f"variants.{position}.stickiness", variant["stickiness"], usable)
+    ]
+
+
+def check_default_stickiness(conn: Connection, value: str, before: str = "default") -> None:
+    """Raise 400 if the default stickiness of a project is not allowed. before: its present one, which it may keep."""
+    if value != before:
+        problems = stickiness_problems("defaultStickiness", value, list_allowed(conn, [value]))
+        if problems:
+            raise BadRequest("; ".join(problems))

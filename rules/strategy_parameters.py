@@ -1,0 +1,77 @@
+"""Check the parameters of strategies (neighbours.md 1.5 and 1.6).
+
+A parameter that a strategy keeps unchanged is not checked, so that every stored strategy can be sent back.
+"""
+
+import difflib
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from rules.stickiness import stickiness_problems
+
+ITEM_MAX = 500
+PERCENTAGE = re.compile("100|[1-9]?[0-9]")
+NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
+
+
+def parameter_problems(
+    type: Mapping[str, Any],
+    parameters: Mapping[str, str],
+    before: Mapping[str, str] | None,
+    stickiness: Collection[str],
+) -> Iterator[str]:
+    """Yield a message for each invalid parameter.
+
+    type: a strategy type as share_types() returns it. before: the parameters that these replace, or None if the
+    strategy is new or had another type. stickiness: the allowed values, as list_allowed() returns them.
+    """
+    declared = {parameter["name"]: parameter for parameter in type["parameters"]}
+    for name, value in parameters.items():
+        if before is not None and before.get(name) == value:
+            continue
+        field = f"parameters.{name[:100]}"
+        if name not in declared:
+            # Our choice: custom types may have parameters that they do not declare.
+            if not type["editable"]:
+                yield f"{field}: {unknown_problem(name, declared)}"
+        elif name == "stickiness" and not type["editable"]:
+            # An empty stickiness becomes default.
+            yield from stickiness_problems(field, value or "default", stickiness)
+        elif (value or not type["editable"]) and (problem := value_problem(declared[name]["type"], value)):
+            yield f"{field}: {problem}"
+    # Our choice: only custom types require parameters. Built-in types match no user without them, or have defaults.
+    for name, parameter in declared.items() if type["editable"] else ():
+        is_kept = before is not None and before.get(name) == parameters.get(name)
+        if parameter["required"] and not parameters.get(name, "").strip() and not is_kept:
+            yield f"parameters.{name[:100]}: is required"
+
+
+def unknown_problem(name: str, declared: Collection[str]) -> str:
+    """Return the message for an unknown parameter of a built-in type."""
+    if not declared:
+        return "unknown parameter; this strategy type has none"
+    [nearest] = difflib.get_close_matches(name[:100], declared, n=1, cutoff=0)
+    return f"unknown parameter; the nearest one is {nearest}"
+
+
+def value_problem(type: str, value: str) -> str | None:
+    """Return the message if a value does not fit the type that the parameter declares."""
+    if type == "percentage":
+        return None if PERCENTAGE.fullmatch(value) else "must be a whole number from 0 to 100"
+    if type == "number":
+        return None if NUMBER.fullmatch(value) else "must be a number"
+    if type == "boolean":
+        return None if value in ("true", "false") else "must be true or false"
+    if type == "list":
+        return list_problem(value.split(",") if value.strip() else [])
+    return None
+
+
+def list_problem(items: Collection[str]) -> str | None:
+    """Return the message if an item is empty or too long."""
+    if not all(item.strip() for item in items):
+        return "must have no empty items between commas"
+    if any(len(item.strip()) > ITEM_MAX for item in items):
+        return f"must have items of at most {ITEM_MAX} characters"
+    return None
