@@ -20,7 +20,7 @@ FIRST_DAY = "SELECT (min(created_at) AT TIME ZONE 'UTC')::date FROM events"
 # Two prune commands take turns, batch by batch. Otherwise they would wait for each other's rows.
 LOCK: LiteralString = f"SELECT pg_advisory_xact_lock({locks.EVENT_WEEKS})"
 
-# Starts where the last batch ended, because the index still contains the deleted rows until a VACUUM.
+# Each batch starts where the last one ended, because the index contains the deleted rows until a VACUUM.
 DELETE = """
     WITH old AS MATERIALIZED (
         SELECT id

@@ -37,7 +37,8 @@ def get_server(conn: Connection) -> DictRow:
     return row
 
 
-# A disconnected standby has a slot. Only members of pg_monitor see how far connected standbys are behind.
+# Disconnected standbys are found by their replication slots. Only members of pg_monitor see how far connected standbys
+# are behind.
 STANDBYS = """
     SELECT coalesce(nullif(application_name, ''), host(client_addr), 'without a name') AS name,
            true AS is_connected,

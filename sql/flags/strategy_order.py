@@ -21,7 +21,7 @@ def ids(conn: Connection, flag_id: int, environment: str) -> list[str]:
     return [row["id"] for row in rows(conn, IDS, {"flag_id": flag_id, "environment": environment})]
 
 
-# After the largest integer, the next strategy gets the same number.
+# If the last strategy has the maximum sort order, a new one gets the same.
 ENDS = """
     SELECT flag_id, count(*) AS count, least(max(sort_order)::bigint + 1, 2147483647)::integer AS next
       FROM strategies

@@ -70,7 +70,7 @@ CREATED: LiteralString = f"""
 def get_created(conn: Connection, user_id: int, invite_link: str) -> str:
     """Return a new user as JSON text, with the fields about an invitation."""
     body = value(conn, CREATED, {"id": user_id})
-    # The token in the link never goes to the database. A value cannot match: its quotes are escaped.
+    # The token of the link is not sent to the database. Other values cannot match: their quotes are escaped.
     return body.replace('"inviteLink" : ""', f'"inviteLink" : {as_json(invite_link)}', 1)
 
 
