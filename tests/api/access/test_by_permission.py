@@ -21,7 +21,7 @@ ACCESS = [
     f"POST {PROJECT}/access",
     f"PUT {PROJECT}/access",
     *(
-        f"{method} {PROJECT}/access/{holder}/roles"
+        f"{method} {PROJECT}/{holder}/roles"
         for method in ("PUT", "DELETE")
         for holder in ("users/<user_id>", "groups/<group_id>")
     ),

@@ -35,13 +35,13 @@ ASKED = [
 FAMILIES_ASKED = list({ROUTES[route].name: ROUTES[route] for route in ASKED}.values())
 # The answers of these do not depend on a project.
 OF_NO_PROJECT = {
-    "account",
     "people.groups",
     "people.personal_tokens",
     "people.roles",
     "people.service_accounts",
     "people.users",
     "tokens.signup_tokens",
+    "ui_config",
     "vocabulary.environments",
     "vocabulary.flag_types",
     "vocabulary.strategy_types",
