@@ -1,5 +1,8 @@
 """Manage projects. Get their overview, health report and access list (api.md 5 and 7, neighbours.md 3.8)."""
 
+import json
+from typing import Any
+
 from flask import Blueprint, Response, abort
 
 from rules.access import Actor, require
@@ -27,6 +30,7 @@ from validators.projects.core import (
     ProjectSettings,
     slug,
 )
+from validators.returned import without_read_only
 
 bp = Blueprint("projects", __name__)
 
@@ -144,15 +148,23 @@ def update(project_id: str, schema: Body) -> Response:
     """Update the properties of a project that the body contains."""
     with transaction() as conn:
         actor = require(conn, *UPDATE_PERMISSIONS, project=project_id)
-        change = load(schema)
+        payload = load(schema)
         project = projects.lock(conn, project_id) or abort(404, "No project has that id.")
         before = project["logged"]
-        after = before | change
+        is_archived = project["archived_at"] is not None
+        after = before | without_read_only(payload, lambda: read_record(conn, actor, project_id, archived=is_archived))
         check_default_stickiness(conn, after["defaultStickiness"], before["defaultStickiness"])
         if after != before:
             projects.update(conn, after)
             events.record(conn, Event("project-updated", actor, project=project_id, data=after, pre_data=before))
     return empty_response()
+
+
+def read_record(conn: Connection, actor: Actor, project_id: str, *, archived: bool) -> dict[str, Any]:
+    """Return what the list of projects and the overview have of a project."""
+    visible = project_list.list_all(conn, archived=archived, viewer=actor.viewer, user_id=actor.user_id)
+    item = next(item for item in json.loads(visible)["projects"] if item["id"] == project_id)
+    return item | json.loads(project_overview.get(conn, project_id, actor.user_id) or "{}")
 
 
 @bp.get("/api/admin/projects/<project_id>/overview")

@@ -113,33 +113,29 @@ OVERVIEW: LiteralString = f"""
           FROM counts
     ),
     overview AS (
-        SELECT json_merge(
-                   json_build_object(
-                       'stats', json_build_object(
-                           'avgTimeToProdCurrentWindow', {MEAN_DAYS},
-                           'createdCurrentWindow', counts.created_this,
-                           'createdPastWindow', counts.created_last,
-                           'archivedCurrentWindow', archived.this,
-                           'archivedPastWindow', archived.last,
-                           'projectActivityCurrentWindow', activity.this,
-                           'projectActivityPastWindow', activity.last,
-                           'projectMembersAddedCurrentWindow', members.added),
-                       'version', 1,
-                       'name', projects.name,
-                       'description', projects.description,
-                       'defaultStickiness', projects.default_stickiness,
-                       'mode', projects.mode,
-                       'featureLimit', projects.feature_limit),
-                   CASE WHEN projects.naming_pattern IS NOT NULL
-                        THEN json_build_object('featureNaming', json_build_object(
-                                 'pattern', projects.naming_pattern,
-                                 'example', projects.naming_example,
-                                 'description', projects.naming_description))
-                   END,
-                   json_build_object(
-                       'members', members.present,
-                       'health', {HEALTH},
-                       'environments', own_environments.list)) AS head,
+        SELECT json_build_object(
+                   'stats', json_build_object(
+                       'avgTimeToProdCurrentWindow', {MEAN_DAYS},
+                       'createdCurrentWindow', counts.created_this,
+                       'createdPastWindow', counts.created_last,
+                       'archivedCurrentWindow', archived.this,
+                       'archivedPastWindow', archived.last,
+                       'projectActivityCurrentWindow', activity.this,
+                       'projectActivityPastWindow', activity.last,
+                       'projectMembersAddedCurrentWindow', members.added),
+                   'version', 1,
+                   'name', projects.name,
+                   'description', projects.description,
+                   'defaultStickiness', projects.default_stickiness,
+                   'mode', projects.mode,
+                   'featureLimit', projects.feature_limit,
+                   'featureNaming', json_build_object(
+                       'pattern', projects.naming_pattern,
+                       'example', projects.naming_example,
+                       'description', projects.naming_description),
+                   'members', members.present,
+                   'health', {HEALTH},
+                   'environments', own_environments.list) AS head,
                json_build_object('featureTypeCounts', counts.types) AS type_counts,
                json_build_object(
                    'updatedAt', iso(projects.updated_at),

@@ -19,6 +19,7 @@ from validators.flags.search import (
 )
 from validators.flags.strategies import ParameterValue
 from validators.people.users import EmailOrEmpty, Password, RootRole
+from validators.projects.core import EnvironmentName
 from validators.query_fields import Filter, Repeated
 
 # Copied from api.md 3.
@@ -100,6 +101,10 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             }
         case Password():
             return text(field) | {"format": "password"}
+        case EnvironmentName():
+            name = not_null(fields.Name())
+            by_object = {"type": "object", "required": ["environment"], "properties": {"environment": name}}
+            return {"anyOf": [name, by_object]}
         case fields.Name():
             return text(field) | {"pattern": r"^(?!\.{1,2}$)[A-Za-z0-9_.~-]+$"}
         case fields.Trimmed():

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, post_load, validates, validates_schema
@@ -9,11 +10,28 @@ from marshmallow import ValidationError, post_load, validates, validates_schema
 from validators import Body, Query
 from validators.fields import DESCRIPTION_MAX, Anything, Integer, ListOf, Name, Nested, OneOf, Text
 from validators.projects import naming
+from validators.returned import Ignored, ReadOnly, Returned
 
 NAME_MAX = 255
 FLAG_NAME_MAX = 100
 PATTERN_MAX = 255
 MODES = frozenset({"open", "protected", "private"})
+
+PATH = "/api/admin/projects/{projectId}"
+# Of all forms: the item of the list, the response of POST, the overviews and the health report.
+PROJECT = Returned(
+    ignored=(
+        *("id", "version", "createdAt", "updatedAt", "archivedAt", "lastUpdatedAt", "lastReportedFlagUsage"),
+        *("health", "featureCount", "memberCount", "members", "stats", "featureTypeCounts", "onboardingStatus"),
+        *("features", "activeCount", "staleCount", "potentiallyStaleCount", "changeRequestEnvironments"),
+    ),
+    read_only={
+        "environments": f"POST {PATH}/environments or DELETE {PATH}/environments/{{environment}}",
+        "featureNaming": f"PUT {PATH}/settings",
+        "favorite": f"POST {PATH}/favorites or DELETE {PATH}/favorites",
+        "owners": f"PUT {PATH}/access",
+    },
+)
 
 # Our choice: these words are invalid ids, because other paths have them in place of a project id.
 RESERVED = frozenset({"archive", "revive", "validate", "roles"})
@@ -49,6 +67,29 @@ def feature_limit_field() -> Integer:
         allow_none=True,
         metadata={"description": "Maximum number of flags in the project. null means no limit."},
     )
+
+
+class EnvironmentName(Name):
+    """The name of an environment, or an object with it, as overviews have them."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
+        name = value.get("environment") if isinstance(value, dict) else value
+        return super()._deserialize(name, attr, data, **kwargs)
+
+
+class LinkedEnvironments(ReadOnly):
+    """The environments of a project, by name or as objects. Loads objects."""
+
+    def deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return the value as Sent."""
+        if isinstance(value, list):
+            value = [{"environment": item} if isinstance(item, str) else item for item in value]
+        return super().deserialize(value, *args, **kwargs)
+
+
+def read_only_fields(*set_here: str) -> dict[str, Anything]:
+    """Return the fields of a PUT of a project that change nothing, without those that the PUT sets itself."""
+    return PROJECT.in_change(*set_here) | {"environments": LinkedEnvironments(PROJECT.read_only["environments"])}
 
 
 class NamedProject(Body):
@@ -89,6 +130,9 @@ def refuse_reserved(id: str) -> None:
 class NewProject(NamedProject):
     """Body of a new project. Loaded id None: make the id from the name. environments None: all enabled ones."""
 
+    class Meta(Body.Meta):
+        include = PROJECT.in_new("id", "environments")
+
     example: ClassVar = {
         "name": "Mobile app",
         "id": "mobile",
@@ -105,9 +149,9 @@ class NewProject(NamedProject):
     defaultStickiness = stickiness_field(load_default="default")
     featureLimit = feature_limit_field()
     environments = ListOf(
-        Name(), metadata={"description": "Environments of the project. By default, all enabled environments."}
+        EnvironmentName(),
+        metadata={"description": "Environments of the project. By default, all enabled environments."},
     )
-    changeRequestEnvironments = Anything(metadata={"description": "Ignored."})
 
     @validates_schema
     def check_id(self, data: dict[str, Any], **_: Any) -> None:
@@ -120,14 +164,17 @@ class NewProject(NamedProject):
             refuse_reserved(data["id"])
 
     @post_load
-    def drop_ignored(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Drop ignored properties, and set omitted ones to None."""
-        project = {key: data.get(key) for key in self.fields if key != "changeRequestEnvironments"}
-        return project | {"id": project["id"] or None}
+    def fill_omitted(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Set omitted properties to None."""
+        optional = ("id", "description", "featureLimit", "environments")
+        return dict.fromkeys(optional) | data | {"id": data.get("id") or None}
 
 
 class ProjectChange(NamedProject):
     """Body of an update: the name and the changed properties."""
+
+    class Meta(Body.Meta):
+        include = read_only_fields()
 
     example: ClassVar = {"name": "Mobile app", "description": None, "mode": "private"}
     beyond_json_schema: ClassVar = "must not be blank"
@@ -135,12 +182,6 @@ class ProjectChange(NamedProject):
     mode = mode_field()
     defaultStickiness = stickiness_field()
     featureLimit = feature_limit_field()
-    id = Anything(metadata={"description": "Ignored."})
-
-    @post_load
-    def drop_ignored(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Drop ignored properties."""
-        return {key: value for key, value in data.items() if key != "id"}
 
 
 class NamingInput(Body):
@@ -193,6 +234,12 @@ class NamingInput(Body):
 class ProjectSettings(Body):
     """Body of an update of the settings: the changed properties."""
 
+    class Meta(Body.Meta):
+        include = read_only_fields("featureNaming") | {
+            "name": ReadOnly(f"PUT {PATH}"),
+            "description": ReadOnly(f"PUT {PATH}"),
+        }
+
     example: ClassVar = {
         "mode": "protected",
         "featureNaming": {"pattern": "[a-z-]+", "example": "new-checkout"},
@@ -203,15 +250,13 @@ class ProjectSettings(Body):
     featureNaming = Nested(NamingInput, metadata={"description": "Naming rule for flags."})
     defaultStickiness = stickiness_field()
     featureLimit = feature_limit_field()
-    linkTemplates = Anything(metadata={"description": "Ignored."})
+    linkTemplates = Ignored()
 
     @post_load
-    def drop_ignored(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Drop ignored properties, and return None for a naming without a pattern."""
-        project = {key: value for key, value in data.items() if key != "linkTemplates"}
-        if "featureNaming" in project and not project["featureNaming"]["pattern"]:
-            project["featureNaming"] = None
-        return project
+    def drop_empty_naming(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return None for a naming without a pattern."""
+        naming = data.get("featureNaming")
+        return data | {"featureNaming": None} if naming and not naming["pattern"] else data
 
 
 class ProjectFilter(Query):

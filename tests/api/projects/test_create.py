@@ -222,7 +222,7 @@ BAD: list[dict[str, Any]] = [
     *({"name": "a", "environments": found} for found in ("development", ["a b"])),
     *({"name": "a", "description": word} for word in (1, "a" * 5001)),
     {"name": "a", "other": 1},
-    {"name": "a", "featureNaming": {"pattern": "a"}},
+    {"name": "a", "environments": [{"name": "development"}]},
 ]
 
 

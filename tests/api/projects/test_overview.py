@@ -63,6 +63,7 @@ def test_a_bare_project_has_all_fields(world, alice):
         "defaultStickiness": "default",
         "mode": "open",
         "featureLimit": None,
+        "featureNaming": {"pattern": None, "example": None, "description": None},
         "members": 0,
         "health": 100,
         "environments": [],

@@ -103,7 +103,8 @@ def test_named_fields_change_and_the_rest_stays(
     assert {key: shown[key] for key in ("name", "description", "mode", "defaultStickiness", "featureLimit")} == {
         key: word for key, word in (WHOLE | changed).items() if key not in ("id", "featureNaming")
     }
-    assert shown.get("featureNaming") == (WHOLE | changed)["featureNaming"]
+    nothing = dict.fromkeys(("pattern", "example", "description"))
+    assert shown["featureNaming"] == ((WHOLE | changed)["featureNaming"] or nothing)
 
 
 SAME: list[tuple[str, dict[str, Any]]] = [
@@ -128,7 +129,7 @@ BAD: list[tuple[str, Any]] = [
     *((PATH, {"name": name}) for name in (None, "", " ", 1)),
     (PATH, {}),
     (PATH, {"mode": "open"}),
-    (PATH, {"name": "a", "featureNaming": {}}),
+    (PATH, {"name": "a", "featureNaming": {"pattern": "a"}}),
     (PATH, {"name": "a", "environments": []}),
     *((path, {"name": "a"} | body if path == PATH else body) for path in (PATH, SETTINGS) for body in (
         {"mode": "closed"},

@@ -2,6 +2,7 @@
 
 from tests.support.returned.flags import FLAGS
 from tests.support.returned.people import PEOPLE
+from tests.support.returned.projects import PROJECTS
 from tests.support.returned.vocabulary import VOCABULARY
 
-SENDABLE = (*VOCABULARY, *FLAGS, *PEOPLE)
+SENDABLE = (*VOCABULARY, *FLAGS, *PEOPLE, *PROJECTS)
