@@ -12,7 +12,7 @@ from tests.support.fingerprint import fingerprint
 from tests.support.world import Caller
 
 # Headers that depend on the request itself.
-OF_THE_REQUEST = {"X-Request-ID", "Content-Length", "Date"}
+OF_THE_REQUEST = {"X-Request-ID", "Content-Length", "Date", "Link"}
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def of(stage: Stage, route: str, project: str) -> Asked:
     if project == "nowhere":
         words |= {name: missing for name, missing in MISSING.items() if name not in words or name == "strategy_id"}
     body = stage.body(route, project)
-    names = [project, f"flag-of-{project}", f"parent-in-{project}", f"archived-in-{project}"]
+    names = [project, f"flag-of-{project}", f"parent-in-{project}", f"archived-in-{project}", f"old-flag-of-{project}"]
     return Asked(words, body, "", [*names, *(str(words[name]) for name in MISSING if name in words)])
 
 
