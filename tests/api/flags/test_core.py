@@ -278,6 +278,8 @@ def test_creators_of_flags_are_users_each_once_by_name(world, victor, conn):
     world.flag("c", created_by_user_id=bob.id)
     world.flag("d", created_by_user_id=cyd.id)
     world.flag("e")
+    now = value(conn, "SELECT now()")
+    world.flag("deleted", created_by_user_id=victor.id, archived_at=now, deleted_at=now)
     world.flag("f", world.project("hermes"), created_by_user_id=victor.id)
     path = "/api/admin/projects/{}/flag-creators"
     named = [(ada.id, "Ada"), (bob.id, "bob"), (cyd.id, "cyd@example.org")]

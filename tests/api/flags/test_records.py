@@ -57,7 +57,8 @@ def test_a_bare_flag_has_every_required_field_and_nothing_that_is_unset(world, c
 
 
 def test_a_flag_that_is_on_in_one_environment_is_enabled(world, alice, conn):
-    conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('unlinked', 'test', 9)")
+    fixtures.insert(conn, "environments", name="unlinked", type="test", sort_order=9)
+    world.project("apollo", environments=("unlinked",))
     flags_in = {"off": (), "one": ("production",), "both": ("development", "production"), "elsewhere": ()}
     made = {name: world.flag(name, enabled_in=places) for name, places in flags_in.items()}
     fixtures.add_flag_environment(conn, made["elsewhere"], "unlinked", enabled=True)

@@ -52,6 +52,8 @@ def test_variants_are_set_in_all_environments_and_each_change_is_recorded(world,
     furnish(world)
     fixtures.insert(world.conn, "environments", name="staging", type="test", sort_order=9)
     fixtures.add_project_environment(world.conn, "default", "staging")
+    fixtures.insert(world.conn, "environments", name="elsewhere", type="test", sort_order=9)
+    world.project("hermes", environments=("elsewhere",))
     since = world.last_event_id()
     assert alice.put(PATH, json=[RED, BLUE]).json == {"version": 1, "variants": [BLUE, RED]}
     places = ("development", "production", "staging")
