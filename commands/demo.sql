@@ -254,7 +254,7 @@ SELECT created_at, 'segment-created', 'tomasz.wojcik', project_id,
   FROM segments;
 CREATE TEMP TABLE targets ON COMMIT DROP AS
 SELECT row_number() OVER () AS number, json_build_object('contextName', field, 'operator', operator, 'values', coalesce(several, '{}'), 'inverted', false,
-                                                         'caseInsensitive', operator LIKE 'STR%')::jsonb || coalesce(jsonb_build_object('value', single), '{}') AS target
+                                                         'caseInsensitive', operator LIKE 'STR%')::jsonb || jsonb_strip_nulls(jsonb_build_object('value', single)) AS target
   FROM (VALUES ('country', 'IN', '{DK,FI,NO,SE}'::text[], NULL), ('appVersion', 'SEMVER_GT', NULL, '5.0.0'), ('email', 'STR_ENDS_WITH', '{@brightcart.example}', NULL),
                ('basketValue', 'NUM_GTE', NULL, '100'), ('country', 'NOT_IN', '{PL,PT}', NULL), ('currentTime', 'DATE_AFTER', NULL, iso(pg_temp.ago(400))),
                ('email', 'STR_STARTS_WITH', '{qa+,test+}', NULL), ('basketValue', 'NUM_LT', NULL, '2500')) AS constraints (field, operator, several, single);
