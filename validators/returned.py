@@ -25,9 +25,8 @@ class Ignored(Anything):
     def __init__(self, why: str = "", **kwargs: Any) -> None:
         super().__init__(metadata={"description": f"Ignored. {why}".strip()}, **kwargs)
 
-    def deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """Check that the value could be stored, like any other text of a request, and drop it."""
-        super().deserialize(value, *args, **kwargs)
+    def deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
+        """Drop the value."""
         return missing
 
 
@@ -46,9 +45,8 @@ class ReadOnly(Anything):
         self.refusal = "must be omitted or unchanged" + (f" ({operation} changes it)" if operation else "")
         super().__init__(metadata={"description": f"Read-only: {self.refusal}."}, **kwargs)
 
-    def deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+    def deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
         """Return the value as Sent."""
-        value = super().deserialize(value, *args, **kwargs)
         return missing if value is None or value is missing else Sent(value, self.refusal)
 
 

@@ -1,12 +1,14 @@
 """What a GET returns can be sent back: to the PUT of the record, which changes nothing, and renamed to its POST."""
 
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from flask import Flask
 
 from tests import records
+from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.returned import SENDABLE
 from tests.support.returned.sendable import ADMIN, Json, Sendable, found
@@ -52,6 +54,16 @@ def test_a_put_of_what_was_read_changes_nothing(world: World, alice: Caller, kin
         response = alice.put(f"{ADMIN}/{kind.put.format(**place)}", json=record)
         assert response.status_code in (200, 204), response.text
     assert (read(alice, kind, place), world.events(since), fingerprint(world.conn)) == (before, [], stored)
+
+
+def test_usage_that_is_reported_meanwhile_is_no_difference(world: World, alice: Caller) -> None:
+    [kind] = [kind for kind in SENDABLE if kind.name == "flag"]
+    place = kind.create(world, alice)
+    before = read(alice, kind, place)[0]
+    report = {"project": "default", "flag": "checkout", "environment": "development", "app": "shop", "yes": 5, "no": 0}
+    fixtures.report_usage(world.conn, [report | {"at": datetime.now(UTC)}])
+    assert read(alice, kind, place)[0] != before
+    assert alice.put(f"{ADMIN}/{kind.put.format(**place)}", json=before).status_code == 200
 
 
 @CREATABLE

@@ -110,6 +110,8 @@ def test_named_fields_change_and_the_rest_stays(
 SAME: list[tuple[str, dict[str, Any]]] = [
     (PATH, {"name": "Mobile"}),
     (PATH, {"name": "Mobile", "description": "An app", "mode": "protected", "id": 5}),
+    # Environments as the response of POST has them.
+    (PATH, {"name": "Mobile", "environments": ["development", "production"]}),
     (SETTINGS, {}),
     (SETTINGS, {"linkTemplates": None}),
     (SETTINGS, {"featureNaming": {"pattern": "m-.+", "example": ""}, "featureLimit": 7}),

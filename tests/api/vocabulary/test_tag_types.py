@@ -67,7 +67,7 @@ def test_a_change_keeps_the_fields_that_the_body_omits(world: World, eve: Caller
     assert eve.put(f"{PATH}/team", json={"icon": None}).status_code == 200
     assert eve.get(f"{PATH}/team").json["tagType"] == after
     assert events(world, since) == [event("tag-type-updated", eve, data=after, pre_data=TEAM)]
-    for change in ({}, {"icon": None}, {"description": TEAM["description"]}):
+    for change in ({}, {"icon": None}, {"description": TEAM["description"]}, {"color": "#ff0000"}):
         assert eve.put(f"{PATH}/team", json=change).status_code == 200
     assert len(world.events(since)) == 1
 
