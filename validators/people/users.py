@@ -8,7 +8,7 @@ from werkzeug.exceptions import BadRequest
 
 from validators import Body, Query
 from validators.fields import BIGINT_MAX, Boolean, Email, Text, Username, in_range
-from validators.returned import Returned
+from validators.returned import Ignored, Returned
 
 USER = Returned(
     ignored=("id", "loginAttempts", "seenAt", "createdAt", "scimId", "inviteLink", "emailSent"),
@@ -161,6 +161,7 @@ class UpdateUser(Body):
     rootRole = RootRole(
         metadata={"description": "Id or name of the root role of the user. An empty text changes nothing."}
     )
+    sendEmail = Ignored("This service sends no e-mail.")
 
     @post_load
     def drop_empty_texts(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:

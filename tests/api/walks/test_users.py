@@ -49,6 +49,15 @@ def test_a_new_user_sets_a_password_by_the_link_and_logs_in(ui, app):
     assert guest.send(("GET", f"{ADMIN}/user", None, 200))["user"]["email"] == "walter@example.org"
 
 
+def test_the_form_that_edits_a_user(ui):
+    user_id = create(ui)["id"]
+    # The form sends the id of the address bar, as text.
+    body = FORM | {"name": "Walt Walker", "rootRole": 3, "id": str(user_id)}
+    ui.send(("GET", f"{USERS}/{user_id}", None, 200), ("PUT", f"{USERS}/{user_id}", body, 200))
+    user = ui.send(("GET", f"{USERS}/{user_id}", None, 200))
+    assert (user["name"], user["rootRole"]) == ("Walt Walker", 3)
+
+
 def test_the_menu_of_a_user_changes_the_password(ui, app):
     user_id = create(ui)["id"]
     ui.send(
