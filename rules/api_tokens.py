@@ -18,7 +18,7 @@ DEFAULT_ENVIRONMENTS = ("default", "development")
 
 def create(conn: Connection, actor: Actor, payload: Mapping[str, Any]) -> str:
     """Create a token, record the event, and return the token as JSON text with its secret. payload: CreateApiToken."""
-    refuse_excess(conn, "MAX_API_TOKENS", "API tokens")
+    refuse_excess(conn, "MAX_API_TOKENS", "API token")
     environment, projects = scope_of(conn, payload)
     secret = api_tokens.generate(api_tokens.project_part(projects), environment or "*")
     columns = {"name": payload["name"], "kind": payload["type"], "environment": environment, "projects": projects}

@@ -6,7 +6,7 @@ from typing import Any
 from flask import current_app
 from werkzeug.exceptions import BadRequest
 
-from rules.refusals import Refuse, raise_error
+from rules.refusals import Refuse, quantity, raise_error
 from rules.stickiness import list_allowed, stickiness_of, variant_problems
 from rules.strategy_parameters import parameter_problems
 from sql.database import Connection
@@ -32,13 +32,14 @@ def count_problems(constraints: Constraints, before: Constraints) -> Iterator[st
     """Yield a message for each exceeded limit of constraints and of values."""
     limit = max(current_app.config["MAX_CONSTRAINTS"], len(before))
     if len(constraints) > limit:
-        yield f"constraints: must have at most {limit} constraints"
+        yield f"constraints: must have at most {quantity(limit, 'constraint')} (setting MAX_CONSTRAINTS)"
     limit = max(
         current_app.config["MAX_CONSTRAINT_VALUES"], *(len(constraint.get("values", ())) for constraint in before), 0
     )
     for position, constraint in enumerate(constraints):
         if len(constraint["values"]) > limit:
-            yield f"constraints.{position}.values: must have at most {limit} values"
+            most = f"must have at most {quantity(limit, 'value')} (setting MAX_CONSTRAINT_VALUES)"
+            yield f"constraints.{position}.values: {most}"
 
 
 def value_problems(constraints: Constraints, legal: Mapping[str, set[str]]) -> Iterator[str]:
@@ -74,7 +75,7 @@ def segment_problems(
     """Yield a message for each mistake in the segments of a strategy."""
     limit = max(current_app.config["MAX_STRATEGY_SEGMENTS"], len(before))
     if len(segments) > limit:
-        yield f"{field}: must have at most {limit} segments"
+        yield f"{field}: must have at most {quantity(limit, 'segment')} (setting MAX_STRATEGY_SEGMENTS)"
     if not set(segments) <= set(usable):
         yield f"{field}: must be ids of existing segments of this project or of all projects"
 

@@ -138,7 +138,7 @@ def refuse_bad_names(project: DictRow, names: Sequence[str], refuse: Refuse = ra
 
 def refuse_above_limits(conn: Connection, project: DictRow, names: Sequence[str], refuse: Refuse = raise_error) -> None:
     """Refuse new flags that would exceed the limits of the instance or of the project."""
-    refuse_excess(conn, "MAX_FLAGS", "flags", names, refuse)
+    refuse_excess(conn, "MAX_FLAGS", "flag", names, refuse)
     refuse_full_project(conn, project, names, refuse)
 
 

@@ -7,7 +7,7 @@ from flask import current_app
 from psycopg.errors import UniqueViolation
 from werkzeug.exceptions import BadRequest
 
-from rules.refusals import Refuse, raise_error
+from rules.refusals import Refuse, quantity, raise_error
 from sql import limits
 from sql.database import Connection
 from validators.errors import NameExists
@@ -29,13 +29,14 @@ def unique_or_409(messages: Mapping[str, str]) -> Iterator[None]:
 
 
 def refuse_excess(
-    conn: Connection, setting: str, what: str, names: Collection[str] = ("",), refuse: Refuse = raise_error
+    conn: Connection, setting: str, noun: str, names: Collection[str] = ("",), refuse: Refuse = raise_error
 ) -> None:
     """Refuse new records if the instance would have more than the setting allows.
 
-    setting: such as MAX_FLAGS. what: the plural noun of the message. names: names of the new records; the default is
-    one record without a name. The count is locked until the transaction ends.
+    setting: such as MAX_FLAGS. noun: the noun of the message, in the singular. names: names of the new records; the
+    default is one record without a name. The count is locked until the transaction ends.
     """
     limit = current_app.config[setting]
     if names and limits.count(conn, setting) + len(names) > limit:
-        refuse(BadRequest(f"There can be at most {limit} {what} in this instance."), names)
+        most = f"There can be at most {quantity(limit, noun)} in this instance."
+        refuse(BadRequest(f"{most} The setting {setting} raises this limit."), names)

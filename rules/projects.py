@@ -5,7 +5,7 @@ from collections.abc import Collection
 from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict, NotFound
 
-from rules.refusals import Refuse, raise_error
+from rules.refusals import Refuse, quantity, raise_error
 from sql.database import Connection
 from sql.projects import core as projects
 
@@ -25,4 +25,5 @@ def refuse_full_project(
     # Our choice: the limit holds for new flags, copies, revived flags, and flags moved from other projects.
     limit = project["feature_limit"]
     if limit is not None and names and projects.count_flags(conn, project["id"]) + len(names) > limit:
-        refuse(Conflict(f"There can be at most {limit} flags in this project."), names)
+        most = f"The project can have at most {quantity(limit, 'live flag')}."
+        refuse(Conflict(f"{most} To allow more, raise its featureLimit."), names)

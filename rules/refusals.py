@@ -16,3 +16,10 @@ def raise_error(error: HTTPException, names: Collection[str]) -> None:
     """Raise the error, unless names is empty."""
     if names:
         raise error
+
+
+def quantity(number: int, noun: str) -> str:
+    """Return a number and the noun in its right form, such as "1 strategy" or "2 strategies"."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun[:-1]}ies" if noun.endswith("y") else f"{number} {noun}s"

@@ -16,7 +16,7 @@ from werkzeug.exceptions import BadRequest, Conflict
 from rules.access import Actor, require
 from rules.constraints import check_strategy
 from rules.flags import flag_event, lock_flag, refuse_unknown
-from rules.refusals import Refuse, raise_error
+from rules.refusals import Refuse, quantity, raise_error
 from rules.stickiness import list_allowed, stickiness_of, variant_problems
 from sql import events
 from sql.database import Connection
@@ -168,7 +168,8 @@ def add_strategies(
     full = {
         flag["name"] for flag, _ in new if ends.get(flag["id"], no_strategies)["count"] + counts[flag["id"]] > limit
     }
-    refuse(BadRequest(f"A flag can have at most {limit} strategies in an environment."), full)
+    most = f"A flag can have at most {quantity(limit, 'strategy')} in an environment."
+    refuse(BadRequest(f"{most} The setting MAX_STRATEGIES raises this limit."), full)
     rows = [
         {
             "id": str(uuid4()),

@@ -6,6 +6,7 @@ from flask import Blueprint, Response, abort, current_app
 
 from rules.access import Actor, id_in_path, require_user
 from rules.instance_limits import unique_or_409
+from rules.refusals import quantity
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
@@ -70,7 +71,8 @@ def issue(conn: Connection, actor: Actor, owner_id: int, payload: dict[str, Any]
     if count is None:
         abort(401, "This user has been deleted.")
     if count >= limit:
-        abort(409, f"A user can have at most {limit} personal access tokens.")
+        most = f"A user can have at most {quantity(limit, 'personal access token')}."
+        abort(409, f"{most} The setting MAX_PERSONAL_TOKENS raises this limit.")
     with unique_or_409(personal_tokens.TAKEN):
         secret = personal_tokens.insert(conn, owner_id, payload["description"], payload["expiresAt"])
     token, body = personal_tokens.get(conn, secret)

@@ -8,6 +8,7 @@ from psycopg.rows import DictRow
 
 from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
+from rules.refusals import quantity
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import empty_response, json_response
@@ -151,7 +152,7 @@ def lock_custom(conn: Connection, role_id: int, change: dict[str, Any] | None = 
 
 def refuse_assigned(holders: dict[str, int]) -> None:
     """Raise 409 if a user, group or signup token has the role. holders: how many of each have it, by their noun."""
-    counts = [f"{number} {noun}{'' if number == 1 else 's'}" for noun, number in holders.items() if number]
+    counts = [quantity(number, noun) for noun, number in holders.items() if number]
     if counts:
         text = " and ".join([", ".join(counts[:-1]), counts[-1]] if counts[1:] else counts)
         abort(409, f"The role is assigned to {text}.")

@@ -68,7 +68,7 @@ def create_project() -> Response:
     with transaction() as conn:
         actor = require(conn, "CREATE_PROJECT")
         payload = load(NewProject())
-        refuse_excess(conn, "MAX_PROJECTS", "projects that are not archived")
+        refuse_excess(conn, "MAX_PROJECTS", "live project")
         check_default_stickiness(conn, payload["defaultStickiness"])
         project_id = payload["id"] or projects.free_id(conn, slug(payload["name"]), RESERVED)
         with unique_or_409({"projects_pkey": TAKEN}):

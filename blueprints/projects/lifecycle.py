@@ -45,7 +45,7 @@ def revive_project(project_id: str) -> Response:
         actor = require(conn, "UPDATE_PROJECT", project=project_id)
         before = projects.lock(conn, project_id) or abort(404, "No project has that id.")
         if before["archived_at"] is not None:
-            refuse_excess(conn, "MAX_PROJECTS", "projects that are not archived")
+            refuse_excess(conn, "MAX_PROJECTS", "live project")
             projects.revive(conn, project_id)
             events.record(conn, Event("project-revived", actor, project=project_id))
     return empty_response()

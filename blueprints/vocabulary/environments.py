@@ -63,7 +63,7 @@ def create_environment() -> Response:
     with transaction() as conn, unique_or_409(environments.TAKEN):
         actor = require(conn, "ADMIN")
         payload = load(CreateEnvironment())
-        refuse_excess(conn, "MAX_ENVIRONMENTS", "environments")
+        refuse_excess(conn, "MAX_ENVIRONMENTS", "environment")
         environment = environments.insert(
             conn, payload["name"], payload["type"], enabled=payload["enabled"], sort_order=payload["sortOrder"]
         )
@@ -98,7 +98,7 @@ def clone_environment(name: str) -> Response:
     with transaction() as conn, unique_or_409(environments.TAKEN):
         actor = require(conn, "ADMIN")
         payload = load(CloneEnvironment())
-        refuse_excess(conn, "MAX_ENVIRONMENTS", "environments")
+        refuse_excess(conn, "MAX_ENVIRONMENTS", "environment")
         source = environments.lock_with_flags(conn, name) or abort(404, UNKNOWN)
         copy = environments.insert(conn, payload["name"], payload["type"], enabled=source["enabled"])
         unknown = environment_copies.link_projects(conn, name, payload["name"], payload["projects"])

@@ -9,6 +9,7 @@ from werkzeug.exceptions import NotFound
 from rules.access import Actor, id_in_path, require
 from rules.constraints import check_constraints
 from rules.instance_limits import refuse_excess, unique_or_409
+from rules.refusals import quantity
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
@@ -57,7 +58,7 @@ def create_segment() -> Response:
         require_in_project(conn, "CREATE_SEGMENT", payload["project"])
         share_project(conn, payload["project"])
         check_segment(conn, payload)
-        refuse_excess(conn, "MAX_SEGMENTS", "segments")
+        refuse_excess(conn, "MAX_SEGMENTS", "segment")
         segment_id = segments.insert(conn, **payload, created_by=actor.name)
         segment = segments.lock(conn, segment_id, None)
         events.record(conn, Event("segment-created", actor, project=payload["project"], data=segment))
@@ -188,7 +189,7 @@ def check_segment(conn: Connection, payload: Mapping[str, Any], before: Mapping[
     check_constraints(conn, payload["constraints"], replaced)
     limit = max(current_app.config["MAX_SEGMENT_VALUES"], count_values(replaced))
     if count_values(payload["constraints"]) > limit:
-        abort(400, f"constraints: must have at most {limit} values in total")
+        abort(400, f"constraints: must have at most {quantity(limit, 'value')} in total (setting MAX_SEGMENT_VALUES)")
     if before and payload["project"] not in (None, before.get("project")):
         refuse_used(
             segment_strategies.count_outside(conn, before["id"], payload["project"]),
@@ -204,4 +205,4 @@ def count_values(constraints: list[dict[str, Any]]) -> int:
 def refuse_used(count: int, message: str) -> None:
     """Raise 409 if count strategies use the segment. {} in the message stands for their number."""
     if count:
-        abort(409, message.format(f"{count} {'strategy' if count == 1 else 'strategies'}"))
+        abort(409, message.format(quantity(count, "strategy")))

@@ -6,6 +6,7 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.instance_limits import unique_or_409
+from rules.refusals import quantity
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response, json_text
@@ -96,7 +97,7 @@ def delete_strategy_type(name: str) -> Response:
         if uses:
             abort(
                 409,
-                f"Flags use this strategy type in {uses} place{'' if uses == 1 else 's'}. Archived flags count too.",
+                f"Flags use this strategy type in {quantity(uses, 'place')}. Archived flags count too.",
             )
         strategy_types.delete(conn, name)
         events.record(conn, Event("strategy-deleted", actor, data={"name": name}))

@@ -160,7 +160,7 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ("projects.update_project_settings", 400): (DOES_NOT_FIT, "featureNaming.example: must match the pattern"),
     ("project_lifecycle.revive_project", 400): (
         "The maximum number of live projects is reached.",
-        "There can be at most 500 projects that are not archived in this instance.",
+        "There can be at most 500 live projects in this instance. The setting MAX_PROJECTS raises this limit.",
     ),
     ("projects.get_project_access", 403): (
         "The caller lacks the permission.",

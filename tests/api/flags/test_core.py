@@ -150,7 +150,7 @@ def test_a_full_project_takes_no_flag_but_archived_ones_do_not_count(world, alic
     path = "/api/admin/projects/small/features"
     assert alice.post(path, json={"name": "one"}).status_code == 201
     before = fingerprint(conn)
-    assert "at most 1 flags" in refused(alice.post(path, json={"name": "two"}), 409, "ConflictError")
+    assert "at most 1 live flag." in refused(alice.post(path, json={"name": "two"}), 409, "ConflictError")
     assert fingerprint(conn) == before
     assert alice.post(FLAGS, json={"name": "elsewhere"}).status_code == 201
 
@@ -159,7 +159,7 @@ def test_a_full_instance_takes_no_flag_and_archived_ones_count(world, alice, con
     monkeypatch.setitem(app.config, "MAX_FLAGS", 1)
     world.flag("gone", archived_at=value(conn, "SELECT now()"))
     before = fingerprint(conn)
-    assert "at most 1 flags" in refused(alice.post(FLAGS, json={"name": "f"}))
+    assert "at most 1 flag in" in refused(alice.post(FLAGS, json={"name": "f"}))
     assert fingerprint(conn) == before
 
 

@@ -174,12 +174,14 @@ def test_the_limits_count_new_flags(world, conn, app, alice):
     conn.execute("UPDATE projects SET feature_limit = 2 WHERE id = 'default'")
     world.flag("f")
     world.flag("gone", archived_at="2026-01-01T00:00:00Z")
-    is_an_error(world, alice, document("f", "a", "b"), "There can be at most 2 flags in this project.", ["a", "b"])
+    message = "The project can have at most 2 live flags. To allow more, raise its featureLimit."
+    is_an_error(world, alice, document("f", "a", "b"), message, ["a", "b"])
     bring_in(alice, document("f", "gone", "a"))
     app.config["MAX_FLAGS"], usual = 3, app.config["MAX_FLAGS"]
     try:
         conn.execute("UPDATE projects SET feature_limit = NULL")
-        is_an_error(world, alice, document("b"), "There can be at most 3 flags in this instance.", ["b"])
+        message = "There can be at most 3 flags in this instance. The setting MAX_FLAGS raises this limit."
+        is_an_error(world, alice, document("b"), message, ["b"])
         bring_in(alice, document("f"))
     finally:
         app.config["MAX_FLAGS"] = usual
@@ -228,23 +230,23 @@ def test_strategies_must_keep_to_the_limits(world, conn, app, alice):
     try:
         config.update(limits)
         many = [strategy(title=title) for title in "abc"]
-        is_an_error(
-            world,
-            alice,
-            document("f", featureStrategies=many),
-            "A flag can have at most 2 strategies in an environment.",
-            ["f"],
+        message = (
+            "A flag can have at most 2 strategies in an environment. The setting MAX_STRATEGIES raises this limit."
         )
+        is_an_error(world, alice, document("f", featureStrategies=many), message, ["f"])
         bring_in(alice, document("f", featureStrategies=many[:2]))
         for constraints, message in (
-            ([constraint, constraint], "constraints: must have at most 1 constraints"),
-            ([constraint | {"values": ["1", "2"]}], "constraints.0.values: must have at most 1 values"),
+            ([constraint, constraint], "constraints: must have at most 1 constraint (setting MAX_CONSTRAINTS)"),
+            (
+                [constraint | {"values": ["1", "2"]}],
+                "constraints.0.values: must have at most 1 value (setting MAX_CONSTRAINT_VALUES)",
+            ),
         ):
             is_an_error(
                 world, alice, document("f", featureStrategies=[strategy(constraints=constraints)]), message, ["f"]
             )
         data = document("f", featureStrategies=[strategy(segments=[1, 2])], segments=named)
-        is_an_error(world, alice, data, "segments: must have at most 1 segments", ["f"])
+        is_an_error(world, alice, data, "segments: must have at most 1 segment (setting MAX_STRATEGY_SEGMENTS)", ["f"])
     finally:
         config.update(usual)
 

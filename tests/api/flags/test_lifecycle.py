@@ -208,7 +208,7 @@ def test_revived_flags_count_toward_the_limit_of_the_project(world, alice, conn,
         world.flag(name, "small", archived_at=now)
     world.flag("live", "small")
     before = fingerprint(conn)
-    assert "at most 2 flags" in refused(
+    assert "at most 2 live flags" in refused(
         alice.post("/api/admin/projects/small/revive", json={"features": ["a", "b"]}), 409, "ConflictError"
     )
     assert fingerprint(conn) == before

@@ -105,7 +105,9 @@ def test_the_number_of_tokens_of_a_user_is_limited(app, world, victor, alice, mo
     assert make(alice).status_code == 201
     monkeypatch.setitem(app.config, "MAX_PERSONAL_TOKENS", 11)
     assert make(victor).status_code == 201
-    refused(make(victor, "one more"), 409, "ConflictError")
+    assert refused(make(victor, "one more"), 409, "ConflictError") == (
+        "A user can have at most 11 personal access tokens. The setting MAX_PERSONAL_TOKENS raises this limit."
+    )
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ BAD = [
     ),
     ({"operator": "SEMVER_EQ", "value": "v1.2.3"}, "value: must be a version such as 1.2.3, without a v"),
     ({"operator": "IN", "contextName": "unknown"}, "contextName: must be an existing context field, not unknown"),
-    ({"operator": "IN", "values": ["7"] * 251}, "values: must have at most 250 values"),
+    ({"operator": "IN", "values": ["7"] * 251}, "values: must have at most 250 values (setting MAX_CONSTRAINT_VALUES)"),
 ]
 
 

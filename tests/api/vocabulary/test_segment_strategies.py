@@ -116,7 +116,10 @@ def test_setting_the_same_segments_again_records_nothing(world, alice, conn, str
 def test_a_strategy_can_have_as_many_segments_as_the_setting_allows(app, world, alice, conn, strategy, monkeypatch):
     six = some(conn, 6)
     since, before = world.last_event_id(), fingerprint(conn)
-    assert refused(alice.post(GIVE, json=asked(strategy, *six))) == "segmentIds: must have at most 5 segments"
+    assert (
+        refused(alice.post(GIVE, json=asked(strategy, *six)))
+        == "segmentIds: must have at most 5 segments (setting MAX_STRATEGY_SEGMENTS)"
+    )
     assert (world.events(since), fingerprint(conn)) == ([], before)
     assert alice.post(GIVE, json=asked(strategy, *six[:5])).status_code == 201
     monkeypatch.setitem(app.config, "MAX_STRATEGY_SEGMENTS", 2)

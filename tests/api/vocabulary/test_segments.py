@@ -117,9 +117,9 @@ def test_the_numbers_of_segments_constraints_and_values_are_limited(app, world, 
     of = [ASKED | {"values": [str(number) for number in range(count)]} for count in range(5)]
     since, before = world.last_event_id(), fingerprint(conn)
     for constraints, message in (
-        ([of[1]] * 3, "constraints: must have at most 2 constraints"),
-        ([of[4]], "constraints.0.values: must have at most 3 values"),
-        ([of[3], of[3]], "constraints: must have at most 5 values in total"),
+        ([of[1]] * 3, "constraints: must have at most 2 constraints (setting MAX_CONSTRAINTS)"),
+        ([of[4]], "constraints.0.values: must have at most 3 values (setting MAX_CONSTRAINT_VALUES)"),
+        ([of[3], of[3]], "constraints: must have at most 5 values in total (setting MAX_SEGMENT_VALUES)"),
     ):
         assert refused(alice.post(PATH, json={"name": "x", "constraints": constraints})) == message
     assert (world.events(since), fingerprint(conn)) == ([], before)
@@ -127,7 +127,7 @@ def test_the_numbers_of_segments_constraints_and_values_are_limited(app, world, 
     make(alice, "two")
     assert (
         refused(alice.post(PATH, json={"name": "three", "constraints": []}))
-        == "There can be at most 2 segments in this instance."
+        == "There can be at most 2 segments in this instance. The setting MAX_SEGMENTS raises this limit."
     )
     assert value(conn, "SELECT count(*) FROM segments") == 2
 

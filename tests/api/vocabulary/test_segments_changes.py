@@ -106,14 +106,14 @@ def test_a_segment_above_a_limit_may_stay_but_not_grow(app, world, alice, conn, 
     assert alice.put(f"{PATH}/{segment}", json=body("Kept", constraints=[of[4], of[4]])).status_code == 204
     since, before = world.last_event_id(), fingerprint(conn)
     for constraints, message in (
-        ([of[1]] * 3, "constraints: must have at most 2 constraints"),
-        ([of[5], of[1]], "constraints.0.values: must have at most 4 values"),
+        ([of[1]] * 3, "constraints: must have at most 2 constraints (setting MAX_CONSTRAINTS)"),
+        ([of[5], of[1]], "constraints.0.values: must have at most 4 values (setting MAX_CONSTRAINT_VALUES)"),
     ):
         assert refused(alice.put(f"{PATH}/{segment}", json=body(constraints=constraints))) == message
     assert (world.events(since), fingerprint(conn)) == ([], before)
     limit(app, monkeypatch, MAX_CONSTRAINTS=9)
     message = refused(alice.put(f"{PATH}/{segment}", json=body(constraints=[of[3]] * 3)))
-    assert message == "constraints: must have at most 8 values in total"
+    assert message == "constraints: must have at most 8 values in total (setting MAX_SEGMENT_VALUES)"
     assert alice.put(f"{PATH}/{segment}", json=body(constraints=[of[3]])).status_code == 204
     assert "at most 6 values" in refused(alice.put(f"{PATH}/{segment}", json=body(constraints=[of[3], of[3], of[1]])))
 
