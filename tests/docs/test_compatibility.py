@@ -1,4 +1,4 @@
-"""docs/reference/compatibility.md lists no route of the app as missing."""
+"""docs/reference/compatibility.md says truly which operations of Unleash exist here."""
 
 import re
 from collections.abc import Iterator
@@ -19,11 +19,15 @@ def app() -> Flask:
     return create_app(SETTINGS | {"DATABASE_URL": "postgresql://nowhere"})
 
 
+def without_names(path: str) -> str:
+    """Return a path with {} for each parameter."""
+    return re.sub(r"{\w+}", "{}", path)
+
+
 def listed(section: str) -> Iterator[str]:
     """The operations in the tables of a section, as METHOD path, with {} for each parameter."""
     for methods, path in re.findall(r"^\| ([A-Z, ]+) \| `([^`]+)` \|", SECTIONS[section], re.MULTILINE):
-        whole = re.sub(r"{\w+}", "{}", path.replace("…", "/api/admin/projects/{projectId}"))
-        yield from (f"{method} {whole}" for method in methods.split(", "))
+        yield from (f"{method} {without_names(path)}" for method in methods.split(", "))
 
 
 def served(app: Flask) -> Iterator[str]:
@@ -33,6 +37,22 @@ def served(app: Flask) -> Iterator[str]:
             yield from (
                 f"{method} {re.sub('<[^>]*>', '{}', rule.rule)}" for method in (rule.methods or set()) - {"HEAD"}
             )
+
+
+def test_every_operation_of_the_admin_api_is_here_but_the_lifecycle(app: Flask) -> None:
+    here, later = (set(operations(status)) for status in ("yes", "later"))
+    assert len(here) >= 190
+    assert here - set(served(app)) == set()
+    assert later & set(served(app)) == set()
+    assert {path.partition("/lifecycle")[1] for path in later} == {"/lifecycle"}
+
+
+def operations(status: str) -> Iterator[str]:
+    """The operations with a status in the tables of all operations, in the same form."""
+    for methods, path in re.findall(
+        rf"^\| ([A-Z, ]+) \| `([^`]+)` \| {status} \|", SECTIONS["Every operation"], re.MULTILINE
+    ):
+        yield from (f"{method} {without_names(path)}" for method in methods.split(", "))
 
 
 def test_no_operation_of_the_app_is_listed_as_missing(app: Flask) -> None:
