@@ -10,7 +10,6 @@ class Login(Body):
     """Body of a login. username is a user name or an e-mail address."""
 
     example: ClassVar[dict[str, Any]] = {"username": "ada", "password": "correct horse battery staple"}
-    drops_nulls: ClassVar[bool] = False
 
     username = Text(
         required=True,
