@@ -26,9 +26,10 @@ def test_the_menu_of_an_environment(ui):
     form = {"name": "lab", "type": "test"}
     created = ui.send(("POST", f"{ENVIRONMENTS}/validate", {"name": "lab"}, 200), ("POST", ENVIRONMENTS, form, 201))
     assert (created["name"], created["type"], created["enabled"]) == ("lab", "test", True)
+    edited = {"type": "development", "sortOrder": created["sortOrder"], "requiredApprovals": None}
     ui.send(
         ("GET", f"{ENVIRONMENTS}/lab", None, 200),
-        ("PUT", f"{ENVIRONMENTS}/update/lab", {"type": "development", "sortOrder": created["sortOrder"]}, 200),
+        ("PUT", f"{ENVIRONMENTS}/update/lab", edited, 200),
         ("POST", f"{ENVIRONMENTS}/lab/off", None, 204),
         ("POST", f"{ENVIRONMENTS}/lab/on", None, 204),
         ("PUT", f"{ENVIRONMENTS}/sort-order", {"lab": 1, "development": 2, "production": 3}, 200),

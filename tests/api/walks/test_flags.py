@@ -110,5 +110,8 @@ def test_the_bulk_actions_of_a_project(ui):
     )
     archived = ui.send(("GET", f"{ADMIN}/archive/features", None, 200))
     assert {flag["name"] for flag in archived["features"]} == {"walk", "second"}
+    query = "archived=IS%3Atrue&offset=0&limit=25&favoritesFirst=true&project=IS%3Adefault"
+    only_archived = ui.send(("GET", f"{ADMIN}/search/features?{query}", None, 200))
+    assert {flag["name"] for flag in only_archived["features"]} == {"walk", "second"}
     ui.send(("POST", f"{PROJECT}/revive", both, 200))
     assert ui.send(("GET", FLAGS, None, 200))["features"][0]["archived"] is False

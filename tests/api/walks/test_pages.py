@@ -85,6 +85,22 @@ PAGES = {
 }
 
 
+# The filters and the order of the list of flags of a project, and of the event log, as the UI writes them.
+FILTERS = (
+    f"{SEARCH}/features?archived=IS%3Atrue&{OF_PROJECT}",
+    f"{SEARCH}/features?state=IS%3Astale&{OF_PROJECT}",
+    f"{SEARCH}/features?type=IS_ANY_OF%3Arelease%2Cexperiment&{OF_PROJECT}",
+    f"{SEARCH}/features?tag=INCLUDE%3Asimple%3Ateam&{OF_PROJECT}",
+    f"{SEARCH}/features?createdBy=IS%3A1&{OF_PROJECT}",
+    f"{SEARCH}/features?createdAt=IS_ON_OR_AFTER%3A2026-11-20&{OF_PROJECT}",
+    f"{SEARCH}/features?segment=INCLUDE%3Aglobal&{OF_PROJECT}",
+    f"{SEARCH}/features?query=walk&{OF_PROJECT}",
+    f"{SEARCH}/features?sortBy=environment%3Adevelopment&sortOrder=asc&offset=0&limit=25&favoritesFirst=true",
+    f"{SEARCH}/events?createdBy=IS%3A1&type=IS%3Afeature-created&feature=IS%3Awalk&project=IS%3Adefault&{SINCE}",
+    f"{SEARCH}/events?query=walk&offset=0&limit=25&from=IS%3A2026-11-01&to=IS%3A2026-11-22",
+)
+
+
 def requests(page: str) -> Iterator[tuple[str, str, None, int]]:
     """The requests of a page."""
     for path in (f"{ADMIN}/ui-config", f"{ADMIN}/user", *PAGES[page]):
@@ -96,3 +112,8 @@ def requests(page: str) -> Iterator[tuple[str, str, None, int]]:
 def test_a_page_reads_what_it_shows(ui, page):
     flag = {"type": "release", "name": "walk", "description": "", "impressionData": False}
     ui.send(("POST", FLAGS, flag, 201), *requests(page))
+
+
+@pytest.mark.parametrize("path", FILTERS)
+def test_a_list_takes_its_filters(ui, path):
+    ui.send(("GET", path, None, 200))
