@@ -26,7 +26,7 @@ def search_events() -> Response:
 
     Returns the newest events first. Filters combine with AND. Callers who are not administrators get events of projects
     that they can see. To see events about access to a project, callers also need the permission to read its access
-    list. The total counts the same events. A page above 64 MiB is 400.
+    list. The total counts only these events. A page above 64 MiB is 400.
 
     With Accept: application/x-ndjson, the response is a stream of all events that match, one per line, in the order of
     their ids. A complete stream contains all events up to the newest one at its start. After a failure, the connection
@@ -77,7 +77,7 @@ def search_events_deprecated() -> Response:
 def list_newest_events() -> Response:
     """List the newest 100 events (deprecated).
 
-    Use GET /api/admin/search/events. Only administrators can list them here.
+    Use GET /api/admin/search/events instead. Only administrators can use this operation.
     """
     with connection() as conn:
         actor = require(conn, "ADMIN", list_projects=True)

@@ -69,7 +69,7 @@ def set_password_by_link() -> Response:
 def validate_reset_password() -> Response:
     """Check a new password before it is set by a link.
 
-    200 if it is long enough and not too long. Names of the user and former passwords are checked when it is set.
+    200 if its length is valid. When it is set, the user's names and last five passwords are refused too.
     """
     throttle("password", CHECKS_PER_ATTEMPT)
     load(CheckPassword(current_app.config["PASSWORD_MIN_LENGTH"]))

@@ -24,7 +24,7 @@ PERMISSION = "UPDATE_FEATURE_ENVIRONMENT"
 def get_flag_environment(project_id: str, feature_name: str, environment: str) -> Response:
     """Get a flag in an environment.
 
-    Returns its strategies and variants in the environment, and its usage in the last hour. The property name is the
+    Returns its strategies and variants in the environment, and its usage in the last hour. The property `name` has the
     name of the flag.
     """
     with connection() as conn:

@@ -167,7 +167,7 @@ def revive(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]
 def delete_flag(feature_name: str) -> Response:
     """Delete an archived flag.
 
-    A new flag can have its name. Events, reported usage and past weeks of insights stay.
+    Afterwards, a new flag can have its name. Events, reported usage and past weeks of insights stay.
     """
     with transaction() as conn:
         actor, flag = lock_flag_anywhere(conn, feature_name, "DELETE_FEATURE")

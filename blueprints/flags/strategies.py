@@ -97,7 +97,7 @@ def update_strategy(project_id: str, feature_name: str, environment: str, strate
 def patch_strategy(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
     """Patch a strategy.
 
-    The body is a JSON patch (RFC 6902) of the strategy. It cannot change id, featureName and sortOrder. Removed
+    The body is a JSON patch (RFC 6902) of the strategy. The patch cannot change id, featureName or sortOrder. Removed
     properties get their defaults. The rules of PUT apply.
     """
     with transaction() as conn:

@@ -22,8 +22,9 @@ def export_flags() -> Response:
     """Export flags as a document.
 
     Returns live flags with their strategies, variants and state in one environment, their tags and dependencies, and
-    what these refer to. Unknown, archived and hidden names are left out. With an empty list of names, returns all flags
-    of the project, or of all projects with the environment.
+    the segments, context fields and tag types that these use. Unknown, archived and hidden names are left out. With an
+    empty list of names, it returns all flags of the project. Without a project, it returns all flags of all projects
+    with the environment.
     """
     with transaction() as conn:
         require(conn)

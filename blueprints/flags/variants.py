@@ -103,7 +103,8 @@ def set_variants_in_environments(project_id: str, feature_name: str) -> Response
 def list_variants_of_all_environments(project_id: str, feature_name: str) -> Response:
     """List the variants of a flag in all environments (deprecated).
 
-    Each name occurs once. If several environments have a variant with this name, returns that of the first one.
+    Each name occurs once. If several environments have a variant with this name, the list has the variant of the first
+    environment.
     """
     with connection() as conn:
         require(conn, project=project_id)
@@ -116,7 +117,7 @@ def list_variants_of_all_environments(project_id: str, feature_name: str) -> Res
 def set_variants_in_all_environments(project_id: str, feature_name: str) -> Response:
     """Set the variants of a flag in all environments (deprecated).
 
-    They replace the present ones in each environment of the project.
+    The body replaces the variants of the flag in each environment of the project.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION_FOR_ALL, project=project_id)

@@ -97,7 +97,7 @@ def update_group(group_id: str) -> Response:
 def delete_group(group_id: str) -> Response:
     """Delete a group.
 
-    Its roles in projects are deleted too. Its members stay users.
+    Its roles in projects are deleted too. Its members are not deleted.
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")

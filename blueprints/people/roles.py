@@ -55,7 +55,7 @@ def create_role() -> Response:
     """Create a role.
 
     A root-custom role applies in the whole instance. A custom role applies in the projects where users or groups get
-    it. It cannot contain root permissions.
+    it, and cannot contain root permissions.
     """
     with transaction() as conn, unique_or_409(roles.TAKEN):
         actor = require(conn, "ADMIN")

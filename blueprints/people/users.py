@@ -102,8 +102,7 @@ def list_users_and_groups() -> Response:
 def get_admin_count() -> Response:
     """Get the number of administrators.
 
-    Counts users and service accounts whose own root role is an administrator's, not those who are administrators by a
-    group.
+    Counts users and service accounts whose own root role has ADMIN. Administrators by a group do not count.
     """
     with connection() as conn:
         require(conn, "ADMIN")
@@ -116,7 +115,8 @@ def get_admin_count() -> Response:
 def validate_password() -> Response:
     """Check a new password.
 
-    200 if it is long enough and not too long. Names of a user and former passwords are checked when it is set.
+    200 if its length is valid. When it is set, the user's names are refused too. Users cannot choose one of their last
+    five passwords.
     """
     with connection() as conn:
         require(conn)

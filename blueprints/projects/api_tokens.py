@@ -19,8 +19,8 @@ bp = Blueprint("project_api_tokens", __name__)
 def list_project_api_tokens(project_id: str) -> Response:
     """List the API tokens of a project.
 
-    Returns client and frontend tokens for the project alone, for several projects with it, and for all projects, with
-    their secrets.
+    Returns the client and frontend tokens that work for the project, with their secrets. A token can be for this
+    project only, for several projects, or for all projects.
     """
     with connection() as conn:
         require(conn, "READ_PROJECT_API_TOKEN", project=project_id)
@@ -33,8 +33,8 @@ def list_project_api_tokens(project_id: str) -> Response:
 def create_project_api_token(project_id: str) -> Response:
     """Create an API token for a project.
 
-    The token is a client or frontend token for this project alone, and for one environment. If you name no environment,
-    it gets the environment default. If that does not exist, it gets development.
+    The token is a client or frontend token for this project only, and for one environment. If you omit the environment,
+    it is default, or development if default does not exist.
     """
     with transaction() as conn:
         actor = require(conn, "CREATE_PROJECT_API_TOKEN", project=project_id)

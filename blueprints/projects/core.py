@@ -114,7 +114,7 @@ def validate_project_id() -> Response:
 def get_project(project_id: str) -> Response:
     """Get a project with its flags (deprecated).
 
-    Use GET /api/admin/projects/{projectId}/overview.
+    Use GET /api/admin/projects/{projectId}/overview instead.
     """
     with connection() as conn:
         actor = require(conn, project=project_id)

@@ -48,8 +48,8 @@ def create_api_token() -> Response:
     """Create an API token.
 
     Only this response contains the secret of an admin token. An admin token is valid for all projects and environments.
-    Other tokens are valid for one environment, and for all projects unless you name some. If you name no environment,
-    they get the environment default. If that does not exist, they get development.
+    Other tokens are valid for one environment, and for all projects unless you name some. If you omit the environment,
+    it is default, or development if default does not exist.
     """
     with transaction() as conn:
         require(conn, *permissions("CREATE"))

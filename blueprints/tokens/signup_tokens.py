@@ -64,7 +64,7 @@ def create_signup_token() -> Response:
 def update_signup_token(token: str) -> Response:
     """Update a public signup token.
 
-    Changes its expiry, its enabled flag, or both. A token works until the instant of its expiry.
+    Changes its expiry, whether it is enabled, or both. A token works until the instant of its expiry.
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")

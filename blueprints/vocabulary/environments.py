@@ -92,8 +92,8 @@ def validate_environment_name() -> Response:
 def clone_environment(name: str) -> Response:
     """Copy an environment.
 
-    The projects get the copy with their default strategies. Their flags have the same strategies and variants in the
-    copy, and are disabled there. API tokens are not copied.
+    By default, all projects with the environment get the copy, with the same default strategies. Their flags get the
+    same strategies and variants, and are disabled in the copy. API tokens are not copied.
     """
     with transaction() as conn, unique_or_409(environments.TAKEN):
         actor = require(conn, "ADMIN")

@@ -78,7 +78,7 @@ def tags(app: Flask) -> Iterator[dict[str, str]]:
 
 def tag(blueprint: str) -> str:
     """Return the name of a tag: Signup tokens for signup_tokens."""
-    return blueprint.replace("_", " ").capitalize().replace("Api", "API")
+    return re.sub(r"\b(api|ui)\b", lambda word: word[0].upper(), blueprint.replace("_", " ").capitalize(), flags=re.I)
 
 
 def bodies(contracts: Iterable[Operation]) -> list[type[Body]]:

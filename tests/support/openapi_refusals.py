@@ -82,7 +82,7 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
         "NameExistsError",
     ),
     ("segments.update_segment", 409): (
-        "The name is taken, or strategies of other projects than the new one use the segment.",
+        "The name is taken, or strategies outside of the new project use the segment.",
         "The segment is used by 2 strategies of other projects. Remove it there first.",
     ),
     ("segments.delete_segment", 409): (

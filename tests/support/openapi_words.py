@@ -16,8 +16,8 @@ ABOUT = """The admin API of a small feature-flag server, compatible with Unleash
 ## Authentication
 
 Send an API token or a personal access token in the header `Authorization`, with or without the word `Bearer` before it.
-Browsers send the cookie of a session instead, which `POST /auth/simple/login` creates. If a request has both, only the
-header counts. An invalid header is 401 even if the cookie is valid.
+Browsers send the cookie of a session instead. `POST /auth/simple/login` creates the session. If a request has both,
+only the header counts. An invalid header is 401 even if the cookie is valid.
 
 ## Errors
 

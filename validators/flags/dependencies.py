@@ -22,7 +22,7 @@ class Dependency(Body):
         Text(min=1, max=255),
         max=100,
         load_default=list,
-        metadata={"description": "Variants of the parent. If there are some, the parent must return one of them."},
+        metadata={"description": "Variants of the parent. If not empty, the parent must return one of them."},
     )
 
     @validates_schema

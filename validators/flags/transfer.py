@@ -49,10 +49,10 @@ class ExportFlags(Body):
     features = ListOf(
         Text(),
         what="names",
-        metadata={"description": "Names of the flags; unknown ones are ignored. None: all of project or environment."},
+        metadata={"description": "Names of the flags. Unknown names are ignored. An empty list means all flags."},
     )
     tag = Text(metadata={"description": "Value of a tag of any type. Exports the flags with this tag."})
-    project = Text(metadata={"description": "Id of a project. Exports its flags, or those that features names."})
+    project = Text(metadata={"description": "Id of a project. Exports only flags of this project."})
     downloadFile = Boolean(
         load_default=False, metadata={"description": "Whether browsers save the document as a file."}
     )
@@ -223,7 +223,7 @@ class ImportedParent(OpenBody):
     variants = ListOf(
         Text(min=1, max=255),
         load_default=list,
-        metadata={"description": "Variants of the parent. If there are some, the parent must return one of them."},
+        metadata={"description": "Variants of the parent. If not empty, the parent must return one of them."},
     )
 
     @validates_schema

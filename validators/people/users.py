@@ -116,13 +116,15 @@ class CreateUser(WithPassword):
 
     rootRole = RootRole(required=True, metadata={"description": "Id or name of the root role of the user."})
     username = Username(
-        metadata={"description": "User name, which must be free. No @, no spaces around it. Required without email."},
+        metadata={
+            "description": "User name. It must be free, and has no @ and no spaces around it. Required without email."
+        },
     )
     email = Email(metadata={"description": "E-mail address. It must be free. It is stored in lower case."})
     name = Text(max=255, metadata={"description": "Name of the user. An empty text means no name."})
     password = Password(
         metadata={
-            "description": REQUIREMENTS + " Without a password, the user cannot log in until an administrator sets one."
+            "description": REQUIREMENTS + " Without a password, the response has a link with which the user sets one."
         }
     )
     sendEmail = Boolean(metadata={"description": "Ignored. This service sends no e-mail."})

@@ -42,9 +42,7 @@ class CreateApiToken(Body):
         metadata={"description": "Type of the token. Case is ignored. backend is another word for client."},
     )
     tokenName = Text(min=1, max=255, metadata={"description": "Name of the token. It need not be unique."})
-    username = Text(
-        min=1, max=255, metadata={"description": "The old name of tokenName. One of the two is required, and not both."}
-    )
+    username = Text(min=1, max=255, metadata={"description": "The old name of tokenName. Send exactly one of the two."})
     environment = Text(metadata={"description": "Environment of the token. An admin token has `*`, which means all."})
     project = Text(metadata={"description": "Project of the token. `*` means all."})
     projects = ListOf(
@@ -102,7 +100,7 @@ class CreateProjectApiToken(CreateApiToken):
     )
     project = Text(metadata={"description": "The project of the path. You can omit it."})
     projects = ListOf(
-        Text(), what="projects", metadata={"description": "A list of the project of the path. You can omit it."}
+        Text(), what="projects", metadata={"description": "A list with only the project of the path. You can omit it."}
     )
 
     @post_load
