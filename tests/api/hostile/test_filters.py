@@ -63,7 +63,7 @@ PATTERNS = [
 NOTHING = "zzqxj"
 FORMS = ["{}", "IS:{}", "IS_ANY_OF:{}", "INCLUDE:{}", "INCLUDE_ANY_OF:{},{}"]
 # These do not filter.
-OTHERS = {"sortBy", "sortOrder", "favoritesFirst", "shouldActivateDisabledStrategies"}
+OTHERS = {"sortBy", "sortOrder", "favoritesFirst", "shouldActivateDisabledStrategies", "token"}
 SEARCH = "POST /api/admin/events/search"
 
 
