@@ -20,11 +20,12 @@ def list_project_api_tokens(project_id: str) -> Response:
     """List the API tokens of a project.
 
     Returns the client and frontend tokens that work for the project, with their secrets. A token can be for this
-    project only, for several projects, or for all projects.
+    project only, for several projects, or for all projects. Tokens that also work for projects that the caller cannot
+    see are not listed.
     """
     with connection() as conn:
-        require(conn, "READ_PROJECT_API_TOKEN", project=project_id)
-        body = api_tokens.list_by_project(conn, project_id)
+        actor = require(conn, "READ_PROJECT_API_TOKEN", project=project_id)
+        body = api_tokens.list_by_project(conn, project_id, actor.viewer)
     return json_response(body)
 
 

@@ -9,6 +9,7 @@ from psycopg.rows import DictRow
 
 from sql.access import digest
 from sql.database import Connection, as_json, one, rows, run, value
+from sql.projects.visibility import VISIBLE
 
 
 def generate(project: str = "*", environment: str = "*") -> str:
@@ -126,17 +127,28 @@ OF_PROJECT = """
          OR NOT EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id))
 """
 
+# Our choice: a token that is also for a project hidden from the caller is not listed. Its secret reads that project.
 LIST_BY_PROJECT: LiteralString = f"""
+    WITH hidden AS (
+        SELECT id FROM projects WHERE NOT {VISIBLE}
+    )
     SELECT json_build_object('tokens', coalesce(
                json_agg(json_build_object('secret', secret, {FIELDS}) ORDER BY created_at, id), '[]'))::text
       FROM api_keys
      WHERE {OF_PROJECT}
+       AND NOT EXISTS (
+            SELECT FROM hidden
+             WHERE EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id AND project_id = hidden.id)
+                OR NOT EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id))
 """
 
 
-def list_by_project(conn: Connection, project: str) -> str:
-    """Return {"tokens": [...]} as JSON text: client and frontend tokens for a project, oldest first, with secrets."""
-    return value(conn, LIST_BY_PROJECT, {"project": project})
+def list_by_project(conn: Connection, project: str, viewer: int | None) -> str:
+    """Return {"tokens": [...]} as JSON text: client and frontend tokens for a project, oldest first, with secrets.
+
+    Tokens that are also for projects hidden from the viewer are omitted.
+    """
+    return value(conn, LIST_BY_PROJECT, {"project": project, "viewer": viewer})
 
 
 GET: LiteralString = f"SELECT json_build_object('secret', NULL, {FIELDS})::text FROM api_keys WHERE id = %(id)s"

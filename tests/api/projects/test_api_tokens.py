@@ -39,6 +39,18 @@ def test_all_tokens_for_a_project_are_listed(world: World, max: Caller, conn: Co
     }
 
 
+def test_tokens_that_reach_into_hidden_projects_are_not_listed(world: World, max: Caller, alice: Caller) -> None:
+    world.project("secret", mode="private")
+    own = world.api_key("client", name="own", projects=["apollo"])
+    seen = world.api_key("client", name="seen", projects=["apollo", "hermes"])
+    hidden = world.api_key("client", name="hidden", projects=["apollo", "secret"])
+    everywhere = world.api_key("client", name="everywhere")
+    assert secrets_in(max) == [own.key, seen.key]
+    assert secrets_in(alice) == [own.key, seen.key, hidden.key, everywhere.key]
+    world.member("secret", max)
+    assert secrets_in(max) == [own.key, seen.key, hidden.key, everywhere.key]
+
+
 def test_a_member_creates_a_token(world: World, max: Caller, conn: Connection) -> None:
     since = world.last_event_id()
     response = max.post(PATH, json={**CLIENT, "expiresAt": EXPIRY})
