@@ -86,7 +86,7 @@ def list_possible_parents(project_id: str, feature_name: str) -> Response:
 def list_parent_variants(project_id: str, feature_name: str) -> Response:
     """List the variants of a parent flag.
 
-    Returns the names of the variants that it has in its environments and strategies.
+    Returns the names of the variants that the flag has in its environments and strategies.
     """
     with connection() as conn:
         require(conn, project=project_id)

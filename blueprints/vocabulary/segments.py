@@ -99,8 +99,8 @@ def get_segment(segment_id: str) -> Response:
 def update_segment(segment_id: str) -> Response:
     """Update a segment.
 
-    The body replaces the segment, except that an omitted description stays. 409 if it is then for one project, but
-    strategies of other projects use it.
+    The body replaces the segment, except that an omitted description stays. 409 if the body limits it to one project,
+    but strategies of other projects use it.
     """
     with transaction() as conn, unique_or_409(segments.TAKEN):
         actor, segment = lock_changeable(conn, "UPDATE_SEGMENT", segment_id)
