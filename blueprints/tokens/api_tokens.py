@@ -10,6 +10,7 @@ from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.database import connection, transaction
 from sql.tokens import api_tokens
+from validators.returned import without_read_only
 from validators.tokens.api_tokens import KINDS, CreateApiToken, UpdateApiToken
 
 bp = Blueprint("api_tokens", __name__)
@@ -74,7 +75,7 @@ def update_api_token(api_token: str) -> Response:
         token = api_tokens.lock_by_secret(conn, api_token) or abort(404, "No API token has that secret.")
         actor = require(conn, permission("UPDATE", token["kind"]))
         before = api_tokens.lock(conn, token["id"]) or {}
-        after = api_tokens.update(conn, token["id"], before | change)
+        after = api_tokens.update(conn, token["id"], before | without_read_only(change, lambda: before))
         events.record_change(conn, token_event("api-token-updated", actor, data=after, pre_data=before))
     return empty_response()
 

@@ -95,7 +95,7 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             return {"type": "string", "pattern": f"^({'|'.join(DATE_OPERATORS)}):\\d{{4}}-\\d{{2}}-\\d{{2}}$"}
         case ParameterValue():
             return {
-                "type": ["string", "number", "boolean"],
+                "type": ["string", "number", "boolean", "null"],
                 "minimum": -fields.BIGINT_MAX,
                 "maximum": fields.BIGINT_MAX,
             }

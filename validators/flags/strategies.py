@@ -34,6 +34,18 @@ class ParameterValue(Text):
         return super()._deserialize(value, attr, data, **kwargs)
 
 
+class Parameters(ObjectOf):
+    """The parameters of a strategy, by name. null means that a parameter is omitted."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(ParameterValue(), metadata={"description": "Parameters by name."}, **kwargs)
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        if isinstance(value, dict):
+            value = {name: text for name, text in value.items() if text is not None}
+        return super()._deserialize(value, *args, **kwargs)
+
+
 class Variants(ListOf):
     """A list of variants, sorted by name, with weights that add up to 1000."""
 
@@ -73,7 +85,7 @@ class StrategyInput(Body):
     variants = Variants(
         Nested(StrategyVariant), load_default=list, metadata={"description": "Variants of the strategy."}
     )
-    parameters = ObjectOf(ParameterValue(), load_default=dict, metadata={"description": "Parameters by name."})
+    parameters = Parameters(load_default=dict)
     segments = ListOf(Integer(min=1), load_default=list, metadata={"description": "Ids of the segments."})
 
     @post_load
@@ -115,7 +127,7 @@ class StrategyChange(Body):
         allow_none=True,
         metadata={"description": "Variants of the strategy. null changes nothing."},
     )
-    parameters = ObjectOf(ParameterValue(), metadata={"description": "Parameters by name."})
+    parameters = Parameters()
     segments = ListOf(Integer(min=1), metadata={"description": "Ids of the segments."})
 
     @post_load

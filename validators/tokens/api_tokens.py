@@ -7,10 +7,15 @@ from marshmallow import ValidationError, post_load, validates_schema
 
 from validators import Body
 from validators.fields import DateTime, ListOf, OneOf, Text
-from validators.returned import Ignored
+from validators.returned import Returned
 
 # Newer clients call a client token a backend token.
 KINDS = ("admin", "client", "backend", "frontend")
+
+API_TOKEN = Returned(
+    ignored=("secret", "createdAt", "seenAt", "alias"),
+    read_only=dict.fromkeys(("tokenName", "username", "type", "environment", "project", "projects"), ""),
+)
 
 
 class Kind(OneOf):
@@ -22,6 +27,9 @@ class Kind(OneOf):
 
 class CreateApiToken(Body):
     """Body of a new token. Loaded as type, name, projects ([] for all), and environment and expiresAt if given."""
+
+    class Meta(Body.Meta):
+        include = API_TOKEN.in_new(*API_TOKEN.read_only)
 
     example: ClassVar = {
         "type": "client",
@@ -53,7 +61,6 @@ class CreateApiToken(Body):
     expiresAt = DateTime(
         allow_none=True, load_default=None, metadata={"description": "Expiry of the token. null means never."}
     )
-    alias = Ignored("Tokens have no second secret here.")
 
     @validates_schema
     def refuse_duplicate_properties(self, data: dict[str, Any], **_: Any) -> None:
@@ -113,6 +120,9 @@ class CreateProjectApiToken(CreateApiToken):
 
 class UpdateApiToken(Body):
     """Body of an update of a token: a new expiry."""
+
+    class Meta(Body.Meta):
+        include = API_TOKEN.in_change()
 
     example: ClassVar = {"expiresAt": "2030-01-31T00:00:00Z"}
 

@@ -50,6 +50,11 @@ def test_a_rollout_is_a_whole_number_from_0_to_100(alice: Caller, rollout: Any) 
     assert add(alice, {"rollout": rollout}).json["parameters"]["rollout"] == str(int(rollout))
 
 
+def test_a_parameter_that_is_null_is_omitted(alice: Caller) -> None:
+    nulls = dict.fromkeys(("rollout", "stickiness", "groupId"))
+    assert add(alice, nulls).json["parameters"] == {"rollout": "100", "stickiness": "default", "groupId": "f"}
+
+
 @pytest.mark.parametrize("rollout", [101, -1, 12.5, "12.5", "", "ten", "100%", " 7", "007", "+7", "1e1", "٧", True])
 def test_any_other_rollout_is_refused(alice: Caller, rollout: Any) -> None:
     assert refused(add(alice, {"rollout": rollout})) == f"parameters.rollout: {PERCENTAGE}"

@@ -255,7 +255,6 @@ ADMIN = {"type": "admin", "tokenName": "all"}
             CLIENT | {"expiresAt": "2030-01-01"},
             "expiresAt: must be a date-time with an offset such as 2024-05-31T12:00:00Z",
         ),
-        (CLIENT | {"secret": "*:*.mine"}, "secret: unknown property"),
         (ADMIN | {"environment": "development"}, "environment: must be * for an admin token"),
         (ADMIN | {"project": "default"}, "project: must be * for an admin token"),
         (ADMIN | {"projects": ["default"]}, "projects: must be * for an admin token"),
