@@ -1,6 +1,8 @@
 """Requests about segments, and about the segments of a strategy (neighbours.md 3.16)."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from marshmallow import post_load
 
 from validators import Body
 from validators.fields import DESCRIPTION_MAX, Integer, ListOf, Nested, Text, Trimmed
@@ -28,11 +30,19 @@ class UpdateSegment(Body):
     project = Text(
         allow_none=True,
         load_default=None,
-        metadata={"description": "Id of the project that can use the segment. Without one, all projects can."},
+        metadata={
+            "description": "Id of the project that can use the segment. Without one, or if empty, all projects can."
+        },
     )
     constraints = ListOf(
         Nested(Constraint), required=True, metadata={"description": "Constraints. All of them must be true."}
     )
+
+    # Our choice: forms send an empty text for a project that is not chosen.
+    @post_load
+    def drop_empty_project(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return an empty project as None."""
+        return data | {"project": data["project"] or None}
 
 
 class CreateSegment(UpdateSegment):
