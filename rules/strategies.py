@@ -212,9 +212,10 @@ def change_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy: Dic
     # Our choice: a new type begins with its own parameters. Those of the old type mean nothing to it.
     if after["name"] != before["name"] and "parameters" not in change:
         after["parameters"] = {}
+    # Check before the defaults are added: the request is not to blame for an old default stickiness of the project.
+    check_strategy(conn, after, flag["project_id"], before)
     if "name" in change or "parameters" in change:
         after["parameters"] = filled_parameters(flag, after)
-    check_strategy(conn, after, flag["project_id"], before)
     if after == before:
         return strategy
     if after["disabled"]:

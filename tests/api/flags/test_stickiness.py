@@ -72,6 +72,16 @@ def test_any_other_stickiness_of_a_variant_is_refused(
     assert world.events(since) == []
 
 
+def test_an_old_default_of_the_project_refuses_no_strategy(
+    world: World, alice: Caller, conn: Connection, flag: int
+) -> None:
+    conn.execute("UPDATE projects SET default_stickiness = 'gone' WHERE id = 'default'")
+    strategy_id = world.strategy(flag, parameters={"rollout": "5", "stickiness": "default", "groupId": "f"})
+    sent = {"name": "flexibleRollout", "parameters": {"rollout": "50"}}
+    for response in (alice.put(f"{STRATEGIES}/{strategy_id}", json=sent), alice.post(STRATEGIES, json=sent)):
+        assert response.json["parameters"] == {"rollout": "50", "groupId": "f", "stickiness": "gone"}
+
+
 def test_stored_stickiness_can_be_kept(world: World, alice: Caller, conn: Connection, flag: int) -> None:
     fixtures.insert_variant(conn, flag, "development", None, name="blue", weight=1000, stickiness="gone")
     strategy_id = world.strategy(flag, parameters={"rollout": "5", "stickiness": "default", "groupId": "f"})
