@@ -149,7 +149,7 @@ def get_user(user_id: str) -> Response:
     """
     with connection() as conn:
         require(conn, "ADMIN")
-        body = user_records.get(conn, id_in_path(user_id))
+        body = user_records.get(conn, id_in_path(user_id)) or abort(404, UNKNOWN)
     return json_response(body)
 
 

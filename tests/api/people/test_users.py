@@ -104,7 +104,9 @@ def test_unknown_users_are_404(world, alice, conn, method):
         "POST": ("/change-password", {"json": {"password": "a new password"}}),
     }[method]
     for user_id in (robot(world).id, gone.id, 2**31 - 1, 2**31, 10**40):
-        refused(alice.request(method, f"{PATH}/{user_id}{suffix}", **body), 404, "NotFoundError")
+        message = refused(alice.request(method, f"{PATH}/{user_id}{suffix}", **body), 404, "NotFoundError")
+        # An id that no user can have is not looked up.
+        assert message == ("No user has that id." if user_id < 2**31 else "Not found.")
     for user_id in ("0", "-1", "1.0", "x", "01", "%31%20", "٧"):
         refused(alice.request(method, f"{PATH}/{user_id}{suffix}", **body), 400)
     assert [row for row in rows(conn, "SELECT * FROM users ORDER BY id") if row["username"] != "robot"] == before
