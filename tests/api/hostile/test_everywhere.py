@@ -10,6 +10,7 @@ import pytest
 from psycopg import Rollback
 
 from tests.access import FAMILIES, PARAMETER, ROUTES, Family, Row, Stage, parameters
+from tests.support.secrecy import VAULT
 
 TEXTS = ["", "a", "\0", "\ud800", "x" * 300, "default", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59"]
 LISTS = [[], [None], [[]], [{}], ["\0"], [1], [2**63], ["default"], [{"id": 1}], [{"name": "a", "weight": 1}]]
@@ -66,6 +67,8 @@ def test_no_input_causes_a_server_error(stage: Stage, family: Family) -> None:
     for row in family.firsts:
         for path, body in requests(row, stage):
             count += 1
+            # What was sent as a password before is sent as a name now.
+            VAULT.forget()
             try:
                 with stage.conn.transaction():
                     # The caller holds each answer against what its operation documents.
