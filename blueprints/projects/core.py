@@ -161,9 +161,10 @@ def update(project_id: str, schema: Body) -> Response:
 
 
 def read_record(conn: Connection, actor: Actor, project_id: str, *, archived: bool) -> dict[str, Any]:
-    """Return what the list of projects and the overview have of a project."""
-    visible = project_list.list_all(conn, archived=archived, viewer=actor.viewer, user_id=actor.user_id)
-    item = next(item for item in json.loads(visible)["projects"] if item["id"] == project_id)
+    """Return what the list of projects and the overview have of a project, which the caller may change."""
+    # viewer=None: meanwhile, the caller can have lost the access that require() found.
+    listed = json.loads(project_list.list_all(conn, archived=archived, viewer=None, user_id=actor.user_id))
+    item = next(item for item in listed["projects"] if item["id"] == project_id)
     return item | json.loads(project_overview.get(conn, project_id, actor.user_id) or "{}")
 
 
