@@ -111,20 +111,20 @@ def make_database(server: str) -> Iterator[Callable[..., str]]:
     """make_database(): the address of a new database, bootstrapped; or empty=True, or like another one; dropped at the
     end.
     """
-    made: list[str] = []
+    created: list[str] = []
     with psycopg.connect(server, autocommit=True) as admin:
 
         def make(*, empty: bool = False, like: str | None = None) -> str:
             name = f"test_{uuid4().hex}"
-            origin = "template0" if empty else urlsplit(like).path[1:] if like else made[0]
+            origin = "template0" if empty else urlsplit(like).path[1:] if like else created[0]
             admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{origin}" ENCODING UTF8')  # pyright: ignore
-            made.append(name)
+            created.append(name)
             return address_of(server, name)
 
         bootstrap.prepare_database(make(empty=True), create_app(SETTINGS).config)
         yield make
         # A private server goes with all that it has.
-        for name in made if "TEST_DATABASE_URL" in os.environ else ():
+        for name in created if "TEST_DATABASE_URL" in os.environ else ():
             admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')  # pyright: ignore
 
 

@@ -213,13 +213,13 @@ def parameters(route: str) -> list[str]:
 def staged(world: World, **cast: Caller) -> Stage:
     """The stage, with the curtain up and no props yet."""
     world.project("hermes", mode="open")
-    made = {}
+    created = {}
     for project in PROJECTS:
         flag = world.flag(f"flag-of-{project}", project)
-        made |= {
+        created |= {
             (project, environment): world.strategy(flag, environment) for environment in ("development", "production")
         }
-    return Stage(world, cast | {kind: world.api_key(kind) for kind in ("admin", "client", "frontend")}, made)
+    return Stage(world, cast | {kind: world.api_key(kind) for kind in ("admin", "client", "frontend")}, created)
 
 
 def nothing(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001

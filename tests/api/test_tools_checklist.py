@@ -39,7 +39,7 @@ def test_records_that_terraform_creates_are_201_and_roles_200(tool):
     posts = {
         operation: response.status_code for operation, response in tool.answers.items() if operation.startswith("POST ")
     }
-    made = (
+    created = (
         "user-admin",
         "groups",
         "projects",
@@ -49,7 +49,7 @@ def test_records_that_terraform_creates_are_201_and_roles_200(tool):
         "service-account",
         "service-account/:id/token",
     )
-    assert {name: posts[f"POST {name}"] for name in made} == dict.fromkeys(made, 201)
+    assert {name: posts[f"POST {name}"] for name in created} == dict.fromkeys(created, 201)
     assert posts["POST roles"] == 200
     # The second time, which the provider takes as done.
     assert posts["POST projects/tools/environments"] == 409
@@ -67,7 +67,7 @@ def test_deletions_by_terraform_are_200(tool):
     ask = Tool(tool.caller).ask
     account = ask("POST service-account", {"username": "gone", "name": "Gone", "rootRole": 3}, status=201)["id"]
     role = ask("POST roles", {"name": "Gone", "permissions": []})["roles"]["id"]
-    made: list[tuple[str, str, dict[str, Any]]] = [
+    created: list[tuple[str, str, dict[str, Any]]] = [
         ("user-admin", "id", {"email": "gone@example.org", "rootRole": 3}),
         ("groups", "id", {"name": "gone", "users": []}),
         ("environments", "name", {"name": "gone", "type": "test"}),
@@ -75,7 +75,7 @@ def test_deletions_by_terraform_are_200(tool):
         ("projects", "id", {"id": "gone", "name": "Gone", "environments": []}),
     ]
     gone = [("roles/:id", role)] + [
-        (f"{path}/:id", ask(f"POST {path}", body, status=201)[name]) for path, name, body in made
+        (f"{path}/:id", ask(f"POST {path}", body, status=201)[name]) for path, name, body in created
     ]
     for path, id in gone:
         ask(f"DELETE {path}", None, id)
@@ -210,9 +210,9 @@ def test_the_lists_of_an_mcp_server_are_arrays(tool):
 
 
 def test_the_deletion_of_a_strategy_is_json_without_a_body(tool):
-    made = Tool(tool.caller).ask(f"POST {HERE}/strategies", {"name": "default"})
+    created = Tool(tool.caller).ask(f"POST {HERE}/strategies", {"name": "default"})
     answer = tool.caller.delete(
-        f"/api/admin/{HERE}/strategies/{made['id']}", headers={"Content-Type": "application/json"}
+        f"/api/admin/{HERE}/strategies/{created['id']}", headers={"Content-Type": "application/json"}
     )
     assert (answer.status_code, answer.get_data()) == (200, b"")
 

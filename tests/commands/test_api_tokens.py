@@ -50,11 +50,11 @@ def described(name: str, kind: str, environment: str, *scope: str) -> dict[str, 
 
 def dates(row: dict[str, Any]) -> dict[str, Any]:
     """What the log says of the dates of a key that has not been used."""
-    made, ends = (
+    created, ends = (
         at and at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         for at in (row["created_at"], row["expires_at"])
     )
-    return {"createdAt": made, "expiresAt": ends, "seenAt": None, "alias": None}
+    return {"createdAt": created, "expiresAt": ends, "seenAt": None, "alias": None}
 
 
 def test_an_admin_key_works_and_is_kept_as_a_digest_alone(line: CommandLine) -> None:

@@ -77,13 +77,13 @@ def test_the_line_for_cron_works_in_the_environment_of_cron(make_database: Calla
     assert "%" not in line.replace("\\%", "")
     done = at_hand(line.replace("\\%", "%"), tmp_path, shell="/bin/sh")
     assert done.returncode == 0, done.stderr
-    made = backups / f"flags-{date.today()}.dump"
-    assert sorted(backups.iterdir()) == [kept, made]
-    assert made.stat().st_mode & 0o777 == 0o600
+    created = backups / f"flags-{date.today()}.dump"
+    assert sorted(backups.iterdir()) == [kept, created]
+    assert created.stat().st_mode & 0o777 == 0o600
     # What was there before stays, also when no backup is made.
     os.utime(kept, (0, 0))
     assert at_hand(line.replace("\\%", "%"), tmp_path, shell="/bin/sh").returncode == 1
-    assert sorted(backups.iterdir()) == [kept, made]
+    assert sorted(backups.iterdir()) == [kept, created]
 
 
 def test_a_pipe_leaves_no_file_of_a_backup_that_failed(make_database: Callable[[], str], tmp_path: Path) -> None:

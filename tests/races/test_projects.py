@@ -160,15 +160,15 @@ def test_deleting_a_project_never_deadlocks_with_its_changes(
 ) -> None:
     world.project(name)
     world.flag(name, name)
-    made = admin.post("/api/admin/segments", json={"name": name, "constraints": []})
+    created = admin.post("/api/admin/segments", json={"name": name, "constraints": []})
     segment = {"name": name, "constraints": [], "project": name}
     calls = [
         lambda: admin.post(
             f"{PATH}/{name}/features/{name}/environments/production/strategies",
-            json={"name": "default", "segments": [made.json["id"]]},
+            json={"name": "default", "segments": [created.json["id"]]},
         ),
         lambda: admin.delete(f"{PATH}/{name}") if end == "delete" else admin.post(f"{PATH}/archive/{name}"),
-        lambda: admin.put(f"/api/admin/segments/{made.json['id']}", json=segment),
+        lambda: admin.put(f"/api/admin/segments/{created.json['id']}", json=segment),
     ]
     with ThreadPoolExecutor(len(calls)) as threads:
         futures: list[Future] = []
@@ -198,9 +198,9 @@ def test_a_token_for_a_project_being_deleted_is_refused(
             gate.execute("SELECT FROM strategy_segments WHERE strategy_id = %s FOR UPDATE", [strategy])
             deleted = threads.submit(lambda: admin.delete(f"{PATH}/{name}"))
             wait_for(conn, [deleted])
-            made = threads.submit(lambda: admin.post("/api/admin/api-tokens", json=key))
-            wait_for(conn, [deleted, made])
-        assert (deleted.result().status_code, made.result().status_code) == (200, 400)
+            created = threads.submit(lambda: admin.post("/api/admin/api-tokens", json=key))
+            wait_for(conn, [deleted, created])
+        assert (deleted.result().status_code, created.result().status_code) == (200, 400)
     assert recorded(conn, name) == ["project-deleted"]
 
 

@@ -89,8 +89,8 @@ def test_of_many_deletions_of_one_user_one_succeeds(world):
 
 def test_two_users_cannot_get_one_address(world, conn):
     key = world.api_key()
-    made = at_once(*[lambda: key.post(PATH, json={"email": "ada@example.org", "rootRole": 3})] * 6)
-    assert statuses(made) == {201: 1, 409: 5}
+    created = at_once(*[lambda: key.post(PATH, json={"email": "ada@example.org", "rootRole": 3})] * 6)
+    assert statuses(created) == {201: 1, 409: 5}
     ids = [world.user("Bob").id, world.user("Cleo").id]
     changed = at_once(
         *[lambda user_id=user_id: key.put(f"{PATH}/{user_id}", json={"email": "new@example.org"}) for user_id in ids]

@@ -142,7 +142,7 @@ def test_a_type_of_tags_goes_with_what_is_tagged_meanwhile(
     tag_type = name[:50]
     admin.post(f"{ADMIN}/tag-types", json={"name": tag_type})
     world.flag(name)
-    gone, tagged, made = at_the_gate(
+    gone, tagged, created = at_the_gate(
         conn,
         gate,
         f"SELECT FROM tag_types WHERE name = '{tag_type}' FOR UPDATE",
@@ -151,7 +151,7 @@ def test_a_type_of_tags_goes_with_what_is_tagged_meanwhile(
         lambda: admin.post(f"{ADMIN}/tags", json={"type": tag_type, "value": "two"}),
     )
     assert gone.status_code == 200
-    assert {tagged.status_code, made.status_code} <= {201, 400}
+    assert {tagged.status_code, created.status_code} <= {201, 400}
     assert value(conn, "SELECT count(*) FROM tags WHERE type = %(type)s", {"type": tag_type}) == 0
 
 

@@ -206,10 +206,10 @@ def contents(conn: Connection) -> dict[str, list[Any]]:
     """The rows of each table, without the moments at which they were made."""
     tables = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
     moments = "SELECT attname FROM pg_attribute WHERE atttypid = 'timestamptz'::regtype"
-    made = {row["attname"] for row in rows(conn, moments)}
+    created = {row["attname"] for row in rows(conn, moments)}
     return {
         row["relname"]: sorted(
-            json.dumps({name: item for name, item in found["row"].items() if name not in made})
+            json.dumps({name: item for name, item in found["row"].items() if name not in created})
             for found in rows(conn, f"SELECT to_jsonb(it) AS row FROM {row['relname']} AS it")  # pyright: ignore
         )
         for row in rows(conn, tables)

@@ -79,12 +79,12 @@ def logged_in(site: Site, **headers: str) -> dict[str, str]:
 def test_every_address_in_answers_leads_back(site: Site):
     browser = logged_in(site)
     # A Location is seen from where it was asked.
-    made = site.ask(
+    created = site.ask(
         "POST", "/api/admin/invite-link/tokens", {"name": "a", "expiresAt": "2099-01-01T00:00:00Z"}, browser
     )
-    place = urljoin(f"{site.base}/api/admin/invite-link/tokens", made.headers["Location"])
-    assert (made.status, site.ask("GET", place, headers=browser).json) == (201, made.json)
-    assert made.json["url"] == f"{site.base}/new-user?invite={made.json['secret']}"
+    place = urljoin(f"{site.base}/api/admin/invite-link/tokens", created.headers["Location"])
+    assert (created.status, site.ask("GET", place, headers=browser).json) == (201, created.json)
+    assert created.json["url"] == f"{site.base}/new-user?invite={created.json['secret']}"
     # The page about the API, and what it loads.
     page = site.ask("GET", "/docs")
     assert page.status == 200
@@ -126,8 +126,8 @@ def test_the_address_of_the_client_is_the_one_that_the_proxy_saw(site: Site):
 
 
 def test_names_arrive_as_they_were_written(site: Site):
-    made = site.ask("POST", "/api/admin/projects/default/features", {"name": "flag"}, KEY)
-    assert made.status in (201, 409)
+    created = site.ask("POST", "/api/admin/projects/default/features", {"name": "flag"}, KEY)
+    assert created.status in (201, 409)
     tags = "/api/admin/features/flag/tags"
     for value in ("a b", "a/b", "/a//b/", "ü?#&=", "100%25", "..x", "a+b", "a;b", "%2F"):
         assert site.ask("POST", tags, {"type": "simple", "value": value}, KEY).status == 201

@@ -71,8 +71,8 @@ def texts(service: Service, story: Story) -> None:
         "a guess": "the-secret-of-no-invite",
     }
     # Tokens of signups: one whose row stays, and guesses.
-    made = ask("POST", "/api/admin/invite-link/tokens", {"name": "friends", "expiresAt": TOMORROW}, status=201)
-    story.readable["signup_tokens"] = invite = made.json["secret"]
+    created = ask("POST", "/api/admin/invite-link/tokens", {"name": "friends", "expiresAt": TOMORROW}, status=201)
+    story.readable["signup_tokens"] = invite = created.json["secret"]
     ada = {"email": "ada@example.org", "name": "Ada", "password": story.passwords["Ada's"]}
     for path, status in ((invite, 200), (invite, 409), (story.gone["a guess"], 404)):
         ask("POST", f"/invite/{path}/signup", ada, {}, status)
@@ -130,17 +130,17 @@ def texts(service: Service, story: Story) -> None:
     robot = ask(
         "POST", "/api/admin/service-account", {"name": "Robot", "username": "robot", "rootRole": 3}, status=201
     ).json["id"]
-    made = ask(
+    created = ask(
         "POST", f"/api/admin/service-account/{robot}/token", {"description": "its", "expiresAt": TOMORROW}, status=201
     )
-    story.digested["a service account's token"] = made.json["secret"]
+    story.digested["a service account's token"] = created.json["secret"]
     for kind in ("admin", "client", "frontend"):
-        made = ask("POST", "/api/admin/api-tokens", {"tokenName": f"of {kind}", "type": kind}, status=201)
-        assert made.json["secret"].count(".") == 1
+        created = ask("POST", "/api/admin/api-tokens", {"tokenName": f"of {kind}", "type": kind}, status=201)
+        assert created.json["secret"].count(".") == 1
         if kind == "admin":
-            story.digested["an admin key"] = made.json["secret"]
+            story.digested["an admin key"] = created.json["secret"]
         else:
-            story.readable[f"api_keys, {kind}"] = made.json["secret"]
+            story.readable[f"api_keys, {kind}"] = created.json["secret"]
     gone = ask("POST", "/api/admin/api-tokens", {"tokenName": "gone", "type": "admin"}, status=201).json["secret"]
     story.gone["a key that was deleted"] = gone
     ask("PUT", f"/api/admin/api-tokens/{gone}", {"expiresAt": TOMORROW})

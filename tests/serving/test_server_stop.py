@@ -109,11 +109,11 @@ def test_running_requests_finish_then_gunicorn_then_postgresql(data: Path, stop:
     ("folder", "made", "number"),
     [("data", "postgres/postmaster.pid", signal.SIGTERM), ("new", "postgres.new", signal.SIGINT)],
 )
-def test_a_stop_during_the_start_leaves_no_postgresql(tmp: Path, folder: str, made: str, number: signal.Signals):
+def test_a_stop_during_the_start_leaves_no_postgresql(tmp: Path, folder: str, created: str, number: signal.Signals):
     data = tmp / folder
     service = service_on(data).start()
     try:
-        wait_until((data / made).exists, f"{made} was there")
+        wait_until((data / created).exists, f"{created} was there")
         postmaster = postmaster_of(data)
         os.killpg(service.process.pid, number)
         assert service.process.wait(PATIENCE) == 128 + number

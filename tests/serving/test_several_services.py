@@ -95,10 +95,10 @@ def test_two_first_starts_create_one_administrator(pair: Pair) -> None:
     third = run(*IMPORT, DATABASE_URL=pair.url)
     assert (third.returncode, third.stdout, third.stderr) == (0, "", "")
     with psycopg.connect(pair.url) as conn:
-        made = conn.execute(
+        created = conn.execute(
             "SELECT type, count(*) FROM events WHERE created_by = 'system' GROUP BY type ORDER BY type"
         ).fetchall()
-        assert made == [("api-token-created", 1), ("user-created", 1)]
+        assert created == [("api-token-created", 1), ("user-created", 1)]
         assert conn.execute("SELECT count(*) FROM schema_version").fetchone() == (1,)
 
 

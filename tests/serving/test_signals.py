@@ -29,7 +29,7 @@ class Client:
     number: int
     keeps: bool
     over: Event
-    made: list[str] = field(default_factory=list)
+    created: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
     def run(self) -> None:
@@ -37,7 +37,7 @@ class Client:
         headers = {**KEY, "Content-Type": "application/json"}
         with closing(HTTPConnection("127.0.0.1", self.service.port, timeout=PATIENCE)) as connection:
             while not self.over.is_set() and not self.failed:
-                name = f"client-{self.number}-{len(self.made)}"
+                name = f"client-{self.number}-{len(self.created)}"
                 try:
                     connection.request("POST", TAG_TYPES, encode({"name": name}), headers)
                     response = connection.getresponse()
@@ -47,7 +47,7 @@ class Client:
                     return
                 if response.status != 201:
                     self.failed.append(f"{name}: {response.status}")
-                self.made.append(name)
+                self.created.append(name)
                 if not self.keeps:
                     connection.close()
 
@@ -63,10 +63,10 @@ def test_a_reload_under_load_loses_nothing(make_database: Callable[..., str], tm
 
         def went_on(count: int) -> None:
             """Every client has made so many more changes, or failed."""
-            made = [len(client.made) for client in clients]
+            created = [len(client.created) for client in clients]
             wait_until(
                 lambda: (
-                    all(len(client.made) >= before + count for client, before in zip(clients, made, strict=True))
+                    all(len(client.created) >= before + count for client, before in zip(clients, created, strict=True))
                     or failures(clients)
                 ),
                 "every client had gone on",
@@ -92,7 +92,7 @@ def test_a_reload_under_load_loses_nothing(make_database: Callable[..., str], tm
             )
             assert value(conn, renewed + " AND datname = current_database() AND pid <> pg_backend_pid()")
             kept = {row["name"] for row in conn.execute("SELECT name FROM tag_types WHERE name LIKE 'client-%'")}
-        assert kept == {name for client in clients for name in client.made}
+        assert kept == {name for client in clients for name in client.created}
         assert "Traceback" not in service.err
 
 

@@ -60,17 +60,17 @@ def impatient(make_database: Callable[..., str]) -> Iterator[Service]:
 @contextmanager
 def clients(service: Service, count: int, *begun: bytes) -> Iterator[list[socket.socket]]:
     """So many connections, on which these bytes have been sent in turn. They vanish at the end."""
-    made: list[socket.socket] = []
+    created: list[socket.socket] = []
     try:
         for number in range(count):
-            made.append(socket.socket())
-            made[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            made[-1].settimeout(10)
-            made[-1].connect(("127.0.0.1", service.port))
-            made[-1].sendall(begun[number % len(begun)])
-        yield made
+            created.append(socket.socket())
+            created[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            created[-1].settimeout(10)
+            created[-1].connect(("127.0.0.1", service.port))
+            created[-1].sendall(begun[number % len(begun)])
+        yield created
     finally:
-        for sock in made:
+        for sock in created:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             sock.close()
 

@@ -53,11 +53,11 @@ def test_records_of_another_project_flag_or_environment_are_404_and_stay(world, 
         flag = world.flag(name, project, enabled_in=("development",), **more)
         fixtures.add_flag_environment(conn, flag, "unlinked")
         for environment in ("development", "unlinked"):
-            made = world.strategy(flag, environment)
+            created = world.strategy(flag, environment)
             fixtures.insert_variant(conn, flag, environment, None, name="blue", weight=1000)
             # Of the flag that is asked about, so that it is nothing but the place that is refused.
             if name == place.get("flag", "f") and environment == place.get("environment", "development"):
-                strategy = made
+                strategy = created
     strategy = strategy or value(conn, "SELECT id FROM strategies LIMIT 1")
     tables = ("flag_environments", "strategies", "variants")
     before, since = [rows(conn, f"SELECT * FROM {name} ORDER BY 1, 2") for name in tables], world.last_event_id()

@@ -12,16 +12,16 @@ def test_a_new_flag_has_the_fields_of_the_document(world, eve):
     feature = {"name": "f", "type": "operational", "description": "Is it on?", "stale": False, "impressionData": True}
     ignored = {"project": "elsewhere", "archived": True, "createdAt": "2020-01-01"}
     bring_in(eve, document(feature | ignored))
-    made = flag(world)
-    assert {key: made[key] for key in feature} == feature
-    assert (made["project"], made["archived"], made["createdBy"]["id"]) == ("default", False, eve.id)
-    assert [(one["name"], one["enabled"]) for one in made["environments"]] == [
+    record = flag(world)
+    assert {key: record[key] for key in feature} == feature
+    assert (record["project"], record["archived"], record["createdBy"]["id"]) == ("default", False, eve.id)
+    assert [(one["name"], one["enabled"]) for one in record["environments"]] == [
         ("development", False),
         ("production", False),
     ]
     created, imported = world.events(before)
     assert created["type"] == "feature-created"
-    assert created["data"] == {key: made[key] for key in created["data"]}
+    assert created["data"] == {key: record[key] for key in created["data"]}
     assert set(created["data"]) == {*feature, "project", "enabled", "archived", "createdAt", "archivedAt", "lastSeenAt"}
     for event in (created, imported):
         assert (event["created_by"], event["created_by_user_id"], event["project"]) == (eve.email, eve.id, "default")
@@ -37,8 +37,13 @@ def test_a_new_flag_has_the_fields_of_the_document(world, eve):
 
 def test_fields_that_the_document_omits_have_the_defaults_of_a_new_flag(world, alice):
     bring_in(alice, document("f"))
-    made = flag(world)
-    assert (made["type"], made["description"], made["stale"], made["impressionData"]) == ("release", None, False, False)
+    record = flag(world)
+    assert (record["type"], record["description"], record["stale"], record["impressionData"]) == (
+        "release",
+        None,
+        False,
+        False,
+    )
 
 
 def test_a_stale_flag_is_made_and_then_marked(world, alice):
@@ -94,9 +99,9 @@ def test_fields_that_the_document_omits_stay(world, conn, alice):
     fixtures.tag(conn, id, "simple", "web")
     [there], before = place(world)["strategies"], world.last_event_id()
     bring_in(alice, document("f", featureStrategies=[strategy(id=there["id"])]))
-    made = flag(world)
-    assert (made["type"], made["description"], made["impressionData"]) == ("experiment", "Old.", True)
-    assert made["tags"] == [{"type": "simple", "value": "web"}]
+    record = flag(world)
+    assert (record["type"], record["description"], record["impressionData"]) == ("experiment", "Old.", True)
+    assert record["tags"] == [{"type": "simple", "value": "web"}]
     assert place(world)["enabled"] is True
     assert (place(world)["strategies"], place(world)["variants"]) == ([there], [BLUE])
     assert happened(world, before) == [("features-imported", None)]
@@ -186,10 +191,12 @@ def test_missing_context_fields_are_made_and_others_left_as_they_are(world, conn
         ("plan", None, False, 10, []),
         ("userId", "The user of the application.", True, 1, []),
     ]
-    made = [event for event in world.events(before) if event["type"] == "context-field-created"]
-    assert [event["data"]["name"] for event in made] == ["country", "plan"]
-    assert {key: made[0]["data"][key] for key in country} == country
-    assert all((event["project"], event["feature_name"], event["environment"]) == (None, None, None) for event in made)
+    record = [event for event in world.events(before) if event["type"] == "context-field-created"]
+    assert [event["data"]["name"] for event in record] == ["country", "plan"]
+    assert {key: record[0]["data"][key] for key in country} == country
+    assert all(
+        (event["project"], event["feature_name"], event["environment"]) == (None, None, None) for event in record
+    )
 
 
 def test_dependencies_are_added_and_changed_but_not_taken_away(world, conn, alice):

@@ -61,11 +61,11 @@ def test_unknown_properties_of_other_versions_are_ignored_at_every_level(world, 
     }
     data["features"].append({"name": "g"})
     bring_in(alice, data)
-    [made] = place(world)["strategies"]
-    assert made["constraints"] == [
+    [created] = place(world)["strategies"]
+    assert created["constraints"] == [
         {"contextName": "userId", "operator": "IN", "values": [], "inverted": False, "caseInsensitive": False}
     ]
-    assert made["variants"][0]["payload"] == {"type": "csv", "value": ""}
+    assert created["variants"][0]["payload"] == {"type": "csv", "value": ""}
     assert "other" not in json.dumps(flag(world))
 
 

@@ -41,8 +41,8 @@ def test_strategies_are_replaced_with_what_is_in_the_document(world, conn, alice
         contextFields=[],
     )
     bring_in(alice, data)
-    [made] = place(world)["strategies"]
-    assert made == {
+    [created] = place(world)["strategies"]
+    assert created == {
         "id": ID,
         "name": "default",
         "title": "New",
@@ -58,7 +58,7 @@ def test_strategies_are_replaced_with_what_is_in_the_document(world, conn, alice
     }
     removed, added, _ = world.events(before)
     assert (removed["type"], removed["data"], removed["pre_data"]) == ("feature-strategy-remove", None, gone)
-    assert (added["type"], added["data"], added["pre_data"]) == ("feature-strategy-add", made, None)
+    assert (added["type"], added["data"], added["pre_data"]) == ("feature-strategy-add", created, None)
     for event in (removed, added):
         assert (event["project"], event["feature_name"], event["environment"]) == ("default", "f", "development")
         assert event["tags"] == [{"type": "simple", "value": "web"}]
@@ -89,9 +89,9 @@ def test_strategies_of_one_sort_order_stay_in_theirs(world, alice):
 @pytest.mark.parametrize("id", [None, "not-a-uuid", "", ID + "0"])
 def test_an_id_that_is_none_becomes_a_new_one(world, alice, id):
     bring_in(alice, document("f", featureStrategies=[strategy() if id is None else strategy(id=id)]))
-    [made] = place(world)["strategies"]
-    assert made["id"] != id
-    assert len(made["id"]) == len(ID)
+    [created] = place(world)["strategies"]
+    assert created["id"] != id
+    assert len(created["id"]) == len(ID)
 
 
 def test_an_id_that_another_strategy_has_becomes_a_new_one(world, alice):
@@ -187,9 +187,9 @@ def test_the_first_time_in_production_is_remembered(conn, alice):
 def test_a_state_that_is_on_gets_the_default_strategy(world, alice, there):
     data = document("f", featureStrategies=there, featureEnvironments=[state(enabled=True)])
     bring_in(alice, data)
-    [*_, made] = place(world)["strategies"]
-    assert (place(world)["enabled"], made["disabled"], made["sortOrder"]) == (True, False, len(there))
-    assert (made["name"], made["parameters"]) == (
+    [*_, created] = place(world)["strategies"]
+    assert (place(world)["enabled"], created["disabled"], created["sortOrder"]) == (True, False, len(there))
+    assert (created["name"], created["parameters"]) == (
         "flexibleRollout",
         {"rollout": "100", "groupId": "f", "stickiness": "default"},
     )
@@ -221,9 +221,9 @@ def test_the_strategy_by_hand_is_that_of_the_project(world, conn, alice):
     set_default(conn, default | {"parameters": {"rollout": "5", "stickiness": "userId", "groupId": "all"}})
     data = document("f", featureEnvironments=[state(enabled=True)])
     bring_in(alice, data)
-    [made] = place(world)["strategies"]
-    assert made.pop("id")
-    assert made == default | {
+    [created] = place(world)["strategies"]
+    assert created.pop("id")
+    assert created == default | {
         "featureName": "f",
         "disabled": False,
         "sortOrder": 0,

@@ -94,7 +94,7 @@ def patch(caller: Caller, strategy: str, *steps: Any):
     return caller.request("PATCH", path(f"/strategies/{strategy}"), json=list(steps))
 
 
-def made(world, caller: Caller) -> dict[str, Any]:
+def created(world, caller: Caller) -> dict[str, Any]:
     """A strategy of flag f with a bit of everything, as it was answered."""
     tagged_flag(world)
     body = {"name": "flexibleRollout", "title": "old", "constraints": [CONSTRAINT], "variants": VARIANTS}
@@ -102,7 +102,7 @@ def made(world, caller: Caller) -> dict[str, Any]:
 
 
 def test_a_patched_strategy_keeps_the_rest_and_is_recorded(world, alice):
-    before = made(world, alice)
+    before = created(world, alice)
     since = world.last_event_id()
     steps = [replace("parameters/rollout", 50), {"op": "remove", "path": "/title"}, replace("constraints", [])]
     answer = patch(alice, before["id"], *steps)
@@ -116,7 +116,7 @@ def test_a_patched_strategy_keeps_the_rest_and_is_recorded(world, alice):
 
 
 def test_removed_properties_get_their_defaults(world, alice):
-    before = made(world, alice)
+    before = created(world, alice)
     removed = ("title", "disabled", "constraints", "variants", "parameters", "segments")
     answer = patch(alice, before["id"], *[{"op": "remove", "path": f"/{name}"} for name in removed])
     defaults = {"title": None, "disabled": False, "constraints": [], "variants": [], "segments": []}
@@ -125,7 +125,7 @@ def test_removed_properties_get_their_defaults(world, alice):
 
 
 def test_a_patch_that_changes_nothing_of_a_strategy_is_not_recorded(world, alice, conn):
-    before = made(world, alice)
+    before = created(world, alice)
     state = fingerprint(conn)
     for steps in ([], [replace("title", "old")], [replace("sortOrder", 3)]):
         assert patch(alice, before["id"], *steps).json == before
@@ -159,7 +159,7 @@ def test_a_patch_that_disables_the_last_strategy_switches_the_flag_off_first(wor
     ],
 )
 def test_an_invalid_patch_of_a_strategy_is_refused_and_nothing_changes(world, alice, conn, step, says):
-    before = made(world, alice)
+    before = created(world, alice)
     state = fingerprint(conn)
     assert says in refused(patch(alice, before["id"], step))
     assert fingerprint(conn) == state

@@ -60,10 +60,10 @@ def test_a_flag_that_is_on_in_one_environment_is_enabled(world, alice, conn):
     fixtures.insert(conn, "environments", name="unlinked", type="test", sort_order=9)
     world.project("apollo", environments=("unlinked",))
     flags_in = {"off": (), "one": ("production",), "both": ("development", "production"), "elsewhere": ()}
-    made = {name: world.flag(name, enabled_in=places) for name, places in flags_in.items()}
-    fixtures.add_flag_environment(conn, made["elsewhere"], "unlinked", enabled=True)
+    created = {name: world.flag(name, enabled_in=places) for name, places in flags_in.items()}
+    fixtures.add_flag_environment(conn, created["elsewhere"], "unlinked", enabled=True)
     path = "/api/admin/projects/default/features"
-    for name in made:
+    for name in created:
         answers = [alice.get(f"{path}/{name}"), alice.put(f"{path}/{name}", json={"stale": True})]
         answers += [alice.get(f"{path}?namePrefix={name}"), alice.get(f"/api/admin/search/features?query={name}")]
         records = [answer.json["features"][0] if "features" in answer.json else answer.json for answer in answers]
@@ -148,13 +148,13 @@ def hour(conn, at):
     return value(conn, "SELECT iso(date_trunc('hour', now() + %(at)s::interval))", {"at": at})
 
 
-def made(world, at, name="f", **fields):
+def created(world, at, name="f", **fields):
     """A flag that was made at such an instant."""
     return world.flag(name, created_at=value(world.conn, "SELECT now() + %(at)s::interval", {"at": at}), **fields)
 
 
 def test_last_seen_is_the_newest_hour_of_each_environment(world, conn):
-    made(world, "-3 days")
+    created(world, "-3 days")
     report(conn, "-2 days", "development")
     report(conn, "-30 hours", "production", no=1, yes=0)
     report(conn, "-29 hours", "production", project=world.project("apollo"))
@@ -166,7 +166,7 @@ def test_last_seen_is_the_newest_hour_of_each_environment(world, conn):
 
 
 def test_usage_from_before_its_creation_is_that_of_an_earlier_flag(world, conn):
-    made(world, "-1 day", enabled_in=("production",))
+    created(world, "-1 day", enabled_in=("production",))
     report(conn, "-26 hours")
     record = read(conn)
     assert record["lastSeenAt"] is record["environments"][1]["lastSeenAt"] is None
@@ -178,7 +178,7 @@ def test_usage_from_before_its_creation_is_that_of_an_earlier_flag(world, conn):
 
 
 def test_yes_and_no_are_those_of_this_hour(world, conn):
-    made(world, "-3 days")
+    created(world, "-3 days")
     for at, yes, no in (("-61 minutes", 100, 100), ("0", 3, 4), ("0", 30, 40)):
         report(conn, at, yes=yes, no=no)
     report(conn, "0", "development", yes=0, no=5)
@@ -187,7 +187,7 @@ def test_yes_and_no_are_those_of_this_hour(world, conn):
 
 def test_a_flag_is_initial_then_pre_live_then_live(world, conn):
     conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('eu', 'production', 9)")
-    flag = made(world, "-9 days")
+    flag = created(world, "-9 days")
     fixtures.add_flag_environment(conn, flag, "eu", enabled=True)
     assert read(conn)["lifecycle"]["stage"] == "initial"
     report(conn, "-5 days", "development")
@@ -202,7 +202,7 @@ def test_a_flag_is_initial_then_pre_live_then_live(world, conn):
 
 
 def test_only_production_environments_make_a_flag_live(world, conn):
-    made(world, "-9 days", enabled_in=("development",))
+    created(world, "-9 days", enabled_in=("development",))
     report(conn, "-5 days", "development")
     assert read(conn)["lifecycle"]["stage"] == "pre-live"
 
@@ -227,7 +227,7 @@ def test_the_creator_has_their_present_name(world, conn):
 
 def test_collaborators_are_the_users_who_changed_this_flag(world, conn):
     people = [world.user(name) for name in ("Ada", "Bob", "Cyd", "Dan")]
-    made(world, "-2 days")
+    created(world, "-2 days")
     for user, type, name, at in (
         (people[1], "feature-metadata-updated", "f", "-1 day"),
         (people[0], "feature-environment-enabled", "f", "-2 days"),

@@ -34,7 +34,7 @@ def names(caller: Caller, **query: Any) -> str:
 def five(world: World, conn: Connection, alice: Caller, eve: Caller) -> dict[str, int]:
     """Flags a to e, made in this order, in two open projects."""
     world.project("hermes", environments=("development",))
-    made = {
+    created = {
         "a": world.flag(
             "a", description="The 100% cart", type="experiment", created_by_user_id=alice.id, created_at=NOON
         ),
@@ -55,14 +55,14 @@ def five(world: World, conn: Connection, alice: Caller, eve: Caller) -> dict[str
         ("b", "simple", "beta"),
         ("c", "simple", "x:y"),
     ):
-        fixtures.tag(conn, made[name], type, value)
+        fixtures.tag(conn, created[name], type, value)
     one, two = segments.insert(conn, "one", []), segments.insert(conn, "two", [])
     for name, chosen in (("a", [one, two]), ("d", [one])):
-        strategy = world.strategy(made[name])
+        strategy = world.strategy(created[name])
         for segment in chosen:
             fixtures.add_segment(conn, strategy, segment)
     world.flag("z", archived_at=NOON, description="archived")
-    return made
+    return created
 
 
 @pytest.mark.usefixtures("five")

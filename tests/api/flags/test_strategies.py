@@ -40,11 +40,11 @@ def test_a_strategy_is_added_with_all_its_fields(world, alice, conn):
     }
     answer = add(alice, sent)
     assert answer.status_code == 200
-    made = answer.json
+    created = answer.json
     # What clients cannot do without: the id, and texts as parameters.
-    assert len(made["id"]) == 36
-    assert made == {
-        "id": made["id"],
+    assert len(created["id"]) == 36
+    assert created == {
+        "id": created["id"],
         "name": "flexibleRollout",
         "title": "Ein Viertel 🐘",
         "disabled": True,
@@ -62,17 +62,17 @@ def test_a_strategy_is_added_with_all_its_fields(world, alice, conn):
     assert value(conn, "SELECT array_agg(flag_id || environment) FROM strategies") == [f"{flag}development"]
     assert recorded(world, since) == ["feature-strategy-add"]
     (event,) = world.events(since)
-    assert (event["data"], event["pre_data"], event["created_by_user_id"]) == (made, None, alice.id)
-    assert alice.get(path(f"/strategies/{made['id']}")).json == made
-    assert alice.get(path("/strategies")).json == [made]
+    assert (event["data"], event["pre_data"], event["created_by_user_id"]) == (created, None, alice.id)
+    assert alice.get(path(f"/strategies/{created['id']}")).json == created
+    assert alice.get(path("/strategies")).json == [created]
     assert alice.get(path("/strategies", environment="production")).json == []
 
 
 def test_a_name_is_enough(world, alice):
     tagged_flag(world)
-    made = add(alice, {"name": "default"}).json
-    assert made == {
-        "id": made["id"],
+    created = add(alice, {"name": "default"}).json
+    assert created == {
+        "id": created["id"],
         "name": "default",
         "title": None,
         "disabled": False,

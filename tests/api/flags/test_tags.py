@@ -56,9 +56,9 @@ def test_tags_are_listed_by_type_and_value(world, alice, conn):
 )
 def test_any_tag_can_be_removed_at_its_location(world, alice, conn, text):
     world.flag("f")
-    made = alice.post(TAGS, json=tag(text))
+    created = alice.post(TAGS, json=tag(text))
     since = world.last_event_id()
-    response = alice.delete(f"/api/admin/features/f/{made.headers['Location']}")
+    response = alice.delete(f"/api/admin/features/f/{created.headers['Location']}")
     assert (response.status_code, response.data) == (200, b"")
     assert recorded(world, since, alice) == [event("feature-untagged", pre_data=tag(text))]
     assert rows(conn, "SELECT * FROM flag_tags") == []

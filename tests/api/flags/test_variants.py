@@ -77,8 +77,8 @@ def test_variants_are_set_with_all_that_they_can_have(world, alice, conn):
     since = world.last_event_id()
     answer = put(alice, sent)
     assert answer.status_code == 200
-    made = {variant["name"]: variant for variant in answer.json["variants"]}
-    assert made == {
+    created = {variant["name"]: variant for variant in answer.json["variants"]}
+    assert created == {
         "ant": {"name": "ant", "weight": 300, "weightType": "variable", "stickiness": "random", "overrides": []},
         "zebra": {"name": "zebra", "weight": 300, "weightType": "variable", "stickiness": "default", "overrides": []},
         "éléphant": sent[1],
@@ -88,7 +88,7 @@ def test_variants_are_set_with_all_that_they_can_have(world, alice, conn):
     (event,) = world.events(since)
     assert (event["data"], event["pre_data"]) == ({"variants": seen(alice)}, {"variants": [BLUE, RED]})
     assert (event["created_by_user_id"], event["feature_name"]) == (alice.id, "f")
-    others = {variant["name"] for variant in kept(conn)} - set(made)
+    others = {variant["name"] for variant in kept(conn)} - set(created)
     assert others == {"elsewhere", "of the strategy"}
 
 

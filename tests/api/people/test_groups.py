@@ -27,11 +27,11 @@ def bob(world: World) -> Caller:
 
 
 def test_groups_are_listed_by_name_with_members_and_projects(world, alice, ada, bob, conn):
-    made = {name: make(alice, name, users=members(ada)) for name in ("Zebras", "Ants", "Moles")}
+    created = {name: make(alice, name, users=members(ada)) for name in ("Zebras", "Ants", "Moles")}
     for project in ("hermes", "ares"):
-        fixtures.add_project_group(conn, world.project(project), made["Ants"]["id"], 5)
-    fixtures.add_project_group(conn, "ares", made["Ants"]["id"], 4)
-    fixtures.add_group_user(conn, made["Ants"]["id"], bob.id, created_at=LONG_AGO)
+        fixtures.add_project_group(conn, world.project(project), created["Ants"]["id"], 5)
+    fixtures.add_project_group(conn, "ares", created["Ants"]["id"], 4)
+    fixtures.add_group_user(conn, created["Ants"]["id"], bob.id, created_at=LONG_AGO)
     listed = alice.get(PATH)
     assert listed.status_code == 200
     assert [group["name"] for group in listed.json["groups"]] == ["Ants", "Moles", "Zebras"]

@@ -35,13 +35,13 @@ def test_a_token_is_shown_once_and_kept_as_a_digest(world, app, victor, conn):
     since = world.last_event_id()
     response = make(victor)
     assert response.status_code == 201
-    made = response.json
+    created = response.json
     token_id = value(conn, "SELECT max(id) FROM personal_tokens")
     assert response.headers["Location"] == f"tokens/{token_id}"
-    secret = made.pop("secret")
+    secret = created.pop("secret")
     assert re.fullmatch(r"user:[0-9a-f]{64}", secret)
     now = value(conn, "SELECT iso(now())")
-    assert made == {
+    assert created == {
         "id": token_id,
         "description": "for scripts",
         "createdAt": now,
@@ -51,7 +51,7 @@ def test_a_token_is_shown_once_and_kept_as_a_digest(world, app, victor, conn):
     }
     kept = value(conn, "SELECT digest FROM personal_tokens WHERE id = %(id)s", {"id": token_id})
     assert kept == hashlib.sha256(secret.encode()).digest()
-    assert victor.get(PATH).json["pats"][1] == made
+    assert victor.get(PATH).json["pats"][1] == created
     assert secret not in value(conn, "SELECT string_agg(personal_tokens::text, ' ') FROM personal_tokens")
     (event,) = world.events(since)
     assert event["type"] == "pat-created"
@@ -138,32 +138,37 @@ def test_an_expiry_must_lie_ahead(world, victor):
 
 
 def test_a_deleted_token_is_invalid_and_the_deletion_recorded(world, app, victor):
-    made = make(victor).json
+    created = make(victor).json
     since = world.last_event_id()
-    response = victor.delete(f"{PATH}/{made['id']}")
+    response = victor.delete(f"{PATH}/{created['id']}")
     assert response.status_code == 200
     assert response.get_data() == b""
-    refused(Caller(app, made["secret"]).get(ANY_PAGE), 401, "AuthenticationRequired")
+    refused(Caller(app, created["secret"]).get(ANY_PAGE), 401, "AuthenticationRequired")
     assert [token["description"] for token in victor.get(PATH).json["pats"]] == ["test"]
     (event,) = world.events(since)
     assert event["type"] == "pat-deleted"
-    assert event["data"] == {"id": made["id"], "description": "for scripts", "expiresAt": EXPIRY, "userId": victor.id}
+    assert event["data"] == {
+        "id": created["id"],
+        "description": "for scripts",
+        "expiresAt": EXPIRY,
+        "userId": victor.id,
+    }
     assert event["pre_data"] is None
     assert (event["created_by"], event["created_by_user_id"]) == ("victor@example.org", victor.id)
-    refused(victor.delete(f"{PATH}/{made['id']}"), 404, "NotFoundError")
+    refused(victor.delete(f"{PATH}/{created['id']}"), 404, "NotFoundError")
 
 
 def test_a_token_may_delete_itself(app, victor):
-    made = make(victor).json
-    itself = Caller(app, made["secret"])
-    assert itself.delete(f"{PATH}/{made['id']}").status_code == 200
+    created = make(victor).json
+    itself = Caller(app, created["secret"])
+    assert itself.delete(f"{PATH}/{created['id']}").status_code == 200
     refused(itself.get(PATH), 401, "AuthenticationRequired")
 
 
 def test_tokens_of_other_users_are_404(world, alice, victor):
-    made = make(victor).json
+    created = make(victor).json
     before = state(world)
-    for token_id in (made["id"], 2**31 - 1, 2**40):
+    for token_id in (created["id"], 2**31 - 1, 2**40):
         refused(alice.delete(f"{PATH}/{token_id}"), 404, "NotFoundError")
     for token_id in ("0", "x", "-1", "1.5"):
         refused(alice.delete(f"{PATH}/{token_id}"), 400)
@@ -189,11 +194,11 @@ def test_no_secret_gets_into_a_log(app, victor, conn, capsys):
 
 
 def test_a_change_is_rolled_back_if_its_event_fails(world, victor, conn):
-    made = make(victor).json
+    created = make(victor).json
     before = state(world)
     conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (type !~ '^pat-') NOT VALID")
     refused(make(victor, "another"), 500, "InternalError")
-    refused(victor.delete(f"{PATH}/{made['id']}"), 500, "InternalError")
+    refused(victor.delete(f"{PATH}/{created['id']}"), 500, "InternalError")
     assert state(world) == before
 
 
@@ -211,9 +216,9 @@ def test_a_token_cannot_create_a_token_that_expires_later(world: World, victor: 
     assert refused(script.post(PATH, json={"expiresAt": EXPIRY})) == "description: is required"
     assert state(world) == before
     for number, instant in enumerate(("2098-05-31T12:00:00.000Z", "2098-05-31T14:00:00+02:00", "2090-01-01T00:00:00Z")):
-        made = make(script, f"number {number}", instant)
-        assert made.status_code == 201
-        refused(make(Caller(world.app, made.json["secret"]), "child", "2098-05-31T12:00:00.001Z"))
+        created = make(script, f"number {number}", instant)
+        assert created.status_code == 201
+        refused(make(Caller(world.app, created.json["secret"]), "child", "2098-05-31T12:00:00.001Z"))
 
 
 def test_a_session_creates_tokens_of_any_length(world: World, victor: Caller, stranger: Caller) -> None:

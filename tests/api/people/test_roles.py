@@ -57,7 +57,7 @@ def test_each_type_has_each_label_once(conn):
 
 
 def test_roles_are_listed_by_id(alice):
-    made = [make(alice, "Zoologist"), make(alice, "Auditor", type="root-custom")]
+    created = [make(alice, "Zoologist"), make(alice, "Auditor", type="root-custom")]
     answer = alice.get(PATH)
     assert (answer.status_code, answer.json["version"]) == (200, 1)
     assert [(role["id"], role["name"], role["type"]) for role in answer.json["roles"]] == [
@@ -66,8 +66,8 @@ def test_roles_are_listed_by_id(alice):
         (3, "Viewer", "root"),
         (4, "Owner", "project"),
         (5, "Member", "project"),
-        (made[0], "Zoologist", "custom"),
-        (made[1], "Auditor", "root-custom"),
+        (created[0], "Zoologist", "custom"),
+        (created[1], "Auditor", "root-custom"),
     ]
     assert all(isinstance(role["description"], str) and role["project"] is None for role in answer.json["roles"])
 

@@ -68,12 +68,12 @@ def test_the_whole_record_is_returned_and_recorded(world, alice, conn):
 
 
 def test_the_list_has_accounts_tokens_and_root_roles(alice, robot, conn):
-    made = make(alice).json
+    created = make(alice).json
     conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [make(alice, username="gone").json["id"]])
     fiddler = roles.insert(conn, "Fiddler", type="root-custom")
     answer = alice.get(PATH).json
-    assert [account["id"] for account in answer["serviceAccounts"]] == [robot.id, made["id"]]
-    assert answer["serviceAccounts"][1] == made
+    assert [account["id"] for account in answer["serviceAccounts"]] == [robot.id, created["id"]]
+    assert answer["serviceAccounts"][1] == created
     (token,) = answer["serviceAccounts"][0]["tokens"]
     assert (token["description"], token["userId"]) == ("test", robot.id)
     assert "secret" not in token
@@ -202,10 +202,10 @@ def test_a_token_is_shown_once_and_acts_as_the_service_account(world, app, alice
     since = world.last_event_id()
     response = alice.post(f"{PATH}/{robot.id}/token", json=TOKEN)
     assert response.status_code == 201
-    made = response.json
-    assert response.headers["Location"] == f"token/{made['id']}"
-    secret = made.pop("secret")
-    assert made == {
+    created = response.json
+    assert response.headers["Location"] == f"token/{created['id']}"
+    secret = created.pop("secret")
+    assert created == {
         "id": value(conn, "SELECT max(id) FROM personal_tokens"),
         **TOKEN,
         "createdAt": value(conn, "SELECT iso(now())"),
@@ -214,13 +214,13 @@ def test_a_token_is_shown_once_and_acts_as_the_service_account(world, app, alice
     }
     (event,) = world.events(since)
     assert event["type"] == "pat-created"
-    assert event["data"] == {"id": made["id"], **TOKEN, "userId": robot.id}
+    assert event["data"] == {"id": created["id"], **TOKEN, "userId": robot.id}
     assert (event["created_by"], event["created_by_user_id"]) == ("alice@example.org", alice.id)
     listed = alice.get(f"{PATH}/{robot.id}/token")
     assert [token["id"] for token in listed.json["pats"]] == [
         token["id"] for token in alice.get(PATH).json["serviceAccounts"][0]["tokens"]
     ]
-    assert listed.json["pats"][1] == made
+    assert listed.json["pats"][1] == created
     assert secret not in listed.text
     assert Caller(app, secret).get("/api/admin/user").json["user"]["id"] == robot.id
 
@@ -236,23 +236,23 @@ def test_tokens_of_a_service_account_have_the_limits_of_any_user(app, world, ali
 
 
 def test_a_token_is_deleted_and_the_others_stay(world, app, alice, robot, victor):
-    made = alice.post(f"{PATH}/{robot.id}/token", json=TOKEN).json
+    created = alice.post(f"{PATH}/{robot.id}/token", json=TOKEN).json
     other = make(alice).json["id"]
     before = state(world)
     for account_id in (other, victor.id):
-        refused(alice.delete(f"{PATH}/{account_id}/token/{made['id']}"), 404, "NotFoundError")
+        refused(alice.delete(f"{PATH}/{account_id}/token/{created['id']}"), 404, "NotFoundError")
     for token_id in (next(row["id"] for row in before[1] if row["user_id"] == victor.id), 2**40):
         refused(alice.delete(f"{PATH}/{robot.id}/token/{token_id}"), 404, "NotFoundError")
     refused(alice.delete(f"{PATH}/{robot.id}/token/x"))
     assert state(world) == before
-    response = alice.delete(f"{PATH}/{robot.id}/token/{made['id']}")
+    response = alice.delete(f"{PATH}/{robot.id}/token/{created['id']}")
     assert response.status_code == 200
     assert response.get_data() == b""
-    refused(Caller(app, made["secret"]).get(ANY_PAGE), 401, "AuthenticationRequired")
+    refused(Caller(app, created["secret"]).get(ANY_PAGE), 401, "AuthenticationRequired")
     assert robot.get(ANY_PAGE).status_code == 200
     (event,) = world.events(before[2])
     assert event["type"] == "pat-deleted"
-    assert event["data"] == {"id": made["id"], **TOKEN, "userId": robot.id}
+    assert event["data"] == {"id": created["id"], **TOKEN, "userId": robot.id}
     assert event["created_by_user_id"] == alice.id
 
 

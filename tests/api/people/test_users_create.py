@@ -87,11 +87,11 @@ def test_the_whole_record_is_returned_and_recorded(world, alice, conn):
 )
 def test_unset_fields_are_omitted_in_the_record_and_the_event(world, alice, fields, unset):
     since = world.last_event_id()
-    made = make(alice, **fields)
-    assert made.status_code == 201
-    assert {"name", "username", "email"} - made.json.keys() == unset
-    assert alice.get(f"{PATH}/{made.json['id']}").json == {
-        key: word for key, word in made.json.items() if key not in ("inviteLink", "emailSent")
+    created = make(alice, **fields)
+    assert created.status_code == 201
+    assert {"name", "username", "email"} - created.json.keys() == unset
+    assert alice.get(f"{PATH}/{created.json['id']}").json == {
+        key: word for key, word in created.json.items() if key not in ("inviteLink", "emailSent")
     }
     (event,) = world.events(since)
     assert {"name", "username", "email"} - event["data"].keys() == unset
@@ -108,10 +108,10 @@ def test_a_role_is_named_by_its_id_or_its_name_and_answered_as_an_integer(alice,
         ("fiddler", fiddler),
     ]
     for number, (role, role_id) in enumerate(asked):
-        made = make(alice, rootRole=role, email=f"{number}@example.org")
-        assert made.status_code == 201
-        assert made.json["rootRole"] == role_id
-        assert value(conn, "SELECT root_role_id FROM users WHERE id = %(id)s", {"id": made.json["id"]}) == role_id
+        created = make(alice, rootRole=role, email=f"{number}@example.org")
+        assert created.status_code == 201
+        assert created.json["rootRole"] == role_id
+        assert value(conn, "SELECT root_role_id FROM users WHERE id = %(id)s", {"id": created.json["id"]}) == role_id
 
 
 @pytest.mark.parametrize("role", [4, 5, "Owner", "Of projects", 999, 2**31, 2**63 - 1, "nobody", "", "3", "Viewer "])

@@ -113,9 +113,9 @@ def test_names_are_free_again_and_stay_in_the_log(world, alice, victor, conn):
     )
     delete(alice, victor)
     conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [own])
-    made = alice.post(PATH, json={"username": "victor", "email": "victor@example.org", "rootRole": 3})
-    assert made.status_code == 201
-    assert made.json["id"] != victor.id
+    created = alice.post(PATH, json={"username": "victor", "email": "victor@example.org", "rootRole": 3})
+    assert created.status_code == 201
+    assert created.json["id"] != victor.id
     recorded = [(event["type"], event["created_by"], event["created_by_user_id"]) for event in world.events(since)]
     assert recorded[0] == ("pat-created", "victor@example.org", victor.id)
 

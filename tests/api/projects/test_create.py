@@ -34,7 +34,7 @@ def linked(conn: Connection, project_id: str) -> list[str]:
 def test_a_name_is_enough(conn: Connection, world: World, eve: Caller) -> None:
     since = world.last_event_id()
     answer = make(eve, name="Mobile app")
-    made = {
+    created = {
         "id": "mobile-app",
         "name": "Mobile app",
         "mode": "open",
@@ -43,7 +43,7 @@ def test_a_name_is_enough(conn: Connection, world: World, eve: Caller) -> None:
         "environments": ["development", "production"],
         "changeRequestEnvironments": [],
     }
-    assert (answer.status_code, answer.json, answer.headers["Location"]) == (201, made, "projects/mobile-app")
+    assert (answer.status_code, answer.json, answer.headers["Location"]) == (201, created, "projects/mobile-app")
     row = stored(conn, "mobile-app")
     now = row.pop("created_at")
     assert now == value(conn, "SELECT now()")
@@ -64,7 +64,7 @@ def test_a_name_is_enough(conn: Connection, world: World, eve: Caller) -> None:
         "environment": None,
         "project": "mobile-app",
         "feature_name": None,
-        "data": made,
+        "data": created,
         "pre_data": None,
         "tags": [],
     }
@@ -80,8 +80,8 @@ def test_all_fields_are_stored(conn: Connection, world: World, alice: Caller) ->
         "environments": ["production"],
     }
     answer = make(alice, name="  Mobile  ", id="My.Mobile_~1", changeRequestEnvironments=[{"name": "x"}], **body)
-    made = {"id": "My.Mobile_~1", "name": "  Mobile  ", "changeRequestEnvironments": []} | body
-    assert (answer.status_code, answer.json, answer.headers["Location"]) == (201, made, "projects/My.Mobile_~1")
+    created = {"id": "My.Mobile_~1", "name": "  Mobile  ", "changeRequestEnvironments": []} | body
+    assert (answer.status_code, answer.json, answer.headers["Location"]) == (201, created, "projects/My.Mobile_~1")
     row = stored(conn, "My.Mobile_~1")
     assert (row["name"], row["description"], row["mode"], row["default_stickiness"], row["feature_limit"]) == (
         "  Mobile  ",
@@ -92,14 +92,14 @@ def test_all_fields_are_stored(conn: Connection, world: World, alice: Caller) ->
     )
     assert linked(conn, "My.Mobile_~1") == ["production"]
     [event] = world.events(since)
-    assert (event["project"], event["data"]) == ("My.Mobile_~1", made)
+    assert (event["project"], event["data"]) == ("My.Mobile_~1", created)
 
 
 def test_terraform_finds_no_null_where_there_is_no_description(alice: Caller) -> None:
     for body in ({}, {"description": None}):
-        made = make(alice, name="Mobile", **body).json
-        assert made.keys() >= {"id", "name"}
-        assert "description" not in made
+        created = make(alice, name="Mobile", **body).json
+        assert created.keys() >= {"id", "name"}
+        assert "description" not in created
     assert make(alice, name="Mobile", description="").json["description"] == ""
 
 

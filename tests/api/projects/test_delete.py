@@ -116,8 +116,8 @@ def test_all_records_of_a_project_are_deleted_with_the_project(
 def test_the_log_has_flags_then_tokens_then_the_project(
     conn: Connection, world: World, alice: Caller, full: dict[str, Any]
 ) -> None:
-    made = "SELECT iso(created_at) FROM api_keys WHERE id = %(id)s"
-    at = value(conn, made, {"id": full["mobile-key"]})
+    created = "SELECT iso(created_at) FROM api_keys WHERE id = %(id)s"
+    at = value(conn, created, {"id": full["mobile-key"]})
     since = world.last_event_id()
     alice.delete(PATH)
     core = {

@@ -63,8 +63,8 @@ def test_a_new_private_project_has_no_past(eve: Caller) -> None:
 
 def test_generated_ids_avoid_such_an_id(alice: Caller, eve: Caller) -> None:
     was_deleted(alice, "private")
-    made = [caller.post(PATH, json={"name": "Secret"}).json["id"] for caller in (eve, alice)]
-    assert made == ["secret-1", "secret-2"]
+    created = [caller.post(PATH, json={"name": "Secret"}).json["id"] for caller in (eve, alice)]
+    assert created == ["secret-1", "secret-2"]
 
 
 EVENTS = """

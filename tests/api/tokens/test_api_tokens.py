@@ -103,9 +103,11 @@ def test_callers_without_any_read_permission_get_403(world, victor):
 def test_the_terraform_provider_finds_its_token_by_the_secret(world, alice):
     world.api_key("client")
     for kind in ("client", "frontend"):
-        made = alice.post(PATH, json={"type": kind, "tokenName": "tf", "environment": "production"}).json
-        assert made["secret"] in [token["secret"] for token in alice.get(PATH).json["tokens"]]
-        assert made == next(token for token in alice.get(PATH).json["tokens"] if token["secret"] == made["secret"])
+        created = alice.post(PATH, json={"type": kind, "tokenName": "tf", "environment": "production"}).json
+        assert created["secret"] in [token["secret"] for token in alice.get(PATH).json["tokens"]]
+        assert created == next(
+            token for token in alice.get(PATH).json["tokens"] if token["secret"] == created["secret"]
+        )
 
 
 # Making one
@@ -270,8 +272,8 @@ def test_null_and_an_alias_change_nothing_about_a_new_token(alice):
     plain = alice.post(PATH, json=CLIENT).json
     nulls = dict.fromkeys(("username", "project", "projects", "environment", "expiresAt"))
     for more in (nulls, {"alias": "old-name"}):
-        made = alice.post(PATH, json=CLIENT | more).json
-        assert made | dict.fromkeys(("secret", "createdAt")) == plain | dict.fromkeys(("secret", "createdAt"))
+        created = alice.post(PATH, json=CLIENT | more).json
+        assert created | dict.fromkeys(("secret", "createdAt")) == plain | dict.fromkeys(("secret", "createdAt"))
     assert plain["expiresAt"] is plain["alias"] is None
 
 

@@ -56,8 +56,8 @@ def test_a_new_token_has_a_secret_a_link_and_the_role_viewer(world, alice, conn)
 
 @pytest.mark.parametrize("expiry", ["2020-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"])
 def test_any_expiry_is_stored_unchanged(alice, expiry):
-    made = alice.post(PATH, json=BODY | {"expiresAt": expiry}).json
-    assert (made["expiresAt"], made["enabled"]) == (expiry, expiry > EXPIRY)
+    created = alice.post(PATH, json=BODY | {"expiresAt": expiry}).json
+    assert (created["expiresAt"], created["enabled"]) == (expiry, expiry > EXPIRY)
 
 
 def test_people_sign_up_with_a_token(alice, stranger):
@@ -90,7 +90,7 @@ def test_an_invalid_body_is_refused(alice, conn, body, message):
 
 
 def test_all_tokens_are_listed_newest_first_with_disabled_and_expired_ones(alice, conn):
-    made = {
+    created = {
         name: fixtures.signup_token(
             conn, name=name, created_by="x", expires_at=expiry, enabled=enabled, created_at=f"2026-01-{day}T00:00:00Z"
         )
@@ -108,13 +108,13 @@ def test_all_tokens_are_listed_newest_first_with_disabled_and_expired_ones(alice
         ("expired", False),
     ]
     for token in listed.json["tokens"]:
-        assert token["secret"] == made[token["name"]]["secret"]
+        assert token["secret"] == created[token["name"]]["secret"]
         assert token == alice.get(f"{PATH}/{token['secret']}").json
 
 
 def test_tokens_of_one_instant_are_listed_newest_first_too(alice):
-    made = [alice.post(PATH, json=BODY).json["secret"] for _ in range(5)]
-    assert [token["secret"] for token in alice.get(PATH).json["tokens"]] == made[::-1]
+    created = [alice.post(PATH, json=BODY).json["secret"] for _ in range(5)]
+    assert [token["secret"] for token in alice.get(PATH).json["tokens"]] == created[::-1]
 
 
 def test_the_list_is_empty_without_tokens(alice):

@@ -43,17 +43,17 @@ def test_an_installation_has_five_fields(alice: Caller) -> None:
 
 def test_a_field_is_created_and_recorded(world: World, eve: Caller) -> None:
     since = world.last_event_id()
-    made = make(eve)
-    assert made == COUNTRY | {"createdAt": made["createdAt"]}
-    assert eve.get(f"{PATH}/country").json == made
-    assert events(world, since) == [event("context-field-created", eve, data=made)]
+    created = make(eve)
+    assert created == COUNTRY | {"createdAt": created["createdAt"]}
+    assert eve.get(f"{PATH}/country").json == created
+    assert events(world, since) == [event("context-field-created", eve, data=created)]
 
 
 def test_a_field_needs_nothing_but_a_name(alice: Caller) -> None:
     response = alice.post(PATH, json={"name": "plan", "project": "ignored"})
     assert response.status_code == 201
-    made = {key: word for key, word in response.json.items() if key != "createdAt"}
-    assert made == {"name": "plan", "description": None, "stickiness": False, "sortOrder": 10, "legalValues": []}
+    created = {key: word for key, word in response.json.items() if key != "createdAt"}
+    assert created == {"name": "plan", "description": None, "stickiness": False, "sortOrder": 10, "legalValues": []}
     assert names(alice) == [*BUILT_IN, "plan"]
     make(alice, name="aaa", sortOrder=10)
     assert names(alice) == [*BUILT_IN, "aaa", "plan"]

@@ -16,42 +16,42 @@ def test_a_segment_is_created_and_recorded(world, eve, conn):
     since = world.last_event_id()
     answer = eve.post(PATH, json={"name": " Beta testers ", "description": "Früh dran", "constraints": [ASKED]})
     assert answer.status_code == 201
-    made = answer.json
-    assert made == {
-        "id": made["id"],
+    created = answer.json
+    assert created == {
+        "id": created["id"],
         "name": "Beta testers",
         "description": "Früh dran",
         "constraints": [KEPT],
         "createdBy": eve.email,
-        "createdAt": made["createdAt"],
+        "createdAt": created["createdAt"],
     }
-    assert answer.headers["Location"] == f"segments/{made['id']}"
-    assert stored(conn, made["id"]) == {
-        "id": made["id"],
+    assert answer.headers["Location"] == f"segments/{created['id']}"
+    assert stored(conn, created["id"]) == {
+        "id": created["id"],
         "name": "Beta testers",
         "description": "Früh dran",
         "project_id": None,
         "constraints": [KEPT],
         "created_by": eve.email,
     }
-    assert eve.get(f"{PATH}/{made['id']}").json == made
-    assert events(world, since) == [event("segment-created", eve, data=made)]
+    assert eve.get(f"{PATH}/{created['id']}").json == created
+    assert events(world, since) == [event("segment-created", eve, data=created)]
 
 
 def test_a_segment_of_a_project_and_its_event_name_the_project(world, alice, apollo, conn):
     since = world.last_event_id()
-    made = alice.post(PATH, json={"name": "Crew", "constraints": [], "project": apollo}).json
-    assert (made["project"], made["description"], made["constraints"]) == (apollo, None, [])
-    assert stored(conn, made["id"])["project_id"] == apollo
-    assert events(world, since) == [event("segment-created", alice, data=made, project=apollo)]
+    created = alice.post(PATH, json={"name": "Crew", "constraints": [], "project": apollo}).json
+    assert (created["project"], created["description"], created["constraints"]) == (apollo, None, [])
+    assert stored(conn, created["id"])["project_id"] == apollo
+    assert events(world, since) == [event("segment-created", alice, data=created, project=apollo)]
 
 
 @pytest.mark.parametrize("fields", [{}, {"project": None, "description": None}, {"project": ""}])
 def test_a_segment_without_a_project_is_for_all_projects(alice, conn, fields):
-    made = alice.post(PATH, json={"name": "All", "constraints": []} | fields).json
-    assert "project" not in made
-    assert made["description"] is None
-    assert stored(conn, made["id"])["project_id"] is None
+    created = alice.post(PATH, json={"name": "All", "constraints": []} | fields).json
+    assert "project" not in created
+    assert created["description"] is None
+    assert stored(conn, created["id"])["project_id"] is None
 
 
 def test_a_key_makes_a_segment_under_its_name(world):
@@ -138,8 +138,8 @@ def test_a_curator_creates_segments_in_their_projects_alone(world, apollo, conn)
     carla = curator(world, apollo)
     world.project("zeus")
     since = world.last_event_id()
-    made = make(carla, project=apollo)
-    assert stored(conn, made)["created_by"] == carla.email
+    created = make(carla, project=apollo)
+    assert stored(conn, created)["created_by"] == carla.email
     assert [row["type"] for row in world.events(since)] == ["segment-created"]
     before = fingerprint(conn)
     messages = set()
@@ -169,7 +169,7 @@ def test_the_permission_to_create_is_checked_before_the_body(victor, olga, alice
 
 def test_segments_are_listed_by_name_with_their_use(world, alice, apollo, conn):
     ids = {name: segments.insert(conn, name, [ASKED]) for name in ("c", "a", "b")}
-    made = segments.insert(conn, "d", [], project=apollo, description="x", created_by="y")
+    created = segments.insert(conn, "d", [], project=apollo, description="x", created_by="y")
     one = world.flag("one")
     uses = [(one, "development"), (one, "development"), (one, "production"), (world.flag("two"), "development")]
     uses += [(world.flag("three", apollo), "development")]
@@ -185,7 +185,7 @@ def test_segments_are_listed_by_name_with_their_use(world, alice, apollo, conn):
         ("c", 0, 0),
         ("d", 0, 0),
     ]
-    assert listed[3] == alice.get(f"{PATH}/{made}").json | {"usedInFeatures": 0, "usedInProjects": 0}
+    assert listed[3] == alice.get(f"{PATH}/{created}").json | {"usedInFeatures": 0, "usedInProjects": 0}
     assert ["project" in entry for entry in listed] == [False, False, False, True]
 
 

@@ -69,8 +69,8 @@ def test_the_menu_of_a_user_changes_the_password(ui, app):
 
 def test_the_menu_of_a_user_makes_a_link_to_reset_the_password(ui, app):
     create(ui)
-    made = ui.send(("POST", f"{USERS}/reset-password", {"id": "walter@example.org"}, 200))
-    token = token_of(made["resetPasswordUrl"], "/reset-password")
+    created = ui.send(("POST", f"{USERS}/reset-password", {"id": "walter@example.org"}, 200))
+    token = token_of(created["resetPasswordUrl"], "/reset-password")
     guest = Browser(app)
     guest.send(
         ("GET", f"/auth/reset/validate?token={token}", None, 200),

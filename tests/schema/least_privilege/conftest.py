@@ -11,8 +11,8 @@ from tests.support.deployment import Deployment, deployment
 @pytest.fixture(scope="module")
 def deployed(server: str) -> Iterator[Deployment]:
     """The database of the page."""
-    with deployment(server) as made:
-        yield made
+    with deployment(server) as created:
+        yield created
 
 
 @pytest.fixture

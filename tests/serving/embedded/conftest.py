@@ -20,7 +20,7 @@ def tmp() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp: Path) -> Path:
+def created(tmp: Path) -> Path:
     """A data folder that has been used once, with a table in it.
 
     A start that was interrupted had left something there.
@@ -35,7 +35,7 @@ def made(tmp: Path) -> Path:
 
 
 @pytest.fixture
-def data(made: Path) -> Iterator[Path]:
+def data(created: Path) -> Iterator[Path]:
     """That folder, with nothing running in it."""
-    yield made
-    assert postmaster_of(made) is None
+    yield created
+    assert postmaster_of(created) is None

@@ -137,11 +137,11 @@ def test_the_owner_of_the_folder_can_start_the_server_after_root(data: Path):
     assert not is_alive(postmaster)
 
 
-def test_a_server_without_its_folder_can_be_stopped(made: Path):
-    server = Server(made)
+def test_a_server_without_its_folder_can_be_stopped(created: Path):
+    server = Server(created)
     server.ensure()
-    postmaster = postmaster_of(made)
-    shutil.rmtree(made)
+    postmaster = postmaster_of(created)
+    shutil.rmtree(created)
     server.release()
     # It would notice within a minute.
     kill(postmaster, signal.SIGQUIT)

@@ -12,7 +12,7 @@ def flag(_: World, caller: Caller) -> Json:
     posted(caller, base, {"name": "parent"})
     tags = [{"type": "simple", "value": "one"}, {"type": "simple", "value": "two"}]
     body = {"name": "checkout", "type": "experiment", "description": "One page.", "impressionData": True, "stale": True}
-    made = posted(caller, base, body | {"tags": tags})
+    created = posted(caller, base, body | {"tags": tags})
     assert caller.post(f"{ADMIN}/{base}/checkout/dependencies", json={"feature": "parent"}).status_code == 200
     assert caller.post(f"{ADMIN}/{base}/checkout/favorites").status_code == 200
     variants = [{"name": name, "weight": 500, "weightType": "variable", "stickiness": "default"} for name in "ab"]
@@ -20,7 +20,7 @@ def flag(_: World, caller: Caller) -> Json:
     assert caller.put(f"{ADMIN}/{place}/variants", json=variants).status_code == 200
     posted(caller, f"{place}/strategies", strategy_body(posted(caller, "segments", SEGMENT)["id"]))
     assert caller.post(f"{ADMIN}/{place}/on").status_code == 200
-    return made
+    return created
 
 
 def strategy_body(segment_id: int) -> Json:

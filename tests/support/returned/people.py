@@ -15,10 +15,10 @@ def group(world: World, caller: Caller) -> Json:
     """A group with two members, a root role and a project."""
     members = [{"user": {"id": person.id}} for person in (caller, world.user("Bob"))]
     body = {"name": "Payments", "description": "Pays.", "mappingsSSO": ["payments"], "rootRole": 3, "users": members}
-    made = posted(caller, "groups", body)
-    access = {"roles": [5], "users": [], "groups": [made["id"]]}
+    created = posted(caller, "groups", body)
+    access = {"roles": [5], "users": [], "groups": [created["id"]]}
     assert caller.post(f"{ADMIN}/projects/default/access", json=access).status_code == 200
-    return made
+    return created
 
 
 def role(_: World, caller: Caller) -> Json:
@@ -31,10 +31,10 @@ def role(_: World, caller: Caller) -> Json:
 
 def service_account(_: World, caller: Caller) -> Json:
     """A service account with a token."""
-    made = posted(caller, "service-account", {"username": "terraform", "name": "Terraform", "rootRole": 2})
+    created = posted(caller, "service-account", {"username": "terraform", "name": "Terraform", "rootRole": 2})
     token = {"description": "ci", "expiresAt": "2099-01-01T00:00:00Z"}
-    posted(caller, f"service-account/{made['id']}/token", token)
-    return made
+    posted(caller, f"service-account/{created['id']}/token", token)
+    return created
 
 
 OF_USERS = {"isAPI": True, "username": "other", "imageUrl": "https://example.org/a.png", "accountType": "Other"}

@@ -65,8 +65,8 @@ def make_strategy_types(story: Story) -> None:
         "name": "moonPhase",
         "parameters": [{"name": "phase", "type": "string", "description": "", "required": True}],
     }
-    made = story.step(eve, "POST", path, 201, moon, [event("strategy-created", data=Having(moon))])
-    assert made["editable"] is True
+    created = story.step(eve, "POST", path, 201, moon, [event("strategy-created", data=Having(moon))])
+    assert created["editable"] is True
     change = moon | {"description": "By the phase of the moon"}
     recorded = event("strategy-updated", data=Having(change), preData=Having(moon))
     story.step(eve, "PUT", f"{path}/moonPhase", 200, change, [recorded])
