@@ -13,6 +13,7 @@ from rules.access import Actor
 from rules.constraints import check_strategies
 from rules.import_documents import Document, Findings, ImportedFlag, Json
 from rules.instance_limits import unique_or_409
+from rules.variants import replace_variants
 from sql.database import Connection
 from sql.flags import environments, strategies, variants
 
@@ -78,7 +79,7 @@ def write_variants(conn: Connection, actor: Actor, states: Sequence[tuple[DictRo
     new = [(flag, existing[flag["id"]], state["variants"]) for flag, state in states if "variants" in state]
     # Our choice: variants need the permission even if they do not change.
     findings.need("UPDATE_FEATURE_ENVIRONMENT_VARIANTS", any(existing.values()) or any(wanted for *_, wanted in new))
-    strategy_rules.replace_variants(conn, actor, new, findings.refuse)
+    replace_variants(conn, actor, new, findings.refuse)
 
 
 def wanted_strategies(

@@ -1,4 +1,4 @@
-"""Flags in an environment: lock them, switch them on and off, and change their strategies and variants.
+"""Flags in an environment: lock them, switch them on and off, and change their strategies.
 
 In this module, a flag is a row of sql/flags/environments.py: the flag and its state in one environment. All flags of a
 list are in the same environment.
@@ -17,7 +17,6 @@ from rules.access import Actor, require
 from rules.constraints import check_strategy
 from rules.flags import flag_event, lock_flag, refuse_unknown
 from rules.refusals import Refuse, quantity, raise_error
-from rules.stickiness import list_allowed, stickiness_of, variant_problems
 from sql import events
 from sql.database import Connection
 from sql.flags import environments, strategies, strategy_order, variants
@@ -26,7 +25,6 @@ from sql.vocabulary.strategy_types import share_types
 from validators.flags.strategies import with_defaults
 
 Strategy = Mapping[str, Any]
-Variant = Mapping[str, Any]
 
 NO_FLAG_THERE = "The project has no such flag, the flag is archived, or the environment is not linked to the project."
 NO_STRATEGY = "The flag has no such strategy in this project and environment."
@@ -246,56 +244,3 @@ def switch_off_without_strategy(conn: Connection, actor: Actor, flag: DictRow, s
     # Our choice: the flag is switched off before the strategy changes, in the log too.
     if flag["enabled"] and strategies.switch_off_if_last(conn, strategy_id):
         events.record(conn, flag_event("feature-environment-disabled", actor, flag))
-
-
-def replace_variants(
-    conn: Connection,
-    actor: Actor,
-    changes: Sequence[tuple[DictRow, Sequence[Variant], Sequence[Variant]]],
-    refuse: Refuse = raise_error,
-) -> None:
-    """Replace the variants of flags, and record the events. Refuse flags with a stickiness that does not exist.
-
-    changes: for each flag, its variants from list_by_flag(), and the new ones from balanced().
-    """
-    allowed = list_allowed(conn, {value for *_, wanted in changes for value in stickiness_of(wanted)})
-    problems = {flag["name"]: variant_problems(wanted, before, allowed) for flag, before, wanted in changes}
-    for name, messages in problems.items():
-        if messages:
-            refuse(BadRequest("; ".join(messages)), [name])
-    changes = [change for change in changes if not problems[change[0]["name"]]]
-    changes = [
-        (flag, before, wanted)
-        for flag, before, wanted in changes
-        if sorted(wanted, key=lambda variant: variant["name"]) != before
-    ]
-    if not changes:
-        return
-    environment = changes[0][0]["environment"]
-    owners = [{"flagId": flag["id"], "strategyId": None, "variants": wanted} for flag, _, wanted in changes]
-    variants.replace(conn, environment, owners)
-    after = variants.list_by_flag(conn, [flag["id"] for flag, _, _ in changes], environment)
-    log = [
-        flag_event(
-            "feature-environment-variants-updated",
-            actor,
-            flag,
-            data={"variants": after[flag["id"]]},
-            pre_data={"variants": before},
-        )
-        for flag, before, _ in changes
-        if after[flag["id"]] != before
-    ]
-    events.record(conn, *log)
-
-
-def replace_variants_in_environments(
-    conn: Connection, actor: Actor, places: Sequence[DictRow], wanted: Sequence[Variant]
-) -> None:
-    """Replace the variants of a flag in several environments, and record the events.
-
-    places: the flag with each environment, as lock_in_environments() returns it. wanted: the variants, from balanced().
-    """
-    for flag in places:
-        before = variants.list_by_flag(conn, [flag["id"]], flag["environment"])[flag["id"]]
-        replace_variants(conn, actor, [(flag, before, wanted)])

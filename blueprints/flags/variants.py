@@ -8,9 +8,8 @@ from rules.strategies import (
     NO_FLAG_THERE,
     lock_in_environment,
     lock_in_environments,
-    replace_variants,
-    replace_variants_in_environments,
 )
+from rules.variants import replace_variants, replace_variants_in_environments
 from serving.contract import operation
 from serving.request_data import load, load_many
 from serving.responses import json_response
