@@ -10,7 +10,7 @@ from rules.instance_limits import refuse_excess, unique_or_409
 from rules.stickiness import check_default_stickiness
 from serving.contract import operation
 from serving.request_data import load, load_query
-from serving.responses import created, empty_response, json_response
+from serving.responses import bounded, created, empty_response, json_response
 from sql import events
 from sql.database import Connection, connection, transaction
 from sql.events import Event
@@ -36,6 +36,8 @@ bp = Blueprint("projects", __name__)
 
 # Our choice: callers need one of these permissions to change the properties of a project.
 UPDATE_PERMISSIONS = ("UPDATE_PROJECT", "PROJECT_SETTINGS_WRITE")
+# The advice for a response that is too large.
+ADVICE = "Use GET /api/admin/projects/{projectId}/overview, and GET /api/admin/search/features for the flags."
 # The same message for all cases, so that it does not reveal whether a hidden project has or had the id.
 TAKEN = "id: already used by a project, which may be archived or deleted; choose another id"
 
@@ -109,7 +111,7 @@ def validate_project_id() -> Response:
 
 @bp.get("/api/admin/projects/<project_id>")
 @operation(
-    record="legacyProjectOverview", refuses=(401, 403, 404), deprecated="/api/admin/projects/{project_id}/overview"
+    record="legacyProjectOverview", refuses=(400, 401, 403, 404), deprecated="/api/admin/projects/{project_id}/overview"
 )
 def get_project(project_id: str) -> Response:
     """Get a project with its flags (deprecated).
@@ -119,7 +121,7 @@ def get_project(project_id: str) -> Response:
     with connection() as conn:
         actor = require(conn, project=project_id)
         body = health_report.legacy_overview(conn, project_id, actor.user_id)
-    return json_response(body)
+    return json_response(bounded(body, ADVICE))
 
 
 @bp.put("/api/admin/projects/<project_id>")
@@ -183,7 +185,7 @@ def get_project_overview(project_id: str) -> Response:
 
 
 @bp.get("/api/admin/projects/<project_id>/health-report")
-@operation(record="healthReport", refuses=(401, 403, 404))
+@operation(record="healthReport", refuses=(400, 401, 403, 404))
 def get_project_health_report(project_id: str) -> Response:
     """Get the health report of a project.
 
@@ -193,7 +195,7 @@ def get_project_health_report(project_id: str) -> Response:
     with connection() as conn:
         actor = require(conn, project=project_id)
         body = health_report.get(conn, project_id, actor.user_id)
-    return json_response(body)
+    return json_response(bounded(body, ADVICE))
 
 
 @bp.get("/api/admin/projects/<project_id>/access")

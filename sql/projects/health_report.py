@@ -3,16 +3,24 @@
 from typing import LiteralString
 
 from sql.database import Connection, value
-from sql.flags.records import ITEM
+from sql.flags.records import IS_SMALL, ITEM
+from sql.limits import PAGE_BYTES
 from sql.projects.core import ACTIVE
 from sql.projects.overview import OVERVIEW
 
+# The live flags of the project, or no row if their texts exceed PAGE_BYTES.
 ITEMS: LiteralString = f"""
-    items AS (
-        SELECT coalesce(json_agg({ITEM} ORDER BY flags.name), '[]') AS list
+    listed AS (
+        SELECT *
           FROM flags
          WHERE project_id = (SELECT id FROM requested)
            AND archived_at IS NULL
+    ),
+    {IS_SMALL},
+    items AS (
+        SELECT coalesce(json_agg({ITEM} ORDER BY flags.name), '[]') AS list
+          FROM listed AS flags
+        HAVING (SELECT is_small FROM size)
     )
 """
 
@@ -37,8 +45,11 @@ REPORT: LiteralString = f"""{OVERVIEW},
 
 
 def get(conn: Connection, project_id: str, user_id: int | None) -> str | None:
-    """Return the health report as JSON text, with the favorites of this user (None: an API token), or None."""
-    return value(conn, REPORT, {"id": project_id, "user_id": user_id})
+    """Return the health report as JSON text, or None if the texts of the flags exceed PAGE_BYTES.
+
+    user_id: the user whose favorites it shows. None: an API token.
+    """
+    return value(conn, REPORT, {"id": project_id, "user_id": user_id, "max_bytes": PAGE_BYTES})
 
 
 LEGACY: LiteralString = f"""{OVERVIEW},
@@ -48,5 +59,5 @@ LEGACY: LiteralString = f"""{OVERVIEW},
 
 
 def legacy_overview(conn: Connection, project_id: str, user_id: int | None) -> str | None:
-    """Return the deprecated overview as JSON text, with the favorites of this user (None: an API token), or None."""
-    return value(conn, LEGACY, {"id": project_id, "user_id": user_id})
+    """Return the deprecated overview as JSON text, as get() does."""
+    return value(conn, LEGACY, {"id": project_id, "user_id": user_id, "max_bytes": PAGE_BYTES})

@@ -104,6 +104,19 @@ def test_a_list_of_flags_is_measured_by_the_bytes_of_its_texts(
         assert len(ask_for_fewer().json["features"]) == 1
 
 
+@pytest.mark.parametrize("path", ["/api/admin/projects/default", "/api/admin/projects/default/health-report"])
+def test_a_project_with_its_flags_is_measured_by_the_bytes_of_their_texts(
+    alice: Caller, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    for name in ("a", "b"):
+        assert alice.post(FLAGS, json={"name": name, "description": "é" * 50}).status_code == 201
+    monkeypatch.setattr("sql.projects.health_report.PAGE_BYTES", 200)
+    assert len(alice.get(path).json["features"]) == 2
+    monkeypatch.setattr("sql.projects.health_report.PAGE_BYTES", 199)
+    advice = "Use GET /api/admin/projects/{projectId}/overview, and GET /api/admin/search/features for the flags."
+    assert refused(alice.get(path)).endswith(advice)
+
+
 # What is put on flag a in one environment: a thousand bytes each.
 PLACED = (
     "WITH place AS (SELECT flag_id, environment FROM flag_environments WHERE environment = 'development') INSERT INTO"
