@@ -106,7 +106,7 @@ def test_running_requests_finish_then_gunicorn_then_postgresql(data: Path, stop:
 
 
 @pytest.mark.parametrize(
-    ("folder", "made", "number"),
+    ("folder", "created", "number"),
     [("data", "postgres/postmaster.pid", signal.SIGTERM), ("new", "postgres.new", signal.SIGINT)],
 )
 def test_a_stop_during_the_start_leaves_no_postgresql(tmp: Path, folder: str, created: str, number: signal.Signals):

@@ -60,7 +60,7 @@ DONE: list[tuple[Any, list[dict[str, Any]], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("document", "steps", "made"), DONE, ids=str)
+@pytest.mark.parametrize(("document", "steps", "created"), DONE, ids=str)
 def test_a_patch_is_done_step_by_step_on_a_copy(document, steps, created):
     before = repr(document)
     assert patch(document, *steps) == created

@@ -146,7 +146,7 @@ REFUSED: list[tuple[str, Any]] = [
         {"name": "default", "variants": [VARIANTS[0] | {"payload": {"type": "number", "value": "x"}}]},
     ),
     ("variants.0.overrides", {"name": "default", "variants": [VARIANTS[0] | {"overrides": []}]}),
-    ("parameters.rollout", {"name": "default", "parameters": {"rollout": None}}),
+    ("parameters.rollout", {"name": "default", "parameters": {"rollout": []}}),
     ("parameters.rollout", {"name": "default", "parameters": {"rollout": []}}),
     ("parameters.rollout", {"name": "default", "parameters": {"rollout": 2**63}}),
     ("parameters.rollout", {"name": "default", "parameters": {"rollout": -(10**400)}}),

@@ -115,7 +115,7 @@ def make(conn: Connection) -> str:
         ({"other": 1}, "other"),
         ({"title": "a\0"}, "title"),
         ({"parameters": {"a\0": "b"}}, "parameters"),
-        ({"parameters": {"rollout": None}}, "parameters.rollout"),
+        ({"parameters": {"rollout": []}}, "parameters.rollout"),
         ({"disabled": "no"}, "disabled"),
         ({"constraints": [{"contextName": "nowhere", "operator": "IN"}]}, "constraints.0.contextName"),
         ({"constraints": [{"contextName": "userId", "operator": "IS"}]}, "constraints.0.operator"),
