@@ -31,7 +31,7 @@ LAG_MAX_SECONDS = 10.0
 FREE_DISK_MIN = 2**30
 # In days. Just before the daily prune, the log has one day too many. The second day allows for a late prune.
 PRUNE_SLACK = 2
-# Common passwords. All shorter than 12 characters are reported anyway.
+# Common passwords of at least 12 characters. Shorter passwords are always reported.
 KNOWN_PASSWORDS = {"administrator", "featureflags"}
 GRANT = "Run deploy/grants.sql (docs/how-to/deploy.md)."
 

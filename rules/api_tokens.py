@@ -1,4 +1,4 @@
-"""Create and delete API tokens, for the instance or for one project (neighbours.md 3.4)."""
+"""Create and delete API tokens, for the views of the instance and of projects (neighbours.md 3.4)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,9 +34,9 @@ def delete(conn: Connection, actor: Actor, token_id: int) -> None:
 
 
 def scope_of(conn: Connection, payload: Mapping[str, Any]) -> tuple[str | None, list[str]]:
-    """Return the environment and the projects of a new token: None and [] for all.
+    """Return the environment and the projects of a new token. None means all environments, and [] all projects.
 
-    Raise 400 if one of them does not exist.
+    Raise 400 if the environment or a project does not exist.
     """
     if payload["type"] == "admin":
         return None, []

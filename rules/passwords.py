@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 
 class Busy(Exception):
-    """The queue of passwords is full. Another one would block a thread that other requests need."""
+    """The queue of passwords is full. Another password would block a thread that other requests need."""
 
 
 class PasswordHasher:
@@ -70,13 +70,13 @@ class PasswordHasher:
     def matches(self, password: str, stored: str | None) -> bool:
         """Return whether the password matches the stored hash. Raises Busy if the queue is full.
 
-        stored None (an unknown name) and passwords of more than MAX_BYTES bytes never match, after the same time.
+        stored None (an unknown name) and passwords of more than MAX_BYTES bytes never match. They take the same time.
         """
         given = password.encode()
         if stored is not None:
             self._highest_cost = max(self._highest_cost, cost_of(stored))
-        # A comparison of cost n takes 2^n units of time. Dummies of the costs n to m-1 raise the total to 2^m units,
-        # the time of an unknown name, where m is the highest cost.
+        # A comparison of cost n takes 2^n units of time. An unknown name takes 2^m units, where m is the highest cost.
+        # After a wrong password, dummies of the costs n to m-1 add the difference.
         dummies = [self._highest_cost] if stored is None else range(cost_of(stored), self._highest_cost)
 
         def compare() -> bool:

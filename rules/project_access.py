@@ -14,7 +14,7 @@ from sql.people.users import share_many as share_users
 from sql.projects import access as project_access
 from sql.projects.access import RoleGrant
 
-# Our choice: these permissions allow changes of the roles in a project.
+# Our choice: callers need one of these permissions to change the roles in a project.
 WRITE = ("UPDATE_PROJECT", "PROJECT_USER_ACCESS_WRITE")
 
 UPDATED = {"user": "project-access-user-roles-updated", "group": "project-access-group-roles-updated"}
@@ -133,7 +133,7 @@ def replace_grants(
 
 
 def has_owner(grants: Iterable[RoleGrant]) -> bool:
-    """Return whether a user or group owns the project."""
+    """Return whether a user or group is an owner of the project."""
     return any(grant.role == OWNER for grant in grants)
 
 

@@ -1,4 +1,4 @@
-"""Check stickiness: the context value that decides which users a rollout or variant is for (neighbours.md 1.5)."""
+"""Check stickiness: the context field whose value decides which users get a rollout or variant (neighbours.md 1.5)."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -8,31 +8,34 @@ from werkzeug.exceptions import BadRequest
 from sql.database import Connection
 from sql.vocabulary.context_fields import list_sticky
 
-# Values that need no context field. SDKs choose one of userId, sessionId and a random value for default.
+# Values that need no context field. For default, SDKs use the userId, else the sessionId, else a random value.
 BUILT_IN = frozenset({"default", "random", "userId", "sessionId"})
 PROBLEM = "must be default, random, userId, sessionId or a context field with stickiness"
 
 
 def list_allowed(conn: Connection, values: Iterable[str]) -> frozenset[str]:
-    """Return those of the values that are allowed, and the built-in ones."""
+    """Return the built-in values, and those of the given values that are allowed."""
     names = set(values) - BUILT_IN
     return BUILT_IN | (list_sticky(conn, names) if names else frozenset())
 
 
 def stickiness_problems(field: str, value: str, allowed: Collection[str]) -> list[str]:
-    """Return a message in a list if the value is not allowed."""
+    """Return a list with a message if the value is not allowed, otherwise an empty list."""
     return [] if value in allowed else [f"{field}: {PROBLEM}, not {value[:100]}"]
 
 
 def stickiness_of(variants: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the stickiness of each variant."""
+    """Return the different values of stickiness that the variants have."""
     return {variant["stickiness"] for variant in variants}
 
 
 def variant_problems(
     variants: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]], allowed: Collection[str]
 ) -> list[str]:
-    """Return a message for each variant whose stickiness is not allowed, and not that of a variant in before."""
+    """Return a message for each variant with a stickiness that is not allowed.
+
+    before: the variants that these replace. Their stickiness is allowed too.
+    """
     usable = {*allowed, *stickiness_of(before)}
     return [
         problem
@@ -42,7 +45,7 @@ def variant_problems(
 
 
 def check_default_stickiness(conn: Connection, value: str, before: str = "default") -> None:
-    """Raise 400 if the default stickiness of a project is not allowed. before: its present one, which it may keep."""
+    """Raise 400 if the default stickiness of a project is not allowed. before: the present one, always allowed."""
     if value != before:
         problems = stickiness_problems("defaultStickiness", value, list_allowed(conn, [value]))
         if problems:

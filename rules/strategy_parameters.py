@@ -23,8 +23,8 @@ def parameter_problems(
 ) -> Iterator[str]:
     """Yield a message for each invalid parameter.
 
-    type: a strategy type as share_types() returns it. before: the parameters that these replace, or None if the
-    strategy is new or had another type. stickiness: the allowed values, as list_allowed() returns them.
+    type: a strategy type from strategy_types.share_types(). before: the parameters that are replaced, or None if the
+    strategy is new or had another type. stickiness: the allowed values from list_allowed().
     """
     declared = {parameter["name"]: parameter for parameter in type["parameters"]}
     for name, value in parameters.items():
@@ -36,7 +36,7 @@ def parameter_problems(
             if not type["editable"]:
                 yield f"{field}: {unknown_problem(name, declared)}"
         elif name == "stickiness" and not type["editable"]:
-            # An empty stickiness becomes default.
+            # Later, with_defaults() changes an empty stickiness to "default".
             yield from stickiness_problems(field, value or "default", stickiness)
         elif (value or not type["editable"]) and (problem := value_problem(declared[name]["type"], value)):
             yield f"{field}: {problem}"
@@ -56,7 +56,7 @@ def unknown_problem(name: str, declared: Collection[str]) -> str:
 
 
 def value_problem(type: str, value: str) -> str | None:
-    """Return the message if a value does not fit the type that the parameter declares."""
+    """Return a message if a value does not fit the declared type of its parameter, otherwise None."""
     if type == "percentage":
         return None if PERCENTAGE.fullmatch(value) else "must be a whole number from 0 to 100"
     if type == "number":
@@ -69,7 +69,7 @@ def value_problem(type: str, value: str) -> str | None:
 
 
 def list_problem(items: Collection[str]) -> str | None:
-    """Return the message if an item is empty or too long."""
+    """Return a message if an item is empty or longer than ITEM_MAX, otherwise None."""
     if not all(item.strip() for item in items):
         return "must have no empty items between commas"
     if any(len(item.strip()) > ITEM_MAX for item in items):

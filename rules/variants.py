@@ -23,9 +23,10 @@ def replace_variants(
     changes: Sequence[tuple[DictRow, Sequence[Variant], Sequence[Variant]]],
     refuse: Refuse = raise_error,
 ) -> None:
-    """Replace the variants of flags, and record the events. Refuse flags with a stickiness that does not exist.
+    """Replace the variants of flags in one environment, and record the events.
 
-    changes: for each flag, its variants from list_by_flag(), and the new ones from balanced().
+    Refuse flags if the stickiness of a variant is not allowed. changes: tuples of the flag with its environment, its
+    present variants from list_by_flag(), and the new ones from balanced().
     """
     allowed = list_allowed(conn, {value for *_, wanted in changes for value in stickiness_of(wanted)})
     problems = {flag["name"]: variant_problems(wanted, before, allowed) for flag, before, wanted in changes}
@@ -63,7 +64,7 @@ def replace_variants_in_environments(
 ) -> None:
     """Replace the variants of a flag in several environments, and record the events.
 
-    places: the flag with each environment, as lock_in_environments() returns it. wanted: the variants, from balanced().
+    places: the flag, once for each environment, from lock_in_environments(). wanted: the variants, from balanced().
     """
     for flag in places:
         before = variants.list_by_flag(conn, [flag["id"]], flag["environment"])[flag["id"]]

@@ -13,7 +13,7 @@ def init_app(app: Flask) -> None:
 
 
 def point_to_successor(response: Response) -> Response:
-    """Add Deprecation, and a Link to the operation that replaces this one, if there is one."""
+    """Add Deprecation if the operation is deprecated, and a Link to its replacement if it has one."""
     contract = CONTRACTS.get(current_app.view_functions.get(request.endpoint or "", point_to_successor))
     if contract is not None and contract.deprecated:
         response.headers["Deprecation"] = "true"

@@ -35,7 +35,7 @@ CONVERTERS: dict[str, type[BaseConverter]] = {"not_search": NotSearch, "anything
 def keep_encoded_slashes(environ: dict[str, Any]) -> dict[str, Any]:
     """Return a WSGI environ in whose PATH_INFO %2F and %25 are still encoded, so that %2F never separates segments.
 
-    decode_path_parameters() decodes both. environ: RAW_URI is the path as the client sent it.
+    decode_path_parameters() decodes both. RAW_URI in environ is the path and query string as the client sent them.
     """
     raw = environ.get("RAW_URI", "").partition("?")[0]
     if "%2f" not in raw.lower() and "%25" not in raw:
@@ -49,7 +49,7 @@ def keep_encoded_slashes(environ: dict[str, Any]) -> dict[str, Any]:
 def decode_path_parameters(_endpoint: str | None, values: dict[str, Any] | None) -> None:
     """Decode %2F and %25 in path parameters, and replace NUL with U+FFFD.
 
-    PostgreSQL refuses NUL. No name has U+FFFD, so views return 404.
+    PostgreSQL refuses NUL. Hardly any stored text contains U+FFFD, so views return 404.
     """
     values = {} if values is None else values
     for name, value in values.items():

@@ -5,7 +5,7 @@ from typing import LiteralString
 from sql.database import Connection, value
 from sql.people import roles, user_records
 
-# A permission without a project or an environment applies to all of them.
+# A permission without a project applies to all projects, and one without an environment to all environments.
 GET: LiteralString = f"""
     WITH rights AS (
         SELECT DISTINCT
@@ -36,7 +36,7 @@ GET: LiteralString = f"""
      WHERE id = %(user_id)s
 """
 
-# Our choice: an API token has the fields that it has in common with a user.
+# Our choice: the user in this record has only the fields that API tokens share with users.
 GET_KEY = """
     SELECT json_build_object(
                'user', json_build_object(
@@ -56,7 +56,7 @@ GET_KEY = """
 
 
 def get(conn: Connection, user_id: int | None, key: bytes | None) -> str | None:
-    """Return the Me record as JSON text, of a user or, with user_id None, of the admin token with this SHA-256."""
+    """Return the Me record of a user as JSON text. user_id None: that of the admin token with this SHA-256."""
     if user_id is None:
         return value(conn, GET_KEY, {"key": key})
     return value(conn, GET, {"user_id": user_id})
@@ -82,7 +82,7 @@ def get_profile(conn: Connection, user_id: int) -> str | None:
     return value(conn, PROFILE, {"user_id": user_id})
 
 
-# Our choice: an unknown project and a hidden one have no role of the user, so both show the root roles alone.
+# Our choice: users have no roles in unknown and hidden projects, so the list contains only their root roles.
 ROLES: LiteralString = f"""
     SELECT json_build_object('version', 1, 'roles', coalesce(json_agg({roles.RECORD} ORDER BY roles.id), '[]'))::text
       FROM roles

@@ -11,9 +11,9 @@ from sql.projects import core as projects
 
 # Our choice: a flag counts in its present project, and with the present lifetime of its type. A flag that is marked
 # stale is not potentially stale, however old it is.
-# Columns: born, archived, stale and old are the first week at whose end the flag exists, is archived, is marked stale,
-# or is older than its lifetime. If there is no such week, they are the number of weeks. was_stale and was_archived are
-# the weeks of ended states, or null.
+# Columns of flag_weeks: born, archived, stale and old are the first week at whose end the flag exists, is archived, is
+# marked stale, or is older than its lifetime. If there is no such week, they are the number of weeks. was_stale and
+# was_archived are the weeks of ended states, or null.
 FLAGS: LiteralString = """
     , past_states AS (
         SELECT flag_id,

@@ -1,7 +1,7 @@
-"""Accept what a GET returns in the PUT and POST of the same record.
+"""Let clients send a record back as a GET returned it, in the PUT or POST of the same record.
 
-Each record has one table beside its schemas: the properties that requests ignore, and the properties that another
-operation changes.
+Each record has one Returned beside its schemas. It lists the properties that requests ignore, and the properties that
+only other operations change.
 """
 
 import json
@@ -15,7 +15,7 @@ from werkzeug.exceptions import BadRequest
 from validators import format_messages
 from validators.fields import Anything
 
-# Parts of read-only properties that change by themselves, because SDKs report usage.
+# Keys inside read-only properties. They are not compared, because they change whenever SDKs report usage.
 USAGE = frozenset({"lastSeenAt", "seenAt", "yes", "no"})
 
 
@@ -32,14 +32,14 @@ class Ignored(Anything):
 
 @dataclass(frozen=True)
 class Sent:
-    """The value of a read-only property in a request, and what its refusal says."""
+    """The value of a read-only property in a request, and the message if it is refused."""
 
     value: Any
     refusal: str
 
 
 class ReadOnly(Anything):
-    """A property that this request cannot change. It loads as Sent, and as nothing if it is null."""
+    """A property that this request cannot change. It loads as Sent. null is dropped."""
 
     def __init__(self, operation: str, **kwargs: Any) -> None:
         self.refusal = "must be omitted or unchanged" + (f" ({operation} changes it)" if operation else "")
@@ -52,22 +52,22 @@ class ReadOnly(Anything):
 
 @dataclass(frozen=True)
 class Returned:
-    """What the responses of a record have besides the properties that its requests set.
+    """The properties of a record that its responses contain and its requests usually do not set.
 
-    ignored: ids, dates, counters and whatever else the service computes. read_only: the others, with the operation
-    that changes each, or an empty text if none does.
+    ignored: ids, dates, counters and other values that the service computes. read_only: the other properties, each
+    with the operation that changes it, or an empty text if none does.
     """
 
     ignored: tuple[str, ...] = ()
     read_only: Mapping[str, str] = field(default_factory=dict)
 
-    # Our choice: a new record has no present values, so its request ignores these properties.
+    # Our choice: a POST ignores read-only properties too, because a new record has no values to compare them with.
     def in_new(self, *set_here: str) -> dict[str, Anything]:
-        """Return the fields for a POST, without those that the request sets itself."""
+        """Return the fields to add to a POST. set_here: the names of properties that the POST sets."""
         return {name: Ignored() for name in (*self.ignored, *self.read_only) if name not in set_here}
 
     def in_change(self, *set_here: str) -> dict[str, Anything]:
-        """Return the fields for a PUT, without those that the request sets itself."""
+        """Return the fields to add to a PUT. set_here: the names of properties that the PUT sets."""
         members: dict[str, Anything] = {name: Ignored() for name in self.ignored}
         members |= {name: ReadOnly(operation) for name, operation in self.read_only.items()}
         return {name: member for name, member in members.items() if name not in set_here}
@@ -76,7 +76,7 @@ class Returned:
 def without_read_only(
     payload: Mapping[str, Any], stored: Callable[[], Mapping[str, Any] | str | None]
 ) -> dict[str, Any]:
-    """Return the payload without its read-only properties. Raise 400 that names those that differ from the record.
+    """Return the payload without its read-only properties. Raise 400 if any of them differ from the record.
 
     stored: returns the record, or its JSON text. It is called only if there are read-only properties.
     """
@@ -91,7 +91,7 @@ def without_read_only(
 
 
 def agrees(sent: Any, stored: Any) -> bool:
-    """Return whether a value is the stored one. Objects may omit keys, as items of lists have fewer."""
+    """Return whether a value is the stored one. It may omit keys of objects, as records in lists do."""
     if isinstance(sent, dict) and isinstance(stored, dict):
         return all(name in USAGE or (name in stored and agrees(sent[name], stored[name])) for name in sent)
     if isinstance(sent, list) and isinstance(stored, list):

@@ -75,7 +75,7 @@ def create_project() -> Response:
         project_id = payload["id"] or projects.free_id(conn, slug(payload["name"]), RESERVED)
         with unique_or_409({"projects_pkey": TAKEN}):
             projects.create(conn, {**payload, "id": project_id})
-        # After the insert, which waits for a running deletion.
+        # The insert waits for a running deletion of a project with this id, so this check comes after it.
         refuse_past_private(conn, actor, project_id)
         unknown = projects.add_environments(conn, project_id, payload["environments"])
         if unknown:
@@ -163,8 +163,11 @@ def update(project_id: str, schema: Body) -> Response:
 
 
 def read_record(conn: Connection, actor: Actor, project_id: str, *, archived: bool) -> dict[str, Any]:
-    """Return what the list of projects and the overview have of a project, which the caller may change."""
-    # viewer=None: meanwhile, the caller can have lost the access that require() found.
+    """Return the properties of a project in the list of projects and in the overview.
+
+    The caller has checked the permission to change the project.
+    """
+    # viewer=None finds hidden projects too. The user can have lost their access after require() checked it.
     listed = json.loads(project_list.list_all(conn, archived=archived, viewer=None, user_id=actor.user_id))
     item = next(item for item in listed["projects"] if item["id"] == project_id)
     return item | json.loads(project_overview.get(conn, project_id, actor.user_id) or "{}")

@@ -88,7 +88,10 @@ def delete_project(project_id: str) -> Response:
 
 
 def lock_without_live_flags(conn: Connection, project_id: str) -> DictRow:
-    """Lock a project without live flags. Raise 409 if it has live flags or is the project default."""
+    """Lock a project and its flags, and return the project.
+
+    Raise 409 if a flag is live, or if the project is default.
+    """
     project = projects.lock(conn, project_id) or abort(404, "No project has that id.")
     if project_id == "default":
         abort(409, "The project default cannot be archived or deleted.")

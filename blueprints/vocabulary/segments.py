@@ -203,6 +203,6 @@ def count_values(constraints: list[dict[str, Any]]) -> int:
 
 
 def refuse_used(count: int, message: str) -> None:
-    """Raise 409 if count strategies use the segment. {} in the message stands for their number."""
+    """Raise 409 unless count is 0. {} in the message is replaced by the number of strategies, as in "2 strategies"."""
     if count:
         abort(409, message.format(quantity(count, "strategy")))

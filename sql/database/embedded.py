@@ -194,8 +194,8 @@ class Server:
     def _start(self) -> None:
         self._make_private(self.socket_folder)
         self._correct_lock_files()
-        # Relative paths need no quoting. The server finds its other files relative to its program, through the PATH of
-        # _run().
+        # Relative paths need no quoting. pg_ctl finds the program postgres through the PATH of _run(). The server finds
+        # its other files relative to that program.
         options = f"{SERVER_OPTIONS} -c unix_socket_directories=../socket"
         log = self.cluster / "server.log"
         deadline = time.monotonic() + ORPHAN_TIMEOUT
@@ -205,17 +205,17 @@ class Server:
                 arguments = ("--pgdata=.", "--wait", "--silent", "--log=server.log", "--options", options)
                 return self._run("pg_ctl", "start", "-p", "postgres", *arguments)
             except DatabaseProblem:
-                # The processes of a killed server keep its shared memory until they notice.
+                # The processes of a killed server keep its shared memory until they notice that it is gone.
                 is_in_use = log.exists() and "is still in use" in log.read_text(errors="replace")
                 if not is_in_use or time.monotonic() > deadline:
                     raise
                 time.sleep(0.2)
 
     def _correct_lock_files(self) -> None:
-        """Write our own process id into the lock files of a killed server if another program or a zombie has its id.
+        """Write our own process id into the lock files of a killed server.
 
-        Otherwise PostgreSQL would mistake that process for the server and refuse to start, for example in containers.
-        Its other checks still apply.
+        Otherwise PostgreSQL would refuse to start if another process or a zombie has the id of the killed server, for
+        example in a container. PostgreSQL ignores the id of the process that runs pg_ctl. Its other checks still apply.
         """
         for lock in (self.cluster / "postmaster.pid", self.socket_folder / ".s.PGSQL.5432.lock"):
             if lock.exists() and Path("/proc/self/cwd").exists():
@@ -226,7 +226,7 @@ class Server:
                             continue
                     file.truncate(file.seek(0))
                     file.write(f"{os.getpid()}\n{rest}")
-                # Without a process id, the file was left by a power failure.
+                # A power failure can leave a file without a process id.
                 if not pid.strip().isdecimal():
                     lock.unlink()
 
@@ -279,7 +279,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def account_for(folder: Path) -> Account:
-    """Return the user that runs the server for root: the owner of the data or of DATA_DIR, postgres, or a new uid."""
+    """Return the user that runs the server for root: the owner of data or DATA_DIR, else postgres, else a new uid."""
     for path in (folder / "postgres", folder):
         if path.exists() and path.stat().st_uid != 0:
             return account(path.stat().st_uid, path.stat().st_gid, folder)
@@ -295,6 +295,6 @@ def account(uid: int, gid: int, folder: Path) -> Account:
     prefix = ("setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups")
     probe = ["sh", "-c", 'cd "$1" && "$2" --version', "sh", str(folder), str(BINARIES / "postgres")]
     if subprocess.run([*prefix, *probe], cwd="/", capture_output=True).returncode != 0:
-        # The path leads through a folder of root, such as /root. Allow only this process to enter it.
+        # The path leads through a folder that only root can enter, such as /root. Allow the server to enter it too.
         prefix = (*prefix, "--inh-caps=+dac_override", "--ambient-caps=+dac_override")
     return Account(uid, gid, prefix)

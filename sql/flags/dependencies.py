@@ -66,7 +66,7 @@ DELETE = """
 
 
 def delete(conn: Connection, child_id: int, parent: str | None = None) -> list[str]:
-    """Delete the dependency on a parent, or all if parent is None. Return the names of these parents."""
+    """Delete the dependency on a parent, or all if parent is None. Return the names of the removed parents."""
     return [row["name"] for row in rows(conn, DELETE, {"child_id": child_id, "parent": parent})]
 
 

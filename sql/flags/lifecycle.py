@@ -1,4 +1,7 @@
-"""Archive, revive and delete flags, and list archived ones. Flags that change must be locked."""
+"""Archive, revive and delete flags, and list archived ones.
+
+The caller has locked the flags that change. delete_archived() locks its flags itself.
+"""
 
 from collections.abc import Sequence
 from typing import LiteralString
@@ -42,7 +45,7 @@ ARCHIVE = """
 
 
 def archive(conn: Connection, ids: Sequence[int]) -> set[int]:
-    """Archive flags, switch them off and delete their dependencies. Return the ids of those with dependencies."""
+    """Archive flags, switch them off and delete their dependencies. Return the ids of flags that had dependencies."""
     return {row["id"] for row in rows(conn, ARCHIVE, {"ids": list(ids)})}
 
 
@@ -69,7 +72,8 @@ LIST_ARCHIVED: LiteralString = f"""
 def list_archived(conn: Connection, viewer: int | None, project: str | None = None) -> str | None:
     """Return the ArchivedList record as JSON text, or None if the texts of the flags exceed PAGE_BYTES.
 
-    It has the archived flags of the projects that the viewer can see, or of one of them, by name.
+    It contains the archived flags of the project, or of all projects if project is None, sorted by name. Projects that
+    the viewer cannot see are omitted.
     """
     return value(conn, LIST_ARCHIVED, {"viewer": viewer, "project": project, "max_bytes": PAGE_BYTES})
 

@@ -1,4 +1,7 @@
-"""The export document: live flags in one environment, with everything that an import needs."""
+"""The export document: live flags in one environment, with everything that an import needs.
+
+Also the locks that exports and imports take.
+"""
 
 from collections.abc import Collection, Mapping
 from typing import Any, LiteralString
@@ -21,7 +24,8 @@ SELECTORS: dict[str, LiteralString] = {
         SELECT FROM project_environments WHERE project_id = flags.project_id AND environment = %(environment)s)""",
 }
 
-# Sorted with collation "C", so that an export, imported in another database and exported again, is the same text.
+# Sorted with collation "C", so that the order does not depend on the database. After an import into another database,
+# an export is the same text.
 CHOSEN: LiteralString = f"""
     WITH chosen AS MATERIALIZED (
         SELECT flags.*,
@@ -203,5 +207,5 @@ SHARE_SEGMENTS = """
 
 
 def share_segments(conn: Connection, names: Collection[str], project: str) -> dict[str, int]:
-    """Return the ids, by name, of those of these segments that strategies of the project can use."""
+    """Share-lock the segments with these names that the project can use. Return their ids by name."""
     return {row["name"]: row["id"] for row in rows(conn, SHARE_SEGMENTS, {"names": list(names), "project": project})}

@@ -24,7 +24,7 @@ FIND = """
 def find(conn: Connection, user_id: int) -> DictRow | None:
     """Return id, name, username, email, password_hash and last_hashes of a user, or None.
 
-    last_hashes: the passwords that the user cannot choose again.
+    last_hashes: the hashes of the passwords that the user cannot choose again.
     """
     return one(conn, FIND, {"user_id": user_id, "past": REMEMBERED - 1})
 

@@ -1,4 +1,4 @@
-"""Projects: rows for changes, and the expressions that several records of projects share."""
+"""Change and look up projects. Also the SQL expressions that several records of projects share."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, LiteralString
@@ -127,7 +127,7 @@ FREE_ID = """
 
 
 def free_id(conn: Connection, slug: str, reserved: Collection[str]) -> str:
-    """Return the slug with the lowest free number: not used, not reserved, and not of a past private project."""
+    """Return the first candidate that is not taken, not reserved, and not the id of a past private project."""
     return value(conn, FREE_ID, {"slug": slug, "reserved": list(reserved)})
 
 
@@ -143,7 +143,7 @@ def add_owner(conn: Connection, project_id: str, user_id: int | None) -> None:
     run(conn, ADD_OWNER, {"id": project_id, "user_id": user_id, "owner": roles.OWNER})
 
 
-# FOR KEY SHARE: an environment that another transaction deletes is unknown.
+# FOR KEY SHARE: an environment that another transaction is deleting counts as unknown.
 ADD_ENVIRONMENTS = """
     WITH chosen AS (
         SELECT name
@@ -192,7 +192,7 @@ CREATED = """
 
 
 def created(conn: Connection, project_id: str) -> DictRow:
-    """Return a new project as record, for the log, and as text, for the response."""
+    """Return a new project: record for the event, and text for the response."""
     project = one(conn, CREATED, {"id": project_id})
     assert project is not None
     return project

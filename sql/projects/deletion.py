@@ -5,8 +5,8 @@ from typing import Any, LiteralString
 from sql.database import Connection, rows, run
 from sql.tokens import api_tokens
 
-# FOR NO KEY UPDATE: no flag is revived before the project is deleted. PostgreSQL returns a row that it waited for as it
-# is after the wait.
+# FOR NO KEY UPDATE: no flag is revived before the project is deleted. If another transaction is reviving a flag, the
+# statement waits and returns the revived flag.
 LOCK_FLAGS = """
     SELECT archived_at IS NULL AS is_live
       FROM flags
@@ -22,7 +22,7 @@ def has_live_flags(conn: Connection, project_id: str) -> bool:
     return any(row["is_live"] for row in rows(conn, LOCK_FLAGS, {"id": project_id}))
 
 
-# A request that adds a token or a segment to the project has finished, or waits and then finds no project.
+# Each request that adds a token or a segment to the project has finished before, or waits and then finds no project.
 LOCK = "SELECT FROM projects WHERE id = %(id)s FOR UPDATE"
 
 
@@ -78,6 +78,6 @@ DELETE = "DELETE FROM projects WHERE id = %(id)s"
 
 
 def delete(conn: Connection, project_id: str) -> None:
-    """Delete a project whose flags and tokens are deleted."""
+    """Delete a project. Its flags and tokens must already be deleted."""
     run(conn, UNLINK_SEGMENTS, {"id": project_id})
     run(conn, DELETE, {"id": project_id})

@@ -58,8 +58,8 @@ def list_all(conn: Connection, project: str) -> str:
     return value(conn, LIST, {"project": project})
 
 
-# A request that adds or moves a flag has its project FOR SHARE, and one that changes a flag has locked it. It has
-# finished, or waits and then finds other environments.
+# Requests that add or move a flag lock its project FOR SHARE, and requests that change a flag lock the flag. Each of
+# them has finished before, or waits and then finds the new list of environments.
 LOCK_PROJECT = """
     SELECT id, archived_at IS NOT NULL AS is_archived
       FROM projects
@@ -138,9 +138,9 @@ REMOVE = """
 
 
 def remove(conn: Connection, project: str, environment: str) -> None:
-    """Unlink an environment, with the states and strategies of the project's flags there. Call lock_link() first.
+    """Unlink an environment, and delete the states and strategies of the project's flags there.
 
-    The statement begins when the link is locked, so it sees what other transactions have committed during the wait.
+    Call lock_link() first, so that this statement sees what other transactions committed before the link was locked.
     """
     run(conn, REMOVE, {"project": project, "environment": environment})
 

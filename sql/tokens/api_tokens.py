@@ -127,7 +127,8 @@ OF_PROJECT = """
          OR NOT EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id))
 """
 
-# Our choice: a token that is also for a project hidden from the caller is not listed. Its secret reads that project.
+# Our choice: a token that is also for a project hidden from the caller is not listed, because its secret reads that
+# project.
 LIST_BY_PROJECT: LiteralString = f"""
     WITH hidden AS (
         SELECT id FROM projects WHERE NOT {VISIBLE}
@@ -156,7 +157,7 @@ GET: LiteralString = f"SELECT json_build_object('secret', NULL, {FIELDS})::text 
 
 def get(conn: Connection, key_id: int, secret: str) -> str:
     """Return a new token as JSON text, with its secret."""
-    # Python inserts the secret, not the statement, because a database that logs statements logs their parameters too.
+    # The secret of an admin token is never a parameter: a database that logs statements logs their parameters too.
     return value(conn, GET, {"id": key_id}).replace('{"secret" : null', f'{{"secret" : {as_json(secret)}', 1)
 
 

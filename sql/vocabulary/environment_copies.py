@@ -1,4 +1,4 @@
-"""Copy what projects, flags and roles have in an environment to a new one. The caller has locked the old one."""
+"""Copy an environment: its projects, strategies, variants and permissions. The caller has locked the source."""
 
 from collections.abc import Sequence
 
@@ -20,9 +20,9 @@ LINK_PROJECTS = """
 
 
 def link_projects(conn: Connection, source: str, copy: str, projects: Sequence[str] | None) -> list[str]:
-    """Link projects that have the source, None for all of them, to the copy, with their default strategies.
+    """Link projects that have the source to the copy, with their default strategies. projects None: all of them.
 
-    Return the projects that do not have the source.
+    Return the given projects that do not have the source.
     """
     asked = None if projects is None else list(projects)
     return value(conn, LINK_PROJECTS, {"source": source, "copy": copy, "projects": asked})
@@ -68,7 +68,10 @@ COPY_FLAGS = """
 
 
 def copy_flags(conn: Connection, source: str, copy: str) -> None:
-    """Add the copy to the flags of its projects, disabled, with the strategies and variants of the source."""
+    """Add the copy to all flags of the projects that are linked to it.
+
+    The flags are disabled in the copy, and have the same strategies and variants there as in the source.
+    """
     run(conn, COPY_FLAGS, {"source": source, "copy": copy})
 
 
@@ -81,5 +84,5 @@ COPY_PERMISSIONS = """
 
 
 def copy_permissions(conn: Connection, source: str, copy: str) -> None:
-    """Give roles in the copy the permissions that they have for the source alone."""
+    """Copy the permissions of roles that are limited to the source, so that they also apply to the copy."""
     run(conn, COPY_PERMISSIONS, {"source": source, "copy": copy})

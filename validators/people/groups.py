@@ -73,7 +73,7 @@ class CreateGroup(Body):
 
     @post_load
     def users_as_ids(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Return the ids of the users, each once. Drop lists that are null."""
+        """Replace each user by their id, without duplicates. Drop lists that are null."""
         data = {
             name: value for name, value in data.items() if value is not None or name not in ("users", "mappingsSSO")
         }
@@ -83,7 +83,7 @@ class CreateGroup(Body):
 
 
 class UpdateGroup(CreateGroup):
-    """Body of an update that replaces a group, except that lists that are null stay. Loads users as their ids."""
+    """Body of an update. It replaces the group, but lists that are null change nothing. Loads users as their ids."""
 
     class Meta(Body.Meta):
         include = GROUP.in_change()

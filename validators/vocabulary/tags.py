@@ -7,7 +7,7 @@ from validators.fields import Text, Trimmed
 
 
 class Tag(Body):
-    """A tag. The view checks that its type exists."""
+    """A tag. check_tag_types() in rules/tags.py checks that its type exists."""
 
     example: ClassVar = {"type": "simple", "value": "beta"}
 
