@@ -98,7 +98,8 @@ def test_running_requests_finish_then_gunicorn_then_postgresql(data: Path, stop:
         assert [(answer.status, answer.json["secret"], answer.json["enabled"]) for answer in answers] == [
             (200, secret, False)
         ]
-        assert service.process.wait(PATIENCE) == 0
+        # gunicorn waits up to 40 s for a worker (graceful_timeout).
+        assert service.process.wait(40 + PATIENCE) == 0
         assert not any(map(is_alive, pids))
         assert postmaster_of(data) is None
         assert "Traceback" not in service.err
