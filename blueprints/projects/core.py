@@ -153,8 +153,7 @@ def update(project_id: str, schema: Body) -> Response:
         payload = load(schema)
         project = projects.lock(conn, project_id) or abort(404, "No project has that id.")
         before = project["logged"]
-        is_archived = project["archived_at"] is not None
-        after = before | without_read_only(payload, lambda: read_record(conn, actor, project_id, archived=is_archived))
+        after = before | without_read_only(payload, lambda: read_record(conn, actor, project_id))
         check_default_stickiness(conn, after["defaultStickiness"], before["defaultStickiness"])
         if after != before:
             projects.update(conn, after)
@@ -162,15 +161,10 @@ def update(project_id: str, schema: Body) -> Response:
     return empty_response()
 
 
-def read_record(conn: Connection, actor: Actor, project_id: str, *, archived: bool) -> dict[str, Any]:
-    """Return the properties of a project in the list of projects and in the overview.
-
-    The caller has checked the permission to change the project.
-    """
-    # viewer=None finds hidden projects too. The user can have lost their access after require() checked it.
-    listed = json.loads(project_list.list_all(conn, archived=archived, viewer=None, user_id=actor.user_id))
-    item = next(item for item in listed["projects"] if item["id"] == project_id)
-    return item | json.loads(project_overview.get(conn, project_id, actor.user_id) or "{}")
+def read_record(conn: Connection, actor: Actor, project_id: str) -> dict[str, Any]:
+    """Return the properties of a project that responses have and that its PUT cannot change."""
+    overview = json.loads(project_overview.get(conn, project_id, actor.user_id) or "{}")
+    return overview | {"owners": project_list.owners_of(conn, project_id)}
 
 
 @bp.get("/api/admin/projects/<project_id>/overview")

@@ -1,11 +1,34 @@
 """The list of projects: ProjectList of neighbours.md, 1.3."""
 
-from typing import LiteralString
+from typing import Any, LiteralString
 
 from sql.database import Connection, value
 from sql.people import roles
 from sql.projects.core import ACTIVE, HEALTH
 from sql.projects.visibility import VISIBLE
+
+# The owners of each project that has some, the earliest first.
+OWNERS: LiteralString = """
+    SELECT project_id, json_agg(owner ORDER BY since, owner_type DESC, id) AS list
+      FROM (SELECT project_id,
+                   project_user_roles.created_at AS since,
+                   'user' AS owner_type,
+                   users.id,
+                   json_build_object('ownerType', 'user', 'name', coalesce(users.name, username, email),
+                                     'email', email, 'imageUrl', image_url) AS owner
+              FROM project_user_roles
+              JOIN users ON users.id = user_id
+             WHERE role_id = %(owner)s
+         UNION ALL
+            SELECT project_id, project_group_roles.created_at, 'group', groups.id,
+                   json_build_object('ownerType', 'group', 'name', groups.name)
+              FROM project_group_roles
+              JOIN groups ON groups.id = group_id
+             WHERE role_id = %(owner)s) AS each_owner
+     GROUP BY project_id
+"""
+
+NO_OWNERS: LiteralString = '[{"ownerType" : "system"}]'
 
 # The newest event and the newest usage of a project are one index probe each, whatever the size of the log.
 # Our choice: usage of a project is usage of flags that was reported while they were in the project.
@@ -31,23 +54,7 @@ LIST: LiteralString = f"""
          GROUP BY project_id
     ),
     owners AS (
-        SELECT project_id, json_agg(owner ORDER BY since, owner_type DESC, id) AS list
-          FROM (SELECT project_id,
-                       project_user_roles.created_at AS since,
-                       'user' AS owner_type,
-                       users.id,
-                       json_build_object('ownerType', 'user', 'name', coalesce(users.name, username, email),
-                                         'email', email, 'imageUrl', image_url) AS owner
-                  FROM project_user_roles
-                  JOIN users ON users.id = user_id
-                 WHERE role_id = %(owner)s
-             UNION ALL
-                SELECT project_id, project_group_roles.created_at, 'group', groups.id,
-                       json_build_object('ownerType', 'group', 'name', groups.name)
-                  FROM project_group_roles
-                  JOIN groups ON groups.id = group_id
-                 WHERE role_id = %(owner)s) AS each_owner
-         GROUP BY project_id
+        {OWNERS}
     ),
     items AS (
         SELECT name,
@@ -69,7 +76,7 @@ LIST: LiteralString = f"""
                        'lastReportedFlagUsage', iso(newest_usage.hour),
                        'favorite', EXISTS (
                            SELECT FROM project_favorites WHERE project_id = seen.id AND user_id = %(user_id)s::integer),
-                       'owners', coalesce(owners.list, '[{{"ownerType" : "system"}}]'))) AS item
+                       'owners', coalesce(owners.list, '{NO_OWNERS}'))) AS item
           FROM seen
           LEFT JOIN flag_counts ON flag_counts.project_id = seen.id
           LEFT JOIN members ON members.project_id = seen.id
@@ -96,3 +103,13 @@ def list_all(conn: Connection, *, archived: bool, viewer: int | None, user_id: i
     """Return the archived or the live projects that the viewer sees as JSON text, with the favorites of a user."""
     params = {"archived": archived, "viewer": viewer, "user_id": user_id, "owner": roles.OWNER}
     return value(conn, LIST, params)
+
+
+OWNERS_OF: LiteralString = f"""
+    SELECT coalesce((SELECT list FROM ({OWNERS}) AS owners WHERE project_id = %(project)s), '{NO_OWNERS}')
+"""
+
+
+def owners_of(conn: Connection, project: str) -> list[dict[str, Any]]:
+    """Return the owners of a project as the list of projects has them."""
+    return value(conn, OWNERS_OF, {"project": project, "owner": roles.OWNER})
