@@ -6,6 +6,7 @@ from typing import Any, LiteralString
 from psycopg.rows import DictRow
 
 from sql.database import Connection, as_json, one, run, value
+from sql.tokens.api_tokens import OF_PROJECT
 from sql.vocabulary import environments
 
 # The message of a unique violation.
@@ -16,8 +17,7 @@ LIST: LiteralString = f"""
     WITH key_counts AS (
         SELECT environment, count(*) AS number
           FROM api_keys
-         WHERE EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id AND project_id = %(project)s)
-            OR NOT EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id)
+         WHERE {OF_PROJECT}
          GROUP BY environment
     ),
     flag_counts AS (

@@ -120,7 +120,7 @@ def list_all(conn: Connection, kinds: Sequence[str], name: str | None = None) ->
     return value(conn, LIST, {"kinds": list(kinds), "name": name})
 
 
-# The tokens that can be used for a project.
+# The client and frontend tokens for a project. Tokens for all projects count too.
 OF_PROJECT = """
     kind <> 'admin'
     AND (EXISTS (SELECT FROM api_key_projects WHERE api_key_id = api_keys.id AND project_id = %(project)s)
