@@ -1,6 +1,7 @@
 """Add tags to a flag, list them, or remove them (neighbours.md 3.14)."""
 
 from flask import Blueprint, Response, abort
+from psycopg.rows import DictRow
 
 from rules.access import require
 from rules.flags import NO_FLAG_ANYWHERE, lock_flag_anywhere, lock_live_flags
@@ -39,8 +40,7 @@ def add_flag_tag(feature_name: str) -> Response:
     with transaction() as conn:
         actor, flag = lock_flag_anywhere(conn, feature_name, "UPDATE_FEATURE")
         tag = load(Tag())
-        if flag["archived_at"] is not None:
-            abort(404, "The flag is archived. Revive it first.")
+        refuse_archived(flag)
         check_tag_types(conn, [(flag["name"], tag)])
         add_tags(conn, actor, [(flag, tag)])
     return created(json_text({"type": tag["type"], "value": tag["value"]}), "tags/{}/{}", tag["type"], tag["value"])
@@ -56,8 +56,7 @@ def update_flag_tags(feature_name: str) -> Response:
     with transaction() as conn:
         actor, flag = lock_flag_anywhere(conn, feature_name, "UPDATE_FEATURE")
         change = load(UpdateTags())
-        if flag["archived_at"] is not None:
-            abort(404, "The flag is archived. Revive it first.")
+        refuse_archived(flag)
         change_tags(conn, actor, [flag], change)
         body = flag_tags.get_list(conn, feature_name, actor.viewer)
     return json_response(body)
@@ -86,7 +85,12 @@ def remove_flag_tag(feature_name: str, type: str, value: str) -> Response:
     """
     with transaction() as conn:
         actor, flag = lock_flag_anywhere(conn, feature_name, "UPDATE_FEATURE")
-        if flag["archived_at"] is not None:
-            abort(404, "The flag is archived. Revive it first.")
+        refuse_archived(flag)
         remove_tags(conn, actor, [(flag, {"type": type, "value": value})])
     return empty_response()
+
+
+def refuse_archived(flag: DictRow) -> None:
+    """Raise 404 if the flag is archived."""
+    if flag["archived_at"] is not None:
+        abort(404, "The flag is archived. Revive it first.")
