@@ -33,11 +33,10 @@ def replace_variants(
     for name, messages in problems.items():
         if messages:
             refuse(BadRequest("; ".join(messages)), [name])
-    changes = [change for change in changes if not problems[change[0]["name"]]]
     changes = [
         (flag, before, wanted)
         for flag, before, wanted in changes
-        if sorted(wanted, key=lambda variant: variant["name"]) != before
+        if not problems[flag["name"]] and sorted(wanted, key=lambda variant: variant["name"]) != before
     ]
     if not changes:
         return

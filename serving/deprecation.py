@@ -14,11 +14,13 @@ def init_app(app: Flask) -> None:
 
 def point_to_successor(response: Response) -> Response:
     """Add Deprecation if the operation is deprecated, and a Link to its replacement if it has one."""
-    contract = CONTRACTS.get(current_app.view_functions.get(request.endpoint or "", point_to_successor))
-    if contract is not None and contract.deprecated:
+    view = current_app.view_functions.get(request.endpoint or "")
+    contract = CONTRACTS.get(view) if view else None
+    deprecated = contract.deprecated if contract else False
+    if deprecated:
         response.headers["Deprecation"] = "true"
-    if contract is not None and isinstance(contract.deprecated, str):
+    if isinstance(deprecated, str):
         parameters = {name: quote(str(value), safe="") for name, value in (request.view_args or {}).items()}
-        path = contract.deprecated.format(**parameters)
+        path = deprecated.format(**parameters)
         response.headers["Link"] = f'<{current_app.config["BASE_URL"]}{path}>; rel="successor-version"'
     return response

@@ -13,9 +13,9 @@ LINK_PROJECTS = """
            AND (%(projects)s::text[] IS NULL OR project_id = ANY(%(projects)s))
         RETURNING project_id
     )
-    SELECT coalesce(array_agg(DISTINCT asked), '{}')
-      FROM unnest(%(projects)s::text[]) AS asked
-     WHERE asked NOT IN (SELECT project_id FROM linked)
+    SELECT coalesce(array_agg(DISTINCT requested), '{}')
+      FROM unnest(%(projects)s::text[]) AS requested
+     WHERE requested NOT IN (SELECT project_id FROM linked)
 """
 
 
@@ -24,8 +24,8 @@ def link_projects(conn: Connection, source: str, copy: str, projects: Sequence[s
 
     Return the given projects that do not have the source.
     """
-    asked = None if projects is None else list(projects)
-    return value(conn, LINK_PROJECTS, {"source": source, "copy": copy, "projects": asked})
+    requested = None if projects is None else list(projects)
+    return value(conn, LINK_PROJECTS, {"source": source, "copy": copy, "projects": requested})
 
 
 COPY_FLAGS = """
