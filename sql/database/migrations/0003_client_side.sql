@@ -1,0 +1,73 @@
+-- What SDKs need. From 0.1.0 to 0.2.0, after 0002. This file changes until 0.2.0 is released.
+
+
+-- What SDKs report.
+-- The variants of that usage: how often each was chosen.
+CREATE TABLE usage_variants (
+    project_id   text NOT NULL,
+    flag_name    text NOT NULL,
+    environment  text NOT NULL,
+    app_name     text NOT NULL,
+    hour         timestamptz NOT NULL,
+    variant      text NOT NULL,
+    count        bigint NOT NULL,
+    CONSTRAINT usage_variants_pkey PRIMARY KEY (project_id, hour, flag_name, environment, app_name, variant),
+    CONSTRAINT usage_variants_usage_fkey FOREIGN KEY (project_id, hour, flag_name, environment, app_name)
+        REFERENCES usage_metrics ON DELETE CASCADE ON UPDATE CASCADE,
+    CONSTRAINT usage_variants_count_positive CHECK (count > 0)
+);
+
+-- The applications that use a flag: when each first and last reported it.
+CREATE TABLE flag_sightings (
+    flag_id      bigint NOT NULL,
+    environment  text NOT NULL,
+    app_name     text NOT NULL,
+    first_at     timestamptz NOT NULL,
+    last_at      timestamptz NOT NULL,
+    CONSTRAINT flag_sightings_pkey PRIMARY KEY (flag_id, environment, app_name),
+    CONSTRAINT flag_sightings_flag_fkey FOREIGN KEY (flag_id) REFERENCES flags ON DELETE CASCADE
+);
+CREATE INDEX flag_sightings_app_idx ON flag_sightings (app_name);
+
+-- Names that applications ask for, although no such flag exists.
+CREATE TABLE unknown_flags (
+    flag_name    text NOT NULL,
+    app_name     text NOT NULL,
+    environment  text NOT NULL,
+    seen_at      timestamptz NOT NULL,
+    CONSTRAINT unknown_flags_pkey PRIMARY KEY (flag_name, app_name, environment)
+);
+CREATE INDEX unknown_flags_app_idx ON unknown_flags (app_name);
+
+-- Applications make themselves known by registering or by reporting usage. People can add a description.
+CREATE TABLE applications (
+    name         text NOT NULL,
+    description  text,
+    url          text,
+    icon         text,
+    color        text,
+    strategies   text[] NOT NULL DEFAULT '{}',  -- the strategy types that it can evaluate
+    created_at   timestamptz NOT NULL DEFAULT now(),
+    seen_at      timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT applications_pkey PRIMARY KEY (name),
+    CONSTRAINT applications_name_length CHECK (length(name) BETWEEN 1 AND 255)
+);
+
+-- The running processes of an application. connection is the connectionId of newer SDKs, else the instanceId.
+CREATE TABLE application_instances (
+    app_name      text NOT NULL,
+    environment   text NOT NULL,
+    connection    text NOT NULL,
+    instance_id   text NOT NULL,
+    sdk_version   text,
+    platform      text,
+    spec_version  text,
+    address       text,
+    seen_at       timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT application_instances_pkey PRIMARY KEY (app_name, environment, connection),
+    CONSTRAINT application_instances_app_fkey FOREIGN KEY (app_name) REFERENCES applications ON DELETE CASCADE
+);
+CREATE INDEX application_instances_seen_idx ON application_instances (seen_at);
+
+-- The sites that can use a frontend token. Null: those of the setting FRONTEND_ORIGINS.
+ALTER TABLE api_keys ADD COLUMN origins text[];
