@@ -1,4 +1,4 @@
-"""Create and delete API tokens, for the views of the instance and of projects (neighbours.md 3.4)."""
+"""Create, change and delete API tokens, for the views of the instance and of projects (neighbours.md 3.4)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +11,8 @@ from sql import events
 from sql.database import Connection
 from sql.events import Event
 from sql.tokens import api_tokens
+from validators.returned import without_read_only
+from validators.tokens.api_tokens import ONLY_FRONTEND
 
 # A token that is created without an environment gets the first of these that exists.
 DEFAULT_ENVIRONMENTS = ("default", "development")
@@ -22,9 +24,20 @@ def create(conn: Connection, actor: Actor, payload: Mapping[str, Any]) -> str:
     environment, projects = scope_of(conn, payload)
     secret = api_tokens.generate(api_tokens.project_part(projects), environment or "*")
     columns = {"name": payload["name"], "kind": payload["type"], "environment": environment, "projects": projects}
-    token_id = api_tokens.insert(conn, secret, **columns, expires_at=payload["expiresAt"])
+    limits = {"expires_at": payload["expiresAt"], "origins": payload.get("origins")}
+    token_id = api_tokens.insert(conn, secret, **columns, **limits)
     events.record(conn, token_event("api-token-created", actor, data=api_tokens.lock(conn, token_id)))
     return api_tokens.get(conn, token_id, secret)
+
+
+def update(conn: Connection, actor: Actor, token_id: int, change: Mapping[str, Any]) -> None:
+    """Change the expiry or the origins of a token and record the event. change: UpdateApiToken."""
+    before = api_tokens.lock(conn, token_id) or {}
+    change = without_read_only(change, lambda: before)
+    if before.get("type") != "frontend" and change.get("origins") is not None:
+        abort(400, f"origins: {ONLY_FRONTEND}")
+    after = api_tokens.update(conn, token_id, before | change)
+    events.record_change(conn, token_event("api-token-updated", actor, data=after, pre_data=before))
 
 
 def delete(conn: Connection, actor: Actor, token_id: int) -> None:

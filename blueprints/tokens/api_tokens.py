@@ -3,14 +3,12 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import Actor, require
-from rules.api_tokens import create, delete, token_event
+from rules.api_tokens import create, delete, update
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
-from sql import events
 from sql.database import connection, transaction
 from sql.tokens import api_tokens
-from validators.returned import without_read_only
 from validators.tokens.api_tokens import KINDS, CreateApiToken, UpdateApiToken
 
 bp = Blueprint("api_tokens", __name__)
@@ -63,9 +61,9 @@ def create_api_token() -> Response:
 @bp.put("/api/admin/api-tokens/<slashed:api_token>")
 @operation(record=None, body=UpdateApiToken, refuses=(400, 401, 403, 404, 415))
 def update_api_token(api_token: str) -> Response:
-    """Change the expiry of an API token.
+    """Change the expiry or the origins of an API token.
 
-    The path contains the secret of the token. The expiry can be in the past.
+    The path contains the secret of the token. The expiry can be in the past. Only frontend tokens have origins.
     """
     with transaction() as conn:
         # Our choice: callers who can update no type of token get 403 before the token is looked up, so that they learn
@@ -74,9 +72,7 @@ def update_api_token(api_token: str) -> Response:
         change = load(UpdateApiToken())
         token = api_tokens.lock_by_secret(conn, api_token) or abort(404, "No API token has that secret.")
         actor = require(conn, permission("UPDATE", token["kind"]))
-        before = api_tokens.lock(conn, token["id"]) or {}
-        after = api_tokens.update(conn, token["id"], before | without_read_only(change, lambda: before))
-        events.record_change(conn, token_event("api-token-updated", actor, data=after, pre_data=before))
+        update(conn, actor, token["id"], change)
     return empty_response()
 
 

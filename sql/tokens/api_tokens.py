@@ -32,8 +32,8 @@ def mask(secret: str) -> str:
 
 
 INSERT = """
-    INSERT INTO api_keys (name, kind, digest, secret, mask, environment, expires_at)
-    VALUES (%(name)s, %(kind)s, %(digest)s, %(secret)s, %(mask)s, %(environment)s, %(expires_at)s)
+    INSERT INTO api_keys (name, kind, digest, secret, mask, environment, expires_at, origins)
+    VALUES (%(name)s, %(kind)s, %(digest)s, %(secret)s, %(mask)s, %(environment)s, %(expires_at)s, %(origins)s::text[])
     RETURNING id
 """
 
@@ -49,8 +49,9 @@ def insert(
     environment: str | None = None,
     projects: Sequence[str] = (),
     expires_at: datetime | None = None,
+    origins: Sequence[str] | None = None,
 ) -> int:
-    """Insert a token and return its id. environment None: all. projects empty: all.
+    """Insert a token and return its id. environment None: all. projects empty: all. origins None: those of the setting.
 
     Raises UniqueViolation of api_keys_digest_key if the secret is taken.
     """
@@ -62,6 +63,7 @@ def insert(
         "mask": mask(secret) if kind == "admin" else None,
         "environment": environment,
         "expires_at": expires_at,
+        "origins": None if origins is None else list(origins),
     }
     key_id = value(conn, INSERT, params)
     if projects:
@@ -69,31 +71,35 @@ def insert(
     return key_id
 
 
-# The record of neighbours.md 1.1 without its secret, as arguments of json_build_object.
+# The record of neighbours.md 1.1 without its secret, as arguments of json_merge.
+# Our choice: origins, which Unleash does not have, are omitted unless they are set, so that clients of Unleash see no
+# unknown property.
 FIELDS: LiteralString = """
-    'tokenName', name,
-    'username', name,
-    'type', kind,
-    'environment', coalesce(environment, '*'),
-    'project', coalesce((
-        SELECT string_agg(project_id, ',' ORDER BY project_id)
-          FROM api_key_projects
-         WHERE api_key_id = api_keys.id), '*'),
-    'projects', coalesce((
-        SELECT json_agg(project_id ORDER BY project_id)
-          FROM api_key_projects
-         WHERE api_key_id = api_keys.id), '["*"]'),
-    'createdAt', iso(created_at),
-    'expiresAt', iso(expires_at),
-    'seenAt', iso(seen_at),
-    'alias', NULL
+    json_build_object(
+        'tokenName', name,
+        'username', name,
+        'type', kind,
+        'environment', coalesce(environment, '*'),
+        'project', coalesce((
+            SELECT string_agg(project_id, ',' ORDER BY project_id)
+              FROM api_key_projects
+             WHERE api_key_id = api_keys.id), '*'),
+        'projects', coalesce((
+            SELECT json_agg(project_id ORDER BY project_id)
+              FROM api_key_projects
+             WHERE api_key_id = api_keys.id), '["*"]'),
+        'createdAt', iso(created_at),
+        'expiresAt', iso(expires_at),
+        'seenAt', iso(seen_at),
+        'alias', NULL),
+    CASE WHEN origins IS NOT NULL THEN json_build_object('origins', origins) END
 """
 
 # The form of a token in events.
-LOGGED: LiteralString = f"json_build_object({FIELDS})"
+LOGGED: LiteralString = f"json_merge({FIELDS})"
 
 LIST_ROWS: LiteralString = (
-    f"SELECT json_build_object('id', id, {FIELDS}) AS record FROM api_keys ORDER BY created_at, id"
+    f"SELECT json_merge(json_build_object('id', id), {FIELDS}) AS record FROM api_keys ORDER BY created_at, id"
 )
 
 
@@ -104,7 +110,7 @@ def list_rows(conn: Connection) -> list[dict[str, Any]]:
 
 LIST: LiteralString = f"""
     SELECT json_build_object('tokens', coalesce(
-               json_agg(json_build_object('secret', coalesce(secret, mask), {FIELDS})
+               json_agg(json_merge(json_build_object('secret', coalesce(secret, mask)), {FIELDS})
                         ORDER BY created_at, id), '[]'))::text
       FROM api_keys
      WHERE kind = ANY(%(kinds)s)
@@ -134,7 +140,7 @@ LIST_BY_PROJECT: LiteralString = f"""
         SELECT id FROM projects WHERE NOT {VISIBLE}
     )
     SELECT json_build_object('tokens', coalesce(
-               json_agg(json_build_object('secret', secret, {FIELDS}) ORDER BY created_at, id), '[]'))::text
+               json_agg(json_merge(json_build_object('secret', secret), {FIELDS}) ORDER BY created_at, id), '[]'))::text
       FROM api_keys
      WHERE {OF_PROJECT}
        AND NOT EXISTS (
@@ -152,7 +158,9 @@ def list_by_project(conn: Connection, project: str, viewer: int | None) -> str:
     return value(conn, LIST_BY_PROJECT, {"project": project, "viewer": viewer})
 
 
-GET: LiteralString = f"SELECT json_build_object('secret', NULL, {FIELDS})::text FROM api_keys WHERE id = %(id)s"
+GET: LiteralString = f"""
+    SELECT json_merge(json_build_object('secret', NULL), {FIELDS})::text FROM api_keys WHERE id = %(id)s
+"""
 
 
 def get(conn: Connection, key_id: int, secret: str) -> str:
@@ -195,12 +203,18 @@ def lock(conn: Connection, key_id: int) -> dict[str, Any] | None:
     return value(conn, LOCK, {"id": key_id})
 
 
-UPDATE: LiteralString = f"UPDATE api_keys SET expires_at = %(expiresAt)s WHERE id = %(id)s RETURNING {LOGGED}"
+UPDATE: LiteralString = f"""
+    UPDATE api_keys
+       SET expires_at = %(expiresAt)s,
+           origins = %(origins)s::text[]
+     WHERE id = %(id)s
+    RETURNING {LOGGED}
+"""
 
 
 def update(conn: Connection, key_id: int, token: Mapping[str, Any]) -> dict[str, Any]:
-    """Set expiresAt of a token. Return it in the form of events."""
-    return value(conn, UPDATE, {**token, "id": key_id})
+    """Set expiresAt and origins of a token. Return it in the form of events."""
+    return value(conn, UPDATE, {"origins": None, **token, "id": key_id})
 
 
 DELETE = "DELETE FROM api_keys WHERE id = %(id)s"

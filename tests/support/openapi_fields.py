@@ -21,6 +21,7 @@ from validators.flags.strategies import ParameterValue
 from validators.people.users import EmailOrEmpty, Password, RootRole
 from validators.projects.core import EnvironmentName
 from validators.query_fields import Filter, Repeated
+from validators.tokens.origins import ORIGIN, Origin
 
 # Copied from api.md 3.
 FILTER = r"^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$"
@@ -109,6 +110,8 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             return text(field) | {"pattern": r"^(?!\.{1,2}$)[A-Za-z0-9_.~-]+$"}
         case fields.Trimmed():
             return {"type": "string", "pattern": trimmed(field.min, field.max)}
+        case Origin():
+            return text(field) | {"pattern": rf"^({ORIGIN.pattern}|\*)$"}
         case fields.Text():
             return text(field)
         case fields.Boolean():

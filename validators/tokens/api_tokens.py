@@ -8,6 +8,7 @@ from marshmallow import ValidationError, post_load, validates_schema
 from validators import Body
 from validators.fields import DateTime, ListOf, OneOf, Text
 from validators.returned import Returned
+from validators.tokens.origins import ANY, Origin
 
 # Newer clients call a client token a backend token.
 KINDS = ("admin", "client", "backend", "frontend")
@@ -16,6 +17,30 @@ API_TOKEN = Returned(
     ignored=("secret", "createdAt", "seenAt", "alias"),
     read_only=dict.fromkeys(("tokenName", "username", "type", "environment", "project", "projects"), ""),
 )
+
+# Our choice: the maximum number of origins of a token.
+MAX_ORIGINS = 100
+ONLY_FRONTEND = "must be omitted or null; only a frontend token has origins"
+
+
+class Origins(ListOf):
+    """The origins whose pages can use a frontend token, or None for those of the setting FRONTEND_ORIGINS."""
+
+    def __init__(self) -> None:
+        description = (
+            "Origins whose pages can use a frontend token, such as `https://shop.example.org`. `*` means all. null "
+            "means those of the setting FRONTEND_ORIGINS."
+        )
+        super().__init__(
+            Origin(), max=MAX_ORIGINS, what="origins", allow_none=True, metadata={"description": description}
+        )
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[str]:
+        origins = list(dict.fromkeys(super()._deserialize(value, attr, data, **kwargs)))
+        # Our choice: an empty list is refused, so that a mistake is not taken for null.
+        if not origins:
+            raise ValidationError("must have at least one origin; null means those of the setting FRONTEND_ORIGINS")
+        return [ANY] if ANY in origins else origins
 
 
 class Kind(OneOf):
@@ -26,7 +51,7 @@ class Kind(OneOf):
 
 
 class CreateApiToken(Body):
-    """Body of a new token. Loaded as type, name, projects ([] for all), and environment and expiresAt if given."""
+    """Body of a new token. Loaded as type, name, projects ([] for all), expiresAt, and environment or origins."""
 
     class Meta(Body.Meta):
         include = API_TOKEN.in_new(*API_TOKEN.read_only)
@@ -40,7 +65,7 @@ class CreateApiToken(Body):
     schema: ClassVar = {"anyOf": [{"required": ["tokenName"]}, {"required": ["username"]}]}
     # tokenName or username is required, and null counts as omitted.
     beyond_json_schema: ClassVar = (
-        "is required|must be omitted with|for an admin token|only admin tokens|at least one project"
+        "is required|must be omitted with|for an admin token|only admin tokens|at least one|only a frontend token"
     )
 
     type = Kind(
@@ -61,6 +86,7 @@ class CreateApiToken(Body):
     expiresAt = DateTime(
         allow_none=True, load_default=None, metadata={"description": "Expiry of the token. null means never."}
     )
+    origins = Origins()
 
     @validates_schema
     def refuse_duplicate_properties(self, data: dict[str, Any], **_: Any) -> None:
@@ -85,6 +111,8 @@ class CreateApiToken(Body):
             raise ValidationError("must be * for an admin token", "project" if "project" in data else "projects")
         if not is_admin and data.get("environment") == "*":
             raise ValidationError("must be one environment; only admin tokens are for all", "environment")
+        if data["type"] != "frontend" and data.get("origins") is not None:
+            raise ValidationError(ONLY_FRONTEND, "origins")
 
     @post_load
     def use_newer_names(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -119,15 +147,23 @@ class CreateProjectApiToken(CreateApiToken):
 
 
 class UpdateApiToken(Body):
-    """Body of an update of a token: a new expiry."""
+    """Body of an update of a token: a new expiry, new origins, or both."""
 
     class Meta(Body.Meta):
         include = API_TOKEN.in_change()
 
     example: ClassVar = {"expiresAt": "2030-01-31T00:00:00Z"}
+    schema: ClassVar = {"anyOf": [{"required": ["expiresAt"]}, {"required": ["origins"]}]}
+    beyond_json_schema: ClassVar = "at least one|only a frontend token"
 
     expiresAt = DateTime(
-        required=True,
         allow_none=True,
         metadata={"description": "Expiry of the token. It can be in the past. null means never."},
     )
+    origins = Origins()
+
+    @validates_schema
+    def require_change(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a body that changes nothing."""
+        if "expiresAt" not in data and "origins" not in data:
+            raise ValidationError("must have expiresAt or origins")
