@@ -1,0 +1,106 @@
+"""Read the values of settings. Each function returns the value of a text, or raises ValueError with what is right."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
+
+from validators.people.users import PASSWORD_MAX_BYTES
+
+
+def number(low: int, high: int) -> Callable[[str], int]:
+    """Return a function that reads a whole number from low to high."""
+
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or not low <= int(text) <= high:
+            raise ValueError(f"must be a whole number from {low} to {high}")
+        return int(text)
+
+    return read
+
+
+# Stricter than libpq. If a password contains / or @, libpq can mistake a part of it for a host or database, and errors
+# would contain it.
+HOST_AND_PORT = r"(\[[0-9A-Fa-f:.]+\]|[^\s@/?:,\[\]]*)(:\d{1,5})?"
+DATABASE_URL = re.compile(
+    rf"postgres(ql)?://([^\s@/]*@)?{HOST_AND_PORT}(,{HOST_AND_PORT})*(/[^\s@/?]*)?(\?\S*)?", re.ASCII
+)
+
+
+def database_url(text: str) -> str:
+    """Read a PostgreSQL URL."""
+    if not DATABASE_URL.fullmatch(text) or re.search(r"%(?![0-9A-Fa-f]{2})", text):
+        raise ValueError(
+            "must look like postgresql://user:password@host:5432/database, with special characters percent-encoded"
+        )
+    return text
+
+
+def folder(text: str) -> Path:
+    """Read the path of a folder."""
+    if re.search(r"[\x00-\x1f\x7f]", text):
+        raise ValueError("must be a path without control characters")
+    return Path(text)
+
+
+BASE_URL = re.compile(r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?(/[A-Za-z0-9._~-]+)*/?", re.ASCII)
+
+
+def base_url(text: str) -> str:
+    """Read the URL of a site, without a slash at its end."""
+    if not BASE_URL.fullmatch(text) or not is_port(urlsplit(text)):
+        raise ValueError("must look like https://flags.example.org or https://example.org/flags")
+    return text.rstrip("/")
+
+
+def is_port(parts: SplitResult) -> bool:
+    """Return whether the port of a URL is valid or missing."""
+    try:
+        return parts.port != 0
+    except ValueError:
+        return False
+
+
+def host(text: str) -> str:
+    """Read the host name or address to listen on."""
+    if not re.fullmatch(r"[A-Za-z0-9.:_-]+", text):
+        raise ValueError("must be a host name or an address such as 127.0.0.1")
+    return text
+
+
+def pooler(text: str) -> str:
+    """Read the kind of pooler."""
+    if text not in ("none", "transaction", "prepared"):
+        raise ValueError("must be none, transaction or prepared")
+    return text
+
+
+def username(text: str) -> str:
+    """Read a user name."""
+    if "@" in text or text != text.strip() or len(text) > 255:
+        raise ValueError("must be a user name of at most 255 characters, without @ and leading or trailing spaces")
+    return text
+
+
+def password(text: str) -> str:
+    """Read a password. load() checks its minimum length, which is another setting."""
+    if len(text.encode()) > PASSWORD_MAX_BYTES:
+        raise ValueError(f"must be at most {PASSWORD_MAX_BYTES} bytes long")
+    return text
+
+
+def api_tokens(text: str) -> tuple[str, ...]:
+    """Read API tokens, separated by commas."""
+    tokens = tuple(token.strip() for token in text.split(","))
+    if not all(16 <= len(token) <= 255 and token.isprintable() and " " not in token for token in tokens):
+        raise ValueError("must be tokens of 16 to 255 printable characters without spaces, separated by commas")
+    if len(set(tokens)) < len(tokens):
+        raise ValueError("must not contain a token twice")
+    return tokens
+
+
+def bearer_token(text: str) -> str:
+    """Read a bearer token."""
+    if not re.fullmatch(r"[!-~]{16,255}", text):
+        raise ValueError("must be 16 to 255 ASCII characters without spaces")
+    return text
