@@ -433,11 +433,16 @@ CREATE TABLE flags (
     -- The first time it was enabled in an environment of the type production. Disabling or moving the flag keeps it.
     first_in_production_at  timestamptz,
     deleted_at              timestamptz,
+    completed_at            timestamptz,  -- null: not completed
+    completed_status        text,
+    completed_value         text,  -- such as the variant that was kept
     CONSTRAINT flags_pkey PRIMARY KEY (id),
     CONSTRAINT flags_name_format CHECK (name ~ '^[A-Za-z0-9_.~-]{1,100}$' AND name NOT IN ('.', '..')),
     CONSTRAINT flags_deleted_are_archived CHECK (deleted_at IS NULL OR archived_at IS NOT NULL),
     CONSTRAINT flags_are_in_a_project CHECK (project_id IS NOT NULL OR deleted_at IS NOT NULL),
     CONSTRAINT flags_project_fkey FOREIGN KEY (project_id) REFERENCES projects ON DELETE SET NULL,
+    CONSTRAINT flags_completed_status_check CHECK (completed_status IN ('kept', 'discarded')),
+    CONSTRAINT flags_completed_together CHECK ((completed_at IS NULL) = (completed_status IS NULL)),
     CONSTRAINT flags_type_fkey FOREIGN KEY (type) REFERENCES flag_types,
     CONSTRAINT flags_created_by_fkey FOREIGN KEY (created_by_user_id) REFERENCES users ON DELETE SET NULL
 );

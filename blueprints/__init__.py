@@ -8,6 +8,7 @@ from blueprints.flags import favorites as flag_favorites
 from blueprints.flags import lifecycle as flag_lifecycle
 from blueprints.flags import moves as flag_moves
 from blueprints.flags import search as flag_search
+from blueprints.flags import stages as flag_stages
 from blueprints.flags import tags as flag_tags
 from blueprints.flags import transfer as flag_transfer
 from blueprints.people import groups, permissions, personal_tokens, roles, service_accounts, users
@@ -50,6 +51,7 @@ ALL = (
     strategy_types.bp,  # /api/admin/strategies
     flags.bp,  # /api/admin/projects/…/features, /api/admin/features/validate, /api/admin/projects/…/flag-creators
     flag_lifecycle.bp,  # DELETE of a flag, /api/admin/archive, /api/admin/projects/…/archive, delete, revive, stale
+    flag_stages.bp,  # /api/admin/projects/…/features/…/lifecycle
     flag_moves.bp,  # /api/admin/projects/…/features/…/clone, changeProject
     flag_tags.bp,  # /api/admin/features/…/tags, /api/admin/projects/…/tags
     flag_favorites.bp,  # /api/admin/projects/…/features/…/favorites

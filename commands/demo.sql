@@ -460,6 +460,10 @@ SELECT project, flag, 'production', pg_temp.choose(flag || day, apps), day + flo
                                       * CASE WHEN extract(isodow FROM day) > 5 THEN 1.4 ELSE 1 END) AS asked,
                             (SELECT rollouts[max(step)] * 0.0096 FROM generate_subscripts(rollout_times, 1) AS step WHERE rollout_times[step] <= day) AS share) AS counts
  WHERE cardinality(apps) > 0 AND pg_temp.chance(flag || day || 'seen') < 0.4;
+INSERT INTO flag_sightings (flag_id, environment, app_name, first_at, last_at)
+SELECT flags.id, environment, app_name, greatest(min(hour), flags.created_at), greatest(max(hour), flags.created_at)
+  FROM usage_metrics JOIN flags ON flags.name = flag_name AND deleted_at IS NULL AND hour >= date_trunc('hour', flags.created_at)
+ GROUP BY flags.id, environment, app_name;
 
 -- Step: Events
 -- Remove the spaces from payloads, as the server writes them. No text contains the replaced strings.

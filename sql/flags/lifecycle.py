@@ -82,12 +82,15 @@ REVIVE = """
     WITH switched_off AS (
         UPDATE flag_environments SET enabled = false WHERE flag_id = ANY(%(ids)s) AND enabled
     )
-    UPDATE flags SET archived_at = NULL WHERE id = ANY(%(ids)s) AND archived_at IS NOT NULL
+    UPDATE flags
+       SET archived_at = NULL, completed_at = NULL, completed_status = NULL, completed_value = NULL
+     WHERE id = ANY(%(ids)s)
+       AND archived_at IS NOT NULL
 """
 
 
 def revive(conn: Connection, ids: Sequence[int]) -> None:
-    """Revive archived flags, switched off in all environments."""
+    """Revive archived flags, switched off in all environments and not completed."""
     run(conn, REVIVE, {"ids": list(ids)})
 
 

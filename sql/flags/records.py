@@ -4,6 +4,7 @@ from typing import LiteralString
 
 from sql.database import Connection, value
 from sql.flags import strategies
+from sql.flags.stages import STAGE
 
 TAGS: LiteralString = """
     (SELECT coalesce(json_agg(json_build_object('type', type, 'value', value) ORDER BY type, value), '[]')
@@ -158,40 +159,6 @@ PERSON: LiteralString = """
                       'imageUrl', coalesce(users.image_url, ''))
 """
 
-# Our choice: a flag is live while it is on in an environment of the type production that has reported usage since the
-# flag was created or revived. A stage begins with the first hour of that usage, but not before the flag was created or
-# revived.
-LIFECYCLE: LiteralString = """
-    (SELECT CASE WHEN flags.archived_at IS NOT NULL
-                     THEN json_build_object('stage', 'archived', 'enteredStageAt', iso(flags.archived_at))
-                 WHEN used.live_hour IS NOT NULL
-                     THEN json_build_object('stage', 'live',
-                                            'enteredStageAt', iso(greatest(used.live_hour, life.begun_at)))
-                 WHEN used.first_hour IS NOT NULL
-                     THEN json_build_object('stage', 'pre-live',
-                                            'enteredStageAt', iso(greatest(used.first_hour, life.begun_at)))
-                 ELSE json_build_object('stage', 'initial', 'enteredStageAt', iso(life.begun_at))
-            END
-       FROM (SELECT greatest(flags.created_at, max(ended_at)) AS begun_at
-               FROM past_flag_states
-              WHERE flag_id = flags.id
-                AND state = 'archived') AS life
-      CROSS JOIN LATERAL (
-        SELECT min(hour) AS first_hour,
-               min(hour) FILTER (WHERE places.type = 'production' AND flag_environments.enabled) AS live_hour
-          FROM environments AS places
-          LEFT JOIN flag_environments ON flag_environments.flag_id = flags.id
-                                     AND flag_environments.environment = places.name
-         CROSS JOIN LATERAL (
-            SELECT min(hour) AS hour
-              FROM usage_metrics
-             WHERE flag_name = flags.name
-               AND environment = places.name
-               AND hour >= date_trunc('hour', life.begun_at)
-         ) AS oldest
-      ) AS used)
-"""
-
 # Our choice: favorites are no changes, and changes of an earlier flag with the same name do not count.
 COLLABORATORS: LiteralString = f"""
     (SELECT json_build_object('users', coalesce(json_agg({PERSON} ORDER BY users.id), '[]'))
@@ -242,7 +209,7 @@ FLAG: LiteralString = f"""
         'variants', {ALL_VARIANTS}),
         {CREATED_BY},
         json_build_object(
-        'lifecycle', {LIFECYCLE},
+        'lifecycle', {STAGE},
         'collaborators', {COLLABORATORS}))
 """
 

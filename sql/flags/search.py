@@ -5,6 +5,7 @@ from typing import Any, LiteralString
 
 from sql.database import Connection, value
 from sql.flags import records as flag_records
+from sql.flags.stages import STAGE
 from sql.limits import PAGE_BYTES
 from sql.projects.visibility import VISIBLE
 
@@ -39,7 +40,7 @@ HIT: LiteralString = f"""json_merge(json_build_object({flag_records.CORE_FIELDS}
               JOIN segments ON segments.id = strategy_segments.segment_id
              WHERE strategies.flag_id = flags.id)),
     {flag_records.CREATED_BY},
-    json_build_object('lifecycle', {flag_records.LIFECYCLE}))
+    json_build_object('lifecycle', {STAGE}))
 """
 
 # && means: have a common element. @> means: contains all elements.

@@ -39,20 +39,10 @@ def served(app: Flask) -> Iterator[str]:
             )
 
 
-def test_every_operation_of_the_admin_api_is_here_but_the_lifecycle(app: Flask) -> None:
-    here, later = (set(operations(status)) for status in ("yes", "later"))
+def test_every_operation_of_the_admin_api_is_here(app: Flask) -> None:
+    here = set(listed("Every operation"))
     assert len(here) >= 190
     assert here - set(served(app)) == set()
-    assert later & set(served(app)) == set()
-    assert {path.partition("/lifecycle")[1] for path in later} == {"/lifecycle"}
-
-
-def operations(status: str) -> Iterator[str]:
-    """The operations with a status in the tables of all operations, in the same form."""
-    for methods, path in re.findall(
-        rf"^\| ([A-Z, ]+) \| `([^`]+)` \| {status} \|", SECTIONS["Every operation"], re.MULTILINE
-    ):
-        yield from (f"{method} {without_names(path)}" for method in methods.split(", "))
 
 
 def test_no_operation_of_the_app_is_listed_as_missing(app: Flask) -> None:

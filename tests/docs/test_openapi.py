@@ -113,8 +113,8 @@ def test_every_operation_has_a_tag_a_summary_and_a_description() -> None:
 VERBS = {
     "get": "get list search check validate logOut",
     "post": (
-        "create add set update clone move archive revive delete enable disable deprecate reactivate search "
-        "sort validate import export"
+        "create add set update clone move archive revive delete enable disable deprecate reactivate complete "
+        "uncomplete search sort validate import export"
     ),
     "put": "set update sort",
     "patch": "patch",

@@ -135,11 +135,28 @@ REPORT_USAGE = """
        SET yes = usage_metrics.yes + excluded.yes, no = usage_metrics.no + excluded.no
 """
 
+# Usage that was reported before the hour of the flag's creation is that of an earlier flag.
+SIGHT = """
+    INSERT INTO flag_sightings AS known (flag_id, environment, app_name, first_at, last_at)
+    SELECT id, %(environment)s, %(app)s, greatest(hour, created_at), greatest(hour, created_at)
+      FROM flags, date_trunc('hour', %(at)s::timestamptz) AS hour
+     WHERE name = %(flag)s
+       AND deleted_at IS NULL
+       AND hour >= date_trunc('hour', created_at)
+        ON CONFLICT ON CONSTRAINT flag_sightings_pkey DO UPDATE
+       SET first_at = least(known.first_at, excluded.first_at), last_at = greatest(known.last_at, excluded.last_at)
+"""
+
 
 def report_usage(conn: Connection, reports: Iterable[Mapping[str, Any]]) -> None:
-    """Add reported usage: each report has project, flag, environment, app, at, yes and no."""
+    """Add reported usage: each report has project, flag, environment, app, at, yes and no.
+
+    An application was seen at the beginning of the hour of its report.
+    """
+    reports = list(reports)
     with conn.cursor() as cursor:
-        cursor.executemany(REPORT_USAGE, list(reports))
+        cursor.executemany(REPORT_USAGE, reports)
+        cursor.executemany(SIGHT, reports)
 
 
 def signup_token(conn: Connection, *, name: str, expires_at: Any, created_by: str, **fields: Any) -> dict[str, Any]:

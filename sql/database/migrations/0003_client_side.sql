@@ -71,3 +71,20 @@ CREATE INDEX application_instances_seen_idx ON application_instances (seen_at);
 
 -- The sites that can use a frontend token. Null: those of the setting FRONTEND_ORIGINS.
 ALTER TABLE api_keys ADD COLUMN origins text[];
+
+-- People can complete a flag: it is kept, perhaps with one of its variants, or discarded.
+ALTER TABLE flags
+    ADD COLUMN completed_at timestamptz,
+    ADD COLUMN completed_status text,
+    ADD COLUMN completed_value text,
+    ADD CONSTRAINT flags_completed_status_check CHECK (completed_status IN ('kept', 'discarded')),
+    ADD CONSTRAINT flags_completed_together CHECK ((completed_at IS NULL) = (completed_status IS NULL));
+
+-- Stages of flags come from sightings. Usage that was reported before only has hours.
+INSERT INTO flag_sightings (flag_id, environment, app_name, first_at, last_at)
+SELECT flags.id, environment, app_name, greatest(min(hour), flags.created_at), greatest(max(hour), flags.created_at)
+  FROM usage_metrics
+  JOIN flags ON flags.name = flag_name
+            AND deleted_at IS NULL
+            AND hour >= date_trunc('hour', flags.created_at)
+ GROUP BY flags.id, environment, app_name;

@@ -39,6 +39,8 @@ OPENS = {
     "UPDATE_FEATURE": [
         f"PUT {FLAG}",
         f"PATCH {FLAG}",
+        f"POST {FLAG}/lifecycle/complete",
+        f"POST {FLAG}/lifecycle/uncomplete",
         f"POST {PROJECT}/stale",
         f"POST {PROJECT}/revive",
         "POST /api/admin/archive/revive/<feature_name>",

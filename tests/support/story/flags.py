@@ -46,6 +46,7 @@ def tell(story: Story) -> None:
     make(story, max, "hermes", "orbit", "experiment")
     tag(story)
     describe(story)
+    complete(story)
     archive(story)
     move(story)
     like(story)
@@ -101,6 +102,15 @@ def describe(story: Story) -> None:
         {"features": ["post"], "stale": False},
         [happened("feature-stale-off", "hermes", "post")],
     )
+
+
+def complete(story: Story) -> None:
+    """Olga completes the flag relay, and thinks better of it."""
+    olga, path = story.people["olga"], f"{PROJECTS}/apollo/features/relay/lifecycle"
+    recorded = happened("feature-completed", "apollo", "relay", data={"status": "kept", "kept": True})
+    story.step(olga, "POST", f"{path}/complete", 200, {"status": "kept"}, [recorded])
+    recorded = happened("feature-uncompleted", "apollo", "relay")
+    story.step(olga, "POST", f"{path}/uncomplete", 200, None, [recorded])
 
 
 def archive(story: Story) -> None:
