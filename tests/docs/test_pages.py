@@ -203,7 +203,7 @@ def test_every_choice_in_the_code_can_be_looked_up():
     decisions = (ROOT / "docs" / "development" / "decisions.md").read_text(encoding="utf-8")
     marked = [
         path
-        for room in ("blueprints", "rules", "serving", "sql", "validators")
+        for room in ("blueprints", "evaluation", "rules", "serving", "sql", "validators")
         for path in (ROOT / room).rglob("*.py")
         if "Our choice:" in path.read_text()
     ]

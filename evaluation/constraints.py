@@ -1,0 +1,185 @@
+"""Constraints: conditions on one value of the context, with the 19 operators of the client specification 6.1.0."""
+
+import math
+import operator
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import re2
+
+from evaluation.addresses import Networks
+from evaluation.context import Fields
+from evaluation.parsing import Malformed, boolean_at, list_at, object_of, text_at, texts_at
+
+# Whether a value of the context fits.
+Comparison = Callable[[str], bool]
+
+# RFC 3339, but with the separators and offsets that the engine of the SDKs accepts too. A date alone is no date-time.
+DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)", re.ASCII)
+# https://semver.org, 2.0.0: no leading zeros in numbers, and no v before them.
+VERSION = re.compile(
+    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
+    r"(?:-((?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*))?"
+    r"(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?",
+    re.ASCII,
+)
+NUMBER_MAX = 2**64 - 1
+
+
+class Constraint:
+    """A condition on one value of the context.
+
+    A constraint without valid values is malformed. Its strategy never matches, even if the constraint is inverted.
+    """
+
+    __slots__ = ("case_insensitive", "compare", "context_name", "inverted", "negated", "operator", "value", "values")
+
+    def __init__(self, given: Any) -> None:
+        item = object_of(given, "constraint")
+        self.context_name = text_at(item, "contextName")
+        self.operator = text_at(item, "operator")
+        self.values = texts_at(item, "values")
+        self.value = text_at(item, "value", "")
+        self.inverted = boolean_at(item, "inverted")
+        self.case_insensitive = boolean_at(item, "caseInsensitive")
+        self.negated = self.inverted is not (self.operator == "NOT_IN")
+        compile_comparison = OPERATORS.get(self.operator)
+        if compile_comparison is None:
+            raise Malformed(f"operator: {self.operator} is not an operator")
+        self.compare = compile_comparison(self)
+
+    def satisfied(self, fields: Fields) -> bool:
+        """Return whether the context satisfies the constraint."""
+        found = fields.get(self.context_name)
+        return (found is not None and self.compare(found)) is not self.negated
+
+
+def constraints_at(item: dict[str, Any]) -> tuple[Constraint, ...]:
+    """Return the constraints of a strategy or segment."""
+    return tuple(map(Constraint, list_at(item, "constraints")))
+
+
+def is_one_of(constraint: Constraint) -> Comparison:
+    """Compile a list of values."""
+    return frozenset(constraint.values).__contains__
+
+
+def text_comparison(compare: Callable[[str, tuple[str, ...]], bool]) -> Callable[[Constraint], Comparison]:
+    """Return a compiler of constraints whose values are parts of texts."""
+
+    def compile_comparison(constraint: Constraint) -> Comparison:
+        if not constraint.values:
+            raise Malformed("values: must have at least one value")
+        if constraint.case_insensitive:
+            lowered = tuple(value.lower() for value in constraint.values)
+            return lambda found: compare(found.lower(), lowered)
+        values = constraint.values
+        return lambda found: compare(found, values)
+
+    return compile_comparison
+
+
+def contains(text: str, parts: tuple[str, ...]) -> bool:
+    """Return whether the text contains one of the parts."""
+    return any(part in text for part in parts)
+
+
+def order_comparison(
+    parse: Callable[[str], Any], compare: Callable[[Any, Any], bool], kind: str
+) -> Callable[[Constraint], Comparison]:
+    """Return a compiler of constraints whose value has an order: numbers, date-times and versions."""
+
+    def compile_comparison(constraint: Constraint) -> Comparison:
+        value = parse(constraint.value)
+        # A number such as NaN or infinity is equal to nothing, or to everything beyond all numbers.
+        if value is None or (isinstance(value, float) and not math.isfinite(value)):
+            raise Malformed(f"value: must be {kind}")
+
+        def fits(found: str) -> bool:
+            parsed = parse(found)
+            return parsed is not None and compare(parsed, value)
+
+        return fits
+
+    return compile_comparison
+
+
+def number_of(text: str) -> float | None:
+    """Return the number, or None. Spaces, underscores and digits of other scripts are Python's own and refused."""
+    if not text.isascii() or "_" in text or text.strip() != text:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def date_time_of(text: str) -> datetime | None:
+    """Return the date-time, or None if the text is not one with an offset."""
+    upper = text.upper()
+    try:
+        return datetime.fromisoformat(upper) if DATE_TIME.fullmatch(upper) else None
+    except ValueError:
+        return None
+
+
+def version_of(text: str) -> tuple[Any, ...] | None:
+    """Return the semantic version in a form that compares as versions do, or None if the text is not one."""
+    match = VERSION.fullmatch(text)
+    if match is None or any(len(number) > 20 or int(number) > NUMBER_MAX for number in match.group(1, 2, 3)):
+        return None
+    # Numbers come before words. They have no leading zeros, so that the longer number is the greater one.
+    identifiers = [
+        (0, len(part), part) if part.isdigit() else (1, 0, part) for part in (match[4].split(".") if match[4] else ())
+    ]
+    return (int(match[1]), int(match[2]), int(match[3]), not identifiers, tuple(identifiers))
+
+
+def matches_pattern(constraint: Constraint) -> Comparison:
+    """Compile a regular expression with RE2, which takes linear time: users of a browser choose the text."""
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = True
+    options.case_sensitive = not constraint.case_insensitive
+    try:
+        pattern = re2.compile(constraint.value, options)
+    except re2.error:
+        raise Malformed("value: must be a regular expression of RE2") from None
+    finally:
+        # RE2 would keep 128 expressions of up to 8 MiB each.
+        re2.purge()
+    return lambda found: pattern.search(found) is not None
+
+
+def is_in_network(constraint: Constraint) -> Comparison:
+    """Compile a list of IP addresses and networks."""
+    networks = Networks(constraint.values)
+    if not networks.networks:
+        raise Malformed("values: must have at least one IP address or network such as 10.0.0.0/8")
+    return networks.contain
+
+
+A_NUMBER, A_DATE_TIME, A_VERSION = "a number", "a date-time such as 2024-05-31T00:00:00Z", "a version such as 1.2.3"
+OPERATORS: dict[str, Callable[[Constraint], Comparison]] = {
+    "IN": is_one_of,
+    "NOT_IN": is_one_of,  # Constraint.negated
+    "STR_CONTAINS": text_comparison(contains),
+    "STR_STARTS_WITH": text_comparison(str.startswith),
+    "STR_ENDS_WITH": text_comparison(str.endswith),
+    "NUM_EQ": order_comparison(number_of, operator.eq, A_NUMBER),
+    "NUM_GT": order_comparison(number_of, operator.gt, A_NUMBER),
+    "NUM_GTE": order_comparison(number_of, operator.ge, A_NUMBER),
+    "NUM_LT": order_comparison(number_of, operator.lt, A_NUMBER),
+    "NUM_LTE": order_comparison(number_of, operator.le, A_NUMBER),
+    "DATE_AFTER": order_comparison(date_time_of, operator.gt, A_DATE_TIME),
+    "DATE_BEFORE": order_comparison(date_time_of, operator.lt, A_DATE_TIME),
+    "SEMVER_EQ": order_comparison(version_of, operator.eq, A_VERSION),
+    "SEMVER_GT": order_comparison(version_of, operator.gt, A_VERSION),
+    "SEMVER_GTE": order_comparison(version_of, operator.ge, A_VERSION),
+    "SEMVER_LT": order_comparison(version_of, operator.lt, A_VERSION),
+    "SEMVER_LTE": order_comparison(version_of, operator.le, A_VERSION),
+    "REGEX": matches_pattern,
+    "IN_CIDR": is_in_network,
+}

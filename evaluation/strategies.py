@@ -1,0 +1,158 @@
+"""Strategies and segments: conditions that switch a flag on."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from evaluation.addresses import Networks
+from evaluation.constraints import Constraint, constraints_at
+from evaluation.context import Fields
+from evaluation.parsing import Malformed, list_at, object_of, text_at
+from evaluation.results import FlagFacts, Reason, Result
+from evaluation.rollout import Rollout
+from evaluation.variants import Variants, variants_at
+
+Condition = Callable[[Fields], bool]
+
+
+class Segment:
+    """Named constraints that strategies share. A malformed segment has a problem, and its strategies never match."""
+
+    __slots__ = ("constraints", "fingerprint", "id", "name", "problem")
+
+    def __init__(self, number: int, item: dict[str, Any], fingerprint: int | None) -> None:
+        self.id = number
+        self.name = ""
+        self.constraints: tuple[Constraint, ...] = ()
+        self.problem: str | None = None
+        self.fingerprint = fingerprint
+        try:
+            self.name = text_at(item, "name", "")
+            self.constraints = constraints_at(item)
+        except Malformed as error:
+            self.problem = f"segment {number}: {error}"
+
+
+Segments = Mapping[int, Segment]
+
+
+class Strategy:
+    """A way to switch a flag on. A malformed strategy has a problem, and never matches."""
+
+    __slots__ = (
+        "conditions", "constraints", "name", "plain", "problem", "results", "rollout", "rule", "segments", "variants",
+    )  # fmt: skip
+
+    def __init__(self, given: Any, flag: str, segments: Segments) -> None:
+        self.name = ""
+        self.constraints: tuple[Constraint, ...] = ()
+        self.segments: tuple[Segment, ...] = ()
+        self.rollout: Rollout | None = None
+        self.rule: Condition | None = None
+        self.variants: Variants | None = None
+        self.problem: str | None = None
+        self.results: tuple[Result, ...] = ()
+        self.plain: Result
+        try:
+            self.read(given, flag, segments)
+        except Malformed as error:
+            self.problem = str(error)
+            self.conditions: tuple[Condition, ...] = (never,)
+
+    def read(self, given: Any, flag: str, segments: Segments) -> None:
+        """Compile the strategy, or raise Malformed."""
+        item = object_of(given, "strategies")
+        self.name = text_at(item, "name")
+        parameters = object_of(item.get("parameters") or {}, "parameters")
+        group = text_at(parameters, "groupId", "") or flag
+        self.constraints = constraints_at(item)
+        self.segments = tuple(segment_of(number, segments) for number in list_at(item, "segments"))
+        self.rollout = rollout_of(self.name, parameters, group)
+        self.rule = self.rollout.satisfied if self.rollout else rule_of(self.name, parameters)
+        self.variants = variants_at(item, group, text_at(parameters, "stickiness", ""))
+        conditions: list[Condition] = [one.satisfied for segment in self.segments for one in segment.constraints]
+        conditions += [one.satisfied for one in self.constraints]
+        if self.rule and (self.rollout is None or self.rollout.asks):
+            conditions.append(self.rule)
+        self.conditions = tuple(conditions)
+
+    def make_results(self, facts: FlagFacts, variants: Variants | None, *, static: bool) -> None:
+        """Make all results of this strategy. The variants of the flag apply if the strategy has none of its own."""
+        self.variants = self.variants or variants
+        reason: Reason = "TARGETING_MATCH"
+        if self.rollout and self.rollout.percentage < 100:
+            reason = "SPLIT"
+        elif static and not self.conditions:
+            reason = "STATIC"
+        self.plain = Result(facts, enabled=True, reason=reason)
+        if self.variants:
+            reason = "SPLIT" if self.variants.split else reason
+            self.results = tuple(Result(facts, True, reason, variant) for variant in self.variants.variants)
+
+    def satisfied(self, fields: Fields) -> bool:
+        """Return whether the context satisfies all conditions."""
+        return all(condition(fields) for condition in self.conditions)
+
+    def result(self, fields: Fields) -> Result:
+        """Return the result for a context that satisfies all conditions."""
+        index = self.variants.index(fields) if self.variants else None
+        return self.plain if index is None else self.results[index]
+
+
+def never(_: Fields) -> bool:
+    """Return False: the condition of a malformed strategy."""
+    return False
+
+
+def segment_of(number: Any, segments: Segments) -> Segment:
+    """Return the segment with this id, or raise Malformed."""
+    segment = segments.get(number) if isinstance(number, int) and not isinstance(number, bool) else None
+    if segment is None:
+        raise Malformed(f"segments: segment {number} does not exist")
+    if segment.problem:
+        raise Malformed(segment.problem)
+    return segment
+
+
+def rollout_of(name: str, parameters: dict[str, Any], group: str) -> Rollout | None:
+    """Return the rollout of the strategies that have one."""
+    if name == "flexibleRollout":
+        return Rollout(group, percentage_at(parameters, "rollout"), text_at(parameters, "stickiness", "") or "default")
+    stickiness = GRADUAL_ROLLOUTS.get(name)
+    return Rollout(group, percentage_at(parameters, "percentage"), stickiness) if stickiness else None
+
+
+# The strategies that flexibleRollout has replaced, and what they are sticky to.
+GRADUAL_ROLLOUTS = {
+    "gradualRolloutUserId": "userId",
+    "gradualRolloutSessionId": "sessionId",
+    "gradualRolloutRandom": "random",
+}
+
+
+def percentage_at(parameters: dict[str, Any], key: str) -> int:
+    """Return the percentage at a key: a whole number, written as text."""
+    text = text_at(parameters, key, "")
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) <= 100):
+        raise Malformed(f"{key}: must be a whole number from 0 to 100")
+    return int(text)
+
+
+def rule_of(name: str, parameters: dict[str, Any]) -> Condition | None:
+    """Return the condition of the strategies without a rollout; None if the strategy has none."""
+    if name == "default":
+        return None
+    if name == "userWithId":
+        ids = frozenset(words_at(parameters, "userIds"))
+        return lambda fields: fields.get("userId") in ids
+    if name == "remoteAddress":
+        networks = Networks(words_at(parameters, "IPs"))
+        return lambda fields: networks.contain(fields.get("remoteAddress", ""))
+    if name == "applicationHostname":
+        # As the engine of the SDKs decides. This server does not know the hosts of applications.
+        raise Malformed("applicationHostname: matches only in the SDKs that support it")
+    raise Malformed(f"{name}: matches only in applications that implement this custom strategy")
+
+
+def words_at(parameters: dict[str, Any], key: str) -> list[str]:
+    """Return the words between commas."""
+    return [word for word in map(str.strip, text_at(parameters, key, "").split(",")) if word]
