@@ -50,8 +50,12 @@ def write_environment(
     ]
     findings.need("CREATE_FEATURE_STRATEGY", any(added for _, _, added, _ in plans))
     findings.need("DELETE_FEATURE_STRATEGY", any(removed for *_, removed in plans))
+    # Check the parameters of the document: it is not to blame for an old default stickiness of the project.
     checked = [
-        (flag["name"], strategy) for flag, _, added, _ in plans for strategy in added if not strategy.get("isDefault")
+        (flag["name"], strategy | {"parameters": strategy["given"]})
+        for flag, _, added, _ in plans
+        for strategy in added
+        if "given" in strategy
     ]
     check_strategies(conn, checked, flags[0]["project_id"], refuse=findings.refuse)
     plans = [plan for plan in plans if plan[0]["name"] not in findings.refused]
@@ -85,9 +89,18 @@ def write_variants(conn: Connection, actor: Actor, states: Sequence[tuple[DictRo
 def wanted_strategies(
     conn: Connection, imported: Mapping[str, ImportedFlag], flags: Sequence[DictRow], findings: Findings
 ) -> list[tuple[DictRow, list[Json]]]:
-    """Return each flag with the strategies that the import gives it. A flag that will be on gets an enabled one."""
+    """Return each flag with the strategies that the import gives it. A flag that will be on gets an enabled one.
+
+    The strategies of the document have the key given: their parameters without the defaults.
+    """
     plans = [
-        (flag, [as_wanted_strategy(flag, strategy, i) for i, strategy in enumerate(imported[flag["name"]].strategies)])
+        (
+            flag,
+            [
+                as_wanted_strategy(flag, strategy, position) | {"given": strategy["parameters"]}
+                for position, strategy in enumerate(imported[flag["name"]].strategies)
+            ],
+        )
         for flag in flags
     ]
     # Our choice: such a flag gets the default strategy, as when a user enables it. On without an enabled strategy, it
@@ -100,7 +113,7 @@ def wanted_strategies(
     by_flag = {flag["id"]: wanted for flag, wanted in plans}
     for flag, default in strategy_rules.default_strategies(conn, lacking, findings.refuse):
         wanted = by_flag[flag["id"]]
-        wanted.append(as_wanted_strategy(flag, default, len(wanted)) | {"isDefault": True})
+        wanted.append(as_wanted_strategy(flag, default, len(wanted)))
     return [(flag, wanted) for flag, wanted in plans if flag["name"] not in findings.refused]
 
 

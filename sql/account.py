@@ -84,19 +84,19 @@ def get_profile(conn: Connection, user_id: int) -> str | None:
 
 # Our choice: users have no roles in unknown and hidden projects, so the list contains only their root roles.
 ROLES: LiteralString = f"""
-    SELECT json_build_object('version', 1, 'roles', coalesce(json_agg({roles.RECORD} ORDER BY roles.id), '[]'))::text
+    SELECT json_build_object('version', 1, 'roles', coalesce(json_agg(
+               json_build_object({roles.PROPERTIES}, 'project', project_id) ORDER BY roles.id), '[]'))::text
       FROM roles
-     WHERE id IN (
-            SELECT role_id
+      JOIN (SELECT DISTINCT role_id, project_id
               FROM user_roles
              WHERE user_id = %(user_id)s
-               AND (project_id IS NULL OR project_id = %(project)s))
+               AND (project_id IS NULL OR project_id = %(project)s)) AS held ON role_id = roles.id
 """
 
 
 def list_roles(conn: Connection, user_id: int, project_id: str) -> str:
     """Return {"version": 1, "roles": [...]} as JSON text: the roles of a user in a project, by id.
 
-    Includes root roles, and roles of the user's groups.
+    Includes root roles, whose project is null, and roles of the user's groups.
     """
     return value(conn, ROLES, {"user_id": user_id, "project": project_id})

@@ -37,6 +37,8 @@ class Body(Schema):
     # Our choice: null means that an optional property is omitted, because many clients send it for what is unset. The
     # nine operations of api.md refuse it.
     drops_nulls: ClassVar[bool] = True
+    # Our choice: for these properties an empty text means omitted too, because forms send it for what is not filled in.
+    drops_empty: ClassVar[frozenset[str]] = frozenset()
 
     error_messages = {"unknown": "unknown property", "type": "must be a JSON object"}  # noqa: RUF012 (marshmallow declares it so)
 
@@ -45,9 +47,13 @@ class Body(Schema):
         return self.drops_nulls and not field.required and not field.allow_none
 
     @pre_load
-    def drop_nulls(self, data: Any, **_: Any) -> Any:
-        """Return the body without the properties that are null and cannot be null."""
-        if not isinstance(data, dict) or None not in data.values():
+    def drop_omitted(self, data: Any, **_: Any) -> Any:
+        """Return the body without the properties that are null or empty where that means omitted."""
+        if not isinstance(data, dict):
+            return data
+        if self.drops_empty:
+            data = {name: value for name, value in data.items() if value != "" or name not in self.drops_empty}
+        if None not in data.values():
             return data
         dropped = {field.data_key or name for name, field in self.fields.items() if self.drops_null(field)}
         return {name: value for name, value in data.items() if value is not None or name not in dropped}

@@ -155,6 +155,14 @@ class Integer(fields.Field[int]):
         return in_range(value, self.min, self.max)
 
 
+# Our choice: all values of the PostgreSQL type integer, also negative ones.
+class Position(Integer):
+    """The position of a record in a list, by which the list is sorted."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(min=-(2**31), max=2**31 - 1, **kwargs)
+
+
 class WholeNumber(Integer):
     """An integer in a query parameter: decimal digits only."""
 
@@ -172,10 +180,7 @@ def in_range(number: int, low: int, high: int) -> int:
 
 
 class DateTime(fields.Field[datetime]):
-    """An RFC 3339 date-time with an offset, loaded as a datetime in UTC.
-
-    Digits after the millisecond are dropped, because responses have none.
-    """
+    """An RFC 3339 date-time with an offset, loaded as a datetime in UTC without digits after the millisecond."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> datetime:
         if isinstance(value, str) and RFC3339.fullmatch(value):

@@ -6,11 +6,9 @@ from typing import Any, LiteralString
 from sql.database import Connection, one, run, value
 from sql.people import permissions
 
-# The Role record of api.md.
-RECORD: LiteralString = """
-    json_build_object(
-        'id', roles.id, 'type', roles.type, 'name', roles.name, 'description', roles.description, 'project', NULL)
-"""
+# The Role record of api.md, and its properties without the project.
+PROPERTIES: LiteralString = "'id', roles.id, 'type', roles.type, 'name', roles.name, 'description', roles.description"
+RECORD: LiteralString = f"json_build_object({PROPERTIES}, 'project', NULL)"
 
 # The ids of predefined roles, see schema.sql.
 ADMIN, EDITOR, VIEWER, OWNER = 1, 2, 3, 4

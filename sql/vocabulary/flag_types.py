@@ -10,14 +10,14 @@ RECORD: LiteralString = (
 )
 
 LIST: LiteralString = f"""
-    SELECT json_build_object('version', 1, 'types',
-               coalesce(json_agg({RECORD} ORDER BY id), '[]'))::text
+    SELECT json_build_object('version', 1, 'types', json_agg({RECORD} ORDER BY array_position(
+               ARRAY['release', 'experiment', 'operational', 'kill-switch', 'permission'], id)))::text
       FROM flag_types
 """
 
 
 def list_all(conn: Connection) -> str:
-    """Return {"version": 1, "types": [...]} as JSON text, by id."""
+    """Return {"version": 1, "types": [...]} as JSON text, in the order of the documented interface."""
     return value(conn, LIST)
 
 

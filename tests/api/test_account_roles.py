@@ -47,8 +47,9 @@ def test_the_roles_in_a_project_are_those_of_the_user_of_the_groups_and_the_root
     fixtures.add_project_group(conn, apollo, group, auditor)
     assert held(victor, apollo) == [2, 3, 5, auditor]
     assert held(victor, "default") == [2, 3, other]
-    found = victor.get(ROLES, query_string={"projectId": apollo}).json["roles"][-1]
-    assert found == {"id": auditor, "type": "custom", "name": "Auditor", "description": "", "project": None}
+    found = victor.get(ROLES, query_string={"projectId": apollo}).json["roles"]
+    assert found[-1] == {"id": auditor, "type": "custom", "name": "Auditor", "description": "", "project": apollo}
+    assert [role["project"] for role in found] == [None, None, apollo, apollo]
 
 
 def test_a_role_that_is_held_twice_is_listed_once(world, victor, apollo, conn):

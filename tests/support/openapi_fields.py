@@ -18,7 +18,7 @@ from validators.flags.search import (
     ValueFilter,
 )
 from validators.flags.strategies import ParameterValue
-from validators.people.users import EmailOrEmpty, Password, RootRole
+from validators.people.users import Password, RootRole
 from validators.projects.core import EnvironmentName
 from validators.query_fields import Filter, Repeated
 from validators.tokens.origins import ORIGIN, Origin
@@ -62,6 +62,11 @@ def json_schema(field: fields.fields.Field) -> dict[str, Any]:
     return schema | {"type": [schema["type"], "null"]} | more
 
 
+def can_be_empty(field: fields.fields.Field) -> bool:
+    """Return whether an empty text means that this property is omitted."""
+    return isinstance(field.parent, Body) and field.name in field.parent.drops_empty
+
+
 def reference(body: type[Body]) -> dict[str, Any]:
     """Return a reference to the component of a body."""
     return {"$ref": f"#/components/schemas/{name_of(body)}"}
@@ -76,8 +81,10 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
                 if choices is TYPES
                 else {"type": "string", "enum": sorted(choices)}
             )
-        case EmailOrEmpty():
+        case fields.Email() if can_be_empty(field):
             return {"type": "string", "maxLength": 254, "pattern": f"^({fields.EMAIL.pattern})?$"}
+        case Password(min=low) if can_be_empty(field):
+            return {"type": "string", "format": "password", "pattern": rf"^([\s\S]{{{low},}})?$"}
         case fields.Email():
             return {"type": "string", "format": "email", "maxLength": 254, "pattern": f"^{fields.EMAIL.pattern}$"}
         case RootRole():

@@ -73,12 +73,13 @@ class NewFlagName(Body):
     """A name for a new flag, and the project whose naming pattern it must match."""
 
     example: ClassVar[dict[str, Any]] = {"name": "newest-checkout", "projectId": "default"}
+    drops_empty: ClassVar[frozenset[str]] = frozenset({"projectId"})
 
     name = Name(required=True, metadata={"description": "Name to check."})
     projectId = Text(
         allow_none=True,
         load_default=None,
-        metadata={"description": "Project whose naming pattern the name must match."},
+        metadata={"description": "Project whose naming pattern the name must match. Without one, or if empty: none."},
     )
 
 

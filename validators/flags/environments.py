@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, validates_schema
 
 from validators import Body, Query
-from validators.fields import Integer, ListOf, Name, Nested, OneOf, Text
+from validators.fields import ListOf, Name, Nested, OneOf, Position, Text
 from validators.flags.json_patch import patched
-from validators.flags.strategies import SORT_ORDER_MAX, Variants
+from validators.flags.strategies import Variants
 from validators.flags.variants import Variant
 
 # Our choice: the maximum number of flags of a request that enables or disables them.
@@ -43,12 +43,7 @@ class StrategyPlace(Body):
     example: ClassVar = {"id": "b4ad7b8a-3f5d-4a0c-9d6e-1c2b3a4d5e6f", "sortOrder": 2}
 
     id = Text(required=True, metadata={"description": "Id of the strategy."})
-    sortOrder = Integer(
-        min=0,
-        max=SORT_ORDER_MAX,
-        required=True,
-        metadata={"description": "Position in the list. Lower positions come first."},
-    )
+    sortOrder = Position(required=True, metadata={"description": "Position in the list. Lower positions come first."})
 
 
 def refuse_duplicate_positions(positions: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -6,13 +6,12 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load
 
 from validators import Body, read
-from validators.fields import BIGINT_MAX, TITLE_MAX, Boolean, Integer, ListOf, Nested, ObjectOf, Text
+from validators.fields import BIGINT_MAX, TITLE_MAX, Boolean, Integer, ListOf, Nested, ObjectOf, Position, Text
 from validators.flags.json_patch import PatchOperation, patched_properties
 from validators.flags.variants import StrategyVariant, balanced
 from validators.returned import Returned
 from validators.vocabulary.constraints import Constraint
 
-SORT_ORDER_MAX = 2**31 - 1
 PATH = "/api/admin/projects/{projectId}/features/{featureName}/environments/{environment}/strategies"
 STRATEGY = Returned(ignored=("id",), read_only={"featureName": "", "sortOrder": f"POST {PATH}/set-sort-order"})
 CHANGEABLE = ("name", "title", "disabled", "constraints", "variants", "parameters", "segments")
@@ -74,11 +73,7 @@ class StrategyInput(Body):
         load_default=False,
         metadata={"description": "Whether the strategy is disabled. SDKs do not evaluate disabled strategies."},
     )
-    sortOrder = Integer(
-        min=0,
-        max=SORT_ORDER_MAX,
-        metadata={"description": "Position in the list. By default, after the last strategy."},
-    )
+    sortOrder = Position(metadata={"description": "Position in the list. By default, after the last strategy."})
     constraints = ListOf(
         Nested(Constraint), load_default=list, metadata={"description": "Constraints. All of them must be true."}
     )

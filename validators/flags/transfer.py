@@ -7,22 +7,11 @@ from marshmallow import ValidationError, post_load, pre_load, validates_schema
 from marshmallow.fields import Raw
 
 from validators import Body
-from validators.fields import (
-    DAY,
-    DESCRIPTION_MAX,
-    Anything,
-    Boolean,
-    Integer,
-    ListOf,
-    Name,
-    Nested,
-    OneOf,
-    Text,
-    Trimmed,
-)
+from validators.fields import DAY, DESCRIPTION_MAX, Boolean, Integer, ListOf, Name, Nested, OneOf, Text, Trimmed
 from validators.flags.core import TYPE_WORDS, TYPES
 from validators.flags.strategies import StrategyInput, Variants
 from validators.flags.variants import Override, Payload, StrategyVariant, Variant
+from validators.returned import Ignored
 from validators.vocabulary.constraints import Constraint
 from validators.vocabulary.context_fields import CreateContextField, LegalValue
 from validators.vocabulary.tag_types import CreateTagType
@@ -40,6 +29,7 @@ class ExportFlags(Body):
         "downloadFile": False,
     }
     beyond_json_schema: ClassVar[str] = "must have tag, features, project"
+    drops_empty: ClassVar[frozenset[str]] = frozenset({"tag"})
 
     environment = Text(
         min=1,
@@ -51,7 +41,7 @@ class ExportFlags(Body):
         what="names",
         metadata={"description": "Names of the flags. Unknown names are ignored. An empty list means all flags."},
     )
-    tag = Text(metadata={"description": "Value of a tag of any type. Exports the flags with this tag."})
+    tag = Text(metadata={"description": "Value of a tag of any type. Exports the flags with it. Ignored if empty."})
     project = Text(metadata={"description": "Id of a project. Exports only flags of this project."})
     downloadFile = Boolean(
         load_default=False, metadata={"description": "Whether browsers save the document as a file."}
@@ -93,8 +83,8 @@ class ImportedFeature(OpenBody):
     description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Purpose of the flag."})
     stale = Boolean(metadata={"description": "Whether the flag is marked stale."})
     impressionData = Boolean(metadata={"description": "Whether SDKs emit impression events."})
-    project = Anything(metadata={"description": "Ignored. The project of the request counts."})
-    archived = Anything(metadata={"description": "Ignored. Imported flags are live."})
+    project = Ignored("The project of the request counts.")
+    archived = Ignored("Imported flags are live.")
 
 
 class ImportedConstraint(OpenBody, Constraint):
@@ -117,6 +107,7 @@ class ImportedStrategyVariant(OpenBody, StrategyVariant):
     """A variant of a strategy."""
 
     payload = Nested(ImportedPayload, metadata={"description": "Payload of the variant."})
+    overrides = Ignored("Only variants of flags have overrides.")
 
 
 class ImportedOverride(OpenBody, Override):
@@ -162,8 +153,8 @@ class ImportedEnvironment(OpenBody):
     beyond_json_schema: ClassVar[str] = StrategyInput.beyond_json_schema
 
     featureName = Name(required=True, metadata=FLAG_NAME)
-    name = Anything(metadata={"description": "Ignored. The name of the flag again."})
-    environment = Anything(metadata={"description": "Ignored. The environment of the request counts."})
+    name = Ignored("The name of the flag again.")
+    environment = Ignored("The environment of the request counts.")
     enabled = Boolean(metadata={"description": "Whether the flag is on."})
     variants = Variants(Nested(ImportedVariant), metadata={"description": "Variants of the flag."})
 

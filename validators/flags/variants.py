@@ -1,10 +1,10 @@
 """Requests about variants of strategies and of flags. Their weights add up to 1000 (neighbours.md 1.5)."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from marshmallow import ValidationError, post_load, validates_schema
+from marshmallow import ValidationError, missing, post_load, validates_schema
 
 from validators import Body
 from validators.fields import Integer, ListOf, Nested, OneOf, Text
@@ -43,6 +43,27 @@ def refuse_constant(word: str) -> None:
     raise ValueError(word)
 
 
+class Override(Body):
+    """An override: users whose context field has one of the values get the variant."""
+
+    example: ClassVar = {"contextName": "userId", "values": ["7"]}
+
+    contextName = Text(min=1, max=100, required=True, metadata={"description": "Context field."})
+    values = ListOf(Text(min=1, max=100), required=True, metadata={"description": "Values of the field."})
+
+
+class NoOverrides(ListOf):
+    """An empty list, loaded as omitted. Clients send it with variants that they copy from a flag to a strategy."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(Nested(Override), max=0, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+        if value != []:
+            raise ValidationError("must be an empty list, because only variants of flags have overrides")
+        return missing
+
+
 class StrategyVariant(Body):
     """A variant of a strategy."""
 
@@ -67,20 +88,12 @@ class StrategyVariant(Body):
         min=1, max=255, required=True, metadata={"description": "Context field whose value decides the variant."}
     )
     payload = Nested(Payload, metadata={"description": "Payload of the variant."})
+    overrides = NoOverrides(metadata={"description": "Ignored. Only variants of flags have overrides."})
 
     @post_load
     def sort_keys(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return the keys in the order of the documentation."""
         return {key: data[key] for key in self.fields if key in data}
-
-
-class Override(Body):
-    """An override: users whose context field has one of the values get the variant."""
-
-    example: ClassVar = {"contextName": "userId", "values": ["7"]}
-
-    contextName = Text(min=1, max=100, required=True, metadata={"description": "Context field."})
-    values = ListOf(Text(min=1, max=100), required=True, metadata={"description": "Values of the field."})
 
 
 class Variant(StrategyVariant):

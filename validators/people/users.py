@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from marshmallow import ValidationError, fields, post_load, validates_schema
+from marshmallow import ValidationError, fields, validates_schema
 from werkzeug.exceptions import BadRequest
 
 from validators import Body, Query
@@ -27,13 +27,6 @@ class Password(Text):
         if len(value.encode()) > PASSWORD_MAX_BYTES:
             raise ValidationError(f"must be at most {PASSWORD_MAX_BYTES} bytes long")
         return value
-
-
-class EmailOrEmpty(Email):
-    """An e-mail address, or an empty text."""
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        return value if value == "" else super()._deserialize(value, attr, data, **kwargs)
 
 
 class RootRole(fields.Field[int | str]):
@@ -113,6 +106,7 @@ class CreateUser(WithPassword):
     schema: ClassVar[dict[str, Any]] = {"anyOf": [{"required": ["username"]}, {"required": ["email"]}]}
     # One of the two is required, and null counts as omitted.
     beyond_json_schema: ClassVar[str] = f"{WithPassword.beyond_json_schema}|is required, unless email is given"
+    drops_empty: ClassVar[frozenset[str]] = frozenset({"name", "password"})
 
     rootRole = RootRole(required=True, metadata={"description": "Id or name of the root role of the user."})
     username = Username(
@@ -124,7 +118,8 @@ class CreateUser(WithPassword):
     name = Text(max=255, metadata={"description": "Name of the user. An empty text means no name."})
     password = Password(
         metadata={
-            "description": REQUIREMENTS + " Without a password, the response has a link with which the user sets one."
+            "description": REQUIREMENTS
+            + " Without a password, or with an empty one, the response has a link with which the user sets one."
         }
     )
     sendEmail = Boolean(metadata={"description": "Ignored. This service sends no e-mail."})
@@ -135,12 +130,6 @@ class CreateUser(WithPassword):
         if "username" not in data and "email" not in data:
             raise ValidationError("is required, unless email is given", "username")
 
-    # Our choice: forms send an empty text for a name that is not filled in.
-    @post_load
-    def drop_empty_name(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Drop an empty name."""
-        return {field: text for field, text in data.items() if (field, text) != ("name", "")}
-
 
 class UpdateUser(Body):
     """Body of PUT /api/admin/user-admin/{id}: an update of a user."""
@@ -149,13 +138,14 @@ class UpdateUser(Body):
         include = USER.in_change()
 
     example: ClassVar[dict[str, Any]] = {"name": "Ada King", "rootRole": 2}
+    drops_empty: ClassVar[frozenset[str]] = frozenset({"name", "email", "rootRole"})
 
     name = Text(
         max=255,
         allow_none=True,
         metadata={"description": "Name of the user. An empty text changes nothing. null removes the name."},
     )
-    email = EmailOrEmpty(
+    email = Email(
         metadata={
             "description": "E-mail address. It must be free. It is stored in lower case. An empty text changes nothing."
         }
@@ -164,11 +154,6 @@ class UpdateUser(Body):
         metadata={"description": "Id or name of the root role of the user. An empty text changes nothing."}
     )
     sendEmail = Ignored("This service sends no e-mail.")
-
-    @post_load
-    def drop_empty_texts(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Drop empty texts, which change nothing."""
-        return {field: text for field, text in data.items() if text != ""}
 
 
 class CheckPassword(WithPassword):

@@ -140,6 +140,7 @@ class NewProject(NamedProject):
         "environments": ["development"],
     }
     beyond_json_schema: ClassVar = "must not be blank|must contain only|must not be [a-z.]"
+    drops_empty: ClassVar = frozenset({"id"})
 
     id = Text(
         max=100,
@@ -156,7 +157,7 @@ class NewProject(NamedProject):
     @validates_schema
     def check_id(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse ids that are invalid in a path, and reserved words."""
-        if data.get("id"):
+        if "id" in data:
             try:
                 Name().deserialize(data["id"])
             except ValidationError as error:
@@ -167,7 +168,7 @@ class NewProject(NamedProject):
     def fill_omitted(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Set omitted properties to None."""
         optional = ("id", "description", "featureLimit", "environments")
-        return dict.fromkeys(optional) | data | {"id": data.get("id") or None}
+        return dict.fromkeys(optional) | data
 
 
 class ProjectChange(NamedProject):

@@ -5,10 +5,9 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, validates_schema
 
 from validators import Body
-from validators.fields import Boolean, Integer, ListOf, Name, Nested, Text
+from validators.fields import Boolean, ListOf, Name, Nested, Position, Text
 from validators.returned import Ignored, Returned
 
-SORT_ORDER_MAX = 2**31 - 1
 CONTEXT_FIELD = Returned(ignored=("createdAt", "usedInFeatures", "usedInProjects"), read_only={"name": ""})
 
 
@@ -35,7 +34,7 @@ class UpdateContextField(Body):
 
     description = Text(max=250, allow_none=True, metadata={"description": "Description of the field."})
     stickiness = Boolean(metadata={"description": "Whether the field can be used for stickiness."})
-    sortOrder = Integer(min=0, max=SORT_ORDER_MAX, metadata={"description": "Position in the list of fields."})
+    sortOrder = Position(metadata={"description": "Position in the list of fields."})
     legalValues = ListOf(
         Nested(LegalValue), metadata={"description": "Legal values of the field. An empty list allows all values."}
     )
@@ -62,7 +61,5 @@ class CreateContextField(UpdateContextField):
 
     name = Name(required=True, metadata={"description": "Name of the field."})
     stickiness = Boolean(load_default=False, metadata={"description": "Whether the field can be used for stickiness."})
-    sortOrder = Integer(
-        min=0, max=SORT_ORDER_MAX, load_default=10, metadata={"description": "Position in the list of fields."}
-    )
+    sortOrder = Position(load_default=10, metadata={"description": "Position in the list of fields."})
     project = Ignored("Context fields belong to the whole instance.")

@@ -5,12 +5,10 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load, validates
 
 from validators import Body
-from validators.fields import Boolean, Integer, ListOf, Name, ObjectOf, Text, Trimmed
+from validators.fields import Boolean, ListOf, Name, ObjectOf, Position, Text, Trimmed
 from validators.flags.strategies import StrategyInput
 from validators.returned import Ignored, Returned
 
-# Our choice: every value of the PostgreSQL type integer is a valid position. Only the order of positions matters.
-POSITION = {"min": -(2**31), "max": 2**31 - 1}
 ENVIRONMENT = Returned(
     ignored=("projectCount", "apiTokenCount", "enabledToggleCount"),
     read_only={
@@ -56,10 +54,8 @@ class CreateEnvironment(EnvironmentName):
         metadata={"description": "development, test, preproduction, production, or a type of your own."},
     )
     enabled = Boolean(load_default=True, metadata={"description": "Whether new projects get the environment."})
-    sortOrder = Integer(
-        **POSITION,
-        load_default=None,
-        metadata={"description": "Position in the list. By default, after the last environment."},
+    sortOrder = Position(
+        load_default=None, metadata={"description": "Position in the list. By default, after the last environment."}
     )
     requiredApprovals = Ignored()
 
@@ -97,7 +93,7 @@ class UpdateEnvironment(Body):
     type = Trimmed(
         min=1, max=100, metadata={"description": "development, test, preproduction, production, or a type of your own."}
     )
-    sortOrder = Integer(**POSITION, metadata={"description": "Position in the list."})
+    sortOrder = Position(metadata={"description": "Position in the list."})
     requiredApprovals = Ignored()
 
 
@@ -110,14 +106,14 @@ class EnvironmentOrder(Body):
     example: ClassVar = {"development": 1, "production": 2}
     schema: ClassVar = {
         "type": "object",
-        "additionalProperties": {"type": "integer", "minimum": POSITION["min"], "maximum": POSITION["max"]},
+        "additionalProperties": {"type": "integer", "minimum": Position().min, "maximum": Position().max},
         "maxProperties": 1000,
     }
 
     @post_load(pass_original=True)
     def by_name(self, _: dict[str, Any], original: dict[str, Any], **__: Any) -> dict[str, int]:
         """Return the positions by name."""
-        return ObjectOf(Integer(**POSITION)).deserialize(original) or {}
+        return ObjectOf(Position()).deserialize(original) or {}
 
 
 class LinkEnvironment(Body):

@@ -1,8 +1,6 @@
 """Requests about segments, and about the segments of a strategy (neighbours.md 3.16)."""
 
-from typing import Any, ClassVar
-
-from marshmallow import post_load
+from typing import ClassVar
 
 from validators import Body
 from validators.fields import DESCRIPTION_MAX, Integer, ListOf, Nested, Text, Trimmed
@@ -24,6 +22,7 @@ class UpdateSegment(Body):
         "constraints": [{"contextName": "userId", "operator": "IN", "values": ["7", "12"]}],
     }
     beyond_json_schema: ClassVar = Constraint.beyond_json_schema
+    drops_empty: ClassVar = frozenset({"project"})
 
     name = Trimmed(min=1, max=255, required=True, metadata={"description": "Name of the segment. It must be unique."})
     description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Description of the segment."})
@@ -37,12 +36,6 @@ class UpdateSegment(Body):
     constraints = ListOf(
         Nested(Constraint), required=True, metadata={"description": "Constraints. All of them must be true."}
     )
-
-    # Our choice: forms send an empty text for a project that is not chosen.
-    @post_load
-    def drop_empty_project(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Return an empty project as None."""
-        return data | {"project": data["project"] or None}
 
 
 class CreateSegment(UpdateSegment):

@@ -28,6 +28,13 @@ def test_a_tag_chooses_by_its_value_whatever_its_type(world, conn, victor):
     assert names(export(victor, tag="we")) == []
 
 
+def test_an_empty_tag_chooses_nothing(world, victor):
+    for name in ("one", "two"):
+        world.flag(name)
+    assert names(export(victor, features=["one"], tag="")) == ["one"]
+    assert "must have tag" in refused(victor.post(PATH, json={"environment": "development", "tag": ""}))
+
+
 def test_a_project_chooses_its_flags(world, victor):
     world.project("hermes")
     for name, project in (("one", "hermes"), ("two", "default"), ("three", "hermes")):

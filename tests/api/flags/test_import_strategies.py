@@ -148,6 +148,13 @@ def test_variants_are_replaced_and_an_empty_list_clears_them(world, alice):
     assert (first["project"], first["feature_name"], first["environment"]) == ("default", "f", "development")
 
 
+def test_overrides_of_variants_of_strategies_are_ignored(world, alice):
+    variant = {"name": "red", "weight": 1000, "weightType": "variable", "stickiness": "default"}
+    sent = variant | {"overrides": [{"contextName": "userId", "values": ["7"]}]}
+    bring_in(alice, document("f", featureStrategies=[strategy(variants=[sent])]))
+    assert [one["variants"] for one in place(world)["strategies"]] == [[variant]]
+
+
 def test_states_are_set_and_off_comes_first_and_on_last(world, alice):
     for name, on in (("a", ("development",)), ("b", ()), ("c", ("development",))):
         world.strategy(world.flag(name, enabled_in=on), parameters=ROLLOUT)

@@ -17,6 +17,7 @@ def test_a_free_name_is_200_and_changes_nothing(world, victor, conn):
         {"name": "free"},
         {"name": "Taken"},
         {"name": "free", "projectId": None},
+        {"name": "free", "projectId": ""},
         {"name": "free", "projectId": "default"},
     ):
         response = victor.post(PATH, json=body)

@@ -8,7 +8,7 @@ from werkzeug.test import TestResponse
 from sql.database import Connection
 from sql.vocabulary import context_fields
 from tests.support import fixtures
-from tests.support.documents import VALIDATE, body, document, state, strategy
+from tests.support.documents import VALIDATE, body, bring_in, document, state, strategy, validated
 from tests.support.world import Caller, World, refused
 
 FLAG = "/api/admin/projects/default/features/f"
@@ -80,6 +80,16 @@ def test_an_old_default_of_the_project_refuses_no_strategy(
     sent = {"name": "flexibleRollout", "parameters": {"rollout": "50"}}
     for response in (alice.put(f"{STRATEGIES}/{strategy_id}", json=sent), alice.post(STRATEGIES, json=sent)):
         assert response.json["parameters"] == {"rollout": "50", "groupId": "f", "stickiness": "gone"}
+
+
+def test_an_old_default_of_the_project_refuses_no_import(alice: Caller, conn: Connection) -> None:
+    conn.execute("UPDATE projects SET default_stickiness = 'gone' WHERE id = 'default'")
+    strategies = [strategy("f", parameters={"rollout": "50"}), strategy("g", parameters={"stickiness": "gone"})]
+    assert validated(alice, document("f", "g", featureStrategies=strategies))["errors"] == {
+        f"parameters.stickiness: {PROBLEM} gone": ["g"]
+    }
+    bring_in(alice, document("f", featureStrategies=strategies[:1]))
+    assert alice.get(STRATEGIES).json[0]["parameters"] == {"rollout": "50", "groupId": "f", "stickiness": "gone"}
 
 
 def test_stored_stickiness_can_be_kept(world: World, alice: Caller, conn: Connection, flag: int) -> None:

@@ -103,10 +103,10 @@ def test_a_new_strategy_comes_behind_the_others(world, alice):
     tagged_flag(world)
     places = [
         add(alice, {"name": "default"} | more).json["sortOrder"]
-        for more in ({}, {}, {"sortOrder": 9}, {}, {"sortOrder": 0}, {})
+        for more in ({}, {}, {"sortOrder": 9}, {}, {"sortOrder": 0}, {}, {"sortOrder": -(2**31)})
     ]
-    assert places == [0, 1, 9, 10, 0, 11]
-    assert [strategy["sortOrder"] for strategy in alice.get(path("/strategies")).json] == [0, 0, 1, 9, 10, 11]
+    assert places == [0, 1, 9, 10, 0, 11, -(2**31)]
+    assert [strategy["sortOrder"] for strategy in alice.get(path("/strategies")).json] == [-(2**31), 0, 0, 1, 9, 10, 11]
     assert add(alice, {"name": "default"}, environment="production").json["sortOrder"] == 0
 
 
@@ -126,7 +126,7 @@ REFUSED: list[tuple[str, Any]] = [
     ("more", {"name": "default", "more": 1}),
     ("title", {"name": "default", "title": 5}),
     ("disabled", {"name": "default", "disabled": "true"}),
-    ("sortOrder", {"name": "default", "sortOrder": -1}),
+    ("sortOrder", {"name": "default", "sortOrder": -(2**31) - 1}),
     ("sortOrder", {"name": "default", "sortOrder": 1.0}),
     ("sortOrder", {"name": "default", "sortOrder": 2**31}),
     ("constraints", {"name": "default", "constraints": {}}),
@@ -145,7 +145,10 @@ REFUSED: list[tuple[str, Any]] = [
         "variants.0.payload.value",
         {"name": "default", "variants": [VARIANTS[0] | {"payload": {"type": "number", "value": "x"}}]},
     ),
-    ("variants.0.overrides", {"name": "default", "variants": [VARIANTS[0] | {"overrides": []}]}),
+    (
+        "variants.0.overrides",
+        {"name": "default", "variants": [VARIANTS[0] | {"overrides": [{"contextName": "userId", "values": ["7"]}]}]},
+    ),
     ("parameters.rollout", {"name": "default", "parameters": {"rollout": []}}),
     ("parameters.rollout", {"name": "default", "parameters": {"rollout": []}}),
     ("parameters.rollout", {"name": "default", "parameters": {"rollout": 2**63}}),
@@ -154,6 +157,14 @@ REFUSED: list[tuple[str, Any]] = [
     ("segments", {"name": "default", "segments": [2**63 - 1]}),
     ("segments.0", {"name": "default", "segments": ["1"]}),
 ]
+
+
+def test_an_empty_list_of_overrides_is_ignored(world, alice):
+    tagged_flag(world)
+    sent = {"name": "default", "variants": [VARIANTS[0] | {"overrides": []}]}
+    added = add(alice, sent).json
+    assert "overrides" not in added["variants"][0]
+    assert alice.put(path(f"/strategies/{added['id']}"), json=sent).json == added
 
 
 @pytest.mark.parametrize(("field", "sent"), REFUSED)

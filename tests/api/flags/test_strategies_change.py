@@ -217,9 +217,9 @@ def three(world: World) -> list[str]:
 def test_strategies_are_put_in_order(world, alice, conn):
     a, b, c = three(world)
     since = world.last_event_id()
-    answer = sort(alice, {"id": a, "sortOrder": 2}, {"id": c, "sortOrder": 0})
+    answer = sort(alice, {"id": a, "sortOrder": 2}, {"id": c, "sortOrder": -1})
     assert (answer.status_code, answer.data) == (200, b"")
-    assert order(conn) == {"a": 2, "b": 1, "c": 0}
+    assert order(conn) == {"a": 2, "b": 1, "c": -1}
     assert [strategy["id"] for strategy in alice.get(path("/strategies")).json] == [c, b, a]
     assert recorded(world, since) == ["strategy-order-changed"]
     (event,) = world.events(since)
@@ -252,7 +252,7 @@ def test_an_order_with_a_foreign_strategy_changes_nothing(world, alice, conn, el
     "place",
     [
         {},
-        {"sortOrder": -1},
+        {"sortOrder": -(2**31) - 1},
         {"sortOrder": 1.0},
         {"sortOrder": "1"},
         {"sortOrder": 2**31},

@@ -80,7 +80,7 @@ def test_the_whole_record_is_returned_and_recorded(world, alice, conn):
     [
         ({}, {"name", "username"}),
         ({"email": ..., "username": "ada"}, {"name", "email"}),
-        ({"name": ""}, {"name", "username"}),
+        ({"name": "", "password": ""}, {"name", "username"}),
         ({"name": "Ada"}, {"username"}),
         ({"name": None, "username": None, "password": None, "sendEmail": None}, {"name", "username"}),
     ],

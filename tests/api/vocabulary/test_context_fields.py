@@ -56,7 +56,8 @@ def test_a_field_needs_nothing_but_a_name(alice: Caller) -> None:
     assert created == {"name": "plan", "description": None, "stickiness": False, "sortOrder": 10, "legalValues": []}
     assert names(alice) == [*BUILT_IN, "plan"]
     make(alice, name="aaa", sortOrder=10)
-    assert names(alice) == [*BUILT_IN, "aaa", "plan"]
+    make(alice, name="first", sortOrder=-(2**31))
+    assert names(alice) == ["first", *BUILT_IN, "aaa", "plan"]
 
 
 def test_a_name_is_there_once(world: World, alice: Caller) -> None:
@@ -78,7 +79,7 @@ def test_a_name_is_there_once(world: World, alice: Caller) -> None:
         ({"description": "x" * 251}, "description"),
         ({"stickiness": 1}, "stickiness"),
         ({"sortOrder": 1.0}, "sortOrder"),
-        ({"sortOrder": -1}, "sortOrder"),
+        ({"sortOrder": -(2**31) - 1}, "sortOrder"),
         ({"sortOrder": 2**31}, "sortOrder"),
         ({"legalValues": ["NO"]}, "legalValues.0"),
         ({"legalValues": [{"value": ""}]}, "legalValues.0.value"),

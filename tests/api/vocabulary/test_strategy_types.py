@@ -166,7 +166,7 @@ def test_a_type_that_is_not_there_is_404(world: World, alice: Caller) -> None:
 
 # Types of flags
 
-LIFETIMES = {"experiment": 40, "kill-switch": None, "operational": 7, "permission": None, "release": 40}
+LIFETIMES = {"release": 40, "experiment": 40, "operational": 7, "kill-switch": None, "permission": None}
 
 
 def lifetimes(caller: Caller) -> dict[str, int | None]:
