@@ -164,7 +164,9 @@ def test_an_empty_list_of_overrides_is_ignored(world, alice):
     sent = {"name": "default", "variants": [VARIANTS[0] | {"overrides": []}]}
     added = add(alice, sent).json
     assert "overrides" not in added["variants"][0]
+    since = world.last_event_id()
     assert alice.put(path(f"/strategies/{added['id']}"), json=sent).json == added
+    assert world.events(since) == []
 
 
 @pytest.mark.parametrize(("field", "sent"), REFUSED)
