@@ -804,6 +804,46 @@ CREATE TRIGGER forget_weeks_of_deleted_events AFTER DELETE ON events
 CREATE TRIGGER forget_all_event_weeks AFTER TRUNCATE ON events
     FOR EACH STATEMENT EXECUTE FUNCTION forget_event_weeks();
 
+-- How often the flags that applications get may have changed, by project and environment ('': changes of all). Workers read
+-- the flags of an API token again when the sum of its rows grows. No foreign keys: a sum must not fall.
+CREATE TABLE client_revisions (
+    project_id   text NOT NULL,
+    environment  text NOT NULL,
+    revision     bigint NOT NULL DEFAULT 1,
+    CONSTRAINT client_revisions_pkey PRIMARY KEY (environment, project_id)
+) WITH (fillfactor = 50);
+
+-- Whether events of this type are about changes that can alter the flags of applications.
+CREATE FUNCTION alters_client_flags(type text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (type LIKE 'feature-%' AND type NOT IN ('feature-favorited', 'feature-unfavorited', 'feature-type-updated'))
+           OR type LIKE 'segment-%'
+           OR type LIKE 'project-environment-%'
+           OR type IN ('strategy-order-changed', 'features-imported', 'project-archived', 'project-revived',
+                       'environment-created', 'environment-deleted', 'tag-type-deleted');
+
+-- Raise the revisions of what the events of this transaction name. The first of its events that fires raises all of them,
+-- at the commit: in one order, so that transactions cannot deadlock, and after all other locks. (Other transactions can
+-- have committed events with higher ids meanwhile. Raising their revisions again does no harm.)
+CREATE FUNCTION raise_client_revisions() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF new.id > coalesce(nullif(current_setting('flags.raised_up_to', true), ''), '0')::bigint THEN
+        INSERT INTO client_revisions AS raised (project_id, environment)
+        SELECT DISTINCT CASE WHEN type <> 'feature-project-change' THEN coalesce(project, '') ELSE '' END AS project_id,
+               coalesce(environment, '') AS environment
+          FROM events
+         WHERE id >= new.id
+           AND alters_client_flags(type)
+         ORDER BY environment, project_id
+            ON CONFLICT (environment, project_id) DO UPDATE SET revision = raised.revision + 1;
+        PERFORM set_config('flags.raised_up_to', max(id)::text, true) FROM events;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER raise_client_revisions AFTER INSERT ON events
+    DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (alters_client_flags(new.type)) EXECUTE FUNCTION raise_client_revisions();
+
 
 -- ---------------------------------------------------------------------------------------------------------------------
 -- History: states that have ended, copied here by triggers with their start and end dates

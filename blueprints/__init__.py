@@ -1,6 +1,7 @@
 """The table of contents of the API: ALL lists the blueprints, each with its paths."""
 
 from blueprints import account, documentation, events, health, insights, login, password_reset, signup, ui_config
+from blueprints.client import features as client_features
 from blueprints.flags import core as flags
 from blueprints.flags import dependencies, strategies, variants
 from blueprints.flags import environments as flag_environments
@@ -74,6 +75,7 @@ ALL = (
     users.bp,  # /api/admin/user-admin
     service_accounts.bp,  # /api/admin/service-account
     signup.bp,  # /invite
+    client_features.bp,  # /api/client/features
     health.bp,  # /health, /ready
     documentation.bp,  # /openapi.json, /docs
 )

@@ -17,6 +17,7 @@ GRANT INSERT, UPDATE, DELETE
 -- Deleted users, flags and signup tokens keep their rows.
 GRANT INSERT, UPDATE ON users, flags, signup_tokens, usage_metrics TO flags_service;
 GRANT UPDATE ON flag_types TO flags_service;
+GRANT INSERT, UPDATE ON client_revisions TO flags_service;
 GRANT INSERT, DELETE ON event_weeks TO flags_service;
 -- History is never updated or deleted.
 GRANT INSERT

@@ -48,7 +48,9 @@ def init_app(app: Flask) -> None:
         return f"user:{caller['user_id']}" if caller["user_id"] else f"api-token:{caller['key_id']}"
 
     def limit_caller() -> AbstractContextManager[None]:
-        if not has_request_context() or request.endpoint == "health.get_readiness" or g.get("is_authenticating"):
+        if not has_request_context() or request.endpoint == "health.get_readiness":
+            return nullcontext()
+        if g.get("is_authenticating") or g.get("is_client"):
             return nullcontext()
         g.limited_caller, keys = None, credentials(request)
         with suppress(LookupError):

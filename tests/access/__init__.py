@@ -29,6 +29,8 @@ PROJECTS = ("default", "hermes", "apollo")
 PLACES = {*PROJECTS, "nowhere"}
 CALLERS = ("alice", "eve", "victor", "olga", "max", "admin", "client", "frontend", "stranger")
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
+# What applications call, with client or frontend tokens. Users and their sessions are refused there.
+CLIENT_SIDE = re.compile(r"[A-Z]+ /(api/client|api/frontend|ofrep|edge)\b")
 NAMES = {401: "AuthenticationRequired", 403: "NoAccessError", 404: "NotFoundError", 409: "ConflictError"}
 
 
@@ -66,6 +68,11 @@ class Row:
     def method(self) -> str:
         """The method of the route."""
         return self.route.split(" ")[0]
+
+    @property
+    def client_side(self) -> bool:
+        """Return whether applications call the route."""
+        return CLIENT_SIDE.match(self.route) is not None
 
     @property
     def public(self) -> bool:
@@ -186,6 +193,10 @@ class Stage:
         except AssertionError as error:
             return [f"{problem}, but {error!s:.300}"]
         return []
+
+    def mightiest(self, route: str) -> str:
+        """Return the name of the caller to whom the most of a route is open: an administrator, or an admin token."""
+        return "admin" if CLIENT_SIDE.match(route) else "alice"
 
     def session_of(self, user: Caller) -> str:
         """The cookie of a new session of a user."""

@@ -41,6 +41,7 @@ def known(stage: Stage) -> Stage:
     for caller in stage.cast.values():
         if caller.id is not None:
             caller.get("/api/admin/user")
+    stage.conn.execute("UPDATE api_keys SET seen_at = clock_timestamp()")
     return stage
 
 

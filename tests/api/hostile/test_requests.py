@@ -63,7 +63,8 @@ def sent(stage: Stage, route: str, *, method: str = "", path: str = "", query: s
     """
     environ = {"PATH_INFO": path or path_of(stage, route), "QUERY_STRING": query}
     with stage.conn.transaction():
-        response = stage.cast["alice"].request(method or route.split(" ")[0], "/", environ_overrides=environ, **kwargs)
+        caller = stage.cast[stage.mightiest(route)]
+        response = caller.request(method or route.split(" ")[0], "/", environ_overrides=environ, **kwargs)
         if not 400 <= response.status_code < 500:
             raise Rollback
     return response

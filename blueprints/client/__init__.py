@@ -1,0 +1,1 @@
+"""Views that applications call."""

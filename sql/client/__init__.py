@@ -1,0 +1,1 @@
+"""Statements about what applications ask for and report."""

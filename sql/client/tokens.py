@@ -1,0 +1,49 @@
+"""Find the token of an application, and how often its flags may have changed."""
+
+from psycopg.rows import DictRow
+
+from sql.database import Connection, one
+
+# A personal token is found too, so that it is a token of the wrong kind, not an unknown one. A token for all
+# environments sees a change in any of them. That costs a rebuild of its document now and then, and no ETag.
+FIND = """
+    SELECT api_keys.id,
+           name,
+           kind,
+           environment,
+           projects,
+           origins,
+           expires_at,
+           (SELECT coalesce(sum(revision), 0)::bigint
+              FROM client_revisions
+             WHERE (api_keys.environment IS NULL OR client_revisions.environment IN (api_keys.environment, ''))
+               AND (projects IS NULL OR project_id = '' OR project_id = ANY(projects))) AS revision,
+           CASE WHEN api_keys.environment IS NULL
+                THEN (SELECT min(name) FROM environments WHERE name IN ('default', 'development'))
+           END AS default_environment,
+           seen_at > now() - interval '1 minute' OR current_setting('transaction_read_only')::boolean AS is_marked_seen
+      FROM api_keys
+     CROSS JOIN LATERAL (
+            SELECT array_agg(project_id ORDER BY project_id) AS projects
+              FROM api_key_projects
+             WHERE api_key_id = api_keys.id) AS bound
+     WHERE digest = %(digest)s
+       AND (expires_at IS NULL OR expires_at > now())
+ UNION ALL
+    SELECT personal_tokens.id, coalesce(email, username), 'personal', NULL, NULL, NULL, NULL, NULL, NULL, true
+      FROM personal_tokens
+      JOIN users ON users.id = user_id
+     WHERE digest = %(digest)s
+       AND expires_at > now()
+       AND deleted_at IS NULL
+"""
+
+
+def find(conn: Connection, digest: bytes) -> DictRow | None:
+    """Return the valid token with this SHA-256, or None.
+
+    kind: personal for a personal access token. environment and projects: None for all. revision: grows with every
+    change that can alter the flags of the token. default_environment: of a token for all environments. is_marked_seen:
+    false if the last use is not recent enough.
+    """
+    return one(conn, FIND, {"digest": digest})
