@@ -38,7 +38,7 @@ test: .venv/installed-dev ## Run the tests on an embedded PostgreSQL, or on TEST
 	@exec $(bin)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 .PHONY: test-slow
-test-slow: .venv/installed-dev ## Run the tests that start many real processes
+test-slow: .venv/installed-dev sdks ## Run the tests that start many real processes
 	@exec $(bin)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m slow
 
 .PHONY: test-postgres
@@ -75,16 +75,17 @@ generate: .venv/installed-dev ## Regenerate docs/openapi.json and docs/reference
 compile := .pins/bin/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command 'make pins'
 
 .PHONY: pins
-pins: ## Regenerate both requirements files from setup.cfg, with the same versions
+pins: ## Regenerate the requirements files with the same versions
 	rm -rf .pins && $(PYTHON) -m venv .pins
 	.pins/bin/pip install --quiet --disable-pip-version-check uv
 	$(PYTHON) tests/support/dependencies.py | $(compile) --output-file requirements.txt -
 	$(PYTHON) tests/support/dependencies.py dev | $(compile) --constraint requirements.txt --output-file requirements-dev.txt -
+	$(compile) --output-file tests/sdk/requirements.txt tests/sdk/requirements.in
 	rm -rf .pins
 
 .PHONY: upgrade
-upgrade: ## Regenerate both requirements files with the newest versions
-	rm -f requirements.txt requirements-dev.txt
+upgrade: ## Regenerate the requirements files with the newest versions
+	rm -f requirements.txt requirements-dev.txt tests/sdk/requirements.txt
 	$(MAKE) pins
 
 .PHONY: audit
@@ -98,7 +99,7 @@ install: .venv/installed ## Create .venv and install the pinned packages
 
 .PHONY: clean
 clean: ## Delete .venv and caches; keep data
-	rm -rf .venv .pins .audit .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .pins .audit .sdks .pytest_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/pip:
@@ -112,3 +113,19 @@ clean: ## Delete .venv and caches; keep data
 .venv/installed-dev: requirements.txt requirements-dev.txt | .venv/bin/pip
 	$(bin)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.txt
 	@touch .venv/installed $@
+
+# The SDKs that tests/sdk drives, in JavaScript only if npm is installed.
+.PHONY: sdks
+sdks: .sdks/python/installed $(if $(shell command -v npm),.sdks/node/installed)
+
+.sdks/python/installed: tests/sdk/requirements.txt
+	rm -rf $(@D)
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
+.sdks/node/installed: tests/sdk/package.json tests/sdk/package-lock.json
+	rm -rf $(@D) && mkdir -p $(@D)
+	cp $^ $(@D)
+	npm ci --prefix $(@D) --silent --no-audit --no-fund --ignore-scripts
+	@touch $@

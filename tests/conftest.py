@@ -36,6 +36,7 @@ LONG = (
     "commands/test_restore",
     "docs/test_operations",
     "docs/test_pages",
+    "sdk/",
     "serving/test_caller_limit",
     "serving/test_crashes",
     "serving/test_database_away",

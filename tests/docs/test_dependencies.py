@@ -1,6 +1,7 @@
 """What setup.cfg declares, and the pins made from it."""
 
 import configparser
+import json
 import re
 from importlib import metadata
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.support.dependencies import declared
 
 ROOT = Path(__file__).parents[2]
 FILES = {"requirements.txt": (), "requirements-dev.txt": ("dev",)}
+SDKS = "tests/sdk/requirements.txt"
 
 
 PIN = re.compile(
@@ -49,6 +51,15 @@ def test_every_dependency_is_pinned(file):
     assert {canonicalize_name(item.name) for item in wanted} - pins(file).keys() == set()
 
 
+def test_the_sdks_of_the_tests_are_pinned():
+    lines = (ROOT / SDKS).with_name("requirements.in").read_text(encoding="utf-8").splitlines()
+    wanted = {canonicalize_name(line) for line in lines if not line.startswith("#")}
+    assert wanted - pins(SDKS).keys() == set()
+    lock = json.loads((ROOT / SDKS).with_name("package-lock.json").read_text(encoding="utf-8"))
+    packages = [package for place, package in lock["packages"].items() if place]
+    assert [package for package in packages if "integrity" not in package or "resolved" in package] == []
+
+
 @pytest.mark.parametrize("file", FILES)
 def test_indirect_dependencies_are_pinned_too(file):
     seen: set[tuple[str, frozenset[str]]] = set()
@@ -78,7 +89,7 @@ def test_development_runs_what_users_run():
 
 
 def test_the_files_say_nothing_of_where_packages_come_from():
-    for file in FILES:
+    for file in (*FILES, SDKS):
         text = (ROOT / file).read_text(encoding="utf-8")
         assert re.findall(r"://|(?m:^\s*--(?!hash=))", text) == []
 
@@ -91,8 +102,8 @@ def test_compiled_packages_are_pinned_for_every_python_and_machine():
 
 def test_make_installs_nothing_without_its_hash():
     installs = re.findall(r"pip install .*--requirement.*", (ROOT / "Makefile").read_text(encoding="utf-8"))
-    assert len(installs) == 2
-    assert ["--require-hashes" in install for install in installs] == [True] * 2
+    assert len(installs) == 3
+    assert ["--require-hashes" in install for install in installs] == [True] * 3
 
 
 def test_the_version_is_that_at_the_top_of_the_changelog():
