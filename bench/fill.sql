@@ -38,6 +38,12 @@ SELECT 'p' || project, 'p' || project || '.f' || 1 + floor(random() * flags), 'p
        date_trunc('hour', now()) - floor(random() * 26000) * interval '1 hour', 1 + n % 100, n % 37
   FROM (SELECT n, floor(power(101, random())) AS project FROM generate_series(1, current_setting('bench.events')::integer / 10) AS n) AS drawn JOIN sizes USING (project)
     ON CONFLICT DO NOTHING;
+INSERT INTO flag_sightings (flag_id, environment, app_name, first_at, last_at)
+SELECT flags.id, environment, app_name, min(hour), max(hour)
+  FROM usage_metrics
+  JOIN flags ON flags.name = flag_name AND deleted_at IS NULL
+ WHERE hour >= date_trunc('hour', flags.created_at)
+ GROUP BY flags.id, environment, app_name;
 
 INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data, pre_data, tags)
 SELECT now() - interval '3 years' * (1 - n::float / (total + 1)), type, 'user' || author || '@example.org', author + 1,

@@ -109,6 +109,9 @@ DELETE: LiteralString = f"""
     favorites AS (
         DELETE FROM flag_favorites WHERE flag_id IN (SELECT id FROM deleted)
     ),
+    sightings AS (
+        DELETE FROM flag_sightings WHERE flag_id IN (SELECT id FROM deleted)
+    ),
     removed_dependencies AS (
         DELETE FROM flag_dependencies
          WHERE child_id IN (SELECT id FROM deleted)

@@ -12,19 +12,8 @@ TAGS: LiteralString = """
       WHERE flag_id = flags.id)
 """
 
-# Our choice: usage from before the hour of the flag's creation belongs to an earlier flag with its name.
-# One index lookup for each environment, because a flag can have usage in a hundred thousand hours.
-LAST_SEEN: LiteralString = """
-    (SELECT max(hour)
-       FROM environments AS places
-      CROSS JOIN LATERAL (
-        SELECT max(hour) AS hour
-          FROM usage_metrics
-         WHERE flag_name = flags.name
-           AND environment = places.name
-           AND hour >= date_trunc('hour', flags.created_at)
-      ) AS newest)
-"""
+# When an application last reported the flag.
+LAST_SEEN: LiteralString = "(SELECT max(last_at) FROM flag_sightings WHERE flag_id = flags.id)"
 
 # Whether a flag is on in an environment of its project.
 ENABLED: LiteralString = """
@@ -84,11 +73,10 @@ ENVIRONMENT_FIELDS: LiteralString = """
         'hasEnabledStrategies', EXISTS (
             SELECT FROM strategies WHERE flag_id = flags.id AND environment = environments.name AND NOT disabled),
         'lastSeenAt', iso((
-            SELECT max(hour)
-              FROM usage_metrics
-             WHERE flag_name = flags.name
-               AND environment = environments.name
-               AND hour >= date_trunc('hour', flags.created_at)))
+            SELECT max(last_at)
+              FROM flag_sightings
+             WHERE flag_id = flags.id
+               AND environment = environments.name))
 """
 
 # A variant of the flag itself, from a row of variants. payload is omitted if there is none.
@@ -103,7 +91,8 @@ VARIANT: LiteralString = """
     END
 """
 
-# Our choice: "last hour" means the hour of the clock, because usage is reported by hour.
+# Our choice: "last hour" means the hour of the clock, because usage is reported by hour. Usage from before the hour of
+# the creation of a flag belongs to an earlier flag with its name.
 USAGE: LiteralString = """
           FROM usage_metrics
          WHERE flag_name = flags.name

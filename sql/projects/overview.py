@@ -96,8 +96,7 @@ OVERVIEW: LiteralString = f"""
                    WHEN EXISTS (SELECT FROM usage_metrics WHERE project_id = (SELECT id FROM requested))
                      OR EXISTS (
                             SELECT FROM flags
-                              JOIN usage_metrics ON flag_name = flags.name
-                                                AND hour >= date_trunc('hour', flags.created_at)
+                              JOIN flag_sightings ON flag_id = flags.id
                              WHERE flags.project_id = (SELECT id FROM requested))
                        THEN json_build_object('status', 'onboarded')
                    ELSE json_build_object(

@@ -9,6 +9,7 @@ from sql.events import Event
 from sql.flags import core as flags
 from sql.flags import records as flag_records
 from tests.support import fixtures
+from tests.support.flags import ARCHIVE, FLAGS
 
 
 def read(conn, name="f", user_id=None, project="default"):
@@ -153,7 +154,7 @@ def created(world, at, name="f", **fields):
     return world.flag(name, created_at=value(world.conn, "SELECT now() + %(at)s::interval", {"at": at}), **fields)
 
 
-def test_last_seen_is_the_newest_hour_of_each_environment(world, conn):
+def test_last_seen_is_the_newest_report_of_each_environment(world, conn):
     created(world, "-3 days")
     report(conn, "-2 days", "development")
     report(conn, "-30 hours", "production", no=1, yes=0)
@@ -173,7 +174,7 @@ def test_usage_from_before_its_creation_is_that_of_an_earlier_flag(world, conn):
     assert record["lifecycle"] == {"stage": "initial", "enteredStageAt": record["createdAt"]}
     # Usage is reported by the hour: that in which the flag was made is its own.
     report(conn, "-1 day")
-    assert read(conn)["lastSeenAt"] == hour(conn, "-1 day")
+    assert read(conn)["lastSeenAt"] == record["createdAt"]
     assert read(conn)["lifecycle"] == {"stage": "live", "enteredStageAt": record["createdAt"]}
 
 
@@ -275,3 +276,14 @@ def test_the_environments_are_those_of_the_project_in_their_order(world, conn):
         ("production", False, 2),
         ("development", False, 7),
     ]
+
+
+def test_only_a_deleted_flag_loses_when_it_was_seen(world, alice, conn):
+    seen = "SELECT count(*) FROM flag_sightings WHERE flag_id = %(id)s"
+    flag = world.flag("f")
+    report(conn, "0 hours")
+    assert alice.post(f"{FLAGS}/f/clone", json={"name": "copy"}).json["lastSeenAt"] is None
+    assert alice.delete(f"{FLAGS}/f").status_code == 202
+    assert value(conn, seen, {"id": flag}) == 1
+    assert alice.delete(f"{ARCHIVE}/f").status_code == 200
+    assert value(conn, seen, {"id": flag}) == 0
