@@ -1,6 +1,17 @@
 """The table of contents of the API: ALL lists the blueprints, each with its paths."""
 
-from blueprints import account, documentation, events, health, insights, login, password_reset, signup, ui_config
+from blueprints import (
+    account,
+    documentation,
+    events,
+    health,
+    insights,
+    login,
+    password_reset,
+    playground,
+    signup,
+    ui_config,
+)
 from blueprints.client import features as client_features
 from blueprints.flags import core as flags
 from blueprints.flags import dependencies, strategies, variants
@@ -61,6 +72,7 @@ ALL = (
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
     variants.bp,  # /api/admin/projects/…/features/…/environments/…/variants, …/variants, …/variants-batch
     dependencies.bp,  # /api/admin/projects/…/features/…/dependencies, …/parents, …/parent-variants
+    playground.bp,  # /api/admin/playground, /api/admin/projects/…/features/…/environments/…/evaluate
     projects.bp,  # /api/admin/projects
     project_environments.bp,  # /api/admin/projects/…/environments, /api/admin/environments/project
     project_access.bp,  # /api/admin/projects/…/access, …/users/…/roles, …/groups/…/roles

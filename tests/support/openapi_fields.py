@@ -7,6 +7,7 @@ from tests.support.openapi_words import (
     BODIES,
 )
 from validators import Body, fields
+from validators.client.contexts import EvaluationContext
 from validators.events import TYPES
 from validators.flags.search import (
     DATE_OPERATORS,
@@ -19,6 +20,7 @@ from validators.flags.search import (
 )
 from validators.flags.strategies import ParameterValue
 from validators.people.users import Password, RootRole
+from validators.playground import Projects
 from validators.projects.core import EnvironmentName
 from validators.query_fields import Filter, Repeated
 from validators.tokens.origins import ORIGIN, Origin
@@ -117,6 +119,10 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             return text(field) | {"pattern": r"^(?!\.{1,2}$)[A-Za-z0-9_.~-]+$"}
         case fields.Trimmed():
             return {"type": "string", "pattern": trimmed(field.min, field.max)}
+        case EvaluationContext():
+            return {"type": "object"}
+        case Projects(inner=inner, max=most):
+            return {"anyOf": [{"const": "*"}, {"type": "array", "items": json_schema(inner), "maxItems": most}]}
         case Origin():
             return text(field) | {"pattern": rf"^({ORIGIN.pattern}|\*)$"}
         case fields.Text():

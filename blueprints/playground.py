@@ -1,0 +1,45 @@
+"""The playground: evaluate flags for a made-up user, and see why each flag is on or off."""
+
+from flask import Blueprint, Response, abort
+
+from rules.access import require
+from rules.playground import evaluate, refuse_unknown
+from rules.strategies import NO_FLAG_THERE
+from serving.contract import operation
+from serving.request_data import load
+from serving.responses import json_response, json_text
+from sql.database import connection
+from validators.playground import FlagEvaluation, PlaygroundRequest
+
+bp = Blueprint("playground", __name__)
+
+
+@bp.post("/api/admin/playground")
+@operation(record="playground", body=PlaygroundRequest, refuses=(401, 403, 415))
+def evaluate_flags() -> Response:
+    """Evaluate flags for a context.
+
+    Returns the live flags of the projects that the caller can see, as an application would evaluate them, and why each
+    is on or off: its strategies, constraints and rollouts with the values of the context. Nothing counts as usage.
+    """
+    with connection() as conn:
+        actor = require(conn)
+        asked = load(PlaygroundRequest())
+        refuse_unknown(conn, actor.viewer, asked["environment"], asked["projects"])
+        features = evaluate(conn, actor.viewer, asked["environment"], asked["projects"], asked["context"])
+    given = {name: asked[name] or "*" for name in ("environment", "projects", "context")}
+    return json_response(json_text({"input": given, "features": features}))
+
+
+@bp.post("/api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/evaluate")
+@operation(record="playgroundFlag", body=FlagEvaluation, refuses=(401, 403, 404, 415))
+def evaluate_flag(project_id: str, feature_name: str, environment: str) -> Response:
+    """Evaluate one flag for a context.
+
+    `reason` says why the flag is on or off, `strategies` which strategy, constraint and bucket decided.
+    """
+    with connection() as conn:
+        actor = require(conn, project=project_id)
+        context = load(FlagEvaluation())["context"]
+        found = evaluate(conn, actor.viewer, environment, [project_id], context, feature_name)
+    return json_response(json_text(found[0])) if found else abort(404, NO_FLAG_THERE)

@@ -1,0 +1,206 @@
+"""Evaluate flags for the playground, and say why each is on or off. The record has the form that Unleash documents."""
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+from flask import abort
+
+from evaluation.document import Document
+from evaluation.explanation import (
+    ExplainedConstraint,
+    ExplainedParent,
+    ExplainedRollout,
+    ExplainedStrategy,
+    Explanation,
+)
+from sql import playground
+from sql.database import Connection
+from sql.vocabulary import environments
+
+Record = dict[str, Any]
+
+
+def evaluate(
+    conn: Connection,
+    viewer: int | None,
+    environment: str,
+    projects: list[str] | None,
+    context: Mapping[str, Any],
+    flag_name: str | None = None,
+) -> list[Record]:
+    """Return a playground record for each flag of these projects that the viewer sees. projects None: all.
+
+    flag_name: only for this flag.
+    """
+    flags = playground.list_flags(conn, environment, projects, viewer, flag_name)
+    segment_ids = {number for flag in flags for strategy in flag["strategies"] for number in strategy["segments"]}
+    segments = playground.list_segments(conn, sorted(segment_ids)) if segment_ids else []
+    # Disabled strategies are in the records, but not evaluated.
+    enabled = {flag["name"]: [one for one in flag["strategies"] if not one["disabled"]] for flag in flags}
+    document = Document(
+        {"features": [flag | {"strategies": enabled[flag["name"]]} for flag in flags], "segments": segments}
+    )
+    context = {**context, "environment": environment}
+    return [
+        playground_record(flag, enabled[flag["name"]], document.explain(flag["name"], context))
+        for flag in flags
+        if flag_name in (None, flag["name"])
+    ]
+
+
+def refuse_unknown(conn: Connection, viewer: int | None, environment: str, projects: list[str] | None) -> None:
+    """Raise 400 if the environment or a project does not exist, or is hidden from the viewer."""
+    if environments.get(conn, environment) is None:
+        abort(400, "environment: must be an existing environment")
+    unknown = playground.unknown_projects(conn, projects or [], viewer)
+    if unknown:
+        abort(400, f"projects: unknown projects: {', '.join(project[:100] for project in unknown[:20])}")
+
+
+def playground_record(flag: Record, enabled: list[Record], explained: Explanation) -> Record:
+    """Return the record of a flag. enabled: its strategies that are not disabled."""
+    by_id = dict(zip([strategy["id"] for strategy in enabled], explained.strategies, strict=False))
+    strategies = [strategy_record(strategy, by_id.get(strategy["id"])) for strategy in flag["strategies"]]
+    decided_by = None if explained.decidedBy is None or not enabled else enabled[explained.decidedBy]
+    variants = (decided_by or {}).get("variants") or flag["variants"]
+    return {
+        "name": flag["name"],
+        "projectId": flag["project"],
+        "isEnabled": explained.enabled,
+        "isEnabledInCurrentEnvironment": flag["enabled"],
+        "reason": reason(explained),
+        "hasUnsatisfiedDependency": not all(parent.satisfied for parent in explained.parents),
+        "strategies": {"result": cumulative(flag, strategies), "data": strategies},
+        "variant": variant_record(variants, explained),
+        "variants": variants,
+    }
+
+
+def cumulative(flag: Record, strategies: list[Record]) -> bool | str:
+    """Return the result of all strategies together, as if the flag were on in the environment."""
+    results = [strategy["result"]["enabled"] for strategy in strategies if not strategy["disabled"]]
+    if not results:
+        return bool(flag["enabled"])
+    return True if True in results else "unknown" if "unknown" in results else False
+
+
+def strategy_record(strategy: Record, explained: ExplainedStrategy | None) -> Record:
+    """Return the record of a strategy. explained: None if it is disabled, or if the flag is malformed."""
+    record = {name: strategy[name] for name in ("id", "name", "title", "disabled", "parameters")}
+    if explained is None:
+        result = {"evaluationStatus": "unevaluated", "enabled": "unknown"}
+        return record | {"result": result, "constraints": [], "segments": [], "rollout": None}
+    known = explained.problem is None
+    result = {
+        "evaluationStatus": "complete" if known else "incomplete",
+        "enabled": explained.satisfied if known else "unknown",
+    }
+    segments = [
+        {
+            "id": segment.id,
+            "name": segment.name,
+            "result": segment.satisfied,
+            "constraints": [constraint_record(one) for one in segment.constraints],
+        }
+        for segment in explained.segments
+    ]
+    return record | {
+        "result": result,
+        "constraints": [constraint_record(one) for one in explained.constraints],
+        "segments": segments,
+        "rollout": None if explained.rollout is None else rollout_record(explained.rollout),
+    }
+
+
+def constraint_record(constraint: ExplainedConstraint) -> Record:
+    """Return the record of a constraint. contextValue: what the context has, or None."""
+    return {
+        "contextName": constraint.contextName,
+        "operator": constraint.operator,
+        "values": list(constraint.values),
+        "value": constraint.value,
+        "inverted": constraint.inverted,
+        "caseInsensitive": constraint.caseInsensitive,
+        "contextValue": constraint.found,
+        "result": constraint.satisfied,
+    }
+
+
+def rollout_record(rollout: ExplainedRollout) -> Record:
+    """Return the record of a rollout. It is on if the bucket of the identity is at most the percentage."""
+    return {
+        "percentage": rollout.percentage,
+        "groupId": rollout.group,
+        "stickiness": rollout.stickiness,
+        "identity": rollout.identity,
+        "bucket": rollout.bucket,
+        "result": rollout.satisfied,
+    }
+
+
+def variant_record(variants: list[Record], explained: Explanation) -> Record:
+    """Return the variant that the context gets, with its payload."""
+    chosen = next((one for one in variants if explained.variants and one["name"] == explained.variant), None)
+    record: Record = {"name": explained.variant, "enabled": chosen is not None, "feature_enabled": explained.enabled}
+    return record | ({"payload": chosen["payload"]} if chosen and "payload" in chosen else {})
+
+
+def reason(explained: Explanation) -> str:
+    """Return why a flag is on or off, in one or more sentences."""
+    if explained.problem is not None:
+        return f"The flag is malformed: {explained.problem}."
+    if not explained.environmentEnabled:
+        return "The flag is off in this environment."
+    unsatisfied = [parent for parent in explained.parents if not parent.satisfied]
+    if unsatisfied:
+        return parent_reason(unsatisfied[0])
+    if explained.decidedBy is not None:
+        strategy = explained.strategies[explained.decidedBy]
+        rollout = f" {bucket_text(strategy.rollout)}" if strategy.rollout and strategy.rollout.percentage < 100 else ""
+        return f"Strategy {explained.decidedBy + 1} ({strategy.name}) matches.{rollout}"
+    return " ".join(mismatches(explained))
+
+
+def parent_reason(parent: ExplainedParent) -> str:
+    """Return why a parent switches the flag off."""
+    if parent.problem is not None:
+        return f"The parent flag {parent.name} cannot be evaluated: {parent.problem}"
+    variants = f" with the variant {' or '.join(parent.variants)}" if parent.variants else ""
+    required = f"on{variants}" if parent.enabled else "off"
+    found = f"on with the variant {parent.foundVariant}" if parent.foundEnabled else "off"
+    return f"The parent flag {parent.name} must be {required}. It is {found}."
+
+
+def mismatches(explained: Explanation) -> Iterator[str]:
+    """Yield a sentence for each strategy: the first thing in it that does not match."""
+    for number, strategy in enumerate(explained.strategies, 1):
+        constraints = chain(strategy.constraints, *(segment.constraints for segment in strategy.segments))
+        failed = next((one for one in constraints if not one.satisfied), None)
+        if strategy.problem is not None:
+            why = strategy.problem
+        elif failed is not None:
+            why = constraint_text(failed)
+        elif strategy.rollout is not None:
+            why = bucket_text(strategy.rollout)
+        else:
+            why = "Its parameters do not match the context."
+        yield f"Strategy {number} ({strategy.name}) does not match. {why}"
+
+
+def constraint_text(constraint: ExplainedConstraint) -> str:
+    """Return what a constraint requires, and what the context has."""
+    found = "missing" if constraint.found is None else f"“{constraint.found}”"
+    inverted = "not " if constraint.inverted else ""
+    operands = ", ".join(constraint.values) or constraint.value
+    return f"{constraint.contextName} is {found}. It must be: {inverted}{constraint.operator} {operands}."
+
+
+def bucket_text(rollout: ExplainedRollout) -> str:
+    """Return the bucket of a rollout and its percentage."""
+    if rollout.bucket is None:
+        return f"The context has no {rollout.stickiness}, which the rollout needs."
+    return (
+        f"{rollout.identity} is in bucket {rollout.bucket} of 100 in the group {rollout.group}. "
+        f"The rollout is {rollout.percentage} %."
+    )

@@ -1,0 +1,150 @@
+"""Contexts: what an application says about its user, so that flags can be evaluated for that user."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
+from typing import Any, ClassVar
+
+from marshmallow import ValidationError, fields
+
+from validators import MAX_QUOTED, Body, Query
+from validators.fields import Text, unstorable
+
+NAMES = ("userId", "sessionId", "remoteAddress", "environment", "appName", "currentTime")
+# Our choice: limits, because browsers choose contexts.
+MAX_PROPERTIES = 100
+MAX_LENGTH = 1000
+PROPERTY = re.compile(r"properties\[(.*)\]", re.DOTALL)
+
+Scalar = str | bool | int | float
+Context = dict[str, Any]
+
+
+def read_context(given: Any) -> Context:
+    """Return the context in a body. Its member properties is an object. Raises ValidationError."""
+    members = members_of(given)
+    properties = members.pop("properties", None)
+    if not isinstance(properties, dict | None):
+        raise ValidationError({"properties": ["must be a JSON object"]})
+    return context_of(members, properties or {})
+
+
+def read_ofrep_context(given: Any) -> Context:
+    """Return the context of OFREP, which is flat. targetingKey is the user id. Raises ValidationError."""
+    members = members_of(given)
+    key = members.pop("targetingKey", None)
+    return context_of(members if key is None else {"userId": key} | members, {})
+
+
+def members_of(given: Any) -> dict[str, Any]:
+    """Return a copy of a JSON object."""
+    if not isinstance(given, dict):
+        raise ValidationError("must be a JSON object")
+    return dict(given)
+
+
+def context_of(members: Mapping[str, Any], properties: Mapping[str, Any]) -> Context:
+    """Return a context: the members of NAMES, and properties, which are all other members too. Raise ValidationError.
+
+    Lists, objects and null are ignored.
+    """
+    properties = {name: value for name, value in members.items() if name not in NAMES} | dict(properties)
+    if len(properties) > MAX_PROPERTIES:
+        raise ValidationError({"properties": [f"must be at most {MAX_PROPERTIES}"]})
+    named = {name: value for name, value in members.items() if name in NAMES}
+    return scalars(named) | {"properties": scalars(properties)}
+
+
+def scalars(values: Mapping[str, Any]) -> dict[str, Scalar]:
+    """Return the values that are texts, numbers or booleans. Raise ValidationError for invalid names and texts."""
+    found = {name: value for name, value in values.items() if isinstance(value, Scalar)}
+    wrong = {name[:MAX_QUOTED]: [problem] for name, value in found.items() if (problem := problem_of(name, value))}
+    if wrong:
+        raise ValidationError(wrong)
+    return found
+
+
+def problem_of(name: str, value: Scalar) -> str | None:
+    """Return what is wrong with a value of a context, or None."""
+    if isinstance(value, float) and not isfinite(value):
+        return "must not be a number that is too large"
+    texts = (name, value) if isinstance(value, str) else (name,)
+    if max(map(len, texts)) > MAX_LENGTH:
+        return f"must be at most {MAX_LENGTH} characters long"
+    return next(filter(None, map(unstorable, texts)), None)
+
+
+def read_query_context(pairs: Iterable[tuple[str, str]]) -> Context:
+    """Return the context of query parameters. properties[plan]=gold and plan=gold are both the property plan.
+
+    Raises ValidationError, also for a parameter that is given twice.
+    """
+    members: dict[str, str] = {}
+    properties: dict[str, str] = {}
+    for name, value in pairs:
+        match = PROPERTY.fullmatch(name)
+        place, key = (properties, match[1]) if match else (members, name)
+        if key in place:
+            raise ValidationError({name[:MAX_QUOTED]: ["must not be given more than once"]})
+        place[key] = value
+    return context_of(members, properties)
+
+
+class EvaluationContext(fields.Field[Context]):
+    """A context in a body. read: read_context or read_ofrep_context."""
+
+    def __init__(self, read: Callable[[Any], Context], **kwargs: Any) -> None:
+        super().__init__(load_default=lambda: {"properties": {}}, **kwargs)
+        self.read = read
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Context:
+        return self.read(value)
+
+
+CONTEXT = (
+    "The user: userId, sessionId, remoteAddress, appName, currentTime and properties. Other members count as "
+    "properties. Values are texts of at most 1,000 characters, numbers or booleans."
+)
+
+
+class FrontendContext(Body):
+    """Body of a request for the flags of a user. Unknown properties are ignored."""
+
+    class Meta(Body.Meta):
+        unknown = "exclude"
+
+    example: ClassVar = {"context": {"userId": "7", "properties": {"plan": "gold"}}}
+
+    context = EvaluationContext(read_context, metadata={"description": CONTEXT})
+
+
+class OfrepContext(Body):
+    """Body of a request of OFREP. Unknown properties are ignored."""
+
+    class Meta(Body.Meta):
+        unknown = "exclude"
+
+    example: ClassVar = {"context": {"targetingKey": "7", "plan": "gold"}}
+
+    context = EvaluationContext(
+        read_ofrep_context,
+        metadata={
+            "description": "The user. targetingKey, or else userId, is the user id. sessionId, remoteAddress, appName "
+            "and currentTime have their meaning. Other texts, numbers and booleans are properties."
+        },
+    )
+
+
+class FrontendQuery(Query):
+    """The query parameters that are not properties, for the OpenAPI document. read_query_context() reads them."""
+
+    beyond_json_schema: ClassVar = ""
+
+    userId = Text(max=MAX_LENGTH, metadata={"description": "Id of the user."})
+    sessionId = Text(max=MAX_LENGTH, metadata={"description": "Id of the session. Default: random in each request."})
+    remoteAddress = Text(max=MAX_LENGTH, metadata={"description": "Address of the user. Default: that of the client."})
+    appName = Text(max=MAX_LENGTH, metadata={"description": "Name of the application."})
+    currentTime = Text(max=MAX_LENGTH, metadata={"description": "The time for constraints on dates. Default: now."})
+    environment = Text(
+        max=MAX_LENGTH, metadata={"description": "Ignored. The environment is always that of the token."}
+    )
