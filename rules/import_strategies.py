@@ -29,14 +29,13 @@ def write_environment(
     document: Document,
     ids: Mapping[str, int],
     findings: Findings,
-) -> Document:
+) -> None:
     """Replace variants and strategies of the flags, and switch the flags on or off.
 
-    Return the document without refused flags. Raise 404 if the environment is not linked to the project. ids: those of
-    the locked flags, by name.
+    Raise 404 if the environment is not linked to the project. ids: those of the locked flags, by name.
     """
     if not document.flags:
-        return document
+        return
     imported = {flag.name: flag for flag in document.flags}
     found = environments.read(conn, [ids[name] for name in imported], environment)
     flags = sorted(found, key=lambda flag: flag["name"])
@@ -74,7 +73,6 @@ def write_environment(
         with unique_or_409(ID_TAKEN):
             strategy_rules.add_strategies(conn, actor, with_free_ids(conn, new), findings.refuse)
     strategy_rules.switch_on(conn, actor, on)
-    return document.without(findings.refused)
 
 
 def write_variants(conn: Connection, actor: Actor, states: Sequence[tuple[DictRow, Json]], findings: Findings) -> None:

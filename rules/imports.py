@@ -140,9 +140,8 @@ def with_own_segments(conn: Connection, project: DictRow, document: Document, fi
 
     Add an error for flags with segments that do not exist here.
     """
-    if not document.segments:
-        return document.without(findings.refused)
-    existing = transfer.share_segments(conn, set(document.segments.values()), project["id"])
+    names = set(document.segments.values())
+    existing = transfer.share_segments(conn, names, project["id"]) if names else {}
     users: dict[int, set[str]] = defaultdict(set)
     for flag in document.flags:
         for strategy in flag.strategies:
@@ -186,9 +185,9 @@ def write(
     by_name |= {flag["name"]: flag for flag in insert_flags(conn, actor, project, new, findings.refuse)}
     document = document.without(findings.refused)
     change_flags(conn, actor, [(by_name[flag.name], flag.fields) for flag in document.flags])
-    document = write_tags(conn, actor, document, by_name, findings)
+    write_tags(conn, actor, document, by_name, findings)
     ids = {name: flag["id"] for name, flag in by_name.items()}
-    document = write_environment(conn, actor, environment, document, ids, findings)
+    write_environment(conn, actor, environment, document, ids, findings)
     # When a validation runs in parts, new flags of the other parts have no id.
     add_dependencies(conn, actor, ids, [link for link in document.links if link["feature"] in ids])
 
@@ -217,18 +216,16 @@ def add_vocabulary(conn: Connection, actor: Actor, document: Document, findings:
 
 def write_tags(
     conn: Connection, actor: Actor, document: Document, by_name: Mapping[str, DictRow], findings: Findings
-) -> Document:
-    """Replace the tags of flags, and return the document without refused flags. by_name: the locked flags."""
+) -> None:
+    """Replace the tags of flags. by_name: the locked flags."""
     wanted = {flag.name: flag.tags for flag in document.flags if flag.tags is not None}
     new = [(by_name[name], tag) for name, tags in wanted.items() for tag in tags if tag not in by_name[name]["tags"]]
     check_tag_types(conn, [(flag["name"], tag) for flag, tag in new], "featureTags", findings.refuse)
     too_many = {flag["name"] for flag, _ in new if len(wanted[flag["name"]]) > MAX_TAGS}
     findings.add_error(f"featureTags: must have at most {MAX_TAGS} tags for each flag", too_many)
-    passed = document.without(findings.refused)
     remove_tags(
         conn,
         actor,
         [(by_name[name], tag) for name, tags in wanted.items() for tag in by_name[name]["tags"] if tag not in tags],
     )
     add_tags(conn, actor, [(flag, tag) for flag, tag in new if flag["name"] not in findings.refused])
-    return passed

@@ -13,7 +13,7 @@ from tests.support.fingerprint import fingerprint
 from tests.support.returned import SENDABLE
 from tests.support.returned.sendable import ADMIN, Json, Sendable, found
 from tests.support.world import Caller, World, refused
-from validators.returned import ReadOnly
+from validators.returned import Ignored, ReadOnly
 
 EACH = pytest.mark.parametrize("kind", SENDABLE, ids=str)
 CREATABLE = pytest.mark.parametrize("kind", [kind for kind in SENDABLE if kind.new], ids=str)
@@ -54,6 +54,19 @@ def test_a_put_of_what_was_read_changes_nothing(world: World, alice: Caller, kin
         response = alice.put(f"{ADMIN}/{kind.put.format(**place)}", json=record)
         assert response.status_code in (200, 204), response.text
     assert (read(alice, kind, place), world.events(since), fingerprint(world.conn)) == (before, [], stored)
+
+
+@EACH
+def test_other_ids_dates_and_counters_change_nothing(world: World, alice: Caller, kind: Sendable) -> None:
+    place = kind.create(world, alice)
+    record = read(alice, kind, place)[0]
+    ignored = [name for name, field in kind.update().fields.items() if isinstance(field, Ignored)]
+    assert set(kind.table.ignored) <= set(ignored)
+    stored = fingerprint(world.conn)
+    for wrong in (-1, "1999-12-31T23:59:59.999Z", {"other": [None]}):
+        response = alice.put(f"{ADMIN}/{kind.put.format(**place)}", json=record | dict.fromkeys(ignored, wrong))
+        assert response.status_code in (200, 204), response.text
+    assert fingerprint(world.conn) == stored
 
 
 def test_usage_that_is_reported_meanwhile_is_no_difference(world: World, alice: Caller) -> None:
