@@ -10,7 +10,7 @@ from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
 import blueprints
 import commands
 from commands.database import load_settings
-from rules import passwords
+from rules import client_access, client_documents, passwords
 from serving import (
     browser_headers,
     caller_limit,
@@ -43,6 +43,8 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     database.init_app(app)
     caller_limit.init_app(app)
     passwords.init_app(app)
+    client_access.init_app(app)
+    client_documents.init_app(app)
     # Register these hooks first, so that the measured time includes the other hooks.
     metrics_endpoint.init_app(app)
     request_log.init_app(app)

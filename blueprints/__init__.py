@@ -12,6 +12,7 @@ from blueprints import (
     signup,
     ui_config,
 )
+from blueprints.client import edge
 from blueprints.client import features as client_features
 from blueprints.flags import core as flags
 from blueprints.flags import dependencies, strategies, variants
@@ -87,7 +88,8 @@ ALL = (
     users.bp,  # /api/admin/user-admin
     service_accounts.bp,  # /api/admin/service-account
     signup.bp,  # /invite
-    client_features.bp,  # /api/client/features
+    client_features.bp,  # /api/client/features, /api/client/features/…
+    edge.bp,  # /edge/validate
     health.bp,  # /health, /ready
     documentation.bp,  # /openapi.json, /docs
 )

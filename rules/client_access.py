@@ -1,19 +1,38 @@
 """Identify the application that sends a request, by its client or frontend token."""
 
+import itertools
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock, Semaphore
 from typing import Any
 
-from flask import g, request
+import psycopg
+from flask import Flask, current_app, g, request
+from psycopg.rows import DictRow
+from psycopg_pool import PoolTimeout
 from werkzeug.exceptions import Forbidden, Unauthorized
 
 from rules.access import credentials
+from rules.shared_calls import SharedCalls
 from sql import access
 from sql.client import tokens
-from sql.database import connection
+from sql.database import IDLE, Connection, connection
 
 # The kinds of tokens for server SDKs and for browser SDKs. Admin tokens can do both.
 SERVER_KINDS = ("client", "backend", "admin")
 FRONTEND_KINDS = ("frontend", "admin")
+# Tokens that a worker knows at most. The one that was looked up first is forgotten first.
+MAX_KNOWN = 10_000
+# Seconds between two warnings that flags are served from memory.
+WARNING_PAUSE = 60.0
+# What is raised while the database cannot be reached, or is too slow.
+UNREACHABLE = (psycopg.OperationalError, TimeoutError)
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -35,27 +54,94 @@ class ClientToken:
     default_environment: str | None
 
 
-def require_client(*kinds: str) -> ClientToken:
-    """Return the token of the request. Raise 401 if it is missing or invalid, and 403 if it is of another kind."""
-    # Our choice: sessions are not for applications, so a cookie is ignored.
-    digest, _ = credentials(request)
-    # Requests of many instances of an application have the same token, so they are not limited as one caller.
-    g.is_client = True
-    g.caller = None
-    with connection() as conn:
-        found = None if digest is None else tokens.find(conn, digest)
-        if found is None:
-            raise Unauthorized("A valid client or frontend token is required in the header Authorization.")
-        if found["kind"] not in kinds:
-            raise Forbidden(f"A {found['kind']} token cannot do this. Use a {' or '.join(kinds[:-1])} token.")
-        if not found["is_marked_seen"]:
-            access.mark_seen(conn, {"user_id": None, "key_id": found["id"]})
-    g.caller = f"api-token:{found['id']}"
-    return as_token(found)
+@dataclass(frozen=True)
+class KnownToken:
+    """A token, when the database was asked for it, and when it expires (both times of time.monotonic())."""
+
+    token: ClientToken
+    asked_at: float
+    expires_at: float
 
 
-def as_token(row: dict[str, Any]) -> ClientToken:
-    """Return the token of a row of tokens.find()."""
+class ClientAccess:
+    """The tokens that a worker knows, and its share of the database for applications."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.keep = config["CLIENT_KEEP_MS"] / 1000
+        self.stale = config["CLIENT_STALE_SECONDS"]
+        self.wait = config["WAIT_SECONDS"]
+        # Applications are not limited one by one, because all instances of one have the same token. Together, they use
+        # at most half of the connections.
+        self._slots = Semaphore(max(1, config["DATABASE_POOL_SIZE"] // 2))
+        self._known: OrderedDict[bytes, KnownToken] = OrderedDict()
+        self._lock = Lock()
+        self._calls: SharedCalls[KnownToken | None] = SharedCalls()
+        self._warned_at = float("-inf")
+
+    def find(self, digest: bytes) -> ClientToken | None:
+        """Return the token with this SHA-256, or None if it is unknown or has expired.
+
+        What the database said in the last CLIENT_KEEP_MS is used again. While the database cannot be reached, a token
+        is known for CLIENT_STALE_SECONDS, but not after its expiry. After that, raises what the database raised.
+        """
+        now = time.monotonic()
+        known = self._known.get(digest)
+        if known is not None and now < min(known.asked_at + self.keep, known.expires_at):
+            return known.token
+        try:
+            found = self._calls.call(digest, lambda: self._ask(digest), now - self.keep, self.wait)
+        except UNREACHABLE:
+            known = self._known.get(digest)
+            if known is None or time.monotonic() > min(known.asked_at + self.stale, known.expires_at):
+                raise
+            g.is_stale = True
+            return known.token
+        return found and found.token
+
+    def _ask(self, digest: bytes) -> KnownToken | None:
+        asked_at = time.monotonic()
+        with self.connection() as conn:
+            row = tokens.find(conn, digest)
+            if row is not None and not row["is_marked_seen"]:
+                access.mark_seen(conn, {"user_id": None, "key_id": row["id"]})
+            # In a transaction, which only tests have here, changes do not raise the revision.
+            revision = None if conn.info.transaction_status == IDLE else -next(UNIQUE)
+        with self._lock:
+            self._known.pop(digest, None)
+            if row is None:
+                return None
+            expires_at = float("inf") if row["expires_in"] is None else asked_at + row["expires_in"]
+            known = self._known[digest] = KnownToken(as_token(row, revision), asked_at, expires_at)
+            if len(self._known) > MAX_KNOWN:
+                self._known.popitem(last=False)
+        return known
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """Lend a connection to an application."""
+        if not self._slots.acquire(timeout=self.wait):
+            raise PoolTimeout("The connections for applications are in use.")
+        try:
+            with connection() as conn:
+                yield conn
+        finally:
+            self._slots.release()
+
+    def warn(self, age: float) -> None:
+        """Log that flags are served from memory, at most once a minute."""
+        with self._lock:
+            is_due = time.monotonic() > self._warned_at + WARNING_PAUSE
+            if is_due:
+                self._warned_at = time.monotonic()
+        if is_due:
+            log.warning("The database is unavailable. Applications get flags from memory, which are %d s old.", age)
+
+
+UNIQUE = itertools.count(1)
+
+
+def as_token(row: DictRow, revision: int | None) -> ClientToken:
+    """Return the token of a row of tokens.find(). revision: replaces that of the row."""
     return ClientToken(
         id=row["id"],
         name=row["name"],
@@ -63,9 +149,38 @@ def as_token(row: dict[str, Any]) -> ClientToken:
         environment=row["environment"],
         projects=None if row["projects"] is None else tuple(row["projects"]),
         origins=None if row["origins"] is None else tuple(row["origins"]),
-        revision=row["revision"],
+        revision=row["revision"] if revision is None else revision,
         default_environment=row["default_environment"],
     )
+
+
+def init_app(app: Flask) -> None:
+    """Begin without known tokens."""
+    app.extensions["client_access"] = ClientAccess(app.config)
+
+
+def client_access() -> ClientAccess:
+    """Return the known tokens of the current app."""
+    return current_app.extensions["client_access"]
+
+
+def require_client(*kinds: str) -> ClientToken:
+    """Return the token of the request. Raise 401 if it is missing or invalid, and 403 if it is of another kind.
+
+    Raise 503 if the database cannot be reached and the token is not known.
+    """
+    # Our choice: sessions are not for applications, so a cookie is ignored.
+    digest, _ = credentials(request)
+    g.is_client = True
+    g.caller = None
+    # SDKs stop for ever after 401 or 403, so both are only for tokens that are certainly wrong.
+    token = None if digest is None else client_access().find(digest)
+    if token is None:
+        raise Unauthorized("A valid client or frontend token is required in the header Authorization.")
+    g.caller = f"{'personal' if token.kind == 'personal' else 'api'}-token:{token.id}"
+    if token.kind not in kinds:
+        raise Forbidden(f"A {token.kind} token cannot do this. Use a {' or '.join(kinds[:-1])} token.")
+    return token
 
 
 def environment_of(token: ClientToken, requested: str | None) -> str:

@@ -26,6 +26,7 @@ class Operation:
     content: str | None = None
     status: int = 200
     lines: str | None = None
+    etag: bool = False
 
 
 CONTRACTS: dict[Callable[..., object], Operation] = {}
@@ -43,6 +44,7 @@ def operation(
     content: str | None = None,
     status: int = 200,
     lines: str | None = None,
+    etag: bool = False,
 ) -> Callable[[View], View]:
     """Declare the contract of a view.
 
@@ -53,10 +55,13 @@ def operation(
     deprecated: True, or the path of the operation that replaces this one, with its parameters in braces.
     refuses: the error statuses besides those of ALWAYS.
     lines: the record of each line, for clients that accept application/x-ndjson.
+    etag: a success has an ETag, and is 304 without a body if the client has it already.
     """
 
     def declare(view: View) -> View:
-        CONTRACTS[view] = Operation(record, body, many, query, refuses, public, deprecated, content, status, lines)
+        CONTRACTS[view] = Operation(
+            record, body, many, query, refuses, public, deprecated, content, status, lines, etag
+        )
         return view
 
     return declare

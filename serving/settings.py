@@ -139,6 +139,18 @@ SETTINGS = (
         "maximum values of all constraints of a segment together",
     ),
     Setting(
+        "CLIENT_KEEP_MS",
+        number(0, 60000),
+        "100",
+        "milliseconds for which a worker remembers a token of an application and the state of its flags",
+    ),
+    Setting(
+        "CLIENT_STALE_SECONDS",
+        number(0, 604800),
+        "3600",
+        "seconds for which applications get flags from memory while the database is unavailable",
+    ),
+    Setting(
         "EVENT_RETENTION_DAYS",
         number(0, 36500),
         "0",

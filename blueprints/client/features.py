@@ -1,37 +1,61 @@
 """The flags that applications get, with all that SDKs need to evaluate them (neighbours.md 3.18)."""
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, g, request
 
+from rules import client_documents
 from rules.client_access import SERVER_KINDS, environment_of, require_client
 from serving.contract import operation
 from serving.request_data import load_query
 from serving.responses import json_response
-from sql.client import features
-from sql.database import connection
 from validators.client.features import ClientFeatures, reads_segments
 
 bp = Blueprint("client_features", __name__)
 
 
 @bp.get("/api/client/features")
-@operation(record="clientFeatures", query=ClientFeatures, refuses=(400, 401, 403))
+@operation(record="clientFeatures", query=ClientFeatures, refuses=(400, 401, 403), etag=True)
 def list_client_features() -> Response:
     """List the flags of an application.
 
     Returns the live flags of the projects of the token in its environment, with their enabled strategies. For SDKs that
     do not send the header Unleash-Client-Spec, or a version below 4.2.0, the constraints of segments are among those of
-    the strategies. A token for all environments gets the requested one, else default or development.
+    the strategies. A token for all environments gets the requested one, else default or development. While the database
+    is unavailable, known tokens get the last flags that the server has, with the header Age.
     """
     token = require_client(*SERVER_KINDS)
-    query = load_query(ClientFeatures)
+    payload = load_query(ClientFeatures)
     inline = not reads_segments(request.headers.get("Unleash-Client-Spec"))
-    environment = environment_of(token, query["environment"])
-    projects = (
-        token.projects if token.projects is not None else [project for project in query["project"] if project] or None
-    )
-    with connection() as conn:
-        flags, segments = features.read(
-            conn, environment, projects, prefix=query.get("namePrefix", ""), tags=query["tag"], inline=inline
-        )
-    body = f'{{"version":2,"features":{flags}' + ("" if inline else f',"segments":{segments}') + "}"
-    return json_response(body)
+    environment = environment_of(token, payload["environment"])
+    return document_response(client_documents.document(token, environment, payload, inline=inline))
+
+
+@bp.get("/api/client/features/<feature_name>")
+@operation(record="clientFeature", refuses=(400, 401, 403, 404))
+def get_client_feature(feature_name: str) -> Response:
+    """Get a flag of an application.
+
+    Returns a flag as GET /api/client/features does. SDKs do not use this operation.
+    """
+    token = require_client(*SERVER_KINDS)
+    inline = not reads_segments(request.headers.get("Unleash-Client-Spec"))
+    environment = environment_of(token, request.args.get("environment"))
+    return json_response(client_documents.feature(token, environment, feature_name, inline=inline))
+
+
+def document_response(document: client_documents.ClientDocument) -> Response:
+    """Return a document, compressed if the client accepts that. 304 without a body if the client has it already."""
+    if request.if_none_match.contains_weak(document.etag.strip('"')):
+        response = Response(status=304)
+        del response.headers["Content-Type"]
+    elif request.accept_encodings.quality("gzip") > 0:
+        response = Response(document.gzipped, mimetype="application/json")
+        response.headers["Content-Encoding"] = "gzip"
+    else:
+        response = Response(document.text, mimetype="application/json")
+    response.headers["ETag"] = document.etag
+    response.headers["Vary"] = "Accept-Encoding, Unleash-Client-Spec"
+    # Our choice: caches that many clients share must not keep it, because the flags depend on the token.
+    response.headers["Cache-Control"] = "private, no-cache"
+    if "client_age" in g:
+        response.headers["Age"] = str(g.client_age)
+    return response

@@ -1,8 +1,10 @@
 """Find the token of an application, and how often its flags may have changed."""
 
+from collections.abc import Sequence
+
 from psycopg.rows import DictRow
 
-from sql.database import Connection, one
+from sql.database import Connection, one, rows
 
 # A personal token is found too, so that it is a token of the wrong kind, not an unknown one. A token for all
 # environments sees a change in any of them. That costs a rebuild of its document now and then, and no ETag.
@@ -13,7 +15,7 @@ FIND = """
            environment,
            projects,
            origins,
-           expires_at,
+           extract(epoch FROM expires_at - now())::double precision AS expires_in,
            (SELECT coalesce(sum(revision), 0)::bigint
               FROM client_revisions
              WHERE (api_keys.environment IS NULL OR client_revisions.environment IN (api_keys.environment, ''))
@@ -30,7 +32,7 @@ FIND = """
      WHERE digest = %(digest)s
        AND (expires_at IS NULL OR expires_at > now())
  UNION ALL
-    SELECT personal_tokens.id, coalesce(email, username), 'personal', NULL, NULL, NULL, NULL, NULL, NULL, true
+    SELECT users.id, coalesce(email, username), 'personal', NULL, NULL, NULL, NULL, 0, NULL, true
       FROM personal_tokens
       JOIN users ON users.id = user_id
      WHERE digest = %(digest)s
@@ -44,6 +46,25 @@ def find(conn: Connection, digest: bytes) -> DictRow | None:
 
     kind: personal for a personal access token. environment and projects: None for all. revision: grows with every
     change that can alter the flags of the token. default_environment: of a token for all environments. is_marked_seen:
-    false if the last use is not recent enough.
+    false if the last use is not recent enough. expires_in: seconds, None if it never expires. id: of a personal access
+    token, the id of its user.
     """
     return one(conn, FIND, {"digest": digest})
+
+
+LIST_VALID = """
+    SELECT digest,
+           kind AS type,
+           coalesce((SELECT array_agg(project_id ORDER BY project_id)
+                       FROM api_key_projects
+                      WHERE api_key_id = api_keys.id), '{*}') AS projects,
+           coalesce(environment, '*') AS environment
+      FROM api_keys
+     WHERE digest = ANY(%(digests)s::bytea[])
+       AND (expires_at IS NULL OR expires_at > now())
+"""
+
+
+def list_valid(conn: Connection, digests: Sequence[bytes]) -> list[DictRow]:
+    """Return digest, type, projects and environment of the valid API tokens with these SHA-256."""
+    return rows(conn, LIST_VALID, {"digests": list(digests)})

@@ -73,6 +73,8 @@ def check(app: Flask, response: TestResponse) -> None:
     expect(not missing, what, f"lacks the headers {missing}")
     # Those of pages, which have some of their own, are looked at in tests/serving/test_browser_rules.py.
     rules = {} if (endpoint or "").startswith("documentation.") else browser_rules.ALWAYS | browser_rules.DEFAULTS
+    if "ETag" in response.headers:
+        rules = {name: text for name, text in rules.items() if name != "Cache-Control"}
     wrong = {
         name: response.headers.getlist(name) for name, text in rules.items() if response.headers.getlist(name) != [text]
     }
@@ -81,6 +83,8 @@ def check(app: Flask, response: TestResponse) -> None:
         return
     if status >= 400:
         check_json(error_record(endpoint, status), response, what)
+    elif status == 304:
+        expect("Content-Type" not in response.headers, what, "has a Content-Type without a body")
     elif operation and operation.lines and response.mimetype == LINES:
         check_lines(operation.lines, response, what)
     elif operation and operation.record:
@@ -160,7 +164,9 @@ def error_record(endpoint: str | None, status: int) -> str:
 
 def statuses(operation: Operation | None) -> set[int]:
     """Every status that an operation documents; those of no operation are 404 and 405."""
-    return {*ALWAYS, 404, 405} if operation is None else {operation.status, *operation.refuses, *ALWAYS}
+    if operation is None:
+        return {*ALWAYS, 404, 405}
+    return {operation.status, *operation.refuses, *ALWAYS} | ({304} if operation.etag else set())
 
 
 def headers(endpoint: str | None, operation: Operation | None, status: int) -> list[str]:
@@ -169,6 +175,8 @@ def headers(endpoint: str | None, operation: Operation | None, status: int) -> l
     if status in (429, 503):
         promised.append("Retry-After")
     good = operation is not None and status == operation.status
+    if operation is not None and operation.etag and status in (operation.status, 304):
+        promised += ["ETag", "Vary", "Cache-Control"]
     if good and status == 201:
         promised.append("Location")
     if good and operation.deprecated:

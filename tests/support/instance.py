@@ -19,6 +19,8 @@ SETTINGS = {
     "BASE_URL": "http://localhost",
     "BASE_PATH": "",
     "DATABASE_POOLER": "none",
+    # Each request asks the database, so that it sees the changes of the request before.
+    "CLIENT_KEEP_MS": 0,
     # Races hold up to eight requests of one caller, who may hold half of these connections.
     "DATABASE_POOL_SIZE": 16,
     "INIT_ADMIN_PASSWORD": "the administrator's password",

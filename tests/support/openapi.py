@@ -204,7 +204,13 @@ def responses(endpoint: str, contract: Operation) -> dict[str, Any]:
         refusals[str(status)] = (
             NAMES[status] if ordinary else refusal(status, *special or REFUSALS[status], record=record)
         )
-    return {str(contract.status): good} | refusals
+    unmodified = {}
+    if contract.etag:
+        unmodified["304"] = {
+            "description": "The client has the current response already: If-None-Match names its ETag.",
+            "headers": promised(endpoint, contract, 304),
+        }
+    return {str(contract.status): good} | unmodified | refusals
 
 
 def refusal(

@@ -76,6 +76,9 @@ HEADERS = {
     ),
     "Clear-Site-Data": "What the browser deletes.",
     "Deprecation": "Always `true`: a future version may remove this operation.",
+    "ETag": "Identifies the content. Send it back in If-None-Match.",
+    "Vary": "Headers of the request that the response depends on.",
+    "Cache-Control": "Whether caches may keep the response.",
     "Link": 'The operation to use instead, with rel="successor-version".',
 }
 
