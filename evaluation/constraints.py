@@ -11,7 +11,7 @@ import re2
 
 from evaluation.addresses import Networks
 from evaluation.context import Fields
-from evaluation.parsing import Malformed, boolean_at, list_at, object_of, text_at, texts_at
+from evaluation.parsing import Malformed, boolean_at, encodable, list_at, object_of, text_at, texts_at
 
 # Whether a value of the context fits.
 Comparison = Callable[[str], bool]
@@ -58,7 +58,7 @@ class Constraint:
 
 def constraints_at(item: dict[str, Any]) -> tuple[Constraint, ...]:
     """Return the constraints of a strategy or segment."""
-    return tuple(map(Constraint, list_at(item, "constraints")))
+    return tuple([Constraint(given) for given in list_at(item, "constraints")])
 
 
 def is_one_of(constraint: Constraint) -> Comparison:
@@ -144,7 +144,7 @@ def matches_pattern(constraint: Constraint) -> Comparison:
     options.never_capture = True
     options.case_sensitive = not constraint.case_insensitive
     try:
-        pattern = re2.compile(constraint.value, options)
+        pattern = re2.compile(encodable(constraint.value), options)
     except re2.error:
         raise Malformed("value: must be a regular expression of RE2") from None
     finally:

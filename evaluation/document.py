@@ -26,7 +26,7 @@ class Document:
     def __init__(self, parsed: Mapping[str, Any], previous: "Document | None" = None) -> None:
         with collector_paused():
             self.segments = compiled_segments(parsed.get("segments"), previous.segments if previous else {})
-            self.flags = compiled_flags(parsed.get("features"), self.segments, previous)
+            self.flags = compiled_flags(parsed.get("features"), self.segments, previous.flags if previous else {})
         parents = {parent.name for flag in self.flags.values() for parent in flag.parents}
         # The flags that others depend on. A flag with parents cannot be a parent itself.
         self.parents = {name: flag for name, flag in self.flags.items() if name in parents and not flag.parents}
@@ -76,27 +76,23 @@ def compiled_segments(given: Any, previous: Mapping[int, Segment]) -> dict[int, 
     segments: dict[int, Segment] = {}
     for item in given if isinstance(given, list) else ():
         number = item.get("id") if isinstance(item, dict) else None
-        if isinstance(number, int):
+        if isinstance(number, int) and not isinstance(number, bool):
             fingerprint, old = fingerprint_of(item), previous.get(number)
-            same = old is not None and fingerprint is not None and old.fingerprint == fingerprint
-            segments[number] = old if old and same else Segment(number, item, fingerprint)
+            if old and old.fingerprint == fingerprint and fingerprint is not None:
+                segments[number] = old
+            else:
+                segments[number] = Segment(number, item, fingerprint)
     return segments
 
 
-def compiled_flags(given: Any, segments: Mapping[int, Segment], previous: Document | None) -> dict[str, Flag]:
+def compiled_flags(given: Any, segments: Mapping[int, Segment], previous: Mapping[str, Flag]) -> dict[str, Flag]:
     """Return the flags by name. Those that have not changed are the same objects as in the previous document."""
     flags: dict[str, Flag] = {}
     for item in given if isinstance(given, list) else ():
         name = item.get("name") if isinstance(item, dict) else None
         if isinstance(name, str):
-            fingerprint, old = fingerprint_of(item), previous.flags.get(name) if previous else None
-            if (
-                previous is not None
-                and old is not None
-                and fingerprint is not None
-                and old.fingerprint == fingerprint
-                and all(previous.segments.get(number) is segments.get(number) for number in old.segment_ids)
-            ):
+            fingerprint, old = fingerprint_of(item), previous.get(name)
+            if old and old.fingerprint == fingerprint and fingerprint is not None and old.still_valid(segments):
                 flags[name] = old
             else:
                 flags[name] = Flag(name, item, segments, fingerprint)
@@ -104,10 +100,13 @@ def compiled_flags(given: Any, segments: Mapping[int, Segment], previous: Docume
 
 
 def fingerprint_of(item: dict[str, Any]) -> int | None:
-    """Return a hash (64 bits) of parsed JSON that tells 1 from true and 1.0, or None if it is nested too deeply."""
+    """Return a hash (64 bits) of parsed JSON that tells 1 from true and 1.0, or None if it is nested too deeply.
+
+    Equal values can have different hashes, because the bytes depend on which texts are the same object. That only costs
+    a compilation.
+    """
     try:
-        # Version 2 of the format has no references, so that equal values are equal bytes.
-        return hash(marshal.dumps(item, 2))
+        return hash(marshal.dumps(item))
     except ValueError:
         return None
 

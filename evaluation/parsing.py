@@ -20,39 +20,40 @@ def object_of(value: Any, name: str) -> dict[str, Any]:
 def list_at(item: dict[str, Any], key: str) -> list[Any]:
     """Return the list at a key. Null and a missing key count as an empty list."""
     value = item.get(key)
+    if isinstance(value, list):
+        return value
     if value is None:
         return []
-    if not isinstance(value, list):
-        raise Malformed(f"{key}: must be a list")
-    return value
+    raise Malformed(f"{key}: must be a list")
 
 
 def text_at(item: dict[str, Any], key: str, default: str | None = None) -> str:
     """Return the text at a key. Null and a missing key count as the default, if one is given."""
-    value = item.get(key)
+    value = item.get(key, default)
+    if isinstance(value, str):
+        return value
     if value is None and default is not None:
         return default
-    if not isinstance(value, str):
-        raise Malformed(f"{key}: must be text")
-    return encodable(value)
+    raise Malformed(f"{key}: must be text")
 
 
 def texts_at(item: dict[str, Any], key: str) -> tuple[str, ...]:
     """Return the list of texts at a key."""
     values = list_at(item, key)
-    if not all(isinstance(value, str) for value in values):
-        raise Malformed(f"{key}: must be a list of texts")
-    return tuple(map(encodable, values))
+    for value in values:
+        if not isinstance(value, str):
+            raise Malformed(f"{key}: must be a list of texts")
+    return tuple(values)
 
 
 def boolean_at(item: dict[str, Any], key: str, *, default: bool = False) -> bool:
     """Return the boolean at a key. Null and a missing key count as the default."""
     value = item.get(key)
+    if value is True or value is False:
+        return value
     if value is None:
         return default
-    if not isinstance(value, bool):
-        raise Malformed(f"{key}: must be true or false")
-    return value
+    raise Malformed(f"{key}: must be true or false")
 
 
 def encodable(text: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from mmh3 import hash as murmur3
 
 from evaluation.context import Fields
+from evaluation.parsing import encodable
 
 # The fields that the stickiness "default" takes its identity from: the first that the context has.
 DEFAULT_FIELDS = ("userId", "sessionId")
@@ -37,7 +38,7 @@ class Rollout:
     __slots__ = ("group", "percentage", "stickiness")
 
     def __init__(self, group: str, percentage: int, stickiness: str) -> None:
-        self.group = group
+        self.group = encodable(group)
         self.percentage = percentage
         self.stickiness = stickiness
 
@@ -58,6 +59,6 @@ class Rollout:
         return identity is not None and self.bucket(identity) <= self.percentage
 
     @property
-    def asks(self) -> bool:
+    def depends_on_context(self) -> bool:
         """Whether the result can depend on the context."""
         return self.percentage < BUCKETS or self.stickiness not in ("default", "random")

@@ -9,7 +9,7 @@ from evaluation.context import Fields
 from evaluation.parsing import Malformed, list_at, object_of, text_at
 from evaluation.results import FlagFacts, Reason, Result
 from evaluation.rollout import Rollout
-from evaluation.variants import Variants, variants_at
+from evaluation.variants import Variants
 
 Condition = Callable[[Fields], bool]
 
@@ -43,35 +43,36 @@ class Strategy:
     )  # fmt: skip
 
     def __init__(self, given: Any, flag: str, segments: Segments) -> None:
-        self.name = ""
-        self.constraints: tuple[Constraint, ...] = ()
-        self.segments: tuple[Segment, ...] = ()
-        self.rollout: Rollout | None = None
-        self.rule: Condition | None = None
-        self.variants: Variants | None = None
-        self.problem: str | None = None
-        self.results: tuple[Result, ...] = ()
         self.plain: Result
+        self.results: tuple[Result, ...] = ()
         try:
             self.read(given, flag, segments)
+            self.problem: str | None = None
         except Malformed as error:
+            name = given.get("name") if isinstance(given, dict) else None
+            self.read({"name": "default"}, flag, segments)
+            self.name = name if isinstance(name, str) else ""
+            self.conditions = (never,)
             self.problem = str(error)
-            self.conditions: tuple[Condition, ...] = (never,)
 
     def read(self, given: Any, flag: str, segments: Segments) -> None:
         """Compile the strategy, or raise Malformed."""
         item = object_of(given, "strategies")
         self.name = text_at(item, "name")
-        parameters = object_of(item.get("parameters") or {}, "parameters")
+        given_parameters = item.get("parameters")
+        parameters = {} if given_parameters is None else object_of(given_parameters, "parameters")
         group = text_at(parameters, "groupId", "") or flag
         self.constraints = constraints_at(item)
-        self.segments = tuple(segment_of(number, segments) for number in list_at(item, "segments"))
+        ids = list_at(item, "segments")
+        self.segments = tuple([segment_of(number, segments) for number in ids]) if ids else ()
         self.rollout = rollout_of(self.name, parameters, group)
         self.rule = self.rollout.satisfied if self.rollout else rule_of(self.name, parameters)
-        self.variants = variants_at(item, group, text_at(parameters, "stickiness", ""))
-        conditions: list[Condition] = [one.satisfied for segment in self.segments for one in segment.constraints]
-        conditions += [one.satisfied for one in self.constraints]
-        if self.rule and (self.rollout is None or self.rollout.asks):
+        variants = list_at(item, "variants")
+        self.variants = Variants(variants, group, text_at(parameters, "stickiness", "")) if variants else None
+        conditions: list[Condition] = [one.satisfied for one in self.constraints]
+        for segment in self.segments:
+            conditions += [one.satisfied for one in segment.constraints]
+        if self.rule and (self.rollout is None or self.rollout.depends_on_context):
             conditions.append(self.rule)
         self.conditions = tuple(conditions)
 
@@ -86,7 +87,7 @@ class Strategy:
         self.plain = Result(facts, enabled=True, reason=reason)
         if self.variants:
             reason = "SPLIT" if self.variants.split else reason
-            self.results = tuple(Result(facts, True, reason, variant) for variant in self.variants.variants)
+            self.results = tuple([Result(facts, True, reason, variant) for variant in self.variants.variants])
 
     def satisfied(self, fields: Fields) -> bool:
         """Return whether the context satisfies all conditions."""
@@ -105,7 +106,9 @@ def never(_: Fields) -> bool:
 
 def segment_of(number: Any, segments: Segments) -> Segment:
     """Return the segment with this id, or raise Malformed."""
-    segment = segments.get(number) if isinstance(number, int) and not isinstance(number, bool) else None
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise Malformed("segments: must be a list of ids")
+    segment = segments.get(number)
     if segment is None:
         raise Malformed(f"segments: segment {number} does not exist")
     if segment.problem:

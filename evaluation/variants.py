@@ -5,7 +5,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from evaluation.context import Fields
-from evaluation.parsing import Malformed, list_at, object_of, text_at, texts_at
+from evaluation.parsing import Malformed, encodable, list_at, object_of, text_at, texts_at
 from evaluation.rollout import DEFAULT_FIELDS, bucket_of, first_of, random_identity
 
 # The hash of variants has a seed of its own, so that it does not depend on the hash of the rollout.
@@ -35,22 +35,26 @@ class Override(NamedTuple):
 
 
 class Variants:
-    """The variants of a flag or of a strategy. The stickiness of the first one applies to all."""
+    """The variants of a flag or of a strategy.
 
-    __slots__ = ("group", "limits", "overrides", "stickiness", "variants")
+    Variants of a strategy have the stickiness of the strategy, as in the engine of the SDKs, which ignores their own.
+    Variants of a flag have the stickiness of the first one.
+    """
 
-    def __init__(self, given: list[Any], group: str, stickiness: str = "") -> None:
+    __slots__ = ("group", "has_payloads", "limits", "overrides", "stickiness", "variants")
+
+    def __init__(self, given: list[Any], group: str, stickiness: str | None = None) -> None:
         items = [object_of(item, "variants") for item in given]
-        self.variants = tuple(Variant(text_at(item, "name"), payload_of(item)) for item in items)
+        self.variants = tuple([Variant(text_at(item, "name"), payload_of(item)) for item in items])
+        self.has_payloads = any([variant.payload for variant in self.variants])
         # The greatest bucket of each variant; the last one is the sum of all weights.
-        self.limits = tuple(accumulate(weight_of(item) for item in items))
+        self.limits = tuple(accumulate([weight_of(item) for item in items]))
         self.overrides = tuple(
-            Override(text_at(override, "contextName"), frozenset(texts_at(override, "values")), index)
-            for index, item in enumerate(items)
-            for override in (object_of(one, "overrides") for one in list_at(item, "overrides"))
+            [override_of(one, index) for index, item in enumerate(items) for one in list_at(item, "overrides")]
         )
-        self.group = group
-        self.stickiness = text_at(items[0], "stickiness", "") or stickiness or "default"
+        self.group = encodable(group)
+        self.stickiness = text_at(items[0], "stickiness", "") if stickiness is None else stickiness
+        self.stickiness = self.stickiness or "default"
 
     def index(self, fields: Fields) -> int | None:
         """Return the index of the variant that the context gets, or None if no variant has a weight."""
@@ -87,6 +91,12 @@ class Variants:
         return len({0, *self.limits}) > 2
 
 
+def override_of(given: Any, position: int) -> Override:
+    """Return an override of the variant at this position."""
+    item = object_of(given, "overrides")
+    return Override(text_at(item, "contextName"), frozenset(texts_at(item, "values")), position)
+
+
 def weight_of(item: dict[str, Any]) -> int:
     """Return the weight of a variant: a share of the sum of all weights."""
     weight = item.get("weight")
@@ -101,9 +111,3 @@ def payload_of(item: dict[str, Any]) -> Payload | None:
         return None
     payload = object_of(item["payload"], "payload")
     return Payload(text_at(payload, "type"), text_at(payload, "value"))
-
-
-def variants_at(item: dict[str, Any], group: str, stickiness: str = "") -> Variants | None:
-    """Return the variants of a flag or strategy, or None if it has none."""
-    given = list_at(item, "variants")
-    return Variants(given, group, stickiness) if given else None
