@@ -2,6 +2,7 @@
 
 from blueprints import (
     account,
+    applications,
     documentation,
     events,
     health,
@@ -24,6 +25,7 @@ from blueprints.flags import search as flag_search
 from blueprints.flags import stages as flag_stages
 from blueprints.flags import tags as flag_tags
 from blueprints.flags import transfer as flag_transfer
+from blueprints.flags import usage as flag_usage
 from blueprints.people import groups, permissions, personal_tokens, roles, service_accounts, users
 from blueprints.projects import access as project_access
 from blueprints.projects import api_tokens as project_api_tokens
@@ -69,6 +71,8 @@ ALL = (
     flag_tags.bp,  # /api/admin/features/…/tags, /api/admin/projects/…/tags
     flag_favorites.bp,  # /api/admin/projects/…/features/…/favorites
     flag_environments.bp,  # /api/admin/projects/…/features/…/environments/…, /api/admin/projects/…/bulk_features
+    flag_usage.bp,  # /api/admin/client-metrics
+    applications.bp,  # /api/admin/metrics
     flag_transfer.bp,  # /api/admin/features-batch
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
     variants.bp,  # /api/admin/projects/…/features/…/environments/…/variants, …/variants, …/variants-batch

@@ -92,6 +92,7 @@ CONTENTS: dict[str, tuple[str, dict[str, Any]]] = {
 # By path parameter: description and example.
 PATH_WORDS: dict[str, tuple[str, str]] = {
     "token": ("Secret of the signup token.", "5f0c9e2b7a1d4c3e8f6b0a9d2c1e4f7a"),
+    "appName": ("Name of the application.", "web-shop"),
     "apiToken": ("GET: name of the tokens. PUT and DELETE: secret of the token.", "checkout-service"),
     "projectId": ("Id of the project.", "default"),
     "featureName": ("Name of the flag.", "new-checkout"),

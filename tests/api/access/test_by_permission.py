@@ -52,6 +52,7 @@ OPENS = {
         "DELETE /api/admin/tags/<type>/<anything:value>",
         "POST /api/admin/features-batch/import",
     ],
+    "UPDATE_APPLICATION": [f"{method} /api/admin/metrics/applications/<app_name>" for method in ("POST", "DELETE")],
     "DELETE_FEATURE": [
         f"DELETE {FLAG}",
         f"POST {PROJECT}/archive",

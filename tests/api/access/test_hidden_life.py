@@ -127,7 +127,7 @@ def live(world: World, alice: Caller, shared: int) -> None:
         "project": "apollo",
         "flag": "hidden",
         "environment": "production",
-        "app": "web",
+        "app": "web-shop",
         "at": datetime.now(UTC),
         "yes": 5,
         "no": 3,

@@ -1,0 +1,100 @@
+"""The usage of a flag, as applications have reported it."""
+
+from typing import LiteralString
+
+from sql.database import Connection, value
+from sql.flags import records as flag_records
+from sql.projects.visibility import VISIBLE
+
+# Our choice: the maximum number of rows of one response.
+MAX_ROWS = 100_000
+
+REQUESTED: LiteralString = f"""
+    WITH requested AS MATERIALIZED (
+        SELECT flags.*
+          FROM flags
+          JOIN projects ON projects.id = flags.project_id
+         WHERE flags.name = %(name)s
+           AND flags.deleted_at IS NULL
+           AND {VISIBLE}
+    )
+"""
+
+# Our choice: an application that has not reported the flag for 30 days does not count as one that uses it.
+SUMMARY: LiteralString = f"""{REQUESTED}
+    SELECT json_build_object(
+               'version', 1,
+               'maturity', 'stable',
+               'featureName', flags.name,
+               'lastHourUsage', (
+                   SELECT coalesce(json_agg(json_build_object(
+                              'environment', environment, 'timestamp', iso(hour), 'yes', yes, 'no', no)
+                              ORDER BY sort_order, environment), '[]')
+                     FROM (SELECT environments.name AS environment, sort_order, hour, sum(yes) AS yes, sum(no) AS no
+                             FROM environments
+                            CROSS JOIN LATERAL (SELECT hour, yes, no{flag_records.USAGE}) AS reported
+                            GROUP BY environments.name, sort_order, hour) AS used),
+               'seenApplications', (
+                   SELECT coalesce(json_agg(DISTINCT app_name ORDER BY app_name), '[]')
+                     FROM flag_sightings
+                    WHERE flag_id = flags.id
+                      AND last_at > now() - interval '30 days'))::text
+      FROM requested AS flags
+"""
+
+
+def get_summary(conn: Connection, name: str, viewer: int | None) -> str | None:
+    """Return the usage of a flag in the present hour and its applications as JSON text.
+
+    None if the viewer sees no live or archived flag with this name.
+    """
+    return value(conn, SUMMARY, {"name": name, "viewer": viewer})
+
+
+# A flag that moved during an hour has usage of that hour in two projects.
+RAW: LiteralString = f"""{REQUESTED},
+    reported AS MATERIALIZED (
+        SELECT project_id, environment, app_name, hour, yes, no
+          FROM (SELECT name, created_at FROM requested) AS flags
+          JOIN usage_metrics ON flag_name = name
+                            AND hour > now() - make_interval(hours => %(hours)s)
+                            AND hour >= date_trunc('hour', created_at)
+         ORDER BY hour DESC
+         LIMIT %(max_rows)s
+    ),
+    used AS (
+        SELECT environment, app_name, hour, sum(yes) AS yes, sum(no) AS no
+          FROM reported
+         GROUP BY environment, app_name, hour
+    ),
+    chosen AS (
+        SELECT environment, app_name, hour, json_object_agg(variant, number ORDER BY variant) AS variants
+          FROM (SELECT environment, app_name, hour, variant, sum(count) AS number
+                  FROM reported
+                  JOIN usage_variants USING (project_id, environment, app_name, hour)
+                 WHERE flag_name = %(name)s
+                 GROUP BY environment, app_name, hour, variant) AS summed
+         GROUP BY environment, app_name, hour
+    )
+    SELECT json_build_object(
+               'version', 1,
+               'maturity', 'stable',
+               'featureName', flags.name,
+               'data', (
+                   SELECT coalesce(json_agg(json_build_object(
+                              'featureName', flags.name,
+                              'appName', app_name,
+                              'environment', environment,
+                              'timestamp', iso(hour),
+                              'yes', yes,
+                              'no', no,
+                              'variants', coalesce(variants, '{{}}')) ORDER BY hour DESC, environment, app_name), '[]')
+                     FROM used
+                     LEFT JOIN chosen USING (environment, app_name, hour)))::text
+      FROM requested AS flags
+"""
+
+
+def get_raw(conn: Connection, name: str, viewer: int | None, hours: int) -> str | None:
+    """Return the newest MAX_ROWS rows of a flag's usage in the last hours as JSON text, or None as get_summary()."""
+    return value(conn, RAW, {"name": name, "viewer": viewer, "hours": hours, "max_rows": MAX_ROWS})
