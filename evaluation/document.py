@@ -100,13 +100,10 @@ def compiled_flags(given: Any, segments: Mapping[int, Segment], previous: Mappin
 
 
 def fingerprint_of(item: dict[str, Any]) -> int | None:
-    """Return a hash (64 bits) of parsed JSON that tells 1 from true and 1.0, or None if it is nested too deeply.
-
-    Equal values can have different hashes, because the bytes depend on which texts are the same object. That only costs
-    a compilation.
-    """
+    """Return a hash (64 bits) of parsed JSON that tells 1 from true and 1.0, or None if it is nested too deeply."""
     try:
-        return hash(marshal.dumps(item))
+        # Version 2 of the format has no references, so that equal values are equal bytes.
+        return hash(marshal.dumps(item, 2))
     except ValueError:
         return None
 

@@ -1,0 +1,219 @@
+"""Documents: results, their text for browsers, parents, contexts, and what is compiled again."""
+
+import copy
+import gc
+import json
+from typing import Any
+
+import pytest
+
+from evaluation.document import Document
+from evaluation.rollout import bucket_of
+
+HALF = {"name": "flexibleRollout", "parameters": {"rollout": "50", "stickiness": "userId", "groupId": "g"}}
+PLAN = {"contextName": "plan", "operator": "IN", "values": ["gold"]}
+ALWAYS = {"name": "default"}
+
+
+def flag(name: str = "flag", *strategies: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"name": name, "enabled": True, "strategies": [*strategies], **more}
+
+
+def document(*flags: dict[str, Any], segments: tuple[dict[str, Any], ...] = ()) -> Document:
+    return Document({"version": 2, "features": [*flags], "segments": [*segments]})
+
+
+def variant(name: str, weight: int = 1, **more: Any) -> dict[str, Any]:
+    return {"name": name, "weight": weight, "stickiness": "userId", **more}
+
+
+def test_an_unknown_flag_is_off_without_facts():
+    result = document(flag()).evaluate("unknown", {})
+    assert (result.enabled, result.variant, result.facts) == (False, None, None)
+
+
+def test_the_facts_of_a_flag():
+    payload = {"type": "string", "value": "x"}
+    parsed = flag(
+        type="release", project="shop", stale=True, impressionData=True, variants=[variant("a", payload=payload)]
+    )
+    facts = document(parsed).evaluate("flag", {}).facts
+    assert facts is not None
+    assert facts._asdict() == {
+        "name": "flag",
+        "project": "shop",
+        "type": "release",
+        "stale": True,
+        "impression_data": True,
+        "enabled": True,
+        "has_payloads": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("parsed", "enabled", "reason"),
+    [
+        (flag(), True, "STATIC"),
+        (flag("flag", {**HALF, "parameters": {"rollout": "100"}}), True, "STATIC"),
+        (flag("flag", ALWAYS, variants=[variant("a"), variant("b", 0)]), True, "STATIC"),
+        (flag("flag", HALF), True, "SPLIT"),
+        (flag("flag", ALWAYS, variants=[variant("a"), variant("b")]), True, "SPLIT"),
+        (flag("flag", {**ALWAYS, "constraints": [PLAN]}), True, "TARGETING_MATCH"),
+        (flag("flag", {"name": "custom"}, ALWAYS), True, "TARGETING_MATCH"),
+        (flag("flag", {**HALF, "parameters": {"rollout": "0"}}), False, "TARGETING_MATCH"),
+        (flag("flag", ALWAYS, dependencies=[{"feature": "missing"}]), False, "TARGETING_MATCH"),
+        (flag("flag", ALWAYS, enabled=False), False, "DISABLED"),
+    ],
+)
+def test_the_reason(parsed, enabled, reason):
+    result = document(parsed).evaluate("flag", {"userId": "0", "properties": {"plan": "gold"}})
+    assert (result.enabled, result.reason) == (enabled, reason)
+
+
+def test_a_flag_with_a_parent_is_not_static():
+    made = document(flag("flag", dependencies=[{"feature": "parent"}]), flag("parent"))
+    assert made.evaluate("flag", {}).reason == "TARGETING_MATCH"
+
+
+def test_the_text_for_browsers():
+    payload = {"type": "json", "value": '{"ø": 1}'}
+    made = document(flag('ø"', impressionData=True, variants=[variant("v", payload=payload)]), flag("plain"))
+    assert json.loads(made.evaluate('ø"', {}).text) == {
+        "name": 'ø"',
+        "enabled": True,
+        "impressionData": True,
+        "variant": {
+            "name": "v",
+            "enabled": True,
+            "feature_enabled": True,
+            "featureEnabled": True,
+            "payload": payload,
+        },
+    }
+    assert made.evaluate("plain", {}).text == (
+        '{"name":"plain","enabled":true,"impressionData":false,'
+        '"variant":{"name":"disabled","enabled":false,"feature_enabled":true,"featureEnabled":true}}'
+    )
+    assert made.evaluate("plain", {}).text is made.evaluate("plain", {}).text
+
+
+def test_all_returns_the_flags_that_are_on_in_their_order():
+    made = document(flag("b"), flag("a", enabled=False), flag("c"), flag("child", dependencies=[{"feature": "a"}]))
+    assert [(one.name, result.enabled) for one, result in made.evaluate_all({})] == [("b", True), ("c", True)]
+
+
+def test_a_random_rollout_decides_the_same_for_a_parent_and_its_child():
+    coin = {"name": "flexibleRollout", "parameters": {"rollout": "50", "stickiness": "random"}}
+    made = document(flag("child", dependencies=[{"feature": "parent"}]), flag("parent", coin))
+    seen = {tuple(one.name for one, _ in made.evaluate_all({})) for _ in range(100)}
+    assert seen == {(), ("child", "parent")}
+
+
+@pytest.mark.parametrize(
+    ("context", "enabled"),
+    [
+        ({"properties": {"plan": "gold"}}, True),
+        ({"plan": "gold"}, True),
+        ({"plan": "gold", "properties": {"plan": "free"}}, True),
+        ({"plan": None, "properties": {"plan": "gold"}}, True),
+        ({"plan": {"a": 1}, "properties": {"plan": "gold"}}, True),
+        ({"plan": "free", "properties": {"plan": "gold"}}, False),
+        ({}, False),
+    ],
+)
+def test_the_top_of_a_context_wins(context, enabled):
+    assert document(flag("flag", {**ALWAYS, "constraints": [PLAN]})).evaluate("flag", context).enabled is enabled
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(7, "7"), (7.0, "7.0"), (1e-7, "1e-7"), (1e21, "1e+21"), (True, "true"), (False, "false"), ("\ud800", "?")],
+)
+def test_values_of_a_context_become_text(value, text):
+    explanation = document(flag("flag", {**ALWAYS, "constraints": [PLAN]})).explain(
+        "flag", {"properties": {"plan": value}}
+    )
+    assert explanation.strategies[0].constraints[0].found == text
+
+
+def test_without_a_current_time_it_is_now():
+    dated = {"contextName": "currentTime", "operator": "DATE_AFTER", "value": "2026-01-01T00:00:00Z"}
+    made = document(flag("flag", {**ALWAYS, "constraints": [dated]}))
+    assert made.evaluate("flag", {}).enabled
+    assert not made.evaluate("flag", {"currentTime": "2025-12-31T23:59:59Z"}).enabled
+
+
+def test_empty_words_match_no_user():
+    """Our choice: the engine of the SDKs matches an empty userId here."""
+    made = document(flag("flag", {"name": "userWithId", "parameters": {"userIds": "a, ,b"}}))
+    assert [made.evaluate("flag", {"userId": user}).enabled for user in ("a", "b", "", " ")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_the_group_of_a_rollout_defaults_to_the_name_of_the_flag():
+    for parameters in ({}, {"groupId": ""}, {"groupId": None}, {"groupId": "other"}):
+        rollout = {"name": "flexibleRollout", "parameters": {"rollout": "50", "stickiness": "userId", **parameters}}
+        made = document(flag("flag", rollout))
+        group = parameters.get("groupId") or "flag"
+        for user in map(str, range(50)):
+            assert made.evaluate("flag", {"userId": user}).enabled is (bucket_of(group, user, 100) <= 50)
+
+
+def test_buckets_are_even():
+    counts = [0] * 100
+    for number in range(20_000):
+        counts[bucket_of("group", str(number), 100) - 1] += 1
+    assert 140 < min(counts) <= max(counts) < 260
+
+
+PARSED = {
+    "features": [
+        flag("a", HALF),
+        flag("b", {**ALWAYS, "segments": [1]}),
+        flag("c", {**ALWAYS, "segments": [2]}),
+        flag("d", {**ALWAYS, "segments": [3]}),
+        flag("e", dependencies=[{"feature": "a"}]),
+    ],
+    "segments": [{"id": 1, "constraints": [PLAN]}, {"id": 2, "constraints": []}],
+}
+
+
+def compiled_again(change: Any) -> set[str]:
+    """Return the names of the flags that are compiled again after a change."""
+    parsed: dict[str, Any] = json.loads(json.dumps(PARSED))
+    before = Document(copy.deepcopy(parsed))
+    change(parsed)
+    after, anew = Document(parsed, before), Document(parsed)
+    for context in ({"userId": "0"}, {"userId": "1", "plan": "gold"}):
+        assert [result.text for _, result in after.evaluate_all(context)] == [
+            result.text for _, result in anew.evaluate_all(context)
+        ]
+    return {name for name, one in after.flags.items() if one is not before.flags.get(name)}
+
+
+def test_only_flags_that_changed_are_compiled_again():
+    broken = {"d"}  # segment 3 does not exist
+    assert compiled_again(lambda _: None) == broken
+    assert compiled_again(lambda parsed: parsed["features"][0].update(enabled=False)) == {"a"} | broken
+    # JSON knows the difference, although Python says 1 == True.
+    assert compiled_again(lambda parsed: parsed["features"][0].update(enabled=1)) == {"a"} | broken
+    assert compiled_again(lambda parsed: parsed["segments"][0].update(constraints=[])) == {"b"} | broken
+    assert compiled_again(lambda parsed: parsed["segments"].pop(0)) == {"b"} | broken
+    assert compiled_again(lambda parsed: parsed["segments"].append({"id": 3})) == broken
+    assert compiled_again(lambda parsed: parsed["features"].pop(0)) == broken
+    assert compiled_again(lambda parsed: parsed["features"].append(flag("new"))) == {"new"} | broken
+
+
+def test_the_garbage_collector_runs_again_after_compiling():
+    Document(PARSED)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        Document(PARSED)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
