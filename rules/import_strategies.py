@@ -77,10 +77,14 @@ def write_environment(
 
 def write_variants(conn: Connection, actor: Actor, states: Sequence[tuple[DictRow, Json]], findings: Findings) -> None:
     """Replace the variants of flags. Flags whose state has no property variants keep theirs."""
-    existing = variants.list_by_flag(conn, [flag["id"] for flag, _ in states], states[0][0]["environment"])
-    new = [(flag, existing[flag["id"]], state["variants"]) for flag, state in states if "variants" in state]
+    existing = variants.list_each(conn, [flag for flag, _ in states])
+    new = [
+        (flag, before, state["variants"])
+        for (flag, state), before in zip(states, existing, strict=True)
+        if "variants" in state
+    ]
     # Our choice: variants need the permission even if they do not change.
-    findings.need("UPDATE_FEATURE_ENVIRONMENT_VARIANTS", any(existing.values()) or any(wanted for *_, wanted in new))
+    findings.need("UPDATE_FEATURE_ENVIRONMENT_VARIANTS", any(existing) or any(wanted for *_, wanted in new))
     replace_variants(conn, actor, new, findings.refuse)
 
 

@@ -179,10 +179,9 @@ def add_strategies(
         for flag, strategy in new
     ]
     strategies.insert(conn, environment, rows)
+    place = {"environment": environment}
     variants.insert(
-        conn,
-        environment,
-        [{"flagId": row["flagId"], "strategyId": row["id"], "variants": row["variants"]} for row in rows],
+        conn, [{"flagId": row["flagId"], "strategyId": row["id"], "variants": row["variants"]} | place for row in rows]
     )
     added = strategies.read(conn, [row["id"] for row in rows])
     log = [
@@ -219,8 +218,8 @@ def change_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy: Dic
     if after["disabled"]:
         switch_off_without_strategy(conn, actor, flag, before["id"])
     strategies.update(conn, after)
-    owner = {"flagId": flag["id"], "strategyId": after["id"], "variants": after["variants"]}
-    variants.replace(conn, flag["environment"], [owner])
+    place = {"flagId": flag["id"], "environment": flag["environment"]}
+    variants.replace(conn, [{**place, "strategyId": after["id"], "variants": after["variants"]}])
     strategies.set_segments(conn, after["id"], after["segments"])
     changed = find_strategy(conn, flag, after["id"])
     events.record(conn, flag_event("feature-strategy-update", actor, flag, data=changed["record"], pre_data=before))

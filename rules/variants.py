@@ -1,4 +1,4 @@
-"""Replace the variants of flags in an environment."""
+"""Replace the variants of flags in one or more environments."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,37 +23,37 @@ def replace_variants(
     changes: Sequence[tuple[DictRow, Sequence[Variant], Sequence[Variant]]],
     refuse: Refuse = raise_error,
 ) -> None:
-    """Replace the variants of flags in one environment, and record the events.
+    """Replace the variants of flags in environments, and record the events.
 
     Refuse flags if the stickiness of a variant is not allowed. changes: tuples of the flag with its environment, its
-    present variants from list_by_flag(), and the new ones from balanced().
+    present variants from list_each(), and the new ones from balanced().
     """
     allowed = list_allowed(conn, {value for *_, wanted in changes for value in stickiness_of(wanted)})
-    problems = {flag["name"]: variant_problems(wanted, before, allowed) for flag, before, wanted in changes}
-    for name, messages in problems.items():
-        if messages:
-            refuse(BadRequest("; ".join(messages)), [name])
-    changes = [
-        (flag, before, wanted)
-        for flag, before, wanted in changes
-        if not problems[flag["name"]] and sorted(wanted, key=lambda variant: variant["name"]) != before
-    ]
+    valid = []
+    for flag, before, wanted in changes:
+        if problems := variant_problems(wanted, before, allowed):
+            refuse(BadRequest("; ".join(problems)), [flag["name"]])
+        elif sorted(wanted, key=lambda variant: variant["name"]) != before:
+            valid.append((flag, before, wanted))
+    changes = valid
     if not changes:
         return
-    environment = changes[0][0]["environment"]
-    owners = [{"flagId": flag["id"], "strategyId": None, "variants": wanted} for flag, _, wanted in changes]
-    variants.replace(conn, environment, owners)
-    after = variants.list_by_flag(conn, [flag["id"] for flag, _, _ in changes], environment)
+    owners = [
+        {"flagId": flag["id"], "environment": flag["environment"], "strategyId": None, "variants": wanted}
+        for flag, _, wanted in changes
+    ]
+    variants.replace(conn, owners)
+    after = variants.list_each(conn, [flag for flag, _, _ in changes])
     log = [
         flag_event(
             "feature-environment-variants-updated",
             actor,
             flag,
-            data={"variants": after[flag["id"]]},
+            data={"variants": replaced},
             pre_data={"variants": before},
         )
-        for flag, before, _ in changes
-        if after[flag["id"]] != before
+        for (flag, before, _), replaced in zip(changes, after, strict=True)
+        if replaced != before
     ]
     events.record(conn, *log)
 
@@ -65,6 +65,5 @@ def replace_variants_in_environments(
 
     places: the flag, once for each environment, from lock_in_environments(). wanted: the variants, from balanced().
     """
-    for flag in places:
-        before = variants.list_by_flag(conn, [flag["id"]], flag["environment"])[flag["id"]]
-        replace_variants(conn, actor, [(flag, before, wanted)])
+    existing = variants.list_each(conn, places)
+    replace_variants(conn, actor, [(flag, before, wanted) for flag, before in zip(places, existing, strict=True)])

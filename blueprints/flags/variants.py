@@ -53,7 +53,7 @@ def set_variants(project_id: str, feature_name: str, environment: str) -> Respon
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
         after = or_400(balanced, load_many(Variant()))
         flag = lock_in_environment(conn, project_id, feature_name, environment)
-        before = variants.list_by_flag(conn, [flag["id"]], environment)[flag["id"]]
+        [before] = variants.list_each(conn, [flag])
         replace_variants(conn, actor, [(flag, before, after)])
         body = variants.get(conn, project_id, feature_name, environment)
     return json_response(body)
@@ -70,7 +70,7 @@ def patch_variants(project_id: str, feature_name: str, environment: str) -> Resp
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
         operations = load_many(PatchOperation())
         flag = lock_in_environment(conn, project_id, feature_name, environment)
-        before = variants.list_by_flag(conn, [flag["id"]], environment)[flag["id"]]
+        [before] = variants.list_each(conn, [flag])
         after = or_400(lambda variants: patched_variants(variants, operations), before)
         replace_variants(conn, actor, [(flag, before, after)])
         body = variants.get(conn, project_id, feature_name, environment)

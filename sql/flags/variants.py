@@ -9,20 +9,20 @@ from sql.database import Connection, as_json, one, rows, run, value
 from sql.flags import records as flag_records
 
 LIST: LiteralString = f"""
-    SELECT flag_id, json_agg({flag_records.VARIANT} ORDER BY variants.name) AS variants
-      FROM variants
-     WHERE flag_id = ANY(%(flag_ids)s::bigint[])
-       AND environment = %(environment)s
-       AND strategy_id IS NULL
-     GROUP BY flag_id
+    SELECT (SELECT coalesce(json_agg({flag_records.VARIANT} ORDER BY variants.name), '[]')
+              FROM variants
+             WHERE variants.flag_id = flag.id
+               AND variants.environment = flag.environment
+               AND strategy_id IS NULL) AS variants
+      FROM unnest(%(ids)s::bigint[], %(environments)s::text[]) WITH ORDINALITY AS flag (id, environment, number)
+     ORDER BY number
 """
 
 
-def list_by_flag(conn: Connection, flag_ids: Sequence[int], environment: str) -> dict[int, list[dict[str, Any]]]:
-    """Return the variants of each flag itself in an environment, by name."""
-    params = {"flag_ids": list(flag_ids), "environment": environment}
-    by_flag = {row["flag_id"]: row["variants"] for row in rows(conn, LIST, params)}
-    return {flag_id: by_flag.get(flag_id, []) for flag_id in flag_ids}
+def list_each(conn: Connection, flags: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Return the variants of each flag itself, by name. flags: rows of environments.lock(), with id and environment."""
+    params = {"ids": [flag["id"] for flag in flags], "environments": [flag["environment"] for flag in flags]}
+    return [row["variants"] for row in rows(conn, LIST, params)]
 
 
 GET: LiteralString = f"""
@@ -66,36 +66,35 @@ def read_all(conn: Connection, project: str, flag: str) -> DictRow | None:
 
 DELETE = """
     DELETE FROM variants
-     USING json_to_recordset(%(owners)s::json) AS owner ("flagId" bigint, "strategyId" text)
+     USING json_to_recordset(%(owners)s::json) AS owner ("flagId" bigint, environment text, "strategyId" text)
      WHERE flag_id = "flagId"
-       AND environment = %(environment)s
+       AND variants.environment = owner.environment
        AND strategy_id IS NOT DISTINCT FROM "strategyId"
 """
 
 INSERT = """
     INSERT INTO variants (flag_id, environment, strategy_id, name, weight, weight_type, stickiness,
                           payload_type, payload_value, overrides)
-    SELECT "flagId", %(environment)s, "strategyId", name, weight, "weightType", stickiness,
+    SELECT "flagId", environment, "strategyId", name, weight, "weightType", stickiness,
            payload ->> 'type', payload ->> 'value', coalesce(overrides, '[]')
-      FROM json_to_recordset(%(owners)s::json) AS owner ("flagId" bigint, "strategyId" text, variants json)
+      FROM json_to_recordset(%(owners)s::json)
+        AS owner ("flagId" bigint, environment text, "strategyId" text, variants json)
      CROSS JOIN json_to_recordset(variants)
         AS variant (name text, weight integer, "weightType" text, stickiness text, payload json, overrides json)
 """
 
 
-def insert(conn: Connection, environment: str, owners: Sequence[Mapping[str, Any]]) -> None:
-    """Insert variants with balanced weights, given as [{flagId, strategyId, variants}].
+def insert(conn: Connection, owners: Sequence[Mapping[str, Any]]) -> None:
+    """Insert variants with balanced weights, given as [{flagId, environment, strategyId, variants}].
 
     strategyId is None for variants of the flag itself.
     """
     if any(owner["variants"] for owner in owners):
-        run(conn, INSERT, {"environment": environment, "owners": as_json(owners)})
+        run(conn, INSERT, {"owners": as_json(owners)})
 
 
-def replace(conn: Connection, environment: str, owners: Sequence[Mapping[str, Any]]) -> None:
+def replace(conn: Connection, owners: Sequence[Mapping[str, Any]]) -> None:
     """Replace variants, given as in insert()."""
     # A separate statement: an insert in the same statement would conflict with the old names.
-    run(
-        conn, DELETE, {"environment": environment, "owners": as_json([{**owner, "variants": None} for owner in owners])}
-    )
-    insert(conn, environment, owners)
+    run(conn, DELETE, {"owners": as_json([{**owner, "variants": None} for owner in owners])})
+    insert(conn, owners)

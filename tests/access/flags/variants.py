@@ -26,11 +26,11 @@ TABLE = """
     GET /api/admin/projects/<project_id>/features/<feature_name>/variants                               hermes   200    200  200     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/features/<feature_name>/variants                               apollo   200    200  404     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/features/<feature_name>/variants                               nowhere  404    404  404     404   404  404    403     403       401       -
-    PUT /api/admin/projects/<project_id>/features/<feature_name>/variants                               default  200    200  403     403   403  200    403     403       401       21
+    PUT /api/admin/projects/<project_id>/features/<feature_name>/variants                               default  200    200  403     403   403  200    403     403       401       16
     PUT /api/admin/projects/<project_id>/features/<feature_name>/variants                               hermes   200    403  403     403   403  200    403     403       401       -
     PUT /api/admin/projects/<project_id>/features/<feature_name>/variants                               apollo   200    403  403     200   200  200    403     403       401       -
     PUT /api/admin/projects/<project_id>/features/<feature_name>/variants                               nowhere  404    403  403     403   403  404    403     403       401       -
-    PATCH /api/admin/projects/<project_id>/features/<feature_name>/variants                             default  200    200  403     403   403  200    403     403       401       22
+    PATCH /api/admin/projects/<project_id>/features/<feature_name>/variants                             default  200    200  403     403   403  200    403     403       401       17
     PATCH /api/admin/projects/<project_id>/features/<feature_name>/variants                             hermes   200    403  403     403   403  200    403     403       401       -
     PATCH /api/admin/projects/<project_id>/features/<feature_name>/variants                             apollo   200    403  403     200   200  200    403     403       401       -
     PATCH /api/admin/projects/<project_id>/features/<feature_name>/variants                             nowhere  404    403  403     403   403  404    403     403       401       -
