@@ -62,8 +62,9 @@ LIST_ARCHIVED: LiteralString = f"""
     {flag_records.IS_SMALL}
     SELECT json_build_object(
                'version', 2,
-               'features', coalesce(json_agg(json_merge({flag_records.CORE}, '{{"environments" : []}}')
-                                             ORDER BY flags.name), '[]'))::text
+               'features', coalesce(json_agg(
+                   json_build_object({flag_records.CORE_WITH_DATES}, 'environments', json_build_array())
+                   ORDER BY flags.name), '[]'))::text
       FROM listed AS flags
     HAVING (SELECT is_small FROM size)
 """

@@ -40,8 +40,9 @@ CORE_FIELDS: LiteralString = f"""
 
 LAST_SEEN_AT: LiteralString = f"'lastSeenAt', iso({LAST_SEEN})"
 
-# FlagCore, which events contain too.
-CORE: LiteralString = f"json_build_object({CORE_FIELDS}, 'archivedAt', iso(flags.archived_at), {LAST_SEEN_AT})"
+# FlagCore, which events contain too, and its properties.
+CORE_WITH_DATES: LiteralString = f"{CORE_FIELDS}, 'archivedAt', iso(flags.archived_at), {LAST_SEEN_AT}"
+CORE: LiteralString = f"json_build_object({CORE_WITH_DATES})"
 
 FAVORITE: LiteralString = """
     EXISTS (SELECT FROM flag_favorites WHERE flag_id = flags.id AND user_id = %(user_id)s::integer)
