@@ -12,7 +12,7 @@ from rules.strategy_parameters import parameter_problems
 from sql.database import Connection
 from sql.vocabulary.context_fields import list_legal_values
 from sql.vocabulary.segments import share_usable_segments
-from sql.vocabulary.strategy_types import share_types
+from sql.vocabulary.strategy_types import share_strategy_types
 
 Constraints = Sequence[Mapping[str, Any]]
 
@@ -105,7 +105,7 @@ def check_strategies(
     if not strategies:
         return
     replaced = {"name": None, "parameters": {}, "constraints": (), "segments": (), "variants": ()} | dict(before or {})
-    types = share_types(conn, {strategy["name"] for _, strategy in strategies})
+    types = share_strategy_types(conn, {strategy["name"] for _, strategy in strategies})
     legal = list_legal_values(
         conn, [constraint["contextName"] for _, strategy in strategies for constraint in strategy["constraints"]]
     )

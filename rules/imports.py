@@ -23,7 +23,7 @@ from sql.events import Event
 from sql.flags import core as flags
 from sql.flags import dependencies, environments, transfer
 from sql.vocabulary import context_fields, tag_types
-from sql.vocabulary.strategy_types import share_types
+from sql.vocabulary.strategy_types import share_strategy_types
 from validators.flags.core import MAX_TAGS
 
 NEW: Json = {"type": "release", "description": None, "impressionData": False}
@@ -160,7 +160,7 @@ def with_own_segments(conn: Connection, project: DictRow, document: Document, fi
 
 def warn_of_custom_types(conn: Connection, document: Document, findings: Findings) -> None:
     """Add a warning for each custom strategy type of the document."""
-    types = share_types(conn, {strategy["name"] for flag in document.flags for strategy in flag.strategies})
+    types = share_strategy_types(conn, {strategy["name"] for flag in document.flags for strategy in flag.strategies})
     custom = [name for name, type in types.items() if type["editable"]]
     findings.warn("Strategies use this custom type. It must have the same meaning in this instance.", custom)
 

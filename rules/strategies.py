@@ -21,7 +21,7 @@ from sql import events
 from sql.database import Connection
 from sql.flags import environments, strategies, strategy_order, variants
 from sql.vocabulary.segments import share_usable_segments
-from sql.vocabulary.strategy_types import share_types
+from sql.vocabulary.strategy_types import share_strategy_types
 from validators.flags.strategies import with_defaults
 
 Strategy = Mapping[str, Any]
@@ -139,7 +139,7 @@ def default_strategies(
     default |= {"disabled": False}
     default.pop("sortOrder", None)
     usable = share_usable_segments(conn, default["segments"], flags[0]["project_id"])
-    if not share_types(conn, [default["name"]]) or set(default["segments"]) - usable:
+    if not share_strategy_types(conn, [default["name"]]) or set(default["segments"]) - usable:
         message = "The default strategy of this environment uses a deleted strategy type or segment. Change it first."
         refuse(Conflict(message), [flag["name"] for flag in flags])
     # Our choice: each flag gets its own groupId, so that different users see the flags first.

@@ -12,7 +12,7 @@ from sql.projects import core as projects
 # Our choice: a flag counts in its present project, and with the present lifetime of its type. A flag that is marked
 # stale is not potentially stale, however old it is.
 # Columns of flag_weeks: born, archived, stale and old are the first week at whose end the flag exists, is archived, is
-# marked stale, or is older than its lifetime. If there is no such week, they are the number of weeks. was_stale and
+# marked stale, or is older than its lifetime. If there is no such week, they are week_count. was_stale and
 # was_archived are the weeks of ended states, or null.
 FLAGS: LiteralString = """
     , past_states AS (
@@ -30,11 +30,11 @@ FLAGS: LiteralString = """
     ),
     flag_weeks AS MATERIALIZED (
         SELECT flags.project_id,
-               number,
+               week_count,
                width_bucket(flags.created_at, after_ends) AS born,
-               coalesce(width_bucket(archived_at, after_ends), number) AS archived,
-               coalesce(width_bucket(stale_since, after_ends), number) AS stale,
-               coalesce(width_bucket(flags.created_at + make_interval(hours => 24 * lifetime_days), ends), number)
+               coalesce(width_bucket(archived_at, after_ends), week_count) AS archived,
+               coalesce(width_bucket(stale_since, after_ends), week_count) AS stale,
+               coalesce(width_bucket(flags.created_at + make_interval(hours => 24 * lifetime_days), ends), week_count)
                    AS old,
                was_stale,
                was_archived
@@ -47,7 +47,7 @@ FLAGS: LiteralString = """
     ),
     -- Most flags have no ended state. Then the weeks of each state are consecutive, and two numbers describe them.
     spans AS (
-        SELECT project_id, number, born, archived,
+        SELECT project_id, week_count, born, archived,
                greatest(born, stale) AS stale, greatest(born, old) AS old, least(archived, stale) AS old_until
           FROM flag_weeks
          WHERE was_stale IS NULL
@@ -56,25 +56,25 @@ FLAGS: LiteralString = """
     plain_changes AS (
         SELECT project_id, born AS week, 1 AS total, 0 AS stale, 0 AS old FROM spans
      UNION ALL
-        SELECT project_id, archived, -1, 0, 0 FROM spans WHERE archived < number
+        SELECT project_id, archived, -1, 0, 0 FROM spans WHERE archived < week_count
      UNION ALL
         SELECT project_id, stale, 0, 1, 0 FROM spans WHERE stale < archived
      UNION ALL
-        SELECT project_id, archived, 0, -1, 0 FROM spans WHERE stale < archived AND archived < number
+        SELECT project_id, archived, 0, -1, 0 FROM spans WHERE stale < archived AND archived < week_count
      UNION ALL
         SELECT project_id, old, 0, 0, 1 FROM spans WHERE old < old_until
      UNION ALL
-        SELECT project_id, old_until, 0, 0, -1 FROM spans WHERE old < old_until AND old_until < number
+        SELECT project_id, old_until, 0, 0, -1 FROM spans WHERE old < old_until AND old_until < week_count
     ),
     live_weeks AS MATERIALIZED (
         SELECT project_id,
                live,
                live * all_stale AS stale,
-               live * int4multirange(int4range(old, number)) - all_stale AS old
+               live * int4multirange(int4range(old, week_count)) - all_stale AS old
           FROM flag_weeks
          CROSS JOIN LATERAL (
             SELECT int4multirange(int4range(born, archived)) - was_archived AS live,
-                   was_stale + int4multirange(int4range(stale, number)) AS all_stale) AS states
+                   was_stale + int4multirange(int4range(stale, week_count)) AS all_stale) AS states
          WHERE was_stale IS NOT NULL
            AND born < archived
     ),
@@ -133,7 +133,7 @@ PROJECT_FLAGS: LiteralString = f"""
          CROSS JOIN LATERAL (
             SELECT project_id, user_id,
                    int4range(width_bucket(started_at, after_ends),
-                             coalesce(width_bucket(ended_at, after_ends), number)) AS held
+                             coalesce(width_bucket(ended_at, after_ends), week_count)) AS held
               FROM project_memberships
              WHERE started_at <= last_end
                AND (ended_at IS NULL OR ended_at > first_end)) AS memberships
@@ -162,7 +162,7 @@ PROJECT_FLAGS: LiteralString = f"""
                weeks.number AS place,
                weeks.week,
                weeks.date,
-               created_at <= until AND (archived_at IS NULL OR archived_at > until) AS is_there,
+               created_at <= until AND (archived_at IS NULL OR archived_at > until) AS is_live,
                coalesce(sum(total) OVER so_far, 0) AS total,
                coalesce(sum(stale) OVER so_far, 0) AS stale,
                coalesce(sum(old) OVER so_far, 0) AS old,
@@ -185,6 +185,6 @@ PROJECT_FLAGS: LiteralString = f"""
                stale,
                old AS "potentiallyStale",
                users
-          FROM (SELECT *, total - stale - old AS active FROM project_weeks WHERE is_there) AS there
+          FROM (SELECT *, total - stale - old AS active FROM project_weeks WHERE is_live) AS live
     )
 """

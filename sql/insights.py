@@ -28,7 +28,7 @@ WEEKS: LiteralString = f"""
     -- width_bucket(instant, after_ends) returns the number of the first week that ends at or after the instant. At the
     -- end of that week, a state that began at the instant holds.
     bounds AS (
-        SELECT count(*)::integer AS number,
+        SELECT count(*)::integer AS week_count,
                array_agg(until + interval '1 microsecond' ORDER BY until) AS after_ends,
                array_agg(until ORDER BY until) AS ends,
                array_agg(since ORDER BY since) AS starts,
@@ -55,7 +55,7 @@ USERS: LiteralString = """
          CROSS JOIN users
          CROSS JOIN LATERAL (
             SELECT width_bucket(created_at, after_ends) AS born,
-                   coalesce(width_bucket(deleted_at, after_ends), number) AS gone) AS ends
+                   coalesce(width_bucket(deleted_at, after_ends), week_count) AS gone) AS ends
          WHERE account_type = 'User'
            AND created_at <= last_end
            AND born < gone
@@ -65,7 +65,7 @@ USERS: LiteralString = """
           FROM (SELECT user_id, day,
                        width_bucket(day - 1, days) AS first_week, width_bucket(day + 89, days) AS last_week
                   FROM bounds
-                  JOIN user_seen_days ON day > days[1] - 90 AND day <= days[number]) AS seen
+                  JOIN user_seen_days ON day > days[1] - 90 AND day <= days[week_count]) AS seen
           JOIN user_weeks ON user_weeks.id = user_id
         WINDOW of_user AS (PARTITION BY user_id ORDER BY day)
     ),
@@ -134,9 +134,9 @@ METRICS: LiteralString = """
 ENVIRONMENTS: LiteralString = """
     , week_days AS (
         SELECT (first_start AT TIME ZONE 'UTC')::date AS first_day,
-               (first_start AT TIME ZONE 'UTC')::date + number * 7 - 1 AS last_day
+               (first_start AT TIME ZONE 'UTC')::date + week_count * 7 - 1 AS last_day
           FROM bounds
-         WHERE number > 0
+         WHERE week_count > 0
     ),
     changed_weeks AS (
         SELECT DISTINCT environment, date_trunc('week', ended_at AT TIME ZONE 'UTC')::date AS monday

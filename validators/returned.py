@@ -1,7 +1,7 @@
 """Let clients send a record back as a GET returned it, in the PUT or POST of the same record.
 
-Each record has one Returned beside its schemas. It lists the properties that requests ignore, and the properties that
-only other operations change.
+Each record has one ResponseOnly beside its schemas. It lists the properties that requests ignore, and those that only
+other operations change.
 """
 
 import json
@@ -31,7 +31,7 @@ class Ignored(Anything):
 
 
 @dataclass(frozen=True)
-class Sent:
+class ReadOnlyValue:
     """The value of a read-only property in a request, and the message if it is refused."""
 
     value: Any
@@ -39,19 +39,19 @@ class Sent:
 
 
 class ReadOnly(Anything):
-    """A property that this request cannot change. It loads as Sent. null is dropped."""
+    """A property that this request cannot change. It loads as ReadOnlyValue. null is dropped."""
 
     def __init__(self, operation: str, **kwargs: Any) -> None:
         self.refusal = "must be omitted or unchanged" + (f" ({operation} changes it)" if operation else "")
         super().__init__(metadata={"description": f"Read-only: {self.refusal}."}, **kwargs)
 
     def deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
-        """Return the value as Sent."""
-        return missing if value is None or value is missing else Sent(value, self.refusal)
+        """Return the value as ReadOnlyValue."""
+        return missing if value is None or value is missing else ReadOnlyValue(value, self.refusal)
 
 
 @dataclass(frozen=True)
-class Returned:
+class ResponseOnly:
     """The properties of a record that its responses contain and its requests usually do not set.
 
     ignored: ids, dates, counters and other values that the service computes. read_only: the other properties, each
@@ -80,7 +80,7 @@ def without_read_only(
 
     stored: returns the record, or its JSON text. It is called only if there are read-only properties.
     """
-    sent = {name: value for name, value in payload.items() if isinstance(value, Sent)}
+    sent = {name: value for name, value in payload.items() if isinstance(value, ReadOnlyValue)}
     if sent:
         found = stored()
         record: Mapping[str, Any] = json.loads(found) if isinstance(found, str) else found or {}

@@ -23,12 +23,12 @@ def get_list(conn: Connection, name: str, viewer: int | None) -> str | None:
 
 
 # KEY SHARE: no other transaction can delete these types until this one ends.
-SHARE_TYPES = "SELECT name FROM tag_types WHERE name = ANY(%(names)s::text[]) ORDER BY name FOR KEY SHARE"
+SHARE_TAG_TYPES = "SELECT name FROM tag_types WHERE name = ANY(%(names)s::text[]) ORDER BY name FOR KEY SHARE"
 
 
-def share_types(conn: Connection, names: Collection[str]) -> set[str]:
+def share_tag_types(conn: Connection, names: Collection[str]) -> set[str]:
     """Return those of these tag types that exist."""
-    return {row["name"] for row in rows(conn, SHARE_TYPES, {"names": list(names)})}
+    return {row["name"] for row in rows(conn, SHARE_TAG_TYPES, {"names": list(names)})}
 
 
 # A separate statement: if it waited for the deletion of a tag, ADD sees that the tag is missing and creates it again.

@@ -29,7 +29,7 @@ def link_projects(conn: Connection, source: str, copy: str, projects: Sequence[s
 
 
 COPY_FLAGS = """
-    WITH places AS (
+    WITH copied_flags AS (
         INSERT INTO flag_environments (flag_id, environment)
         SELECT flags.id, %(copy)s
           FROM flags
@@ -41,7 +41,7 @@ COPY_FLAGS = """
     sources AS MATERIALIZED (
         SELECT strategies.*, gen_random_uuid()::text AS new_id
           FROM strategies
-          JOIN places USING (flag_id)
+          JOIN copied_flags USING (flag_id)
          WHERE environment = %(source)s
     ),
     copied_strategies AS (
@@ -61,7 +61,7 @@ COPY_FLAGS = """
     SELECT variants.flag_id, %(copy)s, new_id, variants.name, weight, weight_type, stickiness,
            payload_type, payload_value, overrides
       FROM variants
-      JOIN places ON places.flag_id = variants.flag_id
+      JOIN copied_flags ON copied_flags.flag_id = variants.flag_id
       LEFT JOIN sources ON sources.id = strategy_id
      WHERE variants.environment = %(source)s
 """

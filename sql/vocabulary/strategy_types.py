@@ -107,7 +107,7 @@ def delete(conn: Connection, name: str) -> None:
 
 
 # KEY SHARE: until the transaction ends, none of these types is deleted.
-SHARE_TYPES = """
+SHARE_STRATEGY_TYPES = """
     SELECT name, editable, parameters
       FROM strategy_types
      WHERE name = ANY(%(names)s::text[])
@@ -116,6 +116,6 @@ SHARE_TYPES = """
 """
 
 
-def share_types(conn: Connection, names: Collection[str]) -> dict[str, DictRow]:
+def share_strategy_types(conn: Connection, names: Collection[str]) -> dict[str, DictRow]:
     """Return those of these strategy types that exist, by name, each with editable (it is custom) and parameters."""
-    return {row["name"]: row for row in rows(conn, SHARE_TYPES, {"names": list(names)})}
+    return {row["name"]: row for row in rows(conn, SHARE_STRATEGY_TYPES, {"names": list(names)})}

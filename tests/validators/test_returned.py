@@ -7,9 +7,9 @@ from werkzeug.exceptions import BadRequest
 
 from validators import Body, read
 from validators.fields import Text
-from validators.returned import Returned, agrees, without_read_only
+from validators.returned import ResponseOnly, agrees, without_read_only
 
-THING = Returned(ignored=("id", "size"), read_only={"owner": "PUT /things/{id}/owner", "parts": "", "name": ""})
+THING = ResponseOnly(ignored=("id", "size"), read_only={"owner": "PUT /things/{id}/owner", "parts": "", "name": ""})
 
 
 class UpdateThing(Body):

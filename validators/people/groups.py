@@ -8,9 +8,9 @@ from validators import Body
 from validators.fields import DESCRIPTION_MAX, Integer, ListOf, Nested, Text, Trimmed
 from validators.people.roles import ID_MAX
 from validators.people.users import USER
-from validators.returned import Ignored, Returned
+from validators.returned import Ignored, ResponseOnly
 
-GROUP = Returned(
+GROUP = ResponseOnly(
     ignored=("id", "scimId", "createdAt", "userCount"),
     read_only={"createdBy": "", "projects": "POST /api/admin/projects/{projectId}/access"},
 )

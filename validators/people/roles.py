@@ -6,12 +6,12 @@ from marshmallow import ValidationError, validates_schema
 
 from validators import Body
 from validators.fields import DESCRIPTION_MAX, Integer, ListOf, Nested, OneOf, Text, Trimmed
-from validators.returned import Ignored, Returned
+from validators.returned import Ignored, ResponseOnly
 
 TYPES = frozenset({"root-custom", "custom"})
 TYPE_WORDS = "root-custom or custom"
 TYPE_MEANING = {"description": "root-custom for a role in the whole instance, custom for a role in projects."}
-ROLE = Returned(ignored=("id",), read_only={"project": ""})
+ROLE = ResponseOnly(ignored=("id",), read_only={"project": ""})
 # Ids have the type integer in the database.
 ID_MAX = 2**31 - 1
 

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 from validators import Body
 from validators.fields import Integer, Text, Username
 from validators.people.users import USER
-from validators.returned import Returned
+from validators.returned import ResponseOnly
 
-SERVICE_ACCOUNT = Returned(
+SERVICE_ACCOUNT = ResponseOnly(
     USER.ignored, {**USER.read_only, "tokens": "POST /api/admin/service-account/{accountId}/token"}
 )
 

@@ -8,9 +8,9 @@ from werkzeug.exceptions import BadRequest
 
 from validators import Body, Query
 from validators.fields import BIGINT_MAX, Boolean, Email, Text, Username, in_range
-from validators.returned import Ignored, Returned
+from validators.returned import Ignored, ResponseOnly
 
-USER = Returned(
+USER = ResponseOnly(
     ignored=("id", "loginAttempts", "seenAt", "createdAt", "scimId", "inviteLink", "emailSent"),
     read_only={"isAPI": "", "username": "", "imageUrl": "", "accountType": ""},
 )

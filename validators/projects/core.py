@@ -10,7 +10,7 @@ from marshmallow import ValidationError, post_load, validates, validates_schema
 from validators import Body, Query
 from validators.fields import DESCRIPTION_MAX, Anything, Integer, ListOf, Name, Nested, OneOf, Text
 from validators.projects import naming
-from validators.returned import Ignored, ReadOnly, Returned
+from validators.returned import Ignored, ReadOnly, ResponseOnly
 
 NAME_MAX = 255
 FLAG_NAME_MAX = 100
@@ -19,7 +19,7 @@ MODES = frozenset({"open", "protected", "private"})
 
 PATH = "/api/admin/projects/{projectId}"
 # Of all forms: the item of the list, the response of POST, the overviews and the health report.
-PROJECT = Returned(
+PROJECT = ResponseOnly(
     ignored=(
         *("id", "version", "createdAt", "updatedAt", "archivedAt", "lastUpdatedAt", "lastReportedFlagUsage"),
         *("health", "featureCount", "memberCount", "members", "stats", "featureTypeCounts", "onboardingStatus"),
@@ -81,7 +81,7 @@ class LinkedEnvironments(ReadOnly):
     """The environments of a project, by name or as objects. Loads objects."""
 
     def deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return the value as Sent."""
+        """Return the value as ReadOnlyValue."""
         if isinstance(value, list):
             value = [{"environment": item} if isinstance(item, str) else item for item in value]
         return super().deserialize(value, *args, **kwargs)

@@ -7,13 +7,13 @@ from marshmallow import ValidationError, post_load, validates_schema
 
 from validators import Body
 from validators.fields import DateTime, ListOf, OneOf, Text
-from validators.returned import Returned
+from validators.returned import ResponseOnly
 from validators.tokens.origins import ANY, Origin
 
 # Newer clients call a client token a backend token.
 KINDS = ("admin", "client", "backend", "frontend")
 
-API_TOKEN = Returned(
+API_TOKEN = ResponseOnly(
     ignored=("secret", "createdAt", "seenAt", "alias"),
     read_only=dict.fromkeys(("tokenName", "username", "type", "environment", "project", "projects"), ""),
 )

@@ -6,9 +6,9 @@ from marshmallow import ValidationError, validates_schema
 
 from validators import Body
 from validators.fields import Boolean, ListOf, Name, Nested, Position, Text
-from validators.returned import Ignored, Returned
+from validators.returned import Ignored, ResponseOnly
 
-CONTEXT_FIELD = Returned(ignored=("createdAt", "usedInFeatures", "usedInProjects"), read_only={"name": ""})
+CONTEXT_FIELD = ResponseOnly(ignored=("createdAt", "usedInFeatures", "usedInProjects"), read_only={"name": ""})
 
 
 class LegalValue(Body):

@@ -7,9 +7,9 @@ from marshmallow import ValidationError, post_load, validates
 from validators import Body
 from validators.fields import Boolean, ListOf, Name, ObjectOf, Position, Text, Trimmed
 from validators.flags.strategies import StrategyInput
-from validators.returned import Ignored, Returned
+from validators.returned import Ignored, ResponseOnly
 
-ENVIRONMENT = Returned(
+ENVIRONMENT = ResponseOnly(
     ignored=("projectCount", "apiTokenCount", "enabledToggleCount"),
     read_only={
         "name": "",

@@ -6,9 +6,9 @@ from marshmallow import post_load
 
 from validators import Body
 from validators.fields import Integer
-from validators.returned import Returned
+from validators.returned import ResponseOnly
 
-FLAG_TYPE = Returned(ignored=("id",), read_only={"name": "", "description": ""})
+FLAG_TYPE = ResponseOnly(ignored=("id",), read_only={"name": "", "description": ""})
 
 
 class UpdateLifetime(Body):

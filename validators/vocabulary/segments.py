@@ -4,10 +4,10 @@ from typing import ClassVar
 
 from validators import Body
 from validators.fields import DESCRIPTION_MAX, Integer, ListOf, Nested, Text, Trimmed
-from validators.returned import Returned
+from validators.returned import ResponseOnly
 from validators.vocabulary.constraints import Constraint
 
-SEGMENT = Returned(ignored=("id", "createdAt", "usedInFeatures", "usedInProjects"), read_only={"createdBy": ""})
+SEGMENT = ResponseOnly(ignored=("id", "createdAt", "usedInFeatures", "usedInProjects"), read_only={"createdBy": ""})
 
 
 class UpdateSegment(Body):

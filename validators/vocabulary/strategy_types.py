@@ -6,10 +6,10 @@ from marshmallow import ValidationError, post_load, validates_schema
 
 from validators import Body
 from validators.fields import DESCRIPTION_MAX, TITLE_MAX, Boolean, ListOf, Name, Nested, OneOf, Text
-from validators.returned import Returned
+from validators.returned import ResponseOnly
 
 PARAMETER_TYPES = frozenset({"string", "percentage", "list", "number", "boolean"})
-STRATEGY_TYPE = Returned(
+STRATEGY_TYPE = ResponseOnly(
     read_only={
         "name": "",
         "displayName": "",

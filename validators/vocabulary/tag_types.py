@@ -6,9 +6,9 @@ from marshmallow import ValidationError
 
 from validators import Body
 from validators.fields import DESCRIPTION_MAX, Name, Text
-from validators.returned import Ignored, Returned
+from validators.returned import Ignored, ResponseOnly
 
-TAG_TYPE = Returned(read_only={"name": ""})
+TAG_TYPE = ResponseOnly(read_only={"name": ""})
 
 
 def require_two_characters(name: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.support.world import Caller, World
 from validators import Body
-from validators.returned import Returned
+from validators.returned import ResponseOnly
 
 Json = dict[str, Any]
 ADMIN = "/api/admin"
@@ -23,7 +23,7 @@ class Sendable:
     """
 
     name: str
-    table: Returned
+    table: ResponseOnly
     update: type[Body]
     new: type[Body] | None
     records: tuple[str, ...]
