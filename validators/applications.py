@@ -8,9 +8,9 @@ from marshmallow import ValidationError
 from validators import Body, Query
 from validators.events import QUERY_MAX
 from validators.fields import DESCRIPTION_MAX, TITLE_MAX, OneOf, Text, WholeNumber
-from validators.returned import Returned
+from validators.returned import ResponseOnly
 
-APPLICATION = Returned(ignored=("strategies", "usage"), read_only={"appName": ""})
+APPLICATION = ResponseOnly(ignored=("strategies", "usage"), read_only={"appName": ""})
 
 
 class WebAddress(Text):
