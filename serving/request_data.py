@@ -1,14 +1,19 @@
 """Read the body and the query string of the current request with a marshmallow schema."""
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
+from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import parse_qsl
 
-from flask import request
+from flask import current_app, request
 from marshmallow import ValidationError
-from werkzeug.exceptions import BadRequest, UnsupportedMediaType
+from werkzeug.exceptions import BadRequest, HTTPException, UnsupportedMediaType
 
 from validators import MAX_ITEMS, Body, Query, load_or_400, or_400, parse, read, read_each
+from validators.errors import Unavailable
 from validators.query_fields import Repeated
 
 # In bytes. gunicorn limits the whole request line, but other WSGI servers may not.
@@ -44,6 +49,62 @@ def required_body() -> bytes:
     if not raw:
         raise BadRequest("A JSON body is required.")
     return raw
+
+
+# The reports of applications have a limit of their own, because a Node SDK never reports again after a 413.
+MAX_REPORT_BYTES = 10 << 20
+# Larger ones are read and dropped, up to this size and for as long as gunicorn waits for a request.
+MAX_DROPPED_BYTES = 100 << 20
+# Reports above MAX_BODY_BYTES that a worker reads at the same time. Parsing one takes up to 200 MB.
+LARGE_REPORTS = BoundedSemaphore(2)
+
+
+@contextmanager
+def report_body() -> Iterator[bytes | None]:
+    """Lend the body of a report, or None if it is above MAX_REPORT_BYTES. app.read_body() has not read it.
+
+    Raise 503 if other large reports take too long.
+    """
+    # Instead of MAX_CONTENT_LENGTH, above which Werkzeug raises 413. None would mean MAX_CONTENT_LENGTH.
+    request.max_content_length = sys.maxsize
+    usual = current_app.config["MAX_BODY_BYTES"]
+    body = read_up_to(usual + 1)
+    if len(body) <= usual:
+        yield body
+        return
+    if not LARGE_REPORTS.acquire(timeout=current_app.config["WAIT_SECONDS"]):
+        raise Unavailable("Too many large reports. Try again later.")
+    try:
+        body += read_up_to(MAX_REPORT_BYTES + 1 - len(body))
+        if len(body) > MAX_REPORT_BYTES:
+            body = None
+            drop_rest()
+        yield body
+    finally:
+        LARGE_REPORTS.release()
+
+
+def drop_rest() -> None:
+    """Read the rest of the body, up to MAX_DROPPED_BYTES."""
+    for _ in range(MAX_DROPPED_BYTES >> 16):
+        if not read_up_to(1 << 16):
+            return
+
+
+def read_up_to(size: int) -> bytes:
+    """Return the next bytes of the body. Raise 400 if they cannot be read."""
+    return read_or_400(lambda: request.stream.read(size))
+
+
+def read_or_400(read: Callable[[], bytes]) -> bytes:
+    """Return the bytes that a function reads from the body. Raise 400 if they cannot be read."""
+    try:
+        return read()
+    except HTTPException:
+        raise
+    except Exception as error:
+        # gunicorn raises its own exceptions for a body with invalid framing.
+        raise BadRequest("The body cannot be read.") from error
 
 
 def load_query(kind: type[Query]) -> dict[str, Any]:

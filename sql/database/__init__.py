@@ -192,6 +192,12 @@ def as_json(document: Any) -> str:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
+def array_text(items: Iterable[str]) -> str:
+    """Return an SQL array as text. Arrays of different lengths can be items of another array only in this form."""
+    quoted = (item.replace("\\", "\\\\").replace('"', '\\"') for item in items)
+    return "{" + ",".join(f'"{item}"' for item in quoted) + "}"
+
+
 IS_READ_ONLY = "SELECT current_setting('transaction_read_only')::boolean"
 
 

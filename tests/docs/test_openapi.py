@@ -114,7 +114,7 @@ VERBS = {
     "get": "get list search check validate logOut",
     "post": (
         "create add set update clone move archive revive delete enable disable deprecate reactivate complete "
-        "uncomplete search sort validate evaluate import export"
+        "uncomplete search sort validate evaluate import export register report"
     ),
     "put": "set update sort",
     "patch": "patch",

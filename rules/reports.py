@@ -1,0 +1,247 @@
+"""Write what applications report. Reports that arrive while others are written go together in one transaction."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+
+from flask import Flask, current_app
+
+from rules.bootstrap import System
+from rules.client_access import ClientToken, environment_of
+from rules.left_out import LeftOut
+from sql import events
+from sql.client import applications, reports
+from sql.client.applications import Instance, InstanceKey
+from sql.client.reports import Counts, UsageKey
+from sql.database import Connection, array_text, transaction
+from sql.events import Event
+from validators.client.reports import Registration, Usage
+from validators.errors import RateLimited, Unavailable
+
+# Our choice: the same number as Unleash. Each worker counts for itself.
+REPORTS_PER_MINUTE = 6_000
+# The maximum rows of one transaction. With more, all its requests wait for long: 4,400 rows took two seconds.
+GROUP_ROWS = 2_000
+
+# Why something was left out, for the log.
+TOO_MANY_APPLICATIONS = f"everything, because there are {applications.MAX_APPLICATIONS} applications"
+TOO_MANY_INSTANCES = f"an instance, because there are {applications.MAX_INSTANCES} instances"
+NO_ENVIRONMENT = "usage in an environment that does not exist"
+OTHER_PROJECT = "usage of a flag that the token cannot see"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one request reports. address: of the client. None for browsers, whose instances are not kept."""
+
+    token: ClientToken
+    address: str | None
+    registrations: Sequence[Registration] = ()
+    usage: Sequence[Usage] = ()
+
+    def parts(self) -> Iterator["Report"]:
+        """Yield this report in parts of at most GROUP_ROWS rows each."""
+        rest, usage, size = self.registrations, list[Usage](), len(self.registrations)
+        for entry in self.usage:
+            rows = 1 + len(entry.variants)
+            if size + rows > GROUP_ROWS and size:
+                yield Report(self.token, self.address, rest, usage)
+                rest, usage, size = (), [], 0
+            usage.append(entry)
+            size += rows
+        yield Report(self.token, self.address, rest, usage)
+
+    @property
+    def size(self) -> int:
+        """Return the number of rows that this report writes at most."""
+        return len(self.registrations) + sum(1 + len(entry.variants) for entry in self.usage)
+
+
+@dataclass
+class Group:
+    """Reports that are written in one transaction. error: why they are not committed, or None."""
+
+    reports: list[Report] = field(default_factory=list)
+    size: int = 0
+    is_closed: bool = False
+    error: Exception | None = field(default_factory=Unavailable)
+
+
+def init_app(app: Flask) -> None:
+    """Create the writer of the app."""
+    app.extensions["reports"] = ReportWriter(app.config["WAIT_SECONDS"])
+
+
+def writer() -> "ReportWriter":
+    """Return the writer of the current app."""
+    return current_app.extensions["reports"]
+
+
+class ReportWriter:
+    """Writes the reports of one worker, one group at a time. So they use one connection.
+
+    wait: seconds that a report waits for its turn.
+    """
+
+    def __init__(self, wait: float) -> None:
+        self.left_out = LeftOut()
+        self._wait = wait
+        self._lock = Lock()
+        self._writing = Lock()
+        self._open = Group()
+        self._minute = 0
+        self._counts: Counter[int] = Counter()
+
+    def limit(self, token: ClientToken) -> None:
+        """Count a report. Raise 429 if the token has more than REPORTS_PER_MINUTE in this minute."""
+        now = time.monotonic()
+        with self._lock:
+            if int(now // 60) != self._minute:
+                self._minute, self._counts = int(now // 60), Counter()
+            self._counts[token.id] += 1
+            count = self._counts[token.id]
+        if count > REPORTS_PER_MINUTE:
+            message = f"This token has sent more than {REPORTS_PER_MINUTE} reports in this minute. Try again later."
+            raise RateLimited(message, 60 - int(now % 60))
+
+    def write(self, report: Report) -> None:
+        """Return when the report is committed. Raise if it is not, such as 503 if its turn does not come in time."""
+        for part in report.parts():
+            self._write(part)
+
+    def _write(self, part: Report) -> None:
+        group = self._join(part)
+        if not self._writing.acquire(timeout=self._wait):
+            with self._lock:
+                if not group.is_closed:
+                    group.reports.remove(part)
+            raise Unavailable("Too many reports are being written. Try again later.")
+        try:
+            # The first request of the group that gets here writes all of it.
+            if not group.is_closed:
+                self._close(group)
+                try:
+                    with transaction() as conn:
+                        left_out = record(conn, group.reports)
+                    group.error = None
+                    for app_name, reasons in left_out.items():
+                        self.left_out.note(app_name, reasons)
+                except Exception as error:
+                    group.error = error
+        finally:
+            self._writing.release()
+        if group.error is not None:
+            raise group.error
+
+    def _join(self, part: Report) -> Group:
+        """Add a report to the open group, or to a new one if it would become too large."""
+        with self._lock:
+            if self._open.size + part.size > GROUP_ROWS:
+                self._open = Group()
+            self._open.reports.append(part)
+            self._open.size += part.size
+            return self._open
+
+    def _close(self, group: Group) -> None:
+        with self._lock:
+            group.is_closed = True
+            if self._open is group:
+                self._open = Group()
+
+
+LeftOutReasons = dict[str, set[str]]
+
+
+def record(conn: Connection, group: Sequence[Report]) -> LeftOutReasons:
+    """Write reports in the caller's transaction. Return what was left out: the reasons by application."""
+    left_out: LeftOutReasons = {}
+    kept = make_known(conn, group)
+
+    def leave_out(app_name: str, reason: str) -> None:
+        left_out.setdefault(app_name, set()).add(reason)
+
+    usage, instances = added_up(group), instances_of(group)
+    for app_name in {key.app_name for key in (*usage, *instances)} - kept:
+        leave_out(app_name, TOO_MANY_APPLICATIONS)
+    usage = {key: counts for key, counts in usage.items() if key.app_name in kept}
+    instances = {key: instance for key, instance in instances.items() if key.app_name in kept}
+    unknown: list[tuple[str, str, str]] = []
+    for row in reports.add(conn, usage) if usage else ():
+        if row["has_no_environment"]:
+            leave_out(row["app_name"], NO_ENVIRONMENT)
+        elif row["is_unknown"]:
+            unknown.append((row["flag_name"], row["app_name"], row["environment"]))
+        else:
+            leave_out(row["app_name"], OTHER_PROJECT)
+    if unknown:
+        reports.keep_unknown(conn, unknown)
+    for key in applications.see_instances(conn, instances) if instances else ():
+        leave_out(key.app_name, TOO_MANY_INSTANCES)
+    return left_out
+
+
+def make_known(conn: Connection, group: Sequence[Report]) -> set[str]:
+    """Insert the applications of reports, and record the event of each new one. Return those that now exist."""
+    strategies: dict[str, list[str] | None] = {}
+    tokens: dict[str, tuple[ClientToken, str]] = {}
+    for report in group:
+        for found in (*report.registrations, *report.usage):
+            name = found.app_name
+            known = found.strategies if isinstance(found, Registration) else None
+            strategies[name] = strategies.get(name) if known is None else known
+            tokens.setdefault(name, (report.token, environment_of(report.token, found.environment)))
+    kept = applications.see(conn, strategies)
+    if kept == strategies.keys():
+        return kept
+    record_created(conn, applications.insert(conn, strategies), strategies, tokens)
+    # Another worker may have inserted some of them.
+    return applications.see(conn, strategies)
+
+
+def record_created(
+    conn: Connection,
+    names: Sequence[str],
+    strategies: Mapping[str, list[str] | None],
+    tokens: Mapping[str, tuple[ClientToken, str]],
+) -> None:
+    """Record the event of each new application, at most MAX_EVENTS a day for each token."""
+    # Our choice: the event names the token, so that an administrator finds where an application comes from.
+    room: dict[int, int] = {}
+    created: list[Event] = []
+    for name in names:
+        token, environment = tokens[name]
+        if token.id not in room:
+            room[token.id] = applications.MAX_EVENTS - applications.count_events(conn, token.id)
+        room[token.id] -= 1
+        if room[token.id] >= 0:
+            data = {"appName": name, "strategies": strategies[name] or [], "environment": environment}
+            data |= {"tokenId": token.id, "tokenName": token.name}
+            created.append(Event("application-created", System(), data=data))
+    events.record(conn, *created)
+
+
+def added_up(group: Sequence[Report]) -> dict[UsageKey, Counts]:
+    """Return the usage of reports by key."""
+    usage: dict[UsageKey, Counts] = {}
+    for report in group:
+        token = report.token
+        scope = None if token.projects is None else array_text(token.projects)
+        for entry in report.usage:
+            environment = environment_of(token, entry.environment)
+            key = UsageKey(scope, environment, entry.app_name, entry.flag_name, entry.hour)
+            usage.setdefault(key, Counts()).add(entry.yes, entry.no, entry.variants)
+    return usage
+
+
+def instances_of(group: Sequence[Report]) -> dict[InstanceKey, Instance]:
+    """Return the instances of reports by key. The last report about an instance counts."""
+    return {
+        InstanceKey(found.app_name, environment_of(report.token, found.environment), found.connection): Instance(
+            found.instance_id, found.sdk_version, found.platform, found.spec_version, report.address
+        )
+        for report in group
+        for found in report.registrations
+        if report.address is not None
+    }

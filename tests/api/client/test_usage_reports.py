@@ -1,0 +1,300 @@
+"""Usage that applications report: what is counted, for which hour, environment and project, and what is left out."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from sql.database import Connection, value
+from tests.support import fixtures
+from tests.support.reports import (
+    BULK,
+    METRICS,
+    counts,
+    hour,
+    instances,
+    metrics,
+    names,
+    report,
+    unknown,
+    usage,
+    variants,
+)
+from tests.support.world import Caller, World, refused
+
+YES = {"yes": 1, "no": 0}
+
+
+@pytest.fixture
+def client(world: World) -> Caller:
+    """A client token for development, and the flag f."""
+    world.flag("f")
+    return world.api_key("client")
+
+
+def test_usage_adds_up_by_flag_and_hour(world: World, client: Caller, conn: Connection) -> None:
+    world.flag("g")
+    for _ in range(2):
+        report(client, {"f": {"yes": 3, "no": 1}, "g": {"yes": 0, "no": 5}})
+    report(client, {"f": {"yes": 1, "no": 0}}, app="other")
+    report(client, {"f": {"yes": 7, "no": 0}}, start=hour(hours=3).isoformat())
+    assert usage(conn) == [
+        ("f", "development", "other", hour(), 1, 0),
+        ("f", "development", "shop", hour(hours=3), 7, 0),
+        ("f", "development", "shop", hour(), 6, 2),
+        ("g", "development", "shop", hour(), 0, 10),
+    ]
+
+
+def test_entries_without_usage_are_no_rows(client: Caller, conn: Connection) -> None:
+    report(client, {"f": {"yes": 0, "no": 0, "variants": {"disabled": 0}}})
+    assert usage(conn) == []
+    assert names(conn) == ["shop"]
+
+
+def test_variants_of_the_flag_are_counted(world: World, client: Caller, conn: Connection) -> None:
+    flag = world.flag("v")
+    fixtures.insert_variant(conn, flag, "production", None, name="blue", weight=1000)
+    chosen = {"blue": 2, "disabled": 1, "invented": 9, "zero": 0, "": 4, "bad": -1}
+    for _ in range(2):
+        report(client, {"v": {"yes": 3, "no": 1, "variants": chosen}})
+    # Names of variants that the flag does not have come from anybody with a frontend token.
+    assert variants(conn) == [("v", "blue", 4), ("v", "disabled", 2)]
+    assert counts(conn) == {"v": (6, 2)}
+
+
+NOW = datetime.now(UTC)
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        (hour(hours=5).strftime("%Y-%m-%dT%H:59:59.880779193Z"), hour(hours=5)),
+        (hour(hours=5).strftime("%Y-%m-%dT%H:00:00"), hour(hours=5)),
+        (hour(hours=5).strftime("%Y-%m-%d %H:10:00+00:00"), hour(hours=5)),
+        ((hour(hours=5) + timedelta(hours=2)).strftime("%Y-%m-%dT%H:30:00+0200"), hour(hours=5)),
+        (int(hour(hours=5).timestamp() * 1000) + 5, hour(hours=5)),
+        (hour(hours=5).timestamp() * 1000 + 0.5, hour(hours=5)),
+        ("2001-01-01T00:00:00Z", hour(hours=48)),
+        ("0001-01-01T00:00:00+14:00", hour()),
+        (0, hour(hours=48)),
+        ("9999-12-31T23:59:59Z", None),
+        (-5, hour()),
+        (10**30, hour()),
+        ("yesterday", hour()),
+        ("2026-02-31T00:00:00Z", hour()),
+        (None, hour()),
+        ([], hour()),
+        (True, hour()),
+    ],
+)
+def test_the_hour_is_that_of_the_start_of_the_bucket(
+    client: Caller, conn: Connection, start: Any, expected: Any
+) -> None:
+    document = metrics({"f": YES})
+    document["bucket"]["start"] = start
+    assert client.post(METRICS, json=document).status_code == 202
+    [(_, _, _, found, _, _)] = usage(conn)
+    # None: ten minutes in the future, which can be the present hour or the next one. The hour may have changed.
+    within = timedelta(hours=1)
+    assert (expected or hour()) <= found <= (expected or hour()) + within
+
+
+GARBAGE = [
+    b"",
+    b"not JSON",
+    b"\xff\xfe\x00",
+    b"[]",
+    b"null",
+    b"7",
+    b'"text"',
+    b"[" * 100_000,
+    b'{"a":' * 10_000,
+    b"{}",
+    b'{"appName": "shop"}',
+    b'{"appName": "shop", "bucket": null}',
+    b'{"appName": "shop", "bucket": null, "impactMetrics": [{"name": "a", "help": "b", "type": "counter"}]}',
+    b'{"appName": "shop", "bucket": []}',
+    b'{"appName": "shop", "bucket": {}}',
+    b'{"appName": "shop", "bucket": {"toggles": null}}',
+    b'{"appName": "shop", "bucket": {"toggles": []}}',
+    b'{"appName": "shop", "bucket": {"toggles": {"f": null, "g": [], "h": 1}}}',
+    b'{"appName": "shop", "bucket": {"toggles": {"f": {"yes": 1e400}}}}',
+    b'{"appName": "shop", "bucket": {"toggles": {"f": {"yes": NaN}}}}',
+    b'{"appName": "shop", "bucket": {"toggles": {"f": {"yes": ' + b"9" * 5000 + b"}}}}",
+    b'{"bucket": {"toggles": {"f": {"yes": 1}}}}',
+    b'{"appName": null, "bucket": {"toggles": {"f": {"yes": 1}}}}',
+    b'{"appName": 5, "bucket": {"toggles": {"f": {"yes": 1}}}}',
+    b'{"appName": "", "bucket": {"toggles": {"f": {"yes": 1}}}}',
+    b'{"appName": "a\\u0000b", "bucket": {"toggles": {"f": {"yes": 1}}}}',
+    b'{"appName": "\\ud800", "bucket": {"toggles": {"f": {"yes": 1}}}}',
+    b'{"appName": "' + b"x" * 256 + b'", "bucket": {"toggles": {"f": {"yes": 1}}}}',
+]
+
+
+@pytest.mark.parametrize("path", [METRICS, BULK])
+@pytest.mark.parametrize("body", GARBAGE, ids=range(len(GARBAGE)))
+def test_garbage_is_accepted_and_the_next_report_counts(
+    client: Caller, conn: Connection, path: str, body: bytes
+) -> None:
+    assert client.post(path, data=body).status_code == 202
+    assert usage(conn) == []
+    report(client, {"f": YES})
+    assert counts(conn) == {"f": (1, 0)}
+
+
+@pytest.mark.parametrize("wrong", [-1, 2**31, 2**63, 10**400, 1.5, True, "1", None, [], {}], ids=str)
+@pytest.mark.parametrize("answer", ["yes", "no"])
+def test_an_entry_with_an_invalid_count_is_left_out_alone(
+    client: Caller, world: World, conn: Connection, wrong: Any, answer: str
+) -> None:
+    world.flag("g")
+    report(client, {"f": YES | {answer: wrong}, "g": {"yes": 3.0}})
+    assert counts(conn) == {"g": (3, 0)}
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "\ud800", "x" * 101])
+def test_an_entry_with_an_invalid_name_is_left_out_alone(client: Caller, conn: Connection, name: str) -> None:
+    body = json.dumps(metrics({name: YES, "f": YES | {"variants": {name: 1, "disabled": 1}}}))
+    assert client.post(METRICS, data=body).status_code == 202
+    assert counts(conn) == {"f": (1, 0)}
+    assert variants(conn) == [("f", "disabled", 1)]
+    assert unknown(conn) == []
+
+
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "application/x-www-form-urlencoded", "\xff", "multipart/form-data"]
+)
+def test_any_content_type_is_read(client: Caller, conn: Connection, content_type: str) -> None:
+    body = json.dumps(metrics({"f": YES}))
+    assert client.post(METRICS, data=body, content_type=content_type).status_code == 202
+    assert counts(conn) == {"f": (1, 0)}
+
+
+def test_a_report_above_the_limit_of_other_bodies_is_counted(client: Caller, conn: Connection) -> None:
+    body = json.dumps(metrics({"f": YES})).encode() + b" " * client.app.config["MAX_BODY_BYTES"]
+    assert client.post(METRICS, data=body).status_code == 202
+    assert counts(conn) == {"f": (1, 0)}
+
+
+@pytest.mark.parametrize("path", [METRICS, BULK])
+def test_a_report_above_ten_mebibytes_is_read_and_dropped(client: Caller, conn: Connection, path: str) -> None:
+    body = json.dumps(metrics({"f": YES})).encode() + b" " * (10 << 20)
+    assert client.post(path, data=body).status_code == 202
+    assert usage(conn) == []
+    report(client, {"f": YES})
+    assert counts(conn) == {"f": (1, 0)}
+
+
+def test_entries_after_the_first_20000_are_left_out(client: Caller, world: World, conn: Connection) -> None:
+    flags = {f"x{number}": YES for number in range(20_000)}
+    world.flag("zz")
+    report(client, flags | {"zz": YES})
+    assert usage(conn) == []
+    assert value(conn, "SELECT count(*) FROM unknown_flags") == 10_000
+
+
+def test_archived_flags_count_and_deleted_ones_do_not(world: World, client: Caller, conn: Connection) -> None:
+    world.flag("archived", archived_at="now")
+    world.flag("deleted", archived_at="now", deleted_at="now")
+    report(client, {"archived": YES, "deleted": YES})
+    assert counts(conn) == {"archived": (1, 0)}
+    assert unknown(conn) == [("deleted", "shop", "development")]
+
+
+def test_a_token_reports_for_its_own_projects(world: World, conn: Connection, caplog: Any) -> None:
+    for project in ("here", "there", "elsewhere"):
+        world.flag(f"flag-{project}", world.project(project))
+    flags = {f"flag-{project}": YES for project in ("here", "there", "elsewhere")}
+    report(world.api_key("client", projects=["here", "there"]), flags, app="of two projects")
+    assert counts(conn) == {"flag-here": (1, 0), "flag-there": (1, 0)}
+    # The flag of the other project exists, so it is not unknown.
+    assert unknown(conn) == []
+    assert "usage of a flag that the token cannot see" in caplog.text
+
+
+def test_the_environment_of_the_token_wins(client: Caller, conn: Connection) -> None:
+    report(client, {"f": YES}, environment="production")
+    assert [row[1] for row in usage(conn)] == ["development"]
+
+
+@pytest.mark.parametrize(
+    ("requested", "expected"),
+    [({"environment": "production"}, ["production"]), ({}, ["development"]), ({"environment": 5}, ["development"])],
+)
+def test_a_token_for_all_environments_takes_that_of_the_report(
+    world: World, conn: Connection, requested: dict[str, Any], expected: list[str]
+) -> None:
+    world.flag("f")
+    report(world.api_key("admin"), {"f": YES}, **requested)
+    assert [row[1] for row in usage(conn)] == expected
+
+
+def test_an_environment_that_does_not_exist_is_left_out(world: World, conn: Connection, caplog: Any) -> None:
+    world.flag("f")
+    admin = world.api_key("admin")
+    report(admin, {"f": YES, "g": YES}, app="of nowhere", environment="nowhere")
+    assert (usage(conn), unknown(conn), instances(conn)) == ([], [], [])
+    assert "usage in an environment that does not exist" in caplog.text
+
+
+def test_bulk_reports_of_several_applications(client: Caller, world: World, conn: Connection) -> None:
+    world.flag("g")
+    stamp = hour(hours=1).isoformat()
+    entry = {"featureName": "f", "appName": "a", "environment": "development", "timestamp": stamp, "yes": 2, "no": 1}
+    entries: list[Any] = [
+        entry,
+        entry | {"featureName": "g", "appName": "b", "variants": {"disabled": 2}},
+        {name: each for name, each in entry.items() if name != "environment"},
+        # The token is for development alone.
+        entry | {"environment": "production"},
+        entry | {"appName": None},
+        entry | {"yes": -1},
+        None,
+        7,
+    ]
+    applications = [{"appName": "c", "instanceId": "c-1", "strategies": ["default"]}, {"appName": ""}, None, []]
+    response = client.post(BULK, json={"applications": applications, "metrics": entries})
+    assert (response.status_code, response.data) == (202, b"")
+    assert usage(conn) == [
+        ("f", "development", "a", hour(hours=1), 4, 2),
+        ("g", "development", "b", hour(hours=1), 2, 1),
+    ]
+    assert variants(conn) == [("g", "disabled", 2)]
+    assert names(conn) == ["a", "b", "c"]
+    assert [(row["app_name"], row["instance_id"]) for row in instances(conn)] == [("c", "c-1")]
+
+
+def test_an_admin_token_reports_in_bulk_for_all_environments(world: World, conn: Connection) -> None:
+    world.flag("f")
+    entry = {"featureName": "f", "appName": "a", "yes": 1, "no": 0}
+    entries = [entry | {"environment": name} for name in ("development", "production")]
+    assert world.api_key("admin").post(BULK, json={"metrics": entries}).status_code == 202
+    assert [row[1] for row in usage(conn)] == ["development", "production"]
+
+
+def test_browsers_report_with_frontend_tokens(world: World, conn: Connection) -> None:
+    world.flag("f")
+    document = metrics({"f": YES}, instanceId="browser", impactMetrics=[])
+    for kind in ("frontend", "admin"):
+        response = world.api_key(kind).post("/api/frontend/client/metrics", json=document)
+        assert (response.status_code, response.data) == (200, b"")
+    assert counts(conn) == {"f": (2, 0)}
+    assert names(conn) == ["shop"]
+    # Each page is another instance.
+    assert instances(conn) == []
+
+
+def test_tokens_of_the_wrong_kind_are_refused(world: World, victor: Caller, stranger: Caller, conn: Connection) -> None:
+    world.flag("f")
+    document = metrics({"f": YES})
+    for caller, path, status, name in [
+        (world.api_key("frontend"), METRICS, 403, "NoAccessError"),
+        (world.api_key("client"), "/api/frontend/client/metrics", 403, "NoAccessError"),
+        (victor, METRICS, 403, "NoAccessError"),
+        (stranger, METRICS, 401, "AuthenticationRequired"),
+    ]:
+        refused(caller.post(path, json=document), status, name)
+        refused(caller.post(path, data=b"garbage"), status, name)
+    assert (usage(conn), names(conn)) == ([], [])
