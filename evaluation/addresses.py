@@ -15,9 +15,7 @@ class Networks:
     def contain(self, text: str) -> bool:
         """Return whether the text is an address in one of the networks. IPv4 and IPv6 never match each other."""
         address = address_of(text)
-        return address is not None and any(
-            address.version == network.version and address in network for network in self.networks
-        )
+        return address is not None and any(address in network for network in self.networks)
 
 
 def address_of(text: str) -> IPv4Address | IPv6Address | None:

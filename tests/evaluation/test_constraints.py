@@ -1,0 +1,61 @@
+"""Constraints: edges that the client specification and the comparison with the engine leave out."""
+
+import re2
+
+from evaluation.document import Document
+
+
+def satisfied(found: str, **constraint: object) -> bool:
+    """Return whether a value of the context satisfies a constraint."""
+    strategy = {"name": "default", "constraints": [{"contextName": "x", **constraint}]}
+    document = Document({"features": [{"name": "flag", "enabled": True, "strategies": [strategy]}]})
+    return document.evaluate("flag", {"properties": {"x": found}}).enabled
+
+
+def test_addresses_have_no_zone():
+    assert satisfied("fe80::1", operator="IN_CIDR", values=["fe80::/10"])
+    assert not satisfied("fe80::1%eth0", operator="IN_CIDR", values=["fe80::/10"])
+    assert not satisfied("fe80::1", operator="IN_CIDR", values=["fe80::1%eth0", "10.0.0.1"])
+    assert not satisfied("fe80::1%eth0", operator="IN_CIDR", values=["fe80::1%eth0", "10.0.0.1"])
+
+
+def test_a_network_can_be_written_as_one_of_its_addresses():
+    assert satisfied("10.1.1.1", operator="IN_CIDR", values=["10.0.0.7/8"])
+
+
+def test_ipv4_and_ipv6_never_match_each_other():
+    assert not satisfied("10.0.0.1", operator="IN_CIDR", values=["::/0"])
+    assert not satisfied("::1", operator="IN_CIDR", values=["0.0.0.0/0"])
+
+
+def test_dates_may_be_written_in_lower_case():
+    date = {"operator": "DATE_BEFORE", "value": "2024-05-31T00:00:01Z"}
+    assert satisfied("2024-05-31t00:00:00z", **date)
+    assert satisfied("2024-05-31 00:00:00.123456789Z", **date)
+    assert not satisfied("20240531T000000Z", **date)
+    assert not satisfied("2024-W22-5T00:00:00Z", **date)
+    assert not satisfied("2024-05-31T24:00:00Z", **date)
+
+
+def test_versions_have_numbers_of_64_bits():
+    assert satisfied(f"{2**64 - 1}.0.0", operator="SEMVER_GT", value="1.0.0")
+    assert not satisfied(f"{2**64}.0.0", operator="SEMVER_GT", value="1.0.0")
+    assert not satisfied("9" * 5000 + ".0.0", operator="SEMVER_GT", value="1.0.0")
+    assert satisfied("1.0.0-" + "9" * 5000, operator="SEMVER_LT", value="1.0.0")
+
+
+def test_patterns_take_linear_time_and_are_not_kept():
+    assert not satisfied("a" * 5000, operator="REGEX", value="^(a+)+$b")
+    assert satisfied("ABC", operator="REGEX", value="b", caseInsensitive=True)
+    assert re2._Regexp._make.cache_info().currsize == 0  # pyright: ignore
+
+
+def test_a_lone_surrogate_in_a_pattern_counts_as_a_question_mark():
+    assert satisfied("?", operator="REGEX", value="[\ud800]")
+
+
+def test_numbers_are_written_as_in_json():
+    for found in ("1", "1.0", "1e0", "+1"):
+        assert satisfied(found, operator="NUM_EQ", value="1")
+    for found in ("١", " 1", "1 ", "0_1", "0x1", "", "one"):
+        assert not satisfied(found, operator="NUM_EQ", value="1")
