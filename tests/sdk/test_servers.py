@@ -15,7 +15,7 @@ pytestmark = [
 ROUTE = "/api/client/features"
 
 
-def test_an_application_sees_flags(driver: str, service: Service, tmp_path: Path) -> None:
+def test_an_application_sees_flags_and_reports_their_usage(driver: str, service: Service, tmp_path: Path) -> None:
     project = Project(service, driver)
     everybody, testers, last = (project.name(flag) for flag in ("everybody", "testers", "last"))
     with Application(driver, tmp_path, url=service.origin, token=project.token("client")) as application:
@@ -33,6 +33,9 @@ def test_an_application_sees_flags(driver: str, service: Service, tmp_path: Path
         assert application.variant(project.name("strategy-variant"), userId="1") == expected
         project.switch("everybody", "off")
         wait_until(lambda: not application.is_enabled(everybody), "the change reached the application")
+        project.wait_for_status(ROUTE, 304)
+        application.call("sendReport")
+        project.check_usage(application, "testers")
 
 
 def test_an_application_keeps_its_flags_when_its_token_is_deleted(
