@@ -13,7 +13,7 @@ def is_broken(column: LiteralString, condition: LiteralString) -> LiteralString:
     """
     return f"""
         CASE WHEN {column}::text IN ('[]', '{{}}') THEN false
-             WHEN {column}::text ~* '\\\\u(0000|d[89a-f])' THEN true
+             WHEN strpos({column}::text, '\\u') > 0 AND {column}::text ~* '\\\\u(0000|d[89a-f])' THEN true
              ELSE jsonb_path_match({column}::jsonb, '{condition}')
         END
     """
