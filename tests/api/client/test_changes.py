@@ -1,0 +1,160 @@
+"""Which documents each route of the admin API changes. Where one changes, the revision of its token rises."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from psycopg import Rollback
+from werkzeug.test import TestResponse
+
+from rules.access import digest
+from sql.client import features, tokens
+from sql.database import Connection
+from tests.access import CLIENT_SIDE, FAMILIES, ROUTES, Family, Stage
+from tests.support.world import Caller
+
+# By name: the environment, projects and tags of a document, as seen from a flag of project default in development.
+DOCUMENTS: dict[str, tuple[str, tuple[str, ...], list[tuple[str, str]]]] = {
+    "here": ("development", (), []),
+    "environment": ("production", (), []),
+    "project": ("development", ("hermes",), []),
+    "tagged": ("development", (), [("simple", "beta")]),
+}
+BY_SESSION = {"POST /api/admin/user/change-password", "POST /logout"}
+FLAG = "/api/admin/projects/<project_id>/features/<feature_name>"
+PLACE = f"{FLAG}/environments/<environment>"
+
+# What has to be there before, so that the route changes something.
+TAGGED = """
+    INSERT INTO tags VALUES ('simple', 'beta') ON CONFLICT DO NOTHING;
+    INSERT INTO flag_tags SELECT id, 'simple', 'beta' FROM flags WHERE name = 'flag-of-default'
+"""
+ON = "UPDATE flag_environments SET enabled = true"
+WITH_PARENT = """
+    INSERT INTO flag_dependencies (child_id, parent_id)
+    SELECT children.id, parents.id
+      FROM flags AS children, flags AS parents
+     WHERE children.name = 'flag-of-default' AND parents.name = 'parent-in-default'
+"""
+WITH_SEGMENTS = """
+    INSERT INTO strategy_segments
+    SELECT strategies.id, segments.id
+      FROM segments, strategies
+      JOIN flags ON flags.id = flag_id
+     WHERE flags.name = 'flag-of-default'
+"""
+WITH_SECOND_STRATEGY = """
+    INSERT INTO strategies (id, flag_id, environment, name, sort_order)
+    SELECT 'second', id, 'development', 'default', 1 FROM flags WHERE name = 'flag-of-default'
+"""
+BEFORE = {
+    f"POST {PLACE}/off": ON,
+    "POST /api/admin/projects/<project_id>/bulk_features/environments/<environment>/off": ON,
+    "DELETE /api/admin/features/<feature_name>/tags/<type>/<anything:value>": TAGGED,
+    "DELETE /api/admin/tags/<type>/<anything:value>": TAGGED,
+    "DELETE /api/admin/tag-types/<name>": TAGGED,
+    f"DELETE {FLAG}/dependencies": WITH_PARENT,
+    f"DELETE {FLAG}/dependencies/<parent>": WITH_PARENT,
+    "PUT /api/admin/segments/<segment_id>": WITH_SEGMENTS,
+    f"POST {PLACE}/strategies/set-sort-order": WITH_SECOND_STRATEGY,
+}
+# The bodies that change something, where those of the access table do not.
+BODIES: dict[str, Any] = {
+    f"POST {FLAG}/changeProject": {"newProjectId": "hermes"},
+    f"POST {PLACE}/strategies/set-sort-order": [{"id": "second", "sortOrder": -1}],
+}
+
+# The documents that each route changes; -: none.
+TABLE = Path(__file__).with_name("changes.txt").read_text(encoding="utf-8")
+CHANGES = {
+    route.strip(): {*documents.split()} - {"-"} for route, documents in (line.split("|") for line in TABLE.splitlines())
+}
+
+
+def writes(family: Family) -> list[str]:
+    """The routes of a family that can change something."""
+    return [row.route for row in family.firsts if row.method != "GET" and not row.client_side]
+
+
+@dataclass
+class Observer(Caller):
+    """A caller that looks at all documents after each request, before the request is undone."""
+
+    conn: Connection | None = None
+    keys: dict[str, bytes] = field(default_factory=dict)
+    seen: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+    def request(self, method: str, path: str, **kwargs: Any) -> TestResponse:
+        """Send one request, and look."""
+        response = super().request(method, path, **kwargs)
+        self.seen = self.look()
+        return response
+
+    def look(self) -> dict[str, tuple[str, int]]:
+        """Return a hash of the content of each document, and the revision of its token."""
+        assert self.conn is not None
+        # As at a commit.
+        self.conn.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        self.conn.execute("SET CONSTRAINTS ALL DEFERRED")
+        return dict(self.look_at_all(self.conn))
+
+    def look_at_all(self, conn: Connection) -> Iterator[tuple[str, tuple[str, int]]]:
+        for name, (environment, projects, tags) in DOCUMENTS.items():
+            text = "".join(features.read(conn, environment, projects or None, tags=tags))
+            found = tokens.find(conn, self.keys[name])
+            # A token of a deleted project is deleted.
+            if found is not None:
+                yield name, (sha256(text.encode()).hexdigest(), found["revision"])
+
+
+def observer(stage: Stage, route: str) -> tuple[Observer, str, dict[str, str]]:
+    """Return the first caller whom a route serves, in which project, and the headers that it needs."""
+    rows = [row for row in ROUTES[route].rows if row.route == route]
+    served = ((row.project, name) for row in rows for name, status in row.statuses.items() if status < 400)
+    project, name = next(served, ("default", "alice"))
+    headers = {"Cookie": stage.session_of(stage.cast["alice"])} if route in BY_SESSION else {}
+    keys = {
+        name: digest(stage.world.api_key("client", environment=environment, projects=projects).key or "")
+        for name, (environment, projects, _) in DOCUMENTS.items()
+    }
+    caller = Observer(stage.world.app, None if headers else stage.cast[name].key, conn=stage.conn, keys=keys)
+    return caller, project, headers
+
+
+def problem(stage: Stage, route: str) -> str | None:
+    """Return what is wrong with the documents after a request of a route, or None."""
+    stage.conn.execute(BEFORE.get(route, "SELECT"), prepare=False)  # pyright: ignore
+    caller, project, headers = observer(stage, route)
+    if route in BODIES:
+        stage.props[ROUTES[route].name].bodies[route] = BODIES[route]
+    before = caller.look()
+    response = stage.ask(caller, route, project, **headers)
+    assert response.status_code < 400, f"{route}: {response.text}"
+    changed = {name for name, (text, _) in caller.seen.items() if text != before[name][0]}
+    risen = {name for name, (_, revision) in caller.seen.items() if revision > before[name][1]}
+    if changed - risen:
+        return f"{route}: the revisions of {changed - risen} do not rise"
+    if changed != CHANGES[route]:
+        return f"{route} | {' '.join(name for name in DOCUMENTS if name in changed) or '-'}"
+    return None
+
+
+def test_every_route_has_a_row() -> None:
+    routes = {route for family in FAMILIES for route in writes(family)}
+    assert not any(CLIENT_SIDE.match(route) for route in routes)
+    assert routes - CHANGES.keys() == set(), "has no row"
+    assert CHANGES.keys() - routes == set(), "is no route"
+
+
+@pytest.mark.parametrize("family", [pytest.param(family, id=family.name) for family in FAMILIES if writes(family)])
+def test_a_route_changes_the_documents_of_its_row(stage: Stage, family: Family) -> None:
+    stage.furnish(family)
+    problems = []
+    for route in writes(family):
+        with stage.conn.transaction():
+            problems.append(problem(stage, route))
+            raise Rollback
+    assert [problem for problem in problems if problem] == []
