@@ -1,0 +1,186 @@
+"""Reports at once, on connections that commit: they are written together, and none is lost or counted twice."""
+
+import random
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+from flask import Flask
+
+from rules.reports import ReportWriter
+from sql.database import Connection, value
+from tests.support.races import at_once, statuses, wait_for
+from tests.support.reports import METRICS, REGISTER, metrics
+from tests.support.service import wait_until
+from tests.support.world import Caller, World, refused
+
+YES = {"yes": 1, "no": 0}
+LOCK = "LOCK TABLE flag_sightings IN EXCLUSIVE MODE"
+
+
+@pytest.fixture
+def flag(world: World, name: str) -> str:
+    """A flag of this race's own."""
+    world.flag(name)
+    return name
+
+
+@pytest.fixture
+def client(world: World) -> Caller:
+    """A client token that was used just now."""
+    client = world.api_key("client")
+    assert client.post(METRICS, json={}).status_code == 202
+    return client
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    """Threads for applications."""
+    with ThreadPoolExecutor(20) as pool:
+        yield pool
+
+
+def send(client: Caller, flag: str, app: str = "shop") -> Callable:
+    """Return a call that reports one evaluation of a flag."""
+    return lambda: client.post(METRICS, json=metrics({flag: YES}, app=app))
+
+
+def yes(conn: Connection, flag: str) -> int:
+    """Return how often a flag was reported as on."""
+    return value(conn, "SELECT coalesce(sum(yes), 0)::bigint FROM usage_metrics WHERE flag_name = %(f)s", {"f": flag})
+
+
+def waiting(writer: ReportWriter) -> int:
+    """Return how many reports wait for their turn."""
+    return len(writer._open.reports)
+
+
+def test_reports_that_arrive_during_a_write_go_together(
+    app: Flask, client: Caller, conn: Connection, gate: Connection, flag: str, pool: ThreadPoolExecutor
+) -> None:
+    writer = app.extensions["reports"]
+    with gate.transaction():
+        gate.execute(LOCK)
+        first = pool.submit(send(client, flag, f"{flag}-first"))
+        wait_for(conn, [first])
+        others = [pool.submit(send(client, flag, f"{flag}-{number % 10}")) for number in range(19)]
+        wait_until(lambda: waiting(writer) == 19, "all reports were in the next group")
+        locks = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        assert value(conn, locks) == 1
+        # None is acknowledged before its commit.
+        assert not any(future.done() for future in [first, *others])
+    assert statuses([future.result() for future in [first, *others]]) == {202: 20}
+    assert yes(conn, flag) == 20
+    transactions = "SELECT count(DISTINCT xmin::text) FROM usage_metrics WHERE flag_name = %(f)s"
+    assert value(conn, transactions, {"f": flag}) == 2
+
+
+def test_a_failure_fails_all_reports_of_the_group_and_no_other(
+    app: Flask, client: Caller, conn: Connection, gate: Connection, flag: str, pool: ThreadPoolExecutor
+) -> None:
+    writer = app.extensions["reports"]
+    victim = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    with gate.transaction():
+        gate.execute(LOCK)
+        first = pool.submit(send(client, flag))
+        wait_for(conn, [first])
+        group = [pool.submit(send(client, flag)) for _ in range(5)]
+        wait_until(lambda: waiting(writer) == 5, "all reports were in the next group")
+        assert value(conn, victim)
+        refused(first.result(), 503, "UnavailableError")
+        wait_for(conn, [Future()])
+        last = pool.submit(send(client, flag))
+        wait_until(lambda: waiting(writer) == 1, "the report was in the group after that")
+        assert value(conn, victim)
+        assert statuses([future.result() for future in group]) == {503: 5}
+    assert last.result().status_code == 202
+    assert yes(conn, flag) == 1
+
+
+def test_a_report_whose_turn_does_not_come_is_taken_back(
+    make_app: Callable[..., Flask], url: str, world: World, conn: Connection, gate: Connection, flag: str
+) -> None:
+    app = make_app(url, WAIT_SECONDS=0.2)
+    client = Caller(app, world.api_key("client").key)
+    assert client.post(METRICS, json={}).status_code == 202
+    with ThreadPoolExecutor(1) as pool:
+        with gate.transaction():
+            gate.execute(LOCK)
+            first = pool.submit(send(client, flag))
+            wait_for(conn, [first])
+            message = refused(send(client, flag)(), 503, "UnavailableError")
+            assert message == "Too many reports are being written. Try again later."
+        assert first.result().status_code == 202
+    assert send(client, flag)().status_code == 202
+    assert yes(conn, flag) == 2
+
+
+def test_a_group_is_not_larger_than_its_maximum(
+    app: Flask, client: Caller, conn: Connection, gate: Connection, flag: str, pool: ThreadPoolExecutor
+) -> None:
+    flags = {f"unknown-{number}": YES for number in range(1_200)}
+    writer = app.extensions["reports"]
+    with gate.transaction():
+        gate.execute(LOCK)
+        first = pool.submit(send(client, flag))
+        wait_for(conn, [first])
+        groups = set()
+        others = []
+        for number in range(3):
+            document = metrics(flags | {flag: YES}, app=f"{flag}-{number}")
+            others.append(pool.submit(client.post, METRICS, json=document))
+            wait_until(lambda: waiting(writer) == 1 and id(writer._open) not in groups, "it was in a group")
+            groups.add(id(writer._open))
+        assert len(groups) == 3
+    assert statuses([first.result(), *(future.result() for future in others)]) == {202: 4}
+    assert yes(conn, flag) == 4
+
+
+def test_workers_do_not_wait_for_each_other_in_a_circle(
+    make_app: Callable[..., Flask], url: str, world: World, conn: Connection, name: str
+) -> None:
+    flags = [f"{name}-{number}" for number in range(100)]
+    for flag in flags:
+        world.flag(flag)
+    key = world.api_key("client").key
+    # Few connections, and many reports of one token.
+    workers = [Caller(make_app(url, DATABASE_POOL_SIZE=2, THREADS=4), key) for _ in range(3)]
+    sent = random.Random(7)
+
+    def call(number: int) -> Callable:
+        some = {flag: YES for flag in sent.sample(flags, 60)} | {f"{name}-unknown-{number % 5}": YES}
+        document = metrics(some, app=f"{name}-{sent.randrange(4)}", connectionId=f"c-{number % 7}")
+        path = sent.choice([METRICS, METRICS, REGISTER])
+        return lambda: workers[number % 3].post(path, json=document | {"strategies": [str(number)]})
+
+    for _ in range(5):
+        assert statuses(at_once(*map(call, range(30)))) == {202: 30}
+    created = "SELECT count(*) FROM events WHERE type = 'application-created' AND data ->> 'appName' LIKE %(p)s || '%%'"
+    assert value(conn, created, {"p": name}) == 4
+
+
+def test_the_last_free_places_are_given_once(
+    make_app: Callable[..., Flask], url: str, world: World, conn: Connection, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = "SELECT (SELECT count(*) FROM {}) + 3"
+    for limit, table in (
+        ("sql.client.applications.MAX_APPLICATIONS", "applications"),
+        ("sql.client.applications.MAX_INSTANCES", "application_instances"),
+        ("sql.client.reports.MAX_UNKNOWN", "unknown_flags"),
+    ):
+        monkeypatch.setattr(limit, value(conn, room.format(table)))  # pyright: ignore
+    count = (
+        "SELECT (SELECT count(*) FROM applications) + (SELECT count(*) FROM application_instances)"
+        " + (SELECT count(*) FROM unknown_flags)"
+    )
+    before = value(conn, count)
+    key = world.api_key("client").key
+    workers = [Caller(make_app(url), key) for _ in range(4)]
+    calls = [
+        lambda number=number: workers[number % 4].post(
+            METRICS, json=metrics({f"{name}-{number}": YES}, app=f"{name}-{number}")
+        )
+        for number in range(12)
+    ]
+    assert statuses(at_once(*calls)) == {202: 12}
+    assert value(conn, count) == before + 9

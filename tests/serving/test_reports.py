@@ -1,0 +1,150 @@
+"""Reports of applications to a real service: many at once, large ones, and kill -9 in between."""
+
+import json
+import os
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException
+from threading import Event
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from sql.database import Connection, connect, rows, value
+from tests.support.reports import METRICS, metrics
+from tests.support.service import Service, wait_until
+from tests.support.world import World
+
+FLAGS = [f"flag-{number}" for number in range(200)]
+INSTANCES = 50
+YES = {"yes": 1, "no": 0}
+
+
+@pytest.fixture
+def conn(make_database: Callable[..., str]) -> Iterator[Connection]:
+    """A connection to a database of its own, that commits."""
+    with connect(make_database()) as conn:
+        yield conn
+
+
+@pytest.fixture
+def key(conn: Connection, shared_app: Flask) -> str:
+    """A client token in a database with many flags."""
+    world = World(shared_app, conn)
+    for flag in FLAGS:
+        world.flag(flag)
+    return world.api_key("client").key or ""
+
+
+def service_on(conn: Connection, **settings: Any) -> Service:
+    """Return a service on the database of a connection."""
+    return Service(
+        f"postgresql://{conn.info.user}@/{conn.info.dbname}?host={conn.info.host}&port={conn.info.port}", **settings
+    )
+
+
+@pytest.mark.slow
+def test_fifty_instances_report_two_hundred_flags_at_once(conn: Connection, key: str) -> None:
+    document = json.dumps(metrics({flag: {"yes": 3, "no": 1} for flag in FLAGS})).encode()
+
+    def send(number: int) -> tuple[int, float]:
+        began = time.monotonic()
+        headers = {"Authorization": key, "Unleash-Connection-Id": f"c-{number}"}
+        answer = service.request("POST", METRICS, body=document, headers=headers)
+        return answer.status, time.monotonic() - began
+
+    with service_on(conn, WEB_CONCURRENCY=2) as service, ThreadPoolExecutor(INSTANCES) as pool:
+        for _ in range(3):
+            answers = list(pool.map(send, range(INSTANCES)))
+            assert Counter(status for status, _ in answers) == {202: INSTANCES}
+            times = sorted(took for _, took in answers)
+            print(f"p95 {times[int(INSTANCES * 0.95)] * 1000:.0f} ms, worst {times[-1] * 1000:.0f} ms")
+    sums = rows(
+        conn, "SELECT DISTINCT sum(yes)::integer AS yes, sum(no)::integer AS no FROM usage_metrics GROUP BY flag_name"
+    )
+    assert sums == [{"yes": 3 * 3 * INSTANCES, "no": 3 * INSTANCES}]
+    assert value(conn, "SELECT count(*) FROM usage_metrics") >= len(FLAGS)
+    assert value(conn, "SELECT count(*) FROM application_instances") == INSTANCES
+
+
+@pytest.mark.slow
+def test_every_acknowledged_report_outlives_kill_9(conn: Connection, key: str) -> None:
+    sent: Counter[str] = Counter()
+    acknowledged: Counter[str] = Counter()
+    stop = Event()
+
+    def go_on_sending(app: str) -> None:
+        document = json.dumps(metrics({flag: YES for flag in FLAGS[:50]}, app=app)).encode()
+        while not stop.is_set():
+            sent[app] += 1
+            with suppress(OSError, HTTPException):
+                status = service.request("POST", METRICS, body=document, headers={"Authorization": key}).status
+                assert status in (202, 503)
+                acknowledged[app] += status == 202
+
+    with service_on(conn, WEB_CONCURRENCY=2) as service, ThreadPoolExecutor(8) as pool:
+        senders = [pool.submit(go_on_sending, f"app-{number}") for number in range(8)]
+        try:
+            for _ in range(8):
+                goal = acknowledged.total() + random.randrange(10, 50)
+                wait_until(lambda goal=goal: acknowledged.total() >= goal, "reports were acknowledged again")
+                wait_until(lambda: service.workers, "there was a worker")
+                with suppress(ProcessLookupError):
+                    os.kill(random.choice(sorted(service.workers)), signal.SIGKILL)
+        finally:
+            stop.set()
+        for sender in senders:
+            sender.result()
+    statement = "SELECT app_name, flag_name, sum(yes)::integer AS yes FROM usage_metrics GROUP BY app_name, flag_name"
+    kept = rows(conn, statement)
+    assert len(kept) == 8 * 50
+    wrong = [row for row in kept if not acknowledged[row["app_name"]] <= row["yes"] <= sent[row["app_name"]]]
+    assert wrong == []
+    assert sent != acknowledged
+
+
+def test_large_reports_leave_the_connection_usable(conn: Connection, key: str) -> None:
+    headers = {"Authorization": key}
+    small = json.dumps(metrics({FLAGS[0]: YES})).encode()
+    with service_on(conn) as service:
+        connection = HTTPConnection("127.0.0.1", service.port, timeout=30)
+        # Counted, counted although above MAX_BODY_BYTES, dropped, and counted again.
+        for body in (small, small + b" " * (2 << 20), small + b" " * (12 << 20), small):
+            for chunked in (False, True):
+                parts = iter([body[:100], body[100:]]) if chunked else body
+                connection.request("POST", METRICS, parts, headers, encode_chunked=chunked)  # pyright: ignore
+                response = connection.getresponse()
+                assert (response.status, response.read()) == (202, b"")
+        # A caller without a token is refused before the body is read.
+        answer = service.request("POST", METRICS, body=b" " * (2 << 20), headers={"Authorization": "wrong"})
+        assert answer.status == 401
+        connection.close()
+        assert "a report above 10 MiB" in service.err
+    assert value(conn, "SELECT sum(yes)::integer FROM usage_metrics") == 6
+
+
+def test_a_read_only_database_gets_503_and_the_report_counts_later(conn: Connection, key: str) -> None:
+    document = metrics({FLAGS[0]: YES})
+    with service_on(conn) as service:
+
+        def send() -> Any:
+            return service.request("POST", METRICS, json=document, headers={"Authorization": key})
+
+        assert send().status == 202
+        conn.execute(f"ALTER DATABASE {conn.info.dbname} SET default_transaction_read_only = on")  # pyright: ignore
+        others = "datname = current_database() AND pid <> pg_backend_pid()"
+        conn.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
+        wait_until(lambda: send().status == 503, "the database was read-only")
+        answer = send()
+        assert (answer.status, answer.json["message"]) == (503, "The database is read-only at the moment.")
+        assert answer.headers["Retry-After"] == "1"
+        conn.execute(f"ALTER DATABASE {conn.info.dbname} RESET default_transaction_read_only")  # pyright: ignore
+        before = value(conn, "SELECT sum(yes)::integer FROM usage_metrics")
+        wait_until(lambda: send().status == 202, "reports counted again")
+        assert value(conn, "SELECT sum(yes)::integer FROM usage_metrics") == before + 1
