@@ -2,7 +2,7 @@
 
 import click
 
-from commands import api_tokens, backup, demo, doctor, events, migrate, schema_diff, signup_tokens, users
+from commands import api_tokens, backup, demo, doctor, events, metrics, migrate, schema_diff, signup_tokens, users
 
 ALL = (
     migrate.migrate,
@@ -17,4 +17,5 @@ ALL = (
     click.Group("api-key", commands=api_tokens.api_token.commands, help=api_tokens.api_token.help, hidden=True),
     signup_tokens.signup_token,
     events.events,
+    metrics.metrics,
 )

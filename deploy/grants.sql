@@ -31,4 +31,8 @@ GRANT INSERT (created_at, type, created_by, created_by_user_id, environment, pro
 -- The command events prune.
 GRANT SELECT, DELETE ON events, event_weeks TO flags_prune;
 GRANT SELECT ON schema_version TO flags_prune;
+-- The command metrics prune.
+GRANT SELECT ON projects TO flags_prune;
+GRANT SELECT, UPDATE, DELETE ON usage_metrics TO flags_prune;
+GRANT SELECT, INSERT, UPDATE ON usage_variants TO flags_prune;
 COMMIT;

@@ -157,6 +157,12 @@ SETTINGS = (
         "days for which `flask events prune` keeps events; 0: for ever",
     ),
     Setting(
+        "USAGE_RETENTION_DAYS",
+        number(0, 36500),
+        "0",
+        "days for which `flask metrics prune` keeps reported usage; 0: for ever",
+    ),
+    Setting(
         "METRICS_TOKEN", bearer_token, None, "bearer token for `/metrics`; default: `/metrics` is 404", secret=True
     ),
     Setting(

@@ -9,6 +9,8 @@ from typing import LiteralString
 MIGRATION: LiteralString = "7225431"
 # Also in schema.sql. For adding up weeks of events and for deleting events.
 EVENT_WEEKS: LiteralString = "7225432"
+# For merging and deleting old usage. 7225433 was used by the schema of version 1.
+USAGE: LiteralString = "7225434"
 
 # Locks with two numbers: one of these, and one for the user, setting, author or project.
 USER_SEEN: LiteralString = "1"

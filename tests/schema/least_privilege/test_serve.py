@@ -103,6 +103,25 @@ def test_the_third_role_prunes(deployed, admin):
     assert admin.execute("SELECT count(*) AS number FROM events").fetchone() == {"number": before - 5}
 
 
+OLD_USAGE = """
+    INSERT INTO usage_metrics (project_id, flag_name, environment, app_name, hour, yes, no)
+    SELECT 'default', 'old', 'production', 'shop',
+           date_trunc('day', now(), 'UTC') - days * interval '1 day' + hours * interval '1 hour', 1, 0
+      FROM unnest(ARRAY[90, 50]) AS days, generate_series(1, 3) AS hours;
+    INSERT INTO usage_variants (project_id, flag_name, environment, app_name, hour, variant, count)
+    SELECT project_id, flag_name, environment, app_name, hour, 'red', 1 FROM usage_metrics WHERE flag_name = 'old'
+"""
+
+
+def test_the_third_role_prunes_usage(deployed, admin):
+    admin.execute(OLD_USAGE)
+    done = flask("metrics", "prune", "--days", "60", DATABASE_URL=deployed.address("prune"))
+    assert "Merged 2 hours" in done.stdout, done.stderr
+    assert "Deleted 3 rows of usage" in done.stdout
+    counts = "SELECT count FROM usage_variants WHERE flag_name = 'old'"
+    assert admin.execute(counts).fetchall() == [{"count": 3}]
+
+
 def test_the_owner_restores_and_the_service_goes_on(deployed, tmp_path):
     owner, service = (
         {"DATABASE_URL": deployed.address("owner")},
