@@ -1,5 +1,7 @@
 """Constraints: edges that the client specification and the comparison with the engine leave out."""
 
+from itertools import pairwise
+
 import re2
 
 from evaluation.document import Document
@@ -59,3 +61,11 @@ def test_numbers_are_written_as_in_json():
         assert satisfied(found, operator="NUM_EQ", value="1")
     for found in ("١", " 1", "1 ", "0_1", "0x1", "", "one"):
         assert not satisfied(found, operator="NUM_EQ", value="1")
+
+
+def test_identifiers_of_versions_compare_as_numbers_before_words():
+    order = ["1.0.0-1", "1.0.0-9", "1.0.0-10", "1.0.0-a", "1.0.0-a.1", "1.0.0-a.b", "1.0.0-b", "1.0.0", "1.0.1-a"]
+    for lower, higher in pairwise(order):
+        assert satisfied(lower, operator="SEMVER_LT", value=higher)
+        assert satisfied(higher, operator="SEMVER_GT", value=lower)
+        assert not satisfied(lower, operator="SEMVER_GTE", value=higher)
