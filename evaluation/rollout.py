@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from mmh3 import hash as murmur3
 
 from evaluation.context import Fields
-from evaluation.parsing import encodable
 
 # The fields that the stickiness "default" takes its identity from: the first that the context has.
 DEFAULT_FIELDS = ("userId", "sessionId")
@@ -15,7 +14,8 @@ BUCKETS = 100
 
 def bucket_of(group: str, identity: str, size: int, seed: int = 0) -> int:
     """Return a number from 1 to size: always the same for the same identity in the same group."""
-    return murmur3(f"{group}:{identity}", seed, signed=False) % size + 1
+    # As bytes: mmh3 5.3.1 ends the process if a text has a lone surrogate.
+    return murmur3(f"{group}:{identity}".encode("utf-8", "replace"), seed, signed=False) % size + 1
 
 
 def random_identity() -> str:
@@ -38,7 +38,7 @@ class Rollout:
     __slots__ = ("group", "percentage", "stickiness")
 
     def __init__(self, group: str, percentage: int, stickiness: str) -> None:
-        self.group = encodable(group)
+        self.group = group
         self.percentage = percentage
         self.stickiness = stickiness
 

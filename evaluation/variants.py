@@ -5,7 +5,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from evaluation.context import Fields
-from evaluation.parsing import Malformed, encodable, list_at, object_of, text_at, texts_at
+from evaluation.parsing import Malformed, list_at, object_of, text_at, texts_at
 from evaluation.rollout import DEFAULT_FIELDS, bucket_of, first_of, random_identity
 
 # The hash of variants has a seed of its own, so that it does not depend on the hash of the rollout.
@@ -52,7 +52,7 @@ class Variants:
         self.overrides = tuple(
             [override_of(one, index) for index, item in enumerate(items) for one in list_at(item, "overrides")]
         )
-        self.group = encodable(group)
+        self.group = group
         self.stickiness = text_at(items[0], "stickiness", "") if stickiness is None else stickiness
         self.stickiness = self.stickiness or "default"
 

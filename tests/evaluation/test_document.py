@@ -154,6 +154,22 @@ def test_empty_words_match_no_user():
     ]
 
 
+def test_an_empty_user_is_a_user():
+    """As in the engine: the session does not replace it."""
+    rollout = {"name": "flexibleRollout", "parameters": {"rollout": "50", "groupId": "g"}}
+    made = document(flag("flag", rollout, variants=[{"name": "a", "weight": 1}, {"name": "b", "weight": 1}]))
+    seen = {made.evaluate("flag", {"userId": "", "sessionId": str(number)}).text for number in range(30)}
+    assert len(seen) == 1
+
+
+def test_variants_are_sticky_to_the_address_without_a_user_and_a_session():
+    made = document(flag(variants=[{"name": name, "weight": 1} for name in "ab"]))
+    for number in range(30):
+        address = f"10.0.0.{number}"
+        expected = "a" if bucket_of("flag", address, 2, 86028157) == 1 else "b"
+        assert made.evaluate("flag", {"remoteAddress": address}).variant_name == expected
+
+
 def test_the_group_of_a_rollout_defaults_to_the_name_of_the_flag():
     for parameters in ({}, {"groupId": ""}, {"groupId": None}, {"groupId": "other"}):
         rollout = {"name": "flexibleRollout", "parameters": {"rollout": "50", "stickiness": "userId", **parameters}}
@@ -161,6 +177,10 @@ def test_the_group_of_a_rollout_defaults_to_the_name_of_the_flag():
         group = parameters.get("groupId") or "flag"
         for user in map(str, range(50)):
             assert made.evaluate("flag", {"userId": user}).enabled is (bucket_of(group, user, 100) <= 50)
+
+
+def test_a_lone_surrogate_does_not_end_the_process():
+    assert bucket_of("\ud800", "\udfff", 100) == bucket_of("?", "?", 100)
 
 
 def test_buckets_are_even():

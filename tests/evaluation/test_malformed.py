@@ -128,6 +128,7 @@ def test_garbage_anywhere_switches_off_one_flag_at_most(garbage):
         ),
         (("segments",), [99], "segments: segment 99 does not exist"),
         (("segments",), [True], "segments: must be a list of ids"),
+        (("variants", 0, "weight"), True, "weight: must be a whole number from 0"),
         (("variants", 0, "weight"), 1.5, "weight: must be a whole number from 0"),
         (("variants", 0, "payload"), {"type": "json"}, "value: must be text"),
         (("name",), "custom", "custom: matches only in applications that implement this custom strategy"),
