@@ -14,6 +14,7 @@ from rules import client_access, client_documents, passwords, reports
 from serving import (
     browser_headers,
     caller_limit,
+    cross_origin,
     deprecation,
     errors,
     event_stream,
@@ -54,6 +55,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     deprecation.init_app(app)
     slow_requests.init_app(app)
     event_stream.init_app(app)
+    cross_origin.init_app(app)
     app.before_request(require_host)
     app.before_request(read_body)
     app.url_value_preprocessor(decode_path_parameters)

@@ -13,7 +13,7 @@ from blueprints import (
     signup,
     ui_config,
 )
-from blueprints.client import edge, reports
+from blueprints.client import edge, frontend, reports
 from blueprints.client import features as client_features
 from blueprints.flags import core as flags
 from blueprints.flags import dependencies, strategies, variants
@@ -95,6 +95,7 @@ ALL = (
     client_features.bp,  # /api/client/features, /api/client/features/…
     edge.bp,  # /edge/validate
     reports.bp,  # /api/client/register, metrics, metrics/bulk, /api/frontend/client/register, metrics
+    frontend.bp,  # /api/frontend
     health.bp,  # /health, /ready
     documentation.bp,  # /openapi.json, /docs
 )

@@ -1,7 +1,7 @@
-"""Find the client address of a request, for rate limits."""
+"""Find the client address of a request."""
 
 import re
-from ipaddress import IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 from flask import current_app, request
 
@@ -13,19 +13,22 @@ WITH_PORT = re.compile(r"\[(?P<six>[^\]]*)\](?::\d+)?|(?P<four>[^:]*):\d+")
 
 
 def client_address() -> str:
-    """Return the client address of the connection, or the one that the trusted proxies report.
+    """Return the client address for rate limits, or "unknown" if it is invalid. IPv6 addresses are networks."""
+    address = exact_address()
+    if isinstance(address, IPv6Address):
+        return str(IPv6Network((address.packed, CUSTOMER_BITS), strict=False))
+    return str(address or "unknown")
 
-    An IPv6 address is returned as its network. An invalid address is returned as "unknown".
-    """
+
+def exact_address() -> IPv4Address | IPv6Address | None:
+    """Return the address of the connection, or the one that the trusted proxies report. None if it is invalid."""
     text = forwarded_for(current_app.config["TRUSTED_PROXIES"]) or request.remote_addr or ""
     match = WITH_PORT.fullmatch(text)
     try:
         address = ip_address((match["six"] or match["four"] or "") if match else text)
     except ValueError:
-        return "unknown"
-    if isinstance(address, IPv6Address):
-        return str(address.ipv4_mapped or IPv6Network((address.packed, CUSTOMER_BITS), strict=False))
-    return str(address)
+        return None
+    return (isinstance(address, IPv6Address) and address.ipv4_mapped) or address
 
 
 def forwarded_for(proxies: int) -> str:

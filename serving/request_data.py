@@ -110,12 +110,7 @@ def read_or_400(read: Callable[[], bytes]) -> bytes:
 def load_query(kind: type[Query]) -> dict[str, Any]:
     """Return the query parameters of the current request, read by the schema. Raise 400 if they are invalid."""
     schema = schema_of(kind)
-    if len(request.query_string) > QUERY_STRING_MAX:
-        raise BadRequest(f"The query string must be at most {QUERY_STRING_MAX} bytes long.")
-    try:
-        pairs = parse_qsl(request.query_string.decode("ascii"), keep_blank_values=True, errors="strict")
-    except UnicodeDecodeError:
-        raise BadRequest("The query string must be UTF-8, percent-encoded.") from None
+    pairs = query_pairs()
     parameters: dict[str, Any] = {}
     for name, text in pairs:
         parameters.setdefault(name, []).append(text)
@@ -124,6 +119,16 @@ def load_query(kind: type[Query]) -> dict[str, Any]:
     names = [name for name, _ in pairs]
     repeated = {name: ["must not be given more than once"] for name in single if names.count(name) > 1}
     return load_or_400(schema, parameters, repeated)
+
+
+def query_pairs() -> list[tuple[str, str]]:
+    """Return the names and values of the query parameters. Raise 400 if they are too long or not UTF-8."""
+    if len(request.query_string) > QUERY_STRING_MAX:
+        raise BadRequest(f"The query string must be at most {QUERY_STRING_MAX} bytes long.")
+    try:
+        return parse_qsl(request.query_string.decode("ascii"), keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        raise BadRequest("The query string must be UTF-8, percent-encoded.") from None
 
 
 @cache

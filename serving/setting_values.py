@@ -5,7 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
+from marshmallow import ValidationError
+
 from validators.people.users import PASSWORD_MAX_BYTES
+from validators.tokens.origins import Origin
 
 
 def number(low: int, high: int) -> Callable[[str], int]:
@@ -97,6 +100,14 @@ def api_tokens(text: str) -> tuple[str, ...]:
     if len(set(tokens)) < len(tokens):
         raise ValueError("must not contain a token twice")
     return tokens
+
+
+def origins(text: str) -> tuple[str, ...]:
+    """Read origins of web pages, separated by commas."""
+    try:
+        return tuple(Origin().deserialize(origin.strip()) for origin in text.split(","))
+    except ValidationError:
+        raise ValueError("must be origins such as https://shop.example.org, separated by commas, or *") from None
 
 
 def bearer_token(text: str) -> str:

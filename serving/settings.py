@@ -17,6 +17,7 @@ from serving.setting_values import (
     folder,
     host,
     number,
+    origins,
     password,
     pooler,
     username,
@@ -149,6 +150,12 @@ SETTINGS = (
         number(0, 604800),
         "3600",
         "seconds for which applications get flags from memory while the database is unavailable",
+    ),
+    Setting(
+        "FRONTEND_ORIGINS",
+        origins,
+        "*",
+        "origins of web pages that can use frontend tokens without `origins`, separated by commas; `*`: all",
     ),
     Setting(
         "EVENT_RETENTION_DAYS",

@@ -124,7 +124,7 @@ def check_text(record: str, text: bytes, what: str) -> None:
     )
     # Load balancers may compare the exact body of /health. The flags of applications are many, and have no spaces.
     expect(
-        record == "health" or record.startswith("client") or not COMPACT.match(text),
+        record == "health" or record.startswith(("client", "frontend", "ofrepEvaluation")) or not COMPACT.match(text),
         what,
         "has no space before its first colon",
     )
@@ -158,7 +158,9 @@ def asked(app: Flask, response: TestResponse) -> tuple[str | None, Operation | N
 
 
 def error_record(endpoint: str | None, status: int) -> str:
-    """The record of a refusal: the three keys, and the login form in one of them."""
+    """The record of a refusal: the three keys, and more in the login form and in OFREP."""
+    if endpoint is not None and endpoint.startswith("ofrep."):
+        return "ofrepError"
     return "loginRequired" if (endpoint, status) == ("account.get_account", 401) else "error"
 
 
