@@ -13,7 +13,7 @@ from blueprints import (
     signup,
     ui_config,
 )
-from blueprints.client import edge, frontend, reports
+from blueprints.client import edge, frontend, ofrep, reports
 from blueprints.client import features as client_features
 from blueprints.flags import core as flags
 from blueprints.flags import dependencies, strategies, variants
@@ -96,6 +96,7 @@ ALL = (
     edge.bp,  # /edge/validate
     reports.bp,  # /api/client/register, metrics, metrics/bulk, /api/frontend/client/register, metrics
     frontend.bp,  # /api/frontend
+    ofrep.bp,  # /ofrep/v1/evaluate/flags
     health.bp,  # /health, /ready
     documentation.bp,  # /openapi.json, /docs
 )

@@ -42,7 +42,8 @@ def error_response(error: HTTPException, cause: Exception | None = None) -> Resp
     message = error.description or "The request cannot be answered."
     if status in PLAIN_MESSAGES and message == type(error).description:
         message = PLAIN_MESSAGES[status].format_map(current_app.config)
-    body, error_id = error_body(error_name(status, error), message, **login_form(status))
+    more = login_form(status) | ofrep_members(message, error)
+    body, error_id = error_body(error_name(status, error), message, **more)
     request_log.note(error_id=error_id, error=cause or error)
     response = Response(body, status, mimetype="application/json")
     allowed = getattr(error, "valid_methods", None)
@@ -86,7 +87,7 @@ def exception_response(error: Exception) -> Response:
     if isinstance(error, passwords.Busy | OpenTransaction):
         return error_response(Unavailable(str(error)), error)
     message = "Internal error. The log of the service has details under the id of this error."
-    body, error_id = error_body("InternalError", message)
+    body, error_id = error_body("InternalError", message, **ofrep_members(message))
     request_log.note(error_id=error_id, error=error)
     return Response(body, 500, mimetype="application/json")
 
@@ -105,13 +106,23 @@ def login_form(status: int) -> dict[str, Any]:
     return {"type": "password", "path": path, "defaultHidden": False, "options": []}
 
 
+# Our choice: the error body of OFREP beside our three keys. OFREP has no code for the status 401 and others.
+def ofrep_members(message: str, error: HTTPException | None = None) -> dict[str, str]:
+    """Return what an error of OFREP has beside the three keys. Other errors have nothing more."""
+    if request.blueprint != "ofrep":
+        return {}
+    key = (request.view_args or {}).get("feature_name")
+    code = getattr(error, "ofrep_code", "INVALID_CONTEXT" if isinstance(error, BadRequest) else "GENERAL")
+    return ({} if key is None else {"key": key}) | {"errorCode": code, "errorDetails": message}
+
+
 def error_body(name: str, message: str, **more: Any) -> tuple[str, str]:
     """Return the error body as JSON text, and its id, a new UUID for the log line. more: further members of the body.
 
     Lone surrogates in the message become question marks.
     """
     error_id = str(uuid4())
-    message = message.encode("utf-8", "replace").decode("utf-8")
     body = {"id": error_id, "name": name, "message": message, **more}
     # The same spaces as in the JSON that PostgreSQL writes.
-    return json.dumps(body, ensure_ascii=False, separators=(", ", " : ")), error_id
+    text = json.dumps(body, ensure_ascii=False, separators=(", ", " : "))
+    return text.encode("utf-8", "replace").decode("utf-8"), error_id

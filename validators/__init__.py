@@ -8,6 +8,8 @@ from typing import Any, ClassVar, TypeVar
 from marshmallow import RAISE, Schema, ValidationError, fields, pre_load
 from werkzeug.exceptions import BadRequest
 
+from validators.errors import MalformedJSON
+
 # An error message quotes at most this many characters of a property name.
 MAX_QUOTED = 100
 # An error message names at most this many unknown properties.
@@ -75,7 +77,7 @@ def parse(raw: bytes) -> Any:
         return json.loads(raw.decode("utf-8"), parse_constant=refuse_constant, object_pairs_hook=refuse_duplicates)
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, NotJSON) else "it cannot be parsed"
-        raise BadRequest(f"The body is not valid JSON: {reason}.") from None
+        raise MalformedJSON(f"The body is not valid JSON: {reason}.") from None
 
 
 class NotJSON(ValueError):

@@ -1,6 +1,6 @@
 """HTTP errors that Werkzeug does not have. serving/errors.py turns every error into a response."""
 
-from werkzeug.exceptions import Conflict, HTTPException
+from werkzeug.exceptions import BadRequest, Conflict, HTTPException, NotFound
 
 
 class NameExists(Conflict):
@@ -24,3 +24,21 @@ class RateLimited(HTTPException):
     def __init__(self, message: str, seconds: int) -> None:
         super().__init__(message)
         self.retry_after = seconds
+
+
+class MalformedJSON(BadRequest):
+    """400: the body is not JSON."""
+
+    ofrep_code = "PARSE_ERROR"
+
+
+class InvalidPayload(BadRequest):
+    """400: the payload of a variant cannot be parsed."""
+
+    ofrep_code = "PARSE_ERROR"
+
+
+class UnknownFlag(NotFound):
+    """404: no flag has that name."""
+
+    ofrep_code = "FLAG_NOT_FOUND"

@@ -220,6 +220,8 @@ def refusal(
     example = {"id": "0f9c1f0e-7f5d-4d6a-9b1e-3c2f5a8e1b47", "name": name or NAMES[status], "message": message}
     if record == "loginRequired":
         example |= LOGIN_FORM
+    elif record == "ofrepError":
+        example |= {"errorCode": "GENERAL", "errorDetails": message}
     content = {
         "application/json": {"schema": {"$ref": component(f"{record}.json")}, "examples": {"usual": {"value": example}}}
     }

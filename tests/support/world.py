@@ -132,7 +132,11 @@ def refused(response: TestResponse, status: int = 400, name: str = "ValidationEr
     """Return the message of a refusal. Assert that it has this status and name, and the error body of all errors."""
     assert (response.status_code, response.content_type) == (status, "application/json"), response.text
     error = response.json
-    assert error.keys() == {"id", "name", "message"} | (LOGIN_FORM if describes_login(response) else set())
+    more = LOGIN_FORM if describes_login(response) else set[str]()
+    if response.request.path.startswith("/ofrep/v1/evaluate/flags") and status != 405:
+        more = {"errorCode", "errorDetails"} | (error.keys() & {"key"})
+        assert error["errorDetails"] == error["message"]
+    assert error.keys() == {"id", "name", "message"} | more
     assert error["name"] == name, response.text
     assert str(UUID(error["id"])) == error["id"]
     assert error["message"]

@@ -1,0 +1,57 @@
+"""OFREP, the OpenFeature Remote Evaluation Protocol: evaluate flags for OpenFeature clients of any language."""
+
+from flask import Blueprint, Response, request
+
+from rules.client_access import FRONTEND_KINDS, SERVER_KINDS
+from rules.client_documents import document
+from rules.ofrep import evaluation, evaluation_or_failure
+from serving.contract import operation
+from serving.cross_origin import require_page
+from serving.evaluation import completed, hashed_response
+from serving.request_data import load
+from serving.responses import json_response
+from validators.client.contexts import OfrepContext
+from validators.errors import UnknownFlag
+
+bp = Blueprint("ofrep", __name__)
+
+KINDS = tuple(dict.fromkeys((*SERVER_KINDS, *FRONTEND_KINDS)))
+
+
+@bp.before_request
+def accept_api_key() -> None:
+    """Accept the token in the header X-API-Key too."""
+    key = request.headers.get("X-API-Key")
+    if key is not None:
+        request.environ.setdefault("HTTP_AUTHORIZATION", key)
+
+
+@bp.post("/ofrep/v1/evaluate/flags/<feature_name>")
+@operation(record="ofrepEvaluation", body=OfrepContext, refuses=(401, 403, 404, 415))
+def evaluate_flag_by_ofrep(feature_name: str) -> Response:
+    """Evaluate a flag for a user.
+
+    `targetingKey` of the context is the user id. Without `value` in the response, the application uses its own default.
+    The token can be in the header Authorization or X-API-Key. Evaluations do not count as usage.
+    """
+    token = require_page(*KINDS)
+    context = completed(token, load(OfrepContext())["context"])
+    flags = document(token, context["environment"]).flags
+    if feature_name not in flags.flags:
+        raise UnknownFlag("No flag has that name in the projects of the token.")
+    return json_response(evaluation(flags.evaluate(feature_name, context)))
+
+
+@bp.post("/ofrep/v1/evaluate/flags")
+@operation(record="ofrepEvaluations", body=OfrepContext, refuses=(401, 403, 415), etag=True)
+def evaluate_flags_by_ofrep() -> Response:
+    """Evaluate all flags for a user.
+
+    The response has an ETag. With the same ETag in If-None-Match, an unchanged response is 304.
+    """
+    token = require_page(*KINDS)
+    context = completed(token, load(OfrepContext())["context"])
+    flags = document(token, context["environment"]).flags
+    results = {flag.name: result for flag, result in flags.evaluate_all(context)}
+    texts = [evaluation_or_failure(results.get(name, flag.off)) for name, flag in flags.flags.items()]
+    return hashed_response('{"flags":[' + ",".join(texts) + "]}")
