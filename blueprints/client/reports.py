@@ -11,6 +11,7 @@ from rules.client_access import FRONTEND_KINDS, SERVER_KINDS, ClientToken, requi
 from rules.reports import Report, writer
 from serving.client_address import client_address
 from serving.contract import operation
+from serving.cross_origin import require_page
 from serving.request_data import report_body
 from serving.responses import empty_response
 from validators import load_or_400
@@ -74,7 +75,7 @@ def register_frontend_application() -> Response:
 
     The application is kept, but not each browser.
     """
-    register(require_client(*FRONTEND_KINDS), None)
+    register(require_page(*FRONTEND_KINDS), None)
     return empty_response()
 
 
@@ -85,7 +86,7 @@ def report_frontend_usage() -> Response:
 
     With a valid token the response is 200 whatever the body contains.
     """
-    report(require_client(*FRONTEND_KINDS), None)
+    report(require_page(*FRONTEND_KINDS), None)
     return empty_response()
 
 

@@ -3,6 +3,7 @@
 import pytest
 from werkzeug.test import TestResponse
 
+from tests.support.fingerprint import fingerprint
 from tests.support.world import Caller, World, refused
 
 PATHS = ["/api/frontend", "/api/frontend/client/metrics", "/ofrep/v1/evaluate/flags", "/ofrep/v1/evaluate/flags/f"]
@@ -89,6 +90,18 @@ def test_the_setting_decides_for_tokens_without_origins(world: World, monkeypatc
     own = world.api_key("frontend", origins=["https://own.example.org"])
     assert own.get("/api/frontend", headers={"Origin": "https://own.example.org"}).status_code == 200
     refused(own.get("/api/frontend", headers={"Origin": SHOP}), 403, "NoAccessError")
+
+
+@pytest.mark.parametrize("path", ["/api/frontend/client/metrics", "/api/frontend/client/register"])
+def test_pages_of_other_origins_cannot_report(world: World, path: str) -> None:
+    token, body = world.api_key("frontend", origins=[SHOP]), {"appName": "shop"}
+    response = token.post(path, json=body, headers={"Origin": SHOP})
+    assert (response.status_code, response.headers[CORS]) == (200, SHOP)
+    before = fingerprint(world.conn)
+    response = token.post(path, json={"appName": "evil"}, headers={"Origin": "https://evil.example.org"})
+    refused(response, 403, "NoAccessError")
+    assert cors(response) == {}
+    assert fingerprint(world.conn) == before
 
 
 @pytest.mark.parametrize("path", ["/api/frontend", "/ofrep/v1/evaluate/flags"])
