@@ -1,0 +1,164 @@
+"""Applications while the database is away, while it is busy, and when another worker has changed their flags."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from flask import Flask
+
+from sql.database import connect
+from tests.support.instance import ADMIN_KEY
+from tests.support.service import PATIENCE, wait_until
+from tests.support.silent_proxy import Proxy
+from tests.support.world import Caller, refused
+
+pytestmark = pytest.mark.slow
+
+FEATURES = "/api/client/features"
+FLAGS = "/api/admin/projects/default/features"
+STATE = f"{FLAGS}/checkout/environments/development"
+
+
+@pytest.fixture(scope="module")
+def url(make_database: Callable[..., str]) -> str:
+    """The address of a database of its own."""
+    return make_database()
+
+
+@pytest.fixture(scope="module")
+def admin(url: str, make_app: Callable[..., Flask]) -> Caller:
+    """An administrator at another worker, which always has its database."""
+    admin = Caller(make_app(url), ADMIN_KEY)
+    assert admin.post(FLAGS, json={"name": "checkout"}).status_code == 201
+    return admin
+
+
+@pytest.fixture
+def proxy(url: str) -> Iterator[Proxy]:
+    """The way of a worker to the database."""
+    with Proxy(url) as proxy:
+        yield proxy
+
+
+def secret_of(admin: Caller, **fields: str) -> str:
+    """The secret of a new client token."""
+    body = {"type": "client", "tokenName": "test", "environment": "development"} | fields
+    return admin.post("/api/admin/api-tokens", json=body).json["secret"]
+
+
+def is_on(response) -> bool:
+    return response.json["features"][0]["enabled"]
+
+
+def switch(admin: Caller, state: str) -> None:
+    assert admin.post(f"{STATE}/{state}").status_code == 200
+
+
+def test_known_tokens_get_the_last_flags_while_the_database_is_away(
+    proxy: Proxy, admin: Caller, make_app: Callable[..., Flask], caplog: pytest.LogCaptureFixture
+) -> None:
+    switch(admin, "on")
+    app = make_app(proxy.url)
+    known, unknown = Caller(app, secret_of(admin)), Caller(app, secret_of(admin))
+    before = known.get(FEATURES)
+    etag = before.headers["ETag"]
+    assert is_on(before)
+    assert "Age" not in before.headers
+    proxy.refuse()
+    switch(admin, "off")
+    with caplog.at_level(logging.WARNING):
+        during = known.get(FEATURES)
+        assert (during.status_code, during.data) == (200, before.data)
+        assert 0 <= int(during.headers["Age"]) < PATIENCE
+        unmodified = known.get(FEATURES, headers={"If-None-Match": etag})
+        assert (unmodified.status_code, "Age" in unmodified.headers) == (304, True)
+    said = [record.getMessage() for record in caplog.records if "get flags from memory" in record.getMessage()]
+    assert len(said) == 1
+    # Neither a token that may be valid nor a query that was never asked is refused for ever.
+    refused(unknown.get(FEATURES), 503, "UnavailableError")
+    refused(Caller(app, "unknown").get(FEATURES), 503, "UnavailableError")
+    refused(known.get(f"{FEATURES}?namePrefix=x"), 503, "UnavailableError")
+    refused(known.get(f"{FEATURES}/checkout"), 503, "UnavailableError")
+    # What is certain is said: without a token, there is nothing to look up.
+    refused(Caller(app).get(FEATURES), 401, "AuthenticationRequired")
+    proxy.talk()
+    wait_until(lambda: "Age" not in known.get(FEATURES).headers, "the database is used again")
+    assert not is_on(known.get(FEATURES))
+    assert unknown.get(FEATURES).status_code == 200
+
+
+@pytest.mark.parametrize(("stale", "expires_in"), [(1, None), (3600, 1.0), (0, None)])
+def test_flags_from_memory_end_with_their_time_and_with_the_token(
+    proxy: Proxy, url: str, admin: Caller, make_app: Callable[..., Flask], stale: int, expires_in: float | None
+) -> None:
+    secret = secret_of(admin)
+    caller = Caller(make_app(proxy.url, CLIENT_STALE_SECONDS=stale), secret)
+    with connect(url) as conn:
+        if expires_in is not None:
+            statement = "UPDATE api_keys SET expires_at = now() + make_interval(secs => %s) WHERE secret = %s"
+            conn.execute(statement, [expires_in, secret])
+    known_at = time.monotonic()
+    assert caller.get(FEATURES).status_code == 200
+    proxy.refuse()
+    first = caller.get(FEATURES)
+    if stale == 0:
+        refused(first, 503, "UnavailableError")
+        return
+    wait_until(lambda: caller.get(FEATURES).status_code != 200, "the memory ends")
+    assert time.monotonic() - known_at >= 0.9
+    refused(caller.get(FEATURES), 503, "UnavailableError")
+
+
+def test_a_kept_token_ends_at_its_expiry(url: str, admin: Caller, make_app: Callable[..., Flask]) -> None:
+    secret = secret_of(admin)
+    with connect(url) as conn:
+        conn.execute("UPDATE api_keys SET expires_at = now() + interval '1 second' WHERE secret = %s", [secret])
+    caller = Caller(make_app(url, CLIENT_KEEP_MS=60_000), secret)
+    assert caller.get(FEATURES).status_code == 200
+    wait_until(lambda: caller.get(FEATURES).status_code == 401, "the token ends", patience=5)
+
+
+def test_each_worker_sees_a_change_within_the_time_that_it_keeps(
+    url: str, admin: Caller, make_app: Callable[..., Flask]
+) -> None:
+    keep, secret = 0.1, secret_of(admin)
+    workers = [Caller(make_app(url, CLIENT_KEEP_MS=100), secret) for _ in range(2)]
+    for state in ("on", "off", "on"):
+        for worker in workers:
+            worker.get(FEATURES)
+        switch(admin, state)
+        changed_at, late = time.monotonic(), 0
+        while late < 2 * len(workers):
+            for worker in workers:
+                began = time.monotonic()
+                current = is_on(worker.get(FEATURES)) is (state == "on")
+                if began > changed_at + keep:
+                    assert current
+                    late += 1
+
+
+def test_polls_are_not_limited_as_those_of_one_caller(url: str, admin: Caller, make_app: Callable[..., Flask]) -> None:
+    secret = secret_of(admin)
+    app = make_app(url, DATABASE_POOL_SIZE=2, THREADS=4, WAIT_SECONDS=PATIENCE)
+    statuses: list[int] = []
+
+    def poll() -> None:
+        statuses.append(Caller(app, secret).get(FEATURES).status_code)
+
+    threads = [threading.Thread(target=poll) for _ in range(20)]
+    with connect(url) as conn:
+        conn.execute("BEGIN")
+        conn.execute("LOCK api_keys IN ACCESS EXCLUSIVE MODE")
+        for thread in threads:
+            thread.start()
+        waiting = "SELECT count(*) AS waiting FROM pg_locks WHERE NOT granted"
+        wait_until(lambda: (conn.execute(waiting).fetchone() or {})["waiting"], "a poll waits for the lock")
+        # The other connection of the pool stays free for people.
+        with app.app_context(), app.extensions["database"].connection() as free:
+            free.execute("SELECT 1")
+        conn.execute("COMMIT")
+        for thread in threads:
+            thread.join()
+    assert statuses == [200] * 20
