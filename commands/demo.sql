@@ -464,6 +464,26 @@ INSERT INTO flag_sightings (flag_id, environment, app_name, first_at, last_at)
 SELECT flags.id, environment, app_name, greatest(min(hour), flags.created_at), greatest(max(hour), flags.created_at)
   FROM usage_metrics JOIN flags ON flags.name = flag_name AND deleted_at IS NULL AND hour >= date_trunc('hour', flags.created_at)
  GROUP BY flags.id, environment, app_name;
+INSERT INTO usage_variants (project_id, flag_name, environment, app_name, hour, variant, count)
+SELECT used.project_id, flag_name, used.environment, app_name, hour, variant, yes * weight / 1000
+  FROM usage_metrics AS used
+  JOIN flags ON flags.name = flag_name AND deleted_at IS NULL
+ CROSS JOIN LATERAL (SELECT name AS variant, max(weight) AS weight FROM variants WHERE flag_id = flags.id AND environment = used.environment GROUP BY name) AS chosen
+ WHERE yes * weight >= 1000;
+INSERT INTO applications (name, strategies, created_at, seen_at)
+SELECT app_name, ARRAY['applicationHostname', 'default', 'flexibleRollout', 'remoteAddress', 'userWithId'], min(hour), max(hour)
+  FROM usage_metrics GROUP BY app_name;
+UPDATE applications SET description = 'The web shop', url = 'https://wiki.brightcart.example/web' WHERE name = (SELECT min(name) FROM applications WHERE name LIKE 'web%');
+-- Instances that are still seen. Browsers and phones are not kept one by one.
+INSERT INTO application_instances (app_name, environment, connection, instance_id, sdk_version, platform, spec_version, address, seen_at)
+SELECT name, 'production', md5(name || number), name || '-' || number, sdk, NULL, '5.2.0', '10.20.0.' || 10 + number, seen_at - number * interval '1 minute'
+  FROM applications
+ CROSS JOIN generate_series(1, 3) AS number
+ CROSS JOIN LATERAL (SELECT pg_temp.choose(name, ARRAY['unleash-client-node:6.12.1', 'unleash-python-sdk:6.9.1', 'unleash-client-java:11.2.0']) AS sdk) AS chosen
+ WHERE name !~ '^(web|mobile|ios|android)' AND seen_at > pg_temp.today() - interval '7 days';
+-- A misspelt name.
+INSERT INTO unknown_flags (flag_name, app_name, environment, seen_at)
+SELECT 'checkout-expres-pay', name, 'production', seen_at FROM applications ORDER BY seen_at DESC, name LIMIT 1;
 
 -- Step: Events
 -- Remove the spaces from payloads, as the server writes them. No text contains the replaced strings.

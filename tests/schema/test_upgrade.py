@@ -95,8 +95,9 @@ def test_an_instance_of_the_first_version_answers_as_one_of_this(
         old.execute("DELETE FROM events WHERE created_by = 'somebody'")
         number_alike(old, new)
         fill_weeks(old)
-        # Version 1 had no links to set a password, and no revisions of what applications get.
-        new.execute("TRUNCATE reset_tokens, client_revisions")
+        # Version 1 had no links to set a password, no revisions of what applications get, and no applications.
+        new.execute("TRUNCATE reset_tokens, client_revisions, applications, application_instances")
+        new.execute("TRUNCATE usage_variants, unknown_flags")
         assert contents(old) == contents(new)
         answers = nine.asked(make_app(one), new, ADMIN_KEY, ADMIN)
         assert nine.asked(make_app(other), old, ADMIN_KEY, ADMIN) == answers

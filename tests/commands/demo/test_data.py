@@ -57,6 +57,11 @@ pytestmark = pytest.mark.slow
         "signup_tokens WHERE enabled AND expires_at < now()",
         "signup_token_users",
         "usage_metrics WHERE yes > 0 AND no > 0",
+        "usage_variants",
+        "flag_sightings",
+        "applications WHERE description IS NOT NULL",
+        "application_instances",
+        "unknown_flags WHERE flag_name NOT IN (SELECT name FROM flags)",
     ],
 )
 def test_the_demo_has_rows_of_each_kind(read, condition):
