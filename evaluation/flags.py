@@ -37,7 +37,6 @@ class Flag:
         try:
             self.read(item, segments)
         except Malformed as error:
-            self.facts = FlagFacts(name)
             self.problem = str(error)
         self.off = Result(self.facts, False, "TARGETING_MATCH" if self.facts.enabled else "DISABLED")
 
@@ -70,7 +69,7 @@ class Flag:
 
     def still_valid(self, segments: Segments) -> bool:
         """Return whether the compiled flag fits these segments. A missing segment is a problem that can go away."""
-        return self.problem is None and all(
+        return all(
             [
                 strategy.problem is None and all(segments.get(one.id) is one for one in strategy.segments)
                 for strategy in self.strategies

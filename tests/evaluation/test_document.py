@@ -228,6 +228,50 @@ def test_only_flags_that_changed_are_compiled_again():
     assert compiled_again(lambda parsed: parsed["features"].append(flag("new"))) == {"new"} | broken
 
 
+def test_values_that_are_nested_too_deeply_are_always_compiled_again():
+    deep: list[Any] = []
+    for _ in range(5000):
+        deep = [deep]
+    segments = ({"id": 1, "constraints": [], "x": deep},)
+    before = document(flag("a", x=deep), flag("b", {**ALWAYS, "segments": [1]}), segments=segments)
+    off, empty = flag("a", x=deep, enabled=False), {"id": 1, "constraints": [PLAN], "x": deep}
+    after = Document({"features": [off, flag("b", {**ALWAYS, "segments": [1]})], "segments": [empty]}, before)
+    assert [one.name for one, _ in before.evaluate_all({})] == ["a", "b"]
+    assert after.evaluate_all({}) == []
+
+
+def test_a_child_can_want_its_parent_off():
+    parent = flag("parent", enabled=False, variants=[variant("a")])
+    for wanted in ([], ["a"]):
+        child = flag("child", dependencies=[{"feature": "parent", "enabled": False, "variants": wanted}])
+        assert document(parent, child).evaluate("child", {}).enabled
+        assert not document({**parent, "enabled": True}, child).evaluate("child", {}).enabled
+
+
+def test_a_parent_without_a_variant_satisfies_no_name_but_disabled():
+    for wanted, enabled in (([], True), (["a"], False), (["disabled"], True)):
+        child = flag("child", dependencies=[{"feature": "parent", "variants": wanted}])
+        assert document(flag("parent"), child).evaluate("child", {}).enabled is enabled
+
+
+def test_the_id_of_a_segment_is_a_number():
+    segments = ({"id": 1, "constraints": [PLAN]}, {"id": True, "constraints": []})
+    assert document(flag("flag", {**ALWAYS, "segments": [1]}), segments=segments).evaluate_all({}) == []
+
+
+def test_the_garbage_collector_pauses_while_compiling():
+    collections: list[str] = []
+    flags = [flag(str(number), HALF) for number in range(2000)]
+    gc.callbacks.append(lambda phase, _: collections.append(phase))
+    try:
+        compiled = document(*flags)
+    finally:
+        gc.callbacks.pop()
+    assert len(compiled.flags) == 2000
+    # Each collection counts twice. One may follow the compilation.
+    assert len(collections) <= 4
+
+
 def test_the_garbage_collector_runs_again_after_compiling():
     Document(PARSED)
     assert gc.isenabled()
