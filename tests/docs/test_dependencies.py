@@ -60,6 +60,17 @@ def test_the_sdks_of_the_tests_are_pinned():
     assert [package for package in packages if "integrity" not in package or "resolved" in package] == []
 
 
+def test_the_pages_name_the_tested_versions_of_sdks():
+    packages = json.loads((ROOT / SDKS).with_name("package.json").read_text(encoding="utf-8"))["dependencies"]
+    python = ("UnleashClient", "openfeature-provider-ofrep")
+    tested = packages | {name: pins(SDKS)[canonicalize_name(name)] for name in python}
+    pages = [ROOT / "docs" / "how-to" / f"{page}.md" for page in ("servers", "browsers", "openfeature")]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    named = re.findall(r"([@\w/-]+)` ?(?:\||\(tested here with)? ?(\d+\.\d+\.\d+)\b", text)
+    # The page names the providers of OpenFeature, not its SDKs.
+    assert {name for name, _ in tested.items() - set(named)} == {"@openfeature/server-sdk", "@openfeature/web-sdk"}
+
+
 @pytest.mark.parametrize("file", FILES)
 def test_indirect_dependencies_are_pinned_too(file):
     seen: set[tuple[str, frozenset[str]]] = set()

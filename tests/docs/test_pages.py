@@ -106,7 +106,7 @@ def test_the_readme_describes_the_project_and_begins_with_the_demo():
     assert titles == ["Start", "First request", "Your own instance", "Where next"]
     what, not_yet = text.split("\n\n")[1:3]
     assert what.startswith("A small self-hosted feature-flag server")
-    assert not_yet.startswith("**Not yet:** pages in a browser cannot ask it for flags")
+    assert not_yet.startswith("**Not yet:** there are no web pages to manage flags")
     assert re.findall(r"```console\n\$ (make \w+)\n", text) == ["make demo", "make run", "make test"]
     # One screen and a half.
     assert len(text.splitlines()) <= 120
