@@ -138,8 +138,10 @@ def test_an_instance_is_written_once_a_minute_unless_it_names_more(client: Calle
     report(client, {})
     assert [value(conn, each) for each in seen] == [False, False]  # pyright: ignore
     # The registration can come after the first usage.
-    register(client, appName="shop", instanceId="i-1", sdkVersion="sdk:1", specVersion="5.0.0", platformName="Node")
-    assert value(conn, seen[1]) is True  # pyright: ignore
+    for more in ({"sdkVersion": "sdk:1"}, {"specVersion": "5.0.0"}, {"platformName": "Node"}):
+        aged(59)
+        register(client, appName="shop", instanceId="i-1", **more)
+        assert value(conn, seen[1]) is True  # pyright: ignore
     aged(61)
     report(client, {})
     assert [value(conn, each) for each in seen] == [True, True]  # pyright: ignore
