@@ -98,7 +98,10 @@ def test_another_process_gives_the_same_etag(application: Caller, url: str, make
 def test_a_token_is_remembered_for_a_while(url: str, token: str, make_app: Callable[..., Flask]) -> None:
     app = make_app(url, DATABASE_POOL_SIZE=1, CLIENT_KEEP_MS=60_000)
     caller = Caller(app, token)
-    assert caller.get(FEATURES).status_code == 200
+    with watched(pool_of(app)) as wire:
+        assert caller.get(FEATURES).status_code == 200
+    # The limit of each caller does not look the token up too.
+    assert not any(statement.startswith("WITH credential") for statement in wire.statements), wire.statements
     with watched(pool_of(app)) as wire:
         assert caller.get(FEATURES).status_code == 200
     assert wire.statements == []
