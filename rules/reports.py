@@ -4,7 +4,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from threading import Lock
+from typing import Any
 
 from flask import Flask, current_app
 
@@ -53,10 +55,16 @@ class Report:
             size += rows
         yield Report(self.token, self.address, rest, usage)
 
-    @property
-    def size(self) -> int:
-        """Return the number of rows that this report writes at most."""
-        return len(self.registrations) + sum(1 + len(entry.variants) for entry in self.usage)
+    @cached_property
+    def rows(self) -> set[tuple[Any, ...]]:
+        """Return the keys of the rows that this report writes at most. Instances of an application share most rows."""
+        scope = self.token.projects
+        rows: set[tuple[Any, ...]] = {(each.app_name, each.environment, each.connection) for each in self.registrations}
+        for entry in self.usage:
+            environment = self.token.environment or entry.environment
+            for variant in (None, *entry.variants):
+                rows.add((scope, environment, entry.app_name, entry.flag_name, entry.hour, variant))
+        return rows
 
 
 @dataclass
@@ -64,7 +72,7 @@ class Group:
     """Reports that are written in one transaction. error: why they are not committed, or None."""
 
     reports: list[Report] = field(default_factory=list)
-    size: int = 0
+    rows: set[tuple[Any, ...]] = field(default_factory=set)
     is_closed: bool = False
     error: Exception | None = field(default_factory=Unavailable)
 
@@ -137,11 +145,12 @@ class ReportWriter:
 
     def _join(self, part: Report) -> Group:
         """Add a report to the open group, or to a new one if it would become too large."""
+        added = part.rows
         with self._lock:
-            if self._open.size + part.size > GROUP_ROWS:
+            if len(self._open.rows | added) > GROUP_ROWS:
                 self._open = Group()
             self._open.reports.append(part)
-            self._open.size += part.size
+            self._open.rows |= added
             return self._open
 
     def _close(self, group: Group) -> None:

@@ -136,6 +136,23 @@ def test_a_group_is_not_larger_than_its_maximum(
     assert yes(conn, flag) == 4
 
 
+def test_reports_of_one_application_are_one_group_because_they_write_the_same_rows(
+    app: Flask, client: Caller, conn: Connection, gate: Connection, flag: str, pool: ThreadPoolExecutor
+) -> None:
+    flags = {f"unknown-{number}": YES for number in range(900)} | {flag: YES | {"variants": {"disabled": 1}}}
+    writer = app.extensions["reports"]
+    with gate.transaction():
+        gate.execute(LOCK)
+        first = pool.submit(send(client, flag))
+        wait_for(conn, [first])
+        documents = [metrics(flags, instanceId=f"i-{number}") for number in range(8)]
+        others = [pool.submit(client.post, METRICS, json=document) for document in documents]
+        wait_until(lambda: waiting(writer) == 8, "all reports were in the next group")
+    assert statuses([first.result(), *(future.result() for future in others)]) == {202: 9}
+    assert yes(conn, flag) == 9
+    assert value(conn, "SELECT count FROM usage_variants WHERE flag_name = %(f)s", {"f": flag}) == 8
+
+
 def test_workers_do_not_wait_for_each_other_in_a_circle(
     make_app: Callable[..., Flask], url: str, world: World, conn: Connection, name: str
 ) -> None:
