@@ -35,6 +35,7 @@ def shop(make_database: Callable[..., str], tmp_path_factory: pytest.TempPathFac
         for flag in ("checkout", "new-checkout"):
             project.create(project.features, {"name": flag})
             project.create(f"{project.features}/{flag}/environments/production/on")
+        project.create("/api/client/register", {"appName": "checkout"})
         given = {"BASE": service.origin, "KEY": ADMIN_KEY}
         given |= {"TOKEN": project.token("client", environment="production")}
         given |= {"SECRET": project.token("frontend", environment="production")}
@@ -44,7 +45,7 @@ def shop(make_database: Callable[..., str], tmp_path_factory: pytest.TempPathFac
             yield terminal
 
 
-@pytest.mark.parametrize("page", ["applications", "browsers", "openfeature", "usage"])
+@pytest.mark.parametrize("page", ["browsers", "openfeature", "usage"])
 def test_the_service_accepts_the_commands_of_a_page(page: str, shop: Terminal) -> None:
     commands = [block for block in blocks(page, "bash") if block.startswith("curl ")]
     assert commands
