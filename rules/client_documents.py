@@ -23,6 +23,8 @@ from validators.errors import Unavailable
 
 # Bytes of all documents that a worker keeps. The one that was used least recently goes first.
 MAX_BYTES = 64 * 1024 * 1024
+# The maximum number of them. Clients choose queries, and those without flags take little of MAX_BYTES, but up to 30 kB.
+MAX_DOCUMENTS = 1_000
 # A compiled document takes about this many times the bytes of its text.
 COMPILED_FACTOR = 8
 
@@ -151,9 +153,13 @@ class ClientDocuments:
         with self._lock:
             self._kept[key] = KeptDocument(document, revision, began)
             self._kept.move_to_end(key)
-            while len(self._kept) > 1 and sum(kept.document.size for kept in self._kept.values()) > MAX_BYTES:
+            while len(self._kept) > MAX_DOCUMENTS or (len(self._kept) > 1 and self._size > MAX_BYTES):
                 self._kept.popitem(last=False)
         return document
+
+    @property
+    def _size(self) -> int:
+        return sum(kept.document.size for kept in self._kept.values())
 
 
 def stale(kept: KeptDocument | None) -> ClientDocument:

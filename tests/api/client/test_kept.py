@@ -197,6 +197,14 @@ def test_the_documents_that_were_used_least_recently_are_forgotten(
     assert prefixes == ["2", "0", "last"]
 
 
+def test_the_number_of_documents_is_limited(application: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: ClientDocuments = application.app.extensions["client_documents"]
+    monkeypatch.setattr("rules.client_documents.MAX_DOCUMENTS", 2)
+    for number in range(4):
+        application.get(f"{FEATURES}?namePrefix=none-{number}")
+    assert [key[0].prefix for key in kept._kept] == ["none-2", "none-3"]
+
+
 def test_flags_are_compiled_once_and_reused(application: Caller) -> None:
     kept: ClientDocuments = application.app.extensions["client_documents"]
     admin = Caller(application.app, ADMIN_KEY)
