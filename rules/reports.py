@@ -3,9 +3,10 @@
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from threading import Lock
+from threading import Lock, Semaphore
 from typing import Any
 
 from flask import Flask, current_app
@@ -79,7 +80,9 @@ class Group:
 
 def init_app(app: Flask) -> None:
     """Create the writer of the app."""
-    app.extensions["reports"] = ReportWriter(app.config["WAIT_SECONDS"])
+    threads, size = app.config["THREADS"], app.config["DATABASE_POOL_SIZE"]
+    # Waiting reports occupy threads. The others are for other requests.
+    app.extensions["reports"] = ReportWriter(app.config["WAIT_SECONDS"], max(1, threads // 2, threads - size))
 
 
 def writer() -> "ReportWriter":
@@ -90,17 +93,32 @@ def writer() -> "ReportWriter":
 class ReportWriter:
     """Writes the reports of one worker, one group at a time. So they use one connection.
 
-    wait: seconds that a report waits for its turn.
+    wait: seconds that a report waits for its turn. places: the maximum number of reports that are read or wait.
     """
 
-    def __init__(self, wait: float) -> None:
+    def __init__(self, wait: float, places: int) -> None:
         self.left_out = LeftOut()
+        self._places = Semaphore(places)
         self._wait = wait
         self._lock = Lock()
         self._writing = Lock()
         self._open = Group()
         self._minute = 0
         self._counts: Counter[int] = Counter()
+
+    @contextmanager
+    def place(self, token: ClientToken) -> Iterator[None]:
+        """Count a report that is not yet read, and hold a place for it. Raise 429 as limit(), or 503 without a place.
+
+        Frontend tokens are public. Without this limit, large reports could occupy all threads of the worker.
+        """
+        self.limit(token)
+        if not self._places.acquire(blocking=False):
+            raise Unavailable("Too many reports are waiting. Try again later.")
+        try:
+            yield
+        finally:
+            self._places.release()
 
     def limit(self, token: ClientToken) -> None:
         """Count a report. Raise 429 if the token has more than REPORTS_PER_MINUTE in this minute."""
@@ -125,6 +143,9 @@ class ReportWriter:
             with self._lock:
                 if not group.is_closed:
                     group.reports.remove(part)
+                elif group.error is None:
+                    # Another request has committed the group, and later groups had their turn before this request.
+                    return
             raise Unavailable("Too many reports are being written. Try again later.")
         try:
             # The first request of the group that gets here writes all of it.

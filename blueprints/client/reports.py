@@ -92,36 +92,36 @@ def report_frontend_usage() -> Response:
 
 def register(token: ClientToken, address: str | None) -> None:
     """Write the registration in the body. Raise 400 without a valid appName."""
-    writer().limit(token)
-    with report_body() as body:
-        document = None if body is None else parse(body)
-        if document is None:
-            raise BadRequest("The body must be a JSON object of at most 10 MiB.")
-        load_or_400(ApplicationRegistration(), document)
-        registration = read_registration(named_in_headers() | document)
-    writer().write(Report(token, address, [registration] if registration else []))
+    with writer().place(token):
+        with report_body() as body:
+            document = None if body is None else parse(body)
+            if document is None:
+                raise BadRequest("The body must be a JSON object of at most 10 MiB.")
+            load_or_400(ApplicationRegistration(), document)
+            registration = read_registration(named_in_headers() | document)
+        writer().write(Report(token, address, [registration] if registration else []))
 
 
 def report(token: ClientToken, address: str | None) -> None:
     """Write the usage in the body. What cannot be read is left out and logged."""
     reasons: Reasons = Counter()
-    writer().limit(token)
-    with report_body() as body:
-        document = read_object(body, reasons)
-        registration = read_registration(named_in_headers() | document, with_strategies=False)
-        usage = read_metrics(document, datetime.now(UTC), reasons)
-    if registration:
-        writer().write(Report(token, address, [registration], usage))
+    with writer().place(token):
+        with report_body() as body:
+            document = read_object(body, reasons)
+            registration = read_registration(named_in_headers() | document, with_strategies=False)
+            usage = read_metrics(document, datetime.now(UTC), reasons)
+        if registration:
+            writer().write(Report(token, address, [registration], usage))
     writer().left_out.note(app_name(document), +reasons)
 
 
 def report_in_bulk(token: ClientToken) -> None:
     """Write the applications and the usage in the body. What cannot be read is left out and logged."""
     reasons: Reasons = Counter()
-    writer().limit(token)
-    with report_body() as body:
-        registrations, usage = read_bulk(read_object(body, reasons), token.environment, datetime.now(UTC), reasons)
-    writer().write(Report(token, client_address(), registrations, usage))
+    with writer().place(token):
+        with report_body() as body:
+            registrations, usage = read_bulk(read_object(body, reasons), token.environment, datetime.now(UTC), reasons)
+        writer().write(Report(token, client_address(), registrations, usage))
     writer().left_out.note(None, +reasons)
 
 

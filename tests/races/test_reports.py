@@ -10,7 +10,7 @@ from flask import Flask
 from rules.reports import ReportWriter
 from sql.database import Connection, value
 from tests.support.races import at_once, statuses, wait_for
-from tests.support.reports import METRICS, REGISTER, metrics
+from tests.support.reports import BULK, METRICS, REGISTER, metrics
 from tests.support.service import wait_until
 from tests.support.world import Caller, World, refused
 
@@ -115,6 +115,45 @@ def test_a_report_whose_turn_does_not_come_is_taken_back(
     assert yes(conn, flag) == 2
 
 
+def test_a_committed_report_is_acknowledged_although_its_turn_did_not_come(
+    make_app: Callable[..., Flask], url: str, world: World, flag: str
+) -> None:
+    app = make_app(url, WAIT_SECONDS=0.5)
+    client = Caller(app, world.api_key("client").key)
+    assert client.post(METRICS, json={}).status_code == 202
+    writer = app.extensions["reports"]
+    with ThreadPoolExecutor(1) as pool, writer._writing:
+        report = pool.submit(send(client, flag))
+        wait_until(lambda: waiting(writer) == 1, "it waited")
+        group = writer._open
+        writer._close(group)
+        group.error = None
+        # Otherwise the SDK would send it again, and it would be counted twice.
+        assert report.result().status_code == 202
+
+
+def test_waiting_reports_leave_threads_to_other_requests(
+    make_app: Callable[..., Flask], url: str, world: World, conn: Connection, gate: Connection, flag: str
+) -> None:
+    app = make_app(url, THREADS=6, DATABASE_POOL_SIZE=4)
+    client = Caller(app, world.api_key("client").key)
+    assert client.post(METRICS, json={}).status_code == 202
+    with ThreadPoolExecutor(3) as pool:
+        with gate.transaction():
+            gate.execute(LOCK)
+            waiting = [pool.submit(send(client, flag))]
+            wait_for(conn, waiting)
+            waiting += [pool.submit(send(client, flag)) for _ in range(2)]
+            wait_until(lambda: app.extensions["reports"]._places._value == 0, "three reports had places")
+            # Before the body is read. Reading a large one takes long.
+            for path in (METRICS, BULK, REGISTER):
+                message = refused(client.post(path, data=b"{"), 503, "UnavailableError")
+                assert message == "Too many reports are waiting. Try again later."
+        assert statuses([future.result() for future in waiting]) == {202: 3}
+    assert send(client, flag)().status_code == 202
+    assert yes(conn, flag) == 4
+
+
 def test_a_group_is_not_larger_than_its_maximum(
     app: Flask, client: Caller, conn: Connection, gate: Connection, flag: str, pool: ThreadPoolExecutor
 ) -> None:
@@ -161,7 +200,7 @@ def test_workers_do_not_wait_for_each_other_in_a_circle(
         world.flag(flag)
     key = world.api_key("client").key
     # Few connections, and many reports of one token.
-    workers = [Caller(make_app(url, DATABASE_POOL_SIZE=2, THREADS=4), key) for _ in range(3)]
+    workers = [Caller(make_app(url, DATABASE_POOL_SIZE=2, THREADS=12), key) for _ in range(3)]
     sent = random.Random(7)
 
     def call(number: int) -> Callable:
