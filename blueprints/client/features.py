@@ -7,7 +7,7 @@ from rules.client_access import SERVER_KINDS, environment_of, require_client
 from serving.contract import operation
 from serving.request_data import load_query
 from serving.responses import json_response
-from validators.client.features import ClientFeatures, reads_segments
+from validators.client.features import ClientFeature, ClientFeatures, reads_segments
 
 bp = Blueprint("client_features", __name__)
 
@@ -30,7 +30,7 @@ def list_client_features() -> Response:
 
 
 @bp.get("/api/client/features/<feature_name>")
-@operation(record="clientFeature", refuses=(400, 401, 403, 404))
+@operation(record="clientFeature", query=ClientFeature, refuses=(400, 401, 403, 404))
 def get_client_feature(feature_name: str) -> Response:
     """Get a flag of an application.
 
@@ -38,7 +38,7 @@ def get_client_feature(feature_name: str) -> Response:
     """
     token = require_client(*SERVER_KINDS)
     inline = not reads_segments(request.headers.get("Unleash-Client-Spec"))
-    environment = environment_of(token, request.args.get("environment"))
+    environment = environment_of(token, load_query(ClientFeature)["environment"])
     return json_response(client_documents.feature(token, environment, feature_name, inline=inline))
 
 

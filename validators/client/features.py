@@ -16,7 +16,15 @@ SPEC_VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z
 READS_SEGMENTS = (4, 2, 0)
 
 
-class ClientFeatures(Query):
+class ClientFeature(Query):
+    """The environment of a flag that an application wants."""
+
+    environment = Text(
+        load_default="", metadata={"description": "Name of the environment. Only for tokens for all environments."}
+    )
+
+
+class ClientFeatures(ClientFeature):
     """Which flags of its token an application wants."""
 
     beyond_json_schema: ClassVar[str] = "a type and a value"
@@ -29,9 +37,6 @@ class ClientFeatures(Query):
     namePrefix = Text(min=1, metadata={"description": "Text at the start of the name."})
     tag = Repeated(
         TagFilter(), load_default=[], metadata={"description": "Tag, such as simple:beta. Several combine with OR."}
-    )
-    environment = Text(
-        load_default="", metadata={"description": "Name of the environment. Only for tokens for all environments."}
     )
 
 

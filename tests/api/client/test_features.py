@@ -158,6 +158,10 @@ def test_a_token_for_all_environments_can_choose_one(world: World, conn: Connect
     assert not features(client, "?environment=production")["checkout"]["enabled"]
     assert not features(admin)["checkout"]["enabled"]
     assert features(admin, "?environment=unknown") == {}
+    assert admin.get(f"{FEATURES}/checkout?environment=production").json["enabled"]
+    for path in (FEATURES, f"{FEATURES}/checkout"):
+        message = refused(admin.get(f"{path}?environment=%00"), 400, "ValidationError")
+        assert message == "environment: must not contain the character NUL"
     fixtures.insert(conn, "environments", name="default", type="test", sort_order=9)
     assert features(admin) == {}
 
