@@ -21,6 +21,7 @@ from rules.shared_calls import SharedCalls
 from sql import access
 from sql.client import tokens
 from sql.database import IDLE, Connection, connection
+from sql.database.pool import deadline
 
 # The kinds of tokens for server SDKs and for browser SDKs. Admin tokens can do both.
 SERVER_KINDS = ("client", "backend", "admin")
@@ -100,7 +101,8 @@ class ClientAccess:
 
     def _ask(self, digest: bytes) -> KnownToken | None:
         asked_at = time.monotonic()
-        with self.connection() as conn:
+        # Kept flags soon are better than current flags late.
+        with self.connection() as conn, deadline(conn, self.wait):
             row = tokens.find(conn, digest)
             if row is not None and not row["is_marked_seen"]:
                 access.mark_seen(conn, {"user_id": None, "key_id": row["id"]})

@@ -44,11 +44,15 @@ class DeadlineConnection(psycopg.Connection[DictRow]):
     """
 
     database: "Database"
+    # Seconds to wait for a response, instead of the deadline of the database.
+    deadline: float | None = None
 
     def wait(self, gen: PQGen[Result], interval: float = 0.1, timeout: float | None = None) -> Result:
         """Wait for a response to a statement, commit or rollback. timeout: seconds, instead of the deadline."""
+        if timeout is None:
+            timeout = self.database.deadline if self.deadline is None else self.deadline
         try:
-            result = super().wait(gen, interval, self.database.deadline if timeout is None else timeout)
+            result = super().wait(gen, interval, timeout)
         except psycopg.errors._WaitTimeout:  # pyright: ignore[reportPrivateUsage]
             self.close()
             raise DatabaseUnavailable("The database did not respond in time.") from None
@@ -60,6 +64,19 @@ def send(conn: Connection, command: bytes, timeout: float | None = None) -> None
     """Run a command through libpq. psycopg does not see it, so it keeps its prepared statements."""
     conn.pgconn.send_query(command)
     conn.wait(generators.execute(conn.pgconn), timeout=timeout)
+
+
+@contextmanager
+def deadline(conn: Connection, seconds: float) -> Iterator[None]:
+    """Wait only this long for the response to each statement of the block, if the connection is of a pool."""
+    if not isinstance(conn, DeadlineConnection):
+        yield
+        return
+    conn.deadline = seconds
+    try:
+        yield
+    finally:
+        conn.deadline = None
 
 
 def discard_if_closed(conn: Connection) -> None:

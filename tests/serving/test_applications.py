@@ -10,6 +10,7 @@ from flask import Flask
 
 from sql.database import connect
 from tests.support.instance import ADMIN_KEY
+from tests.support.pool import MARGIN
 from tests.support.service import PATIENCE, wait_until
 from tests.support.silent_proxy import Proxy
 from tests.support.world import Caller, refused
@@ -87,6 +88,20 @@ def test_known_tokens_get_the_last_flags_while_the_database_is_away(
     wait_until(lambda: "Age" not in known.get(FEATURES).headers, "the database is used again")
     assert not is_on(known.get(FEATURES))
     assert unknown.get(FEATURES).status_code == 200
+
+
+def test_a_frozen_database_holds_a_known_token_only_for_the_wait(
+    proxy: Proxy, admin: Caller, make_app: Callable[..., Flask]
+) -> None:
+    known = Caller(make_app(proxy.url, WAIT_SECONDS=1), secret_of(admin))
+    before = known.get(FEATURES)
+    proxy.hush()
+    began = time.monotonic()
+    during = known.get(FEATURES)
+    assert time.monotonic() < began + 1 + MARGIN
+    assert (during.status_code, during.data, "Age" in during.headers) == (200, before.data, True)
+    proxy.talk()
+    wait_until(lambda: "Age" not in known.get(FEATURES).headers, "the database is used again")
 
 
 @pytest.mark.parametrize(("stale", "expires_in"), [(1, None), (3600, 1.0), (0, None)])
