@@ -50,8 +50,9 @@ coverage: .venv/installed-dev ## Run the tests and list the lines and branches t
 	@exec $(bin)/python -m pytest -n 2 --dist loadfile -m "not slow" --cov
 
 .PHONY: bench
-bench: .venv/installed-dev ## Measure with 10 thousand and 1 million events; BASE=../other compares with another checkout
-	@exec $(bin)/python -m bench
+bench: .venv/installed-dev ## Measure with up to 1 million events and 10,000 flags; BASE=../other compares searches with another checkout
+	@$(bin)/python -m bench
+	@exec $(bin)/python -m bench.applications
 
 .PHONY: check
 check: .venv/installed-dev ## Check style, types and English

@@ -9,9 +9,7 @@ OUT                  the folder for the page and the plots
 
 import os
 import signal
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,16 +18,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import cycle
 from pathlib import Path
-from platform import python_version
 from statistics import median
 from typing import Any
 
 import psycopg
 
-from bench.checkout import KEY, TOKEN, Checkout, Client, Requests
+from bench.checkout import KEY, TOKEN, Checkout, Client, Requests, commit, database_server, machine
 from bench.pgbench import PAGE, WRITE, floor
 from bench.report import write
-from sql.database import embedded
 
 HERE = Path(__file__).parent.parent
 SEARCH = "/api/admin/search/events"
@@ -165,12 +161,7 @@ def main() -> None:
     checkouts = [Checkout("this", HERE), *([Checkout("base", Path(base).resolve())] if base else [])]
     if scale is not SCALES["usual"] and out == HERE / "docs" / "development":
         sys.exit("Set OUT to another folder: docs/development/performance.md is for complete runs only.")
-    with ExitStack() as stack:
-        server = os.environ.get("BENCH_DATABASE_URL")
-        if not server:
-            cluster = embedded.Server(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-"))) / "data")
-            stack.callback(cluster.release)
-            server = cluster.ensure()
+    with database_server() as server:
         figures: list[dict[str, Any]] = []
         for events in scale.sizes:
             for checkout in checkouts:
@@ -185,19 +176,7 @@ def main() -> None:
                     print(events, name, *values, file=sys.stderr, flush=True)
             for checkout in checkouts:
                 checkout.drop(server)
-        with psycopg.connect(server) as conn:
-            version = conn.info.parameter_status("server_version")
-    git = ["git", "log", "-1", "--format=%h"]
-    commits = [
-        subprocess.run(git, cwd=checkout.folder, capture_output=True, text=True).stdout.strip()
-        for checkout in checkouts
-    ]
-    write(
-        out,
-        figures,
-        [commit or "unknown" for commit in commits],
-        f"{os.cpu_count()} cores, Python {python_version()}, PostgreSQL {version}, {TODAY}",
-    )
+        write(out, figures, [commit(checkout.folder) for checkout in checkouts], machine(server))
 
 
 if __name__ == "__main__":

@@ -6,10 +6,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.message import Message
 from http.client import HTTPConnection
 from pathlib import Path
+from platform import python_version
 from socket import socket
 from urllib.parse import quote, urlencode
 
@@ -18,6 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import SQL, Identifier
 
 from serving.settings import SETTINGS
+from sql.database import embedded
 
 KEY, TOKEN = "*:*.bench" + "0" * 59, "user:bench" + "0" * 54
 # Seconds after which an idle connection is opened anew. The server closes it after 5 s.
@@ -32,6 +36,7 @@ class Checkout:
     folder: Path
     url: str = ""
     port: int = 0
+    pid: int = 0
     environ: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -40,23 +45,23 @@ class Checkout:
         own = self.folder / ".venv" / "bin" / "python"
         return str(own) if own.exists() else sys.executable
 
-    def fill(self, server: str, events: int) -> None:
+    def fill(self, server: str, size: int, script: str = "fill.sql") -> None:
         """Create and fill a database for this version."""
-        name = f"bench_{self.name}_{events}"
+        name = f"bench_{self.name}_{size}"
         with psycopg.connect(server, autocommit=True) as conn:
             conn.execute(SQL("DROP DATABASE IF EXISTS {}").format(Identifier(name)))
             conn.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
         self.url = address(server, name)
         settings = {f"{setting.name}{end}" for setting in SETTINGS for end in ("", "_FILE")}
         self.environ = {key: text for key, text in os.environ.items() if key not in settings}
-        self.environ |= {"DATABASE_URL": self.url, "INIT_ADMIN_API_TOKENS": KEY, "WEB_CONCURRENCY": "2"}
+        self.environ |= {"DATABASE_URL": self.url, "INIT_ADMIN_API_TOKENS": KEY}
         command = [self.python, "-m", "flask", "--app", "app", "migrate"]
         subprocess.run(command, cwd=self.folder, env=self.environ, check=True, capture_output=True)
         with psycopg.connect(self.url, autocommit=True) as conn:
             with conn.transaction():
-                settings = "SELECT set_config('bench.events', %s, true), set_config('bench.token', %s, true)"
-                conn.execute(settings, [str(events), TOKEN])
-                conn.execute((Path(__file__).parent / "fill.sql").read_bytes())
+                settings = "SELECT set_config('bench.size', %s, true), set_config('bench.token', %s, true)"
+                conn.execute(settings, [str(size), TOKEN])
+                conn.execute((Path(__file__).parent / script).read_bytes())
             conn.execute("VACUUM ANALYZE")
             conn.execute("CHECKPOINT")
 
@@ -67,15 +72,16 @@ class Checkout:
             conn.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
 
     @contextmanager
-    def served(self) -> Iterator[None]:
-        """Run the server during the block."""
+    def served(self, workers: int = 2) -> Iterator[None]:
+        """Run the server with this number of workers during the block."""
         with socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         with tempfile.TemporaryFile() as log:
             command = [self.python, "-m", "gunicorn", "wsgi:app"]
-            environ = self.environ | {"PORT": str(self.port)}
+            environ = self.environ | {"PORT": str(self.port), "WEB_CONCURRENCY": str(workers)}
             process = subprocess.Popen(command, cwd=self.folder, env=environ, stdout=log, stderr=log)
+            self.pid = process.pid
             try:
                 deadline = time.monotonic() + 60
                 while not self.is_ready():
@@ -96,6 +102,31 @@ class Checkout:
             return False
 
 
+@contextmanager
+def database_server() -> Iterator[str]:
+    """Yield the URL of a PostgreSQL server on which databases can be created."""
+    if server := os.environ.get("BENCH_DATABASE_URL"):
+        yield server
+        return
+    with ExitStack() as stack:
+        cluster = embedded.Server(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-"))) / "data")
+        stack.callback(cluster.release)
+        yield cluster.ensure()
+
+
+def commit(folder: Path) -> str:
+    """Return the commit of a checkout, or unknown."""
+    command = ["git", "log", "-1", "--format=%h"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout.strip() or "unknown"
+
+
+def machine(server: str) -> str:
+    """Return what the figures are measured on."""
+    with psycopg.connect(server) as conn:
+        version = conn.info.parameter_status("server_version")
+    return f"{os.cpu_count()} cores, Python {python_version()}, PostgreSQL {version}, {datetime.now(UTC).date()}"
+
+
 def address(server: str, name: str) -> str:
     """Return the URL of a database on this server, for the setting DATABASE_URL."""
     rest = {key: text for key, text in conninfo_to_dict(server).items() if key != "dbname"}
@@ -110,15 +141,18 @@ class Client:
 
     def __init__(self, checkout: Checkout, credential: str) -> None:
         self._connection = HTTPConnection("127.0.0.1", checkout.port, timeout=60)
-        self._headers = {"Authorization": credential}
         self._used = time.monotonic()
+        # The headers of each request, and those of the last response.
+        self.headers = {"Authorization": credential}
+        self.received: Message = Message()
 
-    def ask(self, method: str, path: str) -> int:
+    def ask(self, method: str, path: str, body: str | None = None) -> int:
         """Send a request, read the response, and return its status."""
         if time.monotonic() - self._used >= REOPEN_AFTER:
             self._connection.close()
-        self._connection.request(method, path, headers=self._headers)
+        self._connection.request(method, path, body, self.headers)
         response = self._connection.getresponse()
         response.read()
+        self.received = response.headers
         self._used = time.monotonic()
         return response.status

@@ -1,5 +1,5 @@
 -- Three years of an instance: 100 private projects, up to 5,000 flags, 200 users, usage, and events. The setting
--- bench.events is the number of events. Shares follow Zipf's law: floor(power(n, random())) is most often 1, the first of
+-- bench.size is the number of events. Shares follow Zipf's law: floor(power(n, random())) is most often 1, the first of
 -- n. setseed() gives every run the same data.
 SELECT setseed(0.4);
 SET LOCAL synchronous_commit = off;
@@ -23,7 +23,7 @@ SELECT DISTINCT ON (project, id) 'p' || project, id, 5, created_at
   FROM (SELECT id, created_at, floor(power(101, random())) AS project FROM users, generate_series(1, 3) WHERE email IS NOT NULL) AS drawn;
 
 CREATE TEMP TABLE sizes ON COMMIT DROP AS
-SELECT project, greatest(8, floor(least(5000, current_setting('bench.events')::integer / 20) / project / 5.19))::integer AS flags FROM generate_series(1, 100) AS project;
+SELECT project, greatest(8, floor(least(5000, current_setting('bench.size')::integer / 20) / project / 5.19))::integer AS flags FROM generate_series(1, 100) AS project;
 INSERT INTO flags (name, project_id, type, created_at, first_in_production_at, archived_at, stale_since)
 SELECT 'p' || project || '.f' || number, 'p' || project, (ARRAY['release', 'release', 'experiment', 'operational', 'kill-switch'])[1 + number % 5], born,
        least(born + a * interval '30 days', now()), CASE WHEN number > 8 AND b < 0.6 AND gone < now() THEN gone END, CASE WHEN b > 0.9 AND gone < now() THEN gone END
@@ -36,7 +36,7 @@ INSERT INTO strategies (id, flag_id, environment, name) SELECT gen_random_uuid()
 INSERT INTO usage_metrics (project_id, flag_name, environment, app_name, hour, yes, no)
 SELECT 'p' || project, 'p' || project || '.f' || 1 + floor(random() * flags), 'production', 'app' || n % 5,
        date_trunc('hour', now()) - floor(random() * 26000) * interval '1 hour', 1 + n % 100, n % 37
-  FROM (SELECT n, floor(power(101, random())) AS project FROM generate_series(1, current_setting('bench.events')::integer / 10) AS n) AS drawn JOIN sizes USING (project)
+  FROM (SELECT n, floor(power(101, random())) AS project FROM generate_series(1, current_setting('bench.size')::integer / 10) AS n) AS drawn JOIN sizes USING (project)
     ON CONFLICT DO NOTHING;
 INSERT INTO flag_sightings (flag_id, environment, app_name, first_at, last_at)
 SELECT flags.id, environment, app_name, min(hour), max(hour)
@@ -58,7 +58,7 @@ SELECT now() - interval '3 years' * (1 - n::float / (total + 1)), type, 'user' |
                CASE WHEN n IN (total / 3, total * 9 / 10) THEN 'quetzalcoatl' ELSE 'brightcart' END AS word,
                (ARRAY['feature-strategy-update', 'feature-strategy-update', 'feature-strategy-update', 'feature-environment-enabled', 'feature-environment-disabled',
                       'feature-strategy-add', 'feature-metadata-updated', 'feature-created', 'feature-archived', 'feature-tagged'])[1 + floor(d * 10)] AS type
-          FROM (SELECT n, current_setting('bench.events')::integer AS total, floor(power(101, random())) AS project, random() AS b, random() AS c, random() AS d
-                  FROM generate_series(1, current_setting('bench.events')::integer) AS n) AS drawn
+          FROM (SELECT n, current_setting('bench.size')::integer AS total, floor(power(101, random())) AS project, random() AS b, random() AS c, random() AS d
+                  FROM generate_series(1, current_setting('bench.size')::integer) AS n) AS drawn
           JOIN sizes USING (project)) AS chosen
  ORDER BY n;

@@ -1,6 +1,6 @@
-"""Write the page of results: one table and two plots."""
+"""Write the pages of results."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -39,6 +39,29 @@ Commit {commit}. {machine}.
 
 ![Requests a second over 8 connections](performance-rate.svg)
 """
+APPLICATIONS_PAGE = """# Performance for applications
+
+`make bench` also measures what applications ask for, in 6 minutes. The machine must run PostgreSQL too.
+
+- **Processor time** is that of the workers and of PostgreSQL for one request. It depends less on what else the machine
+  does than times and rates do.
+- The flags have 1.8 strategies each, of which 65 % are gradual. There are constraints, segments, variants and parents.
+- **304**: an SDK asks for its flags, and has them already. Its rate is compared with that of
+  `/health`, by processor time.
+- **New connection**: the server closes a connection that is idle for 5 seconds, so most polls open one. **Instances for
+  each core**: how many instances fill a core if each asks every 15 seconds.
+- **Frontend**: `GET /api/frontend` evaluates all flags for one user, and compresses the response. Each request has
+  another user.
+- **Changes**: 8 clients switch flags on and off. The trigger `raise_client_revisions` tells workers that
+  flags have changed.
+- **Growth**: a worker that has not served flags yet serves and evaluates them, while they change three times.
+
+## Results
+
+{machine}.
+
+{table}
+"""
 COLOURS = ("#0077bb", "#e07000", "#009980", "#cc3377")
 STYLE = """text { font: 13px system-ui, sans-serif; fill: #24292f } .title { font-size: 15px; font-weight: 600 }
 @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } }"""
@@ -67,6 +90,15 @@ def write(folder: Path, figures: Sequence[dict[str, Any]], commits: Sequence[str
         rows = {name: [each for events in sizes for each in by_name[name, events][unit]] for name in names}
         series = [f"{events:,} events{column}" for events in sizes for column in columns[:2]]
         (folder / f"performance-{unit}.svg").write_text(plot(title, series, rows), encoding="utf-8")
+
+
+def write_applications(folder: Path, sizes: Sequence[int], figures: Mapping[str, list[str]], machine: str) -> None:
+    """Write the page about applications. figures: the target, and the value for each number of flags, by name."""
+    heads = ["Figure", "Target", *(f"{size:,} flags" for size in sizes)]
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *([name, *cells] for name, cells in figures.items())]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    page = APPLICATIONS_PAGE.format(machine=machine, table=table)
+    (folder / "performance-applications.md").write_text(page, encoding="utf-8")
 
 
 def compared(values: Sequence[float | None]) -> list[float | None]:

@@ -1,4 +1,4 @@
-"""make bench runs at a tiny scale, also against another checkout, and writes its page."""
+"""make bench runs at a tiny scale, also against another checkout, and writes its pages."""
 
 import os
 import re
@@ -30,7 +30,24 @@ def test_a_tiny_run_writes_a_table_and_two_plots(server: str, tmp_path):
         assert rows(conn, "SELECT datname FROM pg_database WHERE datname LIKE 'bench%'") == []
 
 
-def test_an_unknown_scale_is_refused():
+@pytest.mark.slow
+def test_a_tiny_run_writes_the_table_about_applications(server: str, tmp_path):
+    environ = os.environ | {"SCALE": "tiny", "OUT": str(tmp_path), "BENCH_DATABASE_URL": server}
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.applications"], cwd=ROOT, env=environ, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "performance-applications.md").read_text()
+    lines = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    assert (len(lines), {len(line) for line in lines}) == (2 + 23, {3})
+    values = {name.strip("| "): value.strip(" |") for name, _, value in lines[2:]}
+    assert values["50 instances report 200 flags at once: % accepted"] == "100"
+    with connect(server) as conn:
+        assert rows(conn, "SELECT datname FROM pg_database WHERE datname LIKE 'bench%'") == []
+
+
+@pytest.mark.parametrize("module", ["bench", "bench.applications"])
+def test_an_unknown_scale_is_refused(module):
     environ = os.environ | {"SCALE": "huge"}
-    done = subprocess.run([sys.executable, "-m", "bench"], cwd=ROOT, env=environ, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", module], cwd=ROOT, env=environ, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "SCALE must be one of usual, tiny.\n")

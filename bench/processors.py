@@ -1,0 +1,46 @@
+"""The processor time and the memory of a server on this machine, from /proc."""
+
+import os
+from pathlib import Path
+
+import psycopg
+
+from bench.checkout import Checkout
+
+
+class Processors:
+    """The processor time of the server: of its workers, and of PostgreSQL. PostgreSQL must be on this machine."""
+
+    def __init__(self, checkout: Checkout) -> None:
+        self._checkout = checkout
+        with psycopg.connect(checkout.url) as conn:
+            rows = conn.execute(
+                "SELECT pid FROM pg_stat_activity "
+                "WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+            )
+            self._backends = [pid for (pid,) in rows]
+        self._began = self._now()
+
+    def _now(self) -> float:
+        return sum(map(milliseconds, [*workers(self._checkout), *self._backends]))
+
+    def spent(self) -> float:
+        """Return the milliseconds since the beginning."""
+        return self._now() - self._began
+
+
+def workers(checkout: Checkout) -> list[int]:
+    """Return the process ids of the workers."""
+    return [int(pid) for pid in Path(f"/proc/{checkout.pid}/task/{checkout.pid}/children").read_text().split()]
+
+
+def milliseconds(pid: int) -> float:
+    """Return the processor time of a process."""
+    files = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(file.read_text().split()[0]) for file in files) / 1e6
+
+
+def resident(checkout: Checkout) -> float:
+    """Return the memory of the only worker in MB."""
+    pages = int(Path(f"/proc/{workers(checkout)[0]}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
