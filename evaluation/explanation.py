@@ -1,14 +1,12 @@
 """Why a flag is on or off for a context. The compiled parts of the flag that evaluate() uses answer here too."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from evaluation.constraints import Constraint
 from evaluation.context import Fields
 from evaluation.flags import Flag, Parent
 from evaluation.results import Result
-from evaluation.rollout import BUCKETS
 from evaluation.strategies import Strategy
 from evaluation.variants import Variants
 
@@ -49,7 +47,6 @@ class ExplainedRollout:
     stickiness: str
     identity: str | None
     bucket: int | None
-    buckets: int
     satisfied: bool
 
 
@@ -70,17 +67,13 @@ class ExplainedVariants:
 
 @dataclass(frozen=True)
 class ExplainedStrategy:
-    """A strategy. problem says why a malformed or unsupported strategy never matches.
-
-    satisfied means that all of it is satisfied; ruleSatisfied only its own rule (rollout, userIds, IPs).
-    """
+    """A strategy. problem says why a malformed or unsupported strategy never matches."""
 
     name: str
     problem: str | None
     constraints: tuple[ExplainedConstraint, ...]
     segments: tuple[ExplainedSegment, ...]
     rollout: ExplainedRollout | None
-    ruleSatisfied: bool
     satisfied: bool
 
 
@@ -119,10 +112,6 @@ class Explanation:
     strategies: tuple[ExplainedStrategy, ...]
     decidedBy: int | None
     variants: ExplainedVariants | None
-
-    def record(self) -> dict[str, Any]:
-        """Return the explanation as values that can be written as JSON."""
-        return asdict(self)
 
 
 def explain(flag: Flag, fields: Fields, parents: Mapping[str, Result]) -> Explanation:
@@ -179,7 +168,6 @@ def explained_strategy(strategy: Strategy, fields: Fields) -> ExplainedStrategy:
         constraints=constraints,
         segments=tuple(segments),
         rollout=rollout,
-        ruleSatisfied=rule_satisfied and strategy.problem is None,
         satisfied=strategy.problem is None
         and rule_satisfied
         and all(one.satisfied for one in (*constraints, *segments)),
@@ -213,7 +201,6 @@ def explained_rollout(strategy: Strategy, fields: Fields) -> ExplainedRollout | 
         stickiness=rollout.stickiness,
         identity=identity,
         bucket=bucket,
-        buckets=BUCKETS,
         satisfied=bucket is not None and bucket <= rollout.percentage,
     )
 

@@ -4,6 +4,7 @@ import copy
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -97,7 +98,7 @@ def test_garbage_anywhere_switches_off_one_flag_at_most(garbage):
         assert all(json.loads(text)["enabled"] for text in on.values())
         for name in document.flags:
             assert (name in on) is document.evaluate(name, ON).enabled is document.explain(name, ON).enabled
-            json.dumps(document.explain(name, ON).record())
+            json.dumps(asdict(document.explain(name, ON)))
         if path[:2] == ("features", 0) or path[0] in ("version", "segments"):
             assert "plain" in on, path
         if path[0] == "features" and len(path) > 1 and path[1] == 1:
@@ -177,7 +178,7 @@ def test_garbage_in_a_context(garbage):
     sticky = Document({"features": [{**plain, "strategies": [rollout, {"name": "default"}]}]})
     for name in ("userId", "remoteAddress", "currentTime", "properties", "unknown"):
         document.evaluate_all({**ON, name: garbage})
-        json.dumps(document.explain("rich", {**ON, name: garbage}).record())
+        json.dumps(asdict(document.explain("rich", {**ON, name: garbage})))
     for name in ("plan", "score", "version"):
         context = {**ON, "properties": {**ON["properties"], name: garbage}}
         document.evaluate_all(context)
