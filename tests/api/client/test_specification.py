@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.evaluation.test_specification import FILES, FOLDER, without_events
+from tests.support.client_specification import FILES, FOLDER, without_events
 from tests.support.evaluation import Json
 from tests.support.world import Caller, World
 
