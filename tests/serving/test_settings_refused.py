@@ -124,6 +124,7 @@ SENSELESS = {
     "CLIENT_KEEP_MS": ["60001"],
     "CLIENT_STALE_SECONDS": ["604801"],
     "EVENT_RETENTION_DAYS": ["36501"],
+    "USAGE_RETENTION_DAYS": ["36501"],
     "METRICS_TOKEN": [
         "x" * 15,
         "x" * 256,

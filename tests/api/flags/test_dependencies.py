@@ -229,6 +229,7 @@ def test_a_project_reports_whether_flags_have_dependencies(world, alice, apollo)
 def test_a_dependency_is_rolled_back_if_its_event_fails(world, alice, conn):
     family(world)
     depend(alice, "other")
+    conn.execute("SET CONSTRAINTS ALL IMMEDIATE")
     conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (type !~ '^feature-depend') NOT VALID")
     refused(depend(alice), 500, "InternalError")
     refused(alice.delete(path("dependencies/other")), 500, "InternalError")

@@ -259,6 +259,11 @@ def make_api_tokens(story: Story) -> None:
         recorded = event("api-token-created", project="*", environment=environment, data=without_secret)
         created = story.step(story.key, "POST", path, 201, body, [recorded])
         story.answers[kind] = created
+        if kind == "client":
+            application = {"appName": "shop", "strategies": ["default"], "interval": 15}
+            known = event("application-created", createdBy="system", createdByUserId=None, data={"appName": "shop"})
+            sdk = Caller(story.app, created["secret"])
+            story.step(sdk, "POST", "/api/client/register", 202, application, [known])
         before = without_secret(created)
         place = {"project": "*", "environment": environment}
         if kind == "frontend":
