@@ -222,11 +222,9 @@ def make_known(conn: Connection, group: Sequence[Report]) -> set[str]:
             known = found.strategies if isinstance(found, Registration) else None
             strategies[name] = strategies.get(name) if known is None else known
             tokens.setdefault(name, (report.token, environment_of(report.token, found.environment)))
-    kept = applications.see(conn, strategies)
-    if kept == strategies.keys():
-        return kept
-    record_created(conn, applications.insert(conn, strategies), strategies, tokens)
-    # Another worker may have inserted some of them.
+    # The lock of the insertion comes before the locks of rows, so that workers do not wait for each other in a circle.
+    if applications.any_missing(conn, strategies):
+        record_created(conn, applications.insert(conn, strategies), strategies, tokens)
     return applications.see(conn, strategies)
 
 

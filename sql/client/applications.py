@@ -1,6 +1,6 @@
 """Applications and their instances, as they make themselves known."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, LiteralString, NamedTuple
 
 from sql import locks
@@ -65,6 +65,18 @@ def see(conn: Connection, strategies: Mapping[str, Sequence[str] | None]) -> set
     strategies: the strategy types that each can evaluate, by its name, or None if it did not say.
     """
     return {row["name"] for row in rows(conn, SEE, application_columns(strategies))}
+
+
+ANY_MISSING = """
+    SELECT EXISTS (
+        SELECT FROM unnest(%(names)s::text[]) AS reported (name)
+         WHERE name NOT IN (SELECT applications.name FROM applications WHERE applications.name = ANY(%(names)s)))
+"""
+
+
+def any_missing(conn: Connection, names: Iterable[str]) -> bool:
+    """Return whether one of these applications does not exist."""
+    return value(conn, ANY_MISSING, {"names": list(names)})
 
 
 LOCK: LiteralString = f"SELECT pg_advisory_xact_lock({locks.LIMIT}, {locks.of_text('%(what)s::text')})"

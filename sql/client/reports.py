@@ -41,7 +41,8 @@ class Counts:
 
 
 # All transactions write these tables in the same order, and the rows of each by key, so they cannot deadlock. The lock
-# of the project comes first, because the deletion of a project locks the project before its usage.
+# of the project comes first, because the deletion of a project locks the project before its usage. So does the lock of
+# the application, because its deletion locks it before its sightings.
 # Our choice: only variants that the flag has are kept, and "disabled". The names come from applications, and frontend
 # tokens are public, so anybody could fill the table.
 # Our choice: an application is said to have seen a flag now, or at the end of the hour if it reports a past hour.
@@ -59,12 +60,16 @@ ADD: LiteralString = """
          ORDER BY id
            FOR KEY SHARE
     ),
+    kept_applications AS MATERIALIZED (
+        SELECT name FROM applications WHERE name = ANY(%(apps)s) ORDER BY name FOR KEY SHARE
+    ),
     counted AS MATERIALIZED (
         SELECT reported.*, flags.id AS flag_id, flags.project_id, flags.created_at
           FROM reported
           JOIN environments ON environments.name = reported.environment
           JOIN flags ON flags.name = flag_name AND flags.deleted_at IS NULL
           JOIN kept_projects ON kept_projects.id = flags.project_id
+          LEFT JOIN kept_applications ON kept_applications.name = app_name
          WHERE scope IS NULL
             OR flags.project_id = ANY(scope::text[])
     ),

@@ -200,7 +200,7 @@ def test_workers_do_not_wait_for_each_other_in_a_circle(
         world.flag(flag)
     key = world.api_key("client").key
     # Few connections, and many reports of one token.
-    workers = [Caller(make_app(url, DATABASE_POOL_SIZE=2, THREADS=12), key) for _ in range(3)]
+    workers = [Caller(make_app(url, DATABASE_POOL_SIZE=2, THREADS=32), key) for _ in range(3)]
     sent = random.Random(7)
 
     def call(number: int) -> Callable:
