@@ -21,19 +21,17 @@ def is_broken(column: LiteralString, condition: LiteralString) -> LiteralString:
 
 # Our choice: SDKs can drop a whole document because of one value of a wrong type. The admin API stores no such value.
 # If one got into the database in another way, its flag is off, and the other flags are served.
-BROKEN_PARAMETERS: LiteralString = 'exists($.*.type() ? (@ != "string"))'
-BROKEN_CONSTRAINTS: LiteralString = """exists($[*].type() ? (@ != "object")) || exists($[*] ? (
-    !exists(@.contextName) || @.contextName.type() != "string"
-    || !exists(@.operator) || @.operator.type() != "string"
+BROKEN_PARAMETERS: LiteralString = '$.*.type() != "string"'
+BROKEN_CONSTRAINTS: LiteralString = """$[*].type() != "object" || exists($[*] ? (
+    !(@.contextName.type() == "string" && @.operator.type() == "string")
     || @.value.type() != "string" && @.value.type() != "null"
-    || @.values.type() != "array" && @.values.type() != "null"
-    || exists(@.values[*].type() ? (@ != "string"))
+    || @.values.type() != "array"
+    || @.values[*].type() != "string"
     || @.inverted.type() != "boolean"
     || @.caseInsensitive.type() != "boolean"))"""
-BROKEN_OVERRIDES: LiteralString = """exists($[*].type() ? (@ != "object")) || exists($[*] ? (
-    !exists(@.contextName) || @.contextName.type() != "string"
-    || !exists(@.values) || @.values.type() != "array"
-    || exists(@.values[*].type() ? (@ != "string"))))"""
+BROKEN_OVERRIDES: LiteralString = """$[*].type() != "object" || exists($[*] ? (
+    !(@.contextName.type() == "string" && @.values.type() == "array")
+    || @.values[*].type() != "string"))"""
 
 
 def items(column: LiteralString) -> LiteralString:
