@@ -21,7 +21,7 @@ from rules.shared_calls import SharedCalls
 from sql import access
 from sql.client import tokens
 from sql.database import IDLE, Connection, connection
-from sql.database.pool import deadline
+from sql.database.connections import deadline
 
 # The kinds of tokens for server SDKs and for browser SDKs. Admin tokens can do both.
 SERVER_KINDS = ("client", "backend", "admin")

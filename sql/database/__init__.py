@@ -14,7 +14,8 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
 
 from sql.database import timing
-from sql.database.pool import Connection, Database, Meter, send
+from sql.database.connections import Connection, send
+from sql.database.pool import Database, Meter
 
 Params = Mapping[str, Any]
 IDLE = TransactionStatus.IDLE

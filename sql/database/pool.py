@@ -1,22 +1,17 @@
 """The connection pool of one process, with a circuit breaker that fails fast while the database is unavailable."""
 
 import logging
-import select
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Lock, Thread
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import psycopg
-from psycopg import generators
-from psycopg.abc import PQGen
 from psycopg.errors import AdminShutdown, ConnectionTimeout, ReadOnlySqlTransaction
-from psycopg.rows import DictRow
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-Connection = psycopg.Connection[DictRow]
-Result = TypeVar("Result")
+from sql.database.connections import Connection, DatabaseUnavailable, DeadlineConnection, discard_if_closed, send
 
 # Seconds without a response from the database after which a connection is tested before a request gets it.
 SILENCE = 1.0
@@ -30,65 +25,6 @@ DRAIN_PAUSE = 1.0
 log = logging.getLogger(__name__)
 # psycopg's pool logs each second why it cannot connect. The class Database logs it once.
 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
-
-
-class DatabaseUnavailable(psycopg.OperationalError):
-    """A connection cannot be opened, or the database does not respond."""
-
-
-class DeadlineConnection(psycopg.Connection[DictRow]):
-    """A connection that is closed if the server does not respond before the deadline.
-
-    PostgreSQL cancels long statements itself, but not while it is frozen. TCP timeouts do not help then, because the
-    kernel still acknowledges packets.
-    """
-
-    database: "Database"
-    # Seconds to wait for a response, instead of the deadline of the database.
-    deadline: float | None = None
-
-    def wait(self, gen: PQGen[Result], interval: float = 0.1, timeout: float | None = None) -> Result:
-        """Wait for a response to a statement, commit or rollback. timeout: seconds, instead of the deadline."""
-        if timeout is None:
-            timeout = self.database.deadline if self.deadline is None else self.deadline
-        try:
-            result = super().wait(gen, interval, timeout)
-        except psycopg.errors._WaitTimeout:  # pyright: ignore[reportPrivateUsage]
-            self.close()
-            raise DatabaseUnavailable("The database did not respond in time.") from None
-        self.database.answered_at = time.monotonic()
-        return result
-
-
-def send(conn: Connection, command: bytes, timeout: float | None = None) -> None:
-    """Run a command through libpq. psycopg does not see it, so it keeps its prepared statements."""
-    conn.pgconn.send_query(command)
-    conn.wait(generators.execute(conn.pgconn), timeout=timeout)
-
-
-@contextmanager
-def deadline(conn: Connection, seconds: float) -> Iterator[None]:
-    """Wait only this long for the response to each statement of the block, if the connection is of a pool."""
-    if not isinstance(conn, DeadlineConnection):
-        yield
-        return
-    conn.deadline = seconds
-    try:
-        yield
-    finally:
-        conn.deadline = None
-
-
-def discard_if_closed(conn: Connection) -> None:
-    """Close an idle connection if the server has disconnected.
-
-    A disconnect makes the socket readable, so this check needs no round trip.
-    """
-    # select() does not work with descriptors above 1023.
-    poll = select.poll()
-    poll.register(conn.fileno(), select.POLLIN)
-    if poll.poll(0):
-        conn.close()
 
 
 class Meter(Protocol):

@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 
 from sql.database import connect, connection, migrate, rolled_back_transaction, run, transaction, value
-from sql.database.pool import discard_if_closed
+from sql.database.connections import discard_if_closed
 from tests.support.instance import ADMIN_KEY
 from tests.support.world import Caller
 

@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from sql.database import connect_options, value
-from sql.database.pool import Database, DatabaseUnavailable
+from sql.database.connections import DatabaseUnavailable
+from sql.database.pool import Database
 
 # What a busy machine may add, in seconds.
 MARGIN = 2.0

@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from sql.database import connect, run, transaction_block, value
-from sql.database.pool import Database, DatabaseUnavailable
+from sql.database.connections import DatabaseUnavailable
+from sql.database.pool import Database
 from tests.support.pool import MARGIN, ask, opened, seconds_until_refused
 from tests.support.service import wait_until
 from tests.support.silent_proxy import Proxy
