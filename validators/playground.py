@@ -17,7 +17,7 @@ class Projects(ListOf):
         if value != "*" and not isinstance(value, list):
             raise ValidationError("must be a list of projects or *")
         projects = super()._deserialize([value] if value == "*" else value, attr, data, **kwargs)
-        return None if "*" in projects else list(dict.fromkeys(projects))
+        return None if "*" in projects else projects
 
 
 class FlagEvaluation(Body):
