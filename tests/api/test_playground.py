@@ -192,6 +192,7 @@ def test_archived_flags_and_flags_of_other_environments_are_not_shown(world: Wor
         {"environment": 5, "context": {}},
         {"environment": "development", "projects": "default"},
         {"environment": "development", "projects": [5]},
+        {"environment": "development", "projects": ["default"] * 501},
         {"environment": "development", "context": []},
         {"environment": "development", "context": {"properties": "x"}},
         {"environment": "development", "context": {"userId": "x" * 1001}},
