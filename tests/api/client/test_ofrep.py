@@ -69,6 +69,7 @@ def test_the_token_is_in_one_of_two_headers(world: World, app: Flask, header: st
     headers = {"Authorization": f"Bearer {key}"} if header == "Bearer" else {header: key}
     response = Caller(app).post(f"{PATH}/f", json={}, headers=headers)
     assert response.json["value"] is True
+    assert Caller(app, key).post(f"{PATH}/f", json={}, headers={"X-API-Key": "other"}).status_code == 200
     # Elsewhere, the second header means nothing.
     refused(Caller(app).get("/api/client/features", headers={"X-API-Key": key}), 401, "AuthenticationRequired")
 
