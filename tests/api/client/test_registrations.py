@@ -1,10 +1,13 @@
 """Applications and their instances: how they become known, what is kept of them, and how many."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from rules import left_out
 from rules import reports as rules
+from rules.left_out import LeftOut
 from sql.client import applications
 from sql.database import Connection, rows, value
 from tests.support.reports import BULK, METRICS, REGISTER, instances, metrics, names, report, unknown
@@ -108,6 +111,17 @@ def test_other_properties_are_never_refused(client: Caller, conn: Connection, wr
     [instance] = instances(conn)
     assert (instance["instance_id"], instance["connection"]) == ("default", "default")
     assert (instance["sdk_version"], instance["platform"], instance["spec_version"]) == (None, None, None)
+
+
+def test_the_body_comes_before_the_headers(client: Caller, conn: Connection) -> None:
+    response = client.post(REGISTER, json=PYTHON, headers={"Unleash-Sdk": "other:1"})
+    assert response.status_code == 202
+    assert [row["sdk_version"] for row in instances(conn)] == ["unleash-python-sdk:6.9.1"]
+
+
+def test_at_most_100_strategies_are_kept(client: Caller, conn: Connection) -> None:
+    register(client, appName="shop", strategies=[f"s{number:03}" for number in range(101)])
+    assert len(value(conn, "SELECT strategies FROM applications")) == 100
 
 
 def test_the_content_type_of_a_registration_does_not_matter(client: Caller, conn: Connection) -> None:
@@ -259,3 +273,22 @@ def test_what_is_left_out_is_logged_once_for_each_application(client: Caller, ca
         f"Left out of a report of the application {app}: an entry with invalid names or counts. Next line in an hour."
         for app in ("'logged\\n1'", "'logged 2'")
     ]
+
+
+def test_the_next_minute_counts_anew(client: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "REPORTS_PER_MINUTE", 1)
+    now = [600.0, 645.0, 660.0]
+    monkeypatch.setattr(rules, "time", SimpleNamespace(monotonic=lambda: now.pop(0)))
+    responses = [client.post(METRICS, json=metrics({})) for _ in range(3)]
+    assert [response.status_code for response in responses] == [202, 429, 202]
+    assert responses[1].headers["Retry-After"] == "15"
+
+
+def test_the_next_hour_logs_anew(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(left_out, "MAX_LOGGED", 2)
+    now = [3600.0, 7199.0, 7199.0, 7199.0, 7200.0]
+    monkeypatch.setattr(left_out, "time", SimpleNamespace(time=lambda: now.pop(0)))
+    log = LeftOut()
+    for name in ("a", "a", "b", "c", "a"):
+        log.note(name, ["it"])
+    assert [record.args[0] for record in caplog.records if record.args] == ["'a'", "'b'", "'a'"]  # pyright: ignore
