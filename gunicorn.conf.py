@@ -1,5 +1,6 @@
 """How gunicorn serves the application. The settings come from environment variables (docs/reference/settings.md)."""
 
+import ctypes
 import errno
 import gc
 import os
@@ -7,6 +8,7 @@ import signal
 import socket
 import sys
 import time
+from contextlib import suppress
 
 from serving import metrics_server as metrics
 from serving import start
@@ -96,8 +98,19 @@ def pre_fork(server, worker):
     worker.slot = metrics.free_slot(other.slot for other in server.WORKERS.values())
 
 
+# Parameters of mallopt() in glibc.
+M_TRIM_THRESHOLD = -1
+M_ARENA_MAX = -8
+
+
 def post_fork(_server, worker):
     """Begin to write metrics in the new worker."""
+    # By default, glibc keeps freed memory for each thread. With 10,000 flags, that made a worker twice as large. Other
+    # C libraries have no mallopt().
+    with suppress(AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(M_ARENA_MAX, 1)
+        mallopt(M_TRIM_THRESHOLD, 128 * 1024)
     metrics.count_in(worker.slot)
 
 

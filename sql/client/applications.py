@@ -94,12 +94,30 @@ INSERT: LiteralString = f"""
 """
 
 
+# Frontend tokens are public, so anybody could fill the list with names for ever. A hundred at a time, so that no report
+# takes long. Applications that people have described stay.
+FORGET: LiteralString = """
+    DELETE FROM applications
+     WHERE name IN (
+            SELECT name
+              FROM applications
+             WHERE seen_at < now() - interval '30 days'
+               AND coalesce(description, url, icon, color) IS NULL
+               AND NOT EXISTS (SELECT FROM application_instances WHERE app_name = name)
+             ORDER BY seen_at
+             LIMIT 100
+               FOR UPDATE SKIP LOCKED)
+"""
+
+
 def insert(conn: Connection, strategies: Mapping[str, Sequence[str] | None]) -> list[str]:
     """Insert those of these applications that do not exist, up to MAX_APPLICATIONS. Return the names of the new ones.
 
-    Other transactions that insert applications wait for this one. strategies: as in see().
+    Applications that were not seen for 30 days are deleted first. Other transactions that insert applications wait for
+    this one. strategies: as in see().
     """
     run(conn, LOCK, {"what": "applications"})
+    run(conn, FORGET)
     params = {"most": MAX_APPLICATIONS, **application_columns(strategies)}
     return [row["name"] for row in rows(conn, INSERT, params)]
 

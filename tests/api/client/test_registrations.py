@@ -188,6 +188,17 @@ def test_one_application_more_than_the_maximum_is_dropped(
     assert value(conn, "SELECT count(*) FROM usage_metrics") == 1
 
 
+def test_a_new_application_removes_those_of_a_month_ago(client: Caller, conn: Connection) -> None:
+    for name in ("described", "forgotten", "has an instance", "recent"):
+        register(client, appName=name)
+    conn.execute("DELETE FROM application_instances WHERE app_name <> 'has an instance'")
+    conn.execute("UPDATE applications SET seen_at = now() - interval '31 days' WHERE name <> 'recent'")
+    conn.execute("UPDATE applications SET seen_at = now() - interval '29 days' WHERE name = 'recent'")
+    conn.execute("UPDATE applications SET description = 'the shop' WHERE name = 'described'")
+    register(client, appName="new")
+    assert names(conn) == ["described", "has an instance", "new", "recent"]
+
+
 def test_one_instance_more_than_the_maximum_is_dropped(
     client: Caller, conn: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
