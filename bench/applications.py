@@ -222,7 +222,9 @@ def growth(checkout: Checkout) -> float:
         def ask(tokens: dict[str, str]) -> None:
             def send(_number: int) -> None:
                 for path, token in tokens.items():
-                    expect(200, Client(checkout, token).ask("GET", path))
+                    client = Client(checkout, token)
+                    client.headers["Accept-Encoding"] = "gzip"
+                    expect(200, client.ask("GET", path))
 
             with ThreadPoolExecutor(8) as pool:
                 for future in [pool.submit(send, number) for number in range(80)]:
