@@ -8,7 +8,7 @@ import re2
 
 # Our choice: the maximum CPU seconds for matching the names of one request. An ordinary pattern takes microseconds per
 # name. The worst known pattern takes 3 ms.
-MATCHING_MAX = 0.75
+MATCHING_MAX = 0.5
 # The maximum sum of the numbers in all {…} of a pattern. RE2 compiles one .{0,1000} in 3 ms, but 28 of these in 1.6
 # seconds.
 REPETITIONS_MAX = 2500
