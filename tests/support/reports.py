@@ -64,3 +64,9 @@ def instances(conn: Connection) -> list[dict[str, Any]]:
     """Return the rows of the instances without the times."""
     statement = "SELECT * FROM application_instances ORDER BY app_name, environment, connection"
     return [{name: each for name, each in row.items() if name != "seen_at"} for row in rows(conn, statement)]
+
+
+def register(caller: Caller, **body: Any) -> None:
+    """Register an application, and assert that it is accepted."""
+    response = caller.post(REGISTER, json=body)
+    assert (response.status_code, response.data) == (202, b"")
