@@ -226,7 +226,8 @@ class Service:
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Send the master a signal, wait until it has ended, and return its exit status."""
         self.process.send_signal(number)
-        return self.process.wait(PATIENCE)
+        # gunicorn waits up to 40 s for a worker (graceful_timeout).
+        return self.process.wait(40 + PATIENCE)
 
     def end(self) -> None:
         """Stop the service if it runs, and delete its folder."""
