@@ -4,6 +4,7 @@ import ctypes
 import errno
 import gc
 import os
+import queue
 import signal
 import socket
 import sys
@@ -103,8 +104,19 @@ M_TRIM_THRESHOLD = -1
 M_ARENA_MAX = -8
 
 
-def post_fork(_server, worker):
-    """Begin to write metrics in the new worker."""
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
+
+
+def post_fork(server, worker):
+    """Begin to write metrics in the new worker. End it if it is to stop already."""
+    # Until the worker has signal handlers of its own, it would put a signal into its copy of the master's queue, and
+    # the master would wait for it until graceful_timeout.
+    for number in STOP_SIGNALS:
+        signal.signal(number, lambda _number, _frame: sys.exit(0))
+    with suppress(queue.Empty):
+        while True:
+            if server.SIG_QUEUE.get_nowait() in STOP_SIGNALS:
+                sys.exit(0)
     # By default, glibc keeps freed memory for each thread. With 10,000 flags, that made a worker twice as large. Other
     # C libraries have no mallopt().
     with suppress(AttributeError):
