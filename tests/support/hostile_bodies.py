@@ -176,3 +176,13 @@ def with_bodies(family: Family) -> list[str]:
 WITH_BODIES = [
     pytest.param(family, id=family.name) for family in FAMILIES if with_bodies(family) and family.name != "account"
 ]
+# Usage is never refused for its body, and a registration only without the name of its application.
+[REPORTED] = [family for family in FAMILIES if family.name == "client.reports"]
+REPORTS = with_bodies(REPORTED)
+REFUSING = [family for family in WITH_BODIES if family.id != REPORTED.name]
+
+
+def report_statuses(route: str) -> tuple[int, int]:
+    """The statuses of a report with a name, and of one that cannot be read."""
+    accepted = 202 if "/api/client/" in route else 200
+    return accepted, 400 if route.endswith("/register") else accepted

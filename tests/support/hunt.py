@@ -167,9 +167,9 @@ def hunt(stage: Stage, route: str) -> Tally:
     def send(case: schemathesis.Case) -> None:
         for name in ASKING:
             with stage.conn.transaction():
-                answer = client.open(
-                    **WSGI_TRANSPORT.serialize_case(case, headers=credential(stage, name, route)), buffered=True
-                )
+                # Else schemathesis accepts gzip, which it does not read from this client.
+                headers = credential(stage, name, route) | {"Accept-Encoding": "identity"}
+                answer = client.open(**WSGI_TRANSPORT.serialize_case(case, headers=headers), buffered=True)
                 raise Rollback
             tally[name, answer.status_code] += 1
             case.validate_response(answer, checks=CHECKS)

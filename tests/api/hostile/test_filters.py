@@ -13,7 +13,7 @@ import pytest
 
 from tests.access import ROUTES, Family, Stage
 from tests.support.fingerprint import fingerprint
-from tests.support.hostile_bodies import WITH_BODIES, with_bodies
+from tests.support.hostile_bodies import REFUSING, REPORTED, REPORTS, report_statuses, with_bodies
 from tests.support.hunt import description
 from tests.support.verdicts import CLOSED, Asked, answer, changed, verdict
 from tests.support.world import refused
@@ -128,7 +128,7 @@ def test_a_filter_finds_what_has_its_text(stage: Stage) -> None:
     ("route", "name"), [(route, name) for route, name in ALL if name not in parameters(route, ("array",))]
 )
 def test_a_parameter_is_given_once(stage: Stage, route: str, name: str) -> None:
-    alice, words, body = stage.cast["alice"], furnished(stage, route).words(route), stage.body(route)
+    words, caller, body = furnished(stage, route).words(route), stage.cast[stage.mightiest(route)], stage.body(route)
     disguised = f"%{ord(name[0]):02x}{name[1:]}"
     for twice in (
         f"?{name}=&{name}=",
@@ -136,7 +136,7 @@ def test_a_parameter_is_given_once(stage: Stage, route: str, name: str) -> None:
         f"?{name}=1&{name}=2&{name}=3",
         f"?{name}=true&{disguised}=true",
     ):
-        assert stage.send(alice, route, words, body, twice).status_code == 400, twice
+        assert stage.send(caller, route, words, body, twice).status_code == 400, twice
 
 
 # Much smaller than what is in it.
@@ -151,22 +151,35 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("family", WITH_BODIES)
+@pytest.mark.parametrize("family", REFUSING)
 def test_a_packed_body_is_refused(stage: Stage, family: Family) -> None:
     stage.furnish(family)
-    alice, before, complaints = stage.cast["alice"], fingerprint(stage.conn), []
+    before, complaints = fingerprint(stage.conn), []
     for route in with_bodies(family):
-        right = json.dumps(stage.body(route)).encode()
+        caller, right = stage.cast[stage.mightiest(route)], json.dumps(stage.body(route)).encode()
         for coding, pack in PACKED.items():
-            response = stage.send(alice, route, stage.words(route), pack(right), **{"Content-Encoding": coding})
+            response = stage.send(caller, route, stage.words(route), pack(right), **{"Content-Encoding": coding})
             if response.status_code != 415:
                 complaints.append(f"{route} {coding}: {response.status_code} {response.text:.100}")
         # Not compressed, with the right header.
-        response = stage.send(alice, route, stage.words(route), right, **{"Content-Encoding": "identity"})
+        response = stage.send(caller, route, stage.words(route), right, **{"Content-Encoding": "identity"})
         assert response.status_code < 300, f"{route}: {response.text}"
         # Compressed, without the header.
-        refused(stage.send(alice, route, stage.words(route), gzip.compress(right)))
+        refused(stage.send(caller, route, stage.words(route), gzip.compress(right)))
     verdict(complaints + changed(stage, before))
+
+
+@pytest.mark.parametrize("route", REPORTS)
+def test_a_packed_report_is_one_that_cannot_be_read(stage: Stage, route: str) -> None:
+    stage.furnish(REPORTED)
+    caller, right = stage.cast[stage.mightiest(route)], json.dumps(stage.body(route)).encode()
+    before, (accepted, unreadable) = fingerprint(stage.conn), report_statuses(route)
+    for coding, pack in {**PACKED, "identity": bytes, "": gzip.compress}.items():
+        headers = {"Content-Encoding": coding} if coding else {}
+        response = stage.send(caller, route, {}, pack(right), **headers)
+        # The header does not matter.
+        assert response.status_code == (accepted if pack is bytes else unreadable), coding
+    assert changed(stage, before) == []
 
 
 @pytest.mark.parametrize("family", CLOSED)
