@@ -68,6 +68,7 @@ QUERIES = {
         "?project=IS:apollo",
     ],
     "GET /api/admin/projects": ["?archived=true"],
+    "GET /api/frontend": ["?userId=7"],
 }
 # What is counted in the whole instance is counted for everybody alike (docs/development/decisions.md).
 OF_ALL = {
@@ -83,6 +84,8 @@ OF_ALL = {
     ("GET /api/admin/insights", "environmentTypeTrends: how many"),
 }
 APOLLO = "/api/admin/projects/apollo"
+# The families that tokens ask instead of people, with the kind of the token.
+OF_TOKENS = {"client.features": "client", "client.frontend": "frontend"}
 
 
 def live(world: World, alice: Caller, shared: int) -> None:
@@ -202,8 +205,19 @@ def furnished(stage: Stage, families: list[Family]) -> list[Family]:
     return found
 
 
+def callers(stage: Stage, world: World, family: Family) -> tuple[Caller, Caller]:
+    """Victor and Alice, or a token for the project default and one for all projects."""
+    kind = OF_TOKENS.get(family.name)
+    if kind is None:
+        return stage.cast["victor"], stage.cast["alice"]
+    return (
+        world.api_key(kind, "of default", environment="production", projects=["default"]),
+        world.api_key(kind, "of all", environment="production"),
+    )
+
+
 def test_a_hidden_project_changes_no_answer(stage: Stage, world: World) -> None:
-    victor, alice = stage.cast["victor"], stage.cast["alice"]
+    alice = stage.cast["alice"]
     # She becomes an active user now, not by what she does in apollo.
     access.mark_user_seen(stage.conn, alice.id or 0)
     complaints, left = [], FAMILIES_ASKED
@@ -212,14 +226,15 @@ def test_a_hidden_project_changes_no_answer(stage: Stage, world: World) -> None:
             families = furnished(stage, left)
             stage.conn.execute("INSERT INTO tags (type, value) VALUES ('simple', 'beta') ON CONFLICT DO NOTHING")
             shared = segments.insert(stage.conn, "shared", [])
-            before = [(family, answers(stage, victor, family), answers(stage, alice, family)) for family in families]
+            asking = [(family, *callers(stage, world, family)) for family in families]
+            before = [[answers(stage, caller, family) for caller in both] for family, *both in asking]
             live(world, alice, shared)
-            for family, of_victor, of_alice in before:
+            for (family, victor, mighty), (of_victor, of_alice) in zip(asking, before, strict=True):
                 found = differing(of_victor, answers(stage, victor, family))
                 if found != {item for item in OF_ALL if ROUTES[item[0]] is family}:
                     complaints.append(f"{family.name} tells Victor {found}")
                 # Administrators see the change.
-                is_told_to_alice = differing(of_alice, answers(stage, alice, family)) - OF_ALL != set()
+                is_told_to_alice = differing(of_alice, answers(stage, mighty, family)) - OF_ALL != set()
                 if is_told_to_alice == (family.name in OF_NO_PROJECT):
                     complaints.append(f"{family.name} tells Alice {'something' if is_told_to_alice else 'nothing'}")
         assert families
