@@ -36,7 +36,7 @@ def evaluate_flags() -> Response:
 def evaluate_flag(project_id: str, feature_name: str, environment: str) -> Response:
     """Evaluate one flag for a context.
 
-    `reason` says why the flag is on or off, `strategies` which strategy, constraint and bucket decided.
+    Returns why the flag is on or off, and which strategy, constraint and bucket decided.
     """
     with connection() as conn:
         actor = require(conn, project=project_id)

@@ -180,7 +180,8 @@ def test_the_page_shows_every_operation(browser: Browser, service: Service) -> N
         text = " ".join(texts[path_id(method, route)].split())
         assert f"{method.upper()} {route}" in text
         assert operation["summary"] in text
-        assert operation["description"][:60] in text
+        # The page shows code without its backticks, and with spaces of its own.
+        assert operation["description"].replace("`", "")[:50] in text
     assert browser.run(COUNT_NODES) < 5000
 
 
