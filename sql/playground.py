@@ -3,25 +3,18 @@
 from collections.abc import Sequence
 from typing import Any, LiteralString
 
+from sql.client.features import LIVE_FLAGS
 from sql.database import Connection, rows, value
 from sql.flags import strategies
 from sql.flags.records import VARIANT
 from sql.projects.visibility import VISIBLE
 
-# A flag without a row in flag_environments is off. The parents of a flag belong to its project.
+# The parents of a flag belong to its project.
 FLAGS: LiteralString = f"""
     WITH chosen AS (
         SELECT flags.*, coalesce(flag_environments.enabled, false) AS enabled
-          FROM flags
-          JOIN projects ON projects.id = flags.project_id
-                       AND projects.archived_at IS NULL
-          JOIN project_environments ON project_environments.project_id = projects.id
-                                   AND project_environments.environment = %(environment)s
-          LEFT JOIN flag_environments ON flag_environments.flag_id = flags.id
-                                     AND flag_environments.environment = %(environment)s
-         WHERE flags.archived_at IS NULL
+          {LIVE_FLAGS}
            AND {VISIBLE}
-           AND (%(projects)s::text[] IS NULL OR projects.id = ANY(%(projects)s::text[]))
            AND (%(name)s::text IS NULL
                 OR flags.name = %(name)s
                 OR flags.id IN (SELECT parent_id
