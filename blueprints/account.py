@@ -4,12 +4,13 @@ from flask import Blueprint, Response, abort, current_app, request
 from psycopg.rows import DictRow
 from werkzeug.exceptions import Unauthorized
 
-from rules.access import SESSION_COOKIE, credentials, require, require_user
+from rules.access import credentials, require, require_user
 from rules.login import count_failure, name_digest, raise_if_throttled
 from rules.passwords import password_hasher, refuse_reused_password
 from serving.contract import operation
 from serving.request_data import load, load_query
 from serving.responses import empty_response, json_response
+from serving.session_cookie import clear_session
 from sql import account as accounts
 from sql import login_throttle, sessions
 from sql.database import connection, transaction
@@ -126,12 +127,3 @@ def verify_password(user: DictRow, old_password: str) -> None:
     raise_if_throttled(wait)
     if not is_correct:
         raise Unauthorized("oldPassword: must be your current password")
-
-
-def clear_session(response: Response) -> None:
-    """Delete the session cookie. Its attributes must be those that log_in() set."""
-    config = current_app.config
-    is_secure = config["BASE_URL"].startswith("https:")
-    response.delete_cookie(
-        SESSION_COOKIE, path=config["BASE_PATH"] or "/", secure=is_secure, httponly=True, samesite="Lax"
-    )

@@ -1,14 +1,75 @@
-"""Throttle logins: count the failed logins of a name, and refuse the name while it has to wait."""
+"""Log in, and throttle logins: a name has to wait after too many failures, an address after too many attempts."""
+
+import secrets
 
 import bcrypt
 from flask import current_app
 from psycopg.rows import DictRow
+from werkzeug.exceptions import Unauthorized
 
-from sql import login_throttle
-from sql.access import digest
-from sql.database import Connection
+from rules.passwords import password_hasher
+from sql import login_throttle, sessions
+from sql.access import digest, mark_user_seen
+from sql.database import Connection, connection, transaction
 from sql.people import users
 from validators.errors import RateLimited
+
+
+def log_in(username: str, password: str, address: str, replaced: str = "") -> tuple[str, str]:
+    """Begin a session. Return its secret, which is the value of the cookie, and the user as JSON text.
+
+    username: a user name or an e-mail address. address: that of the client, for the throttle. replaced: the secret of
+    the session that the new one replaces. Raises 401 for a wrong name or password, and 429 for too many attempts.
+    """
+    with transaction() as conn:
+        wait = login_throttle.admit_address(conn, address, current_app.config["LOGIN_ATTEMPTS_PER_MINUTE"])
+    raise_if_throttled(wait)
+    name = name_digest(username)
+    with connection() as conn:
+        wait = login_throttle.name_wait(conn, name)
+    raise_if_throttled(wait)
+    session = secrets.token_urlsafe(32)
+    body, wait = try_password(username, name, password, session, replaced)
+    raise_if_throttled(wait)
+    # Our choice: a wrong password and an unknown, deleted or password-less user get the same response.
+    if body is None:
+        raise Unauthorized("Wrong user name or password.")
+    return session, body
+
+
+def try_password(username: str, name: bytes, password: str, session: str, replaced: str) -> tuple[str | None, int]:
+    """Compare the password and begin the session. Return the user record or None, and the seconds to wait.
+
+    Success: the record and 0. Wrong password: None and 0. Too many failures with this name: None and the seconds.
+    """
+    user = None
+    # Try twice at most. A concurrent login may have replaced the compared hash by one with the current BCRYPT_ROUNDS.
+    for _ in range(2):
+        with connection() as conn:
+            user = users.find_for_login(conn, username)
+        password_hash = user["password_hash"] if user else None
+        if not password_hasher().matches(password, password_hash) or user is None:
+            break
+        new_hash = password_hasher().hash(password) if password_hasher().needs_rehash(user["password_hash"]) else None
+        names = [
+            name,
+            *(name_digest(other) for other in (user["username"], user["email"]) if other not in (None, username)),
+        ]
+        with transaction() as conn:
+            # Other requests may have failed with this name while the password was compared.
+            wait = login_throttle.name_wait(conn, name)
+            body = None if wait else users.log_in(conn, user["id"], user["password_hash"], new_hash)
+            # None: the user was deleted, or their password changed, while the password was compared.
+            if body is not None:
+                sessions.delete(conn, digest(replaced))
+                sessions.insert(conn, digest(session), user["id"], current_app.config["SESSION_TTL_HOURS"])
+                login_throttle.forget(conn, *names)
+                mark_user_seen(conn, user["id"])
+        if body is not None or wait:
+            return body, wait
+    # Use a new transaction, because every transaction must lock rows of the throttle before rows of users.
+    with transaction() as conn:
+        return None, count_failure(conn, user, name)
 
 
 def count_failure(conn: Connection, user: DictRow | None, name: bytes) -> int:

@@ -1,12 +1,19 @@
-"""Create links with which users set a password (neighbours.md 3.2)."""
+"""Links with which users set a password: create, check and use them (neighbours.md 3.2)."""
 
-from typing import Literal
+from typing import Any, Literal
 
-from flask import current_app
+from flask import abort, current_app
 
 from rules.access import Actor
-from sql.database import Connection
-from sql.people import reset_tokens
+from rules.passwords import password_hasher, refuse_reused_password
+from sql import events, login_throttle, sessions
+from sql.database import Connection, connection, transaction
+from sql.events import Event
+from sql.people import past_passwords, reset_tokens, users
+from validators.errors import RateLimited
+
+# Our choice: unknown, used and expired links get the same response, after the same statements.
+UNUSABLE = "This link does not exist, was used or has expired. Ask an administrator for a new one."
 
 
 def create_link(conn: Connection, actor: Actor, user_id: int, page: Literal["new-user", "reset-password"]) -> str:
@@ -17,3 +24,56 @@ def create_link(conn: Connection, actor: Actor, user_id: int, page: Literal["new
     token = reset_tokens.insert(conn, user_id, actor.name)
     reset_tokens.delete_expired(conn)
     return f"{current_app.config['BASE_URL']}/{page}?token={token}"
+
+
+def check_link(token: str, address: str) -> str:
+    """Return the user of a link as JSON text. Raise 401 if it does not work, and 429 for too many attempts.
+
+    address: that of the client, for the throttle.
+    """
+    throttle("reset", address)
+    with connection() as conn:
+        return reset_tokens.get(conn, token) or abort(401, UNUSABLE)
+
+
+def set_password(token: str, password: str, address: str) -> dict[str, Any]:
+    """Set a password by a link, end all sessions of its user, and record the event. Return the user as events do.
+
+    Raises as check_link() does, and 400 for a password that is a name of the user or was used before.
+    """
+    throttle("reset", address)
+    with connection() as conn:
+        user_id = user_of(conn, token)
+        user = past_passwords.find(conn, user_id) or abort(401, UNUSABLE)
+    refuse_reused_password(user, password)
+    password_hash = password_hasher().hash(password)
+    with transaction() as conn:
+        # Lock the row first. Of two requests with one token, the second then finds it used.
+        user = users.lock(conn, user_id) or abort(401, UNUSABLE)
+        user_of(conn, token)
+        past_passwords.replace(conn, user_id, password_hash)
+        sessions.delete_of_user(conn, user_id)
+        data = users.event_data(user)
+        actor = Actor(user["email"] or user["username"], user_id)
+        events.record(conn, Event("user-updated", actor, data=data, pre_data=data))
+    return data
+
+
+def user_of(conn: Connection, token: str) -> int:
+    """Return the id of the user of a link. Raise 401 if the link does not work."""
+    return reset_tokens.find_user(conn, token) or abort(401, UNUSABLE)
+
+
+def throttle(kind: str, address: str, factor: int = 1) -> None:
+    """Raise 429 if this client address made too many requests of a kind in the last minute. Also delete expired links.
+
+    factor: how many times LOGIN_ATTEMPTS_PER_MINUTE are allowed.
+    """
+    most = factor * current_app.config["LOGIN_ATTEMPTS_PER_MINUTE"]
+    with transaction() as conn:
+        # Count each kind apart from logins, so that they cannot block logins of the same address.
+        wait = login_throttle.admit_address(conn, f"{kind} {address}", most)
+        reset_tokens.delete_expired(conn)
+    # Raise outside the transaction, because it also deletes old rows.
+    if wait:
+        raise RateLimited("Too many attempts. Try again later.", wait)

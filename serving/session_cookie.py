@@ -1,0 +1,27 @@
+"""Set and delete the session cookie."""
+
+from typing import Any
+
+from flask import Response, current_app
+
+from rules.access import SESSION_COOKIE
+
+
+def set_session(response: Response, session: str) -> None:
+    """Set the session cookie. It lasts as long as the session in the database."""
+    response.set_cookie(SESSION_COOKIE, session, max_age=current_app.config["SESSION_TTL_HOURS"] * 3600, **attributes())
+
+
+def clear_session(response: Response) -> None:
+    """Delete the session cookie."""
+    response.delete_cookie(SESSION_COOKIE, **attributes())
+
+
+def attributes() -> dict[str, Any]:
+    """Return the attributes of the cookie. A cookie is deleted only with the attributes that it was set with."""
+    return {
+        "path": current_app.config["BASE_PATH"] or "/",
+        "secure": current_app.config["BASE_URL"].startswith("https:"),
+        "httponly": True,
+        "samesite": "Lax",
+    }
