@@ -9,6 +9,7 @@ from werkzeug.exceptions import BadRequest, RequestEntityTooLarge
 
 import blueprints
 import commands
+from blueprints import pages
 from commands.database import load_settings
 from rules import client_access, client_documents, passwords, reports
 from serving import (
@@ -59,7 +60,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     app.before_request(require_host)
     app.before_request(read_body)
     app.url_value_preprocessor(decode_path_parameters)
-    for blueprint in blueprints.ALL:
+    for blueprint in (*blueprints.ALL, pages.bp):
         app.register_blueprint(blueprint)
     for group in commands.ALL:
         app.cli.add_command(group)

@@ -11,12 +11,12 @@ HSTS = "max-age=31536000"
 ALWAYS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
 }
 # For responses without a value of their own. JSON responses are not pages, and can contain private data.
 DEFAULTS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
 }
 
 

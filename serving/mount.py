@@ -21,9 +21,12 @@ class Mount:
         environ = keep_encoded_slashes(environ)
         path = environ.get("PATH_INFO", "")
         inner = path.removeprefix(self.path)
-        # If BASE_URL has the path /api, a path such as /api/admin can be one of ours already.
-        if self.path and inner != path and (inner.startswith("//") or inner[1:].partition("/")[0] in self.roots):
-            path = inner
+        first = inner[1:].partition("/")[0]
+        # If BASE_URL has the path /api, a path such as /api/admin can be one of ours already. PATH without a slash is
+        # the start page.
+        ours = first in self.roots and (inner != "" or self.path[1:] not in self.roots)
+        if self.path and inner != path and (inner.startswith("//") or ours):
+            path = inner or "/"
             environ = {**environ, "SCRIPT_NAME": self.path, "PATH_INFO": path}
         # Werkzeug merges leading slashes. No path of ours begins with a dot.
         if path.startswith("//"):

@@ -7,6 +7,7 @@ import pytest
 from flask import Flask
 
 from app import create_app
+from tests.support.api_routes import api_rules
 from tests.support.instance import SETTINGS
 from tests.support.service import ROOT
 
@@ -32,7 +33,7 @@ def listed(section: str) -> Iterator[str]:
 
 def served(app: Flask) -> Iterator[str]:
     """The routes of the app in the same form."""
-    for rule in app.url_map.iter_rules():
+    for rule in api_rules(app):
         if not rule.rule.startswith("/docs/"):
             yield from (
                 f"{method} {re.sub('<[^>]*>', '{}', rule.rule)}" for method in (rule.methods or set()) - {"HEAD"}

@@ -17,8 +17,12 @@ from tests.support.world import Caller, World
 HTTPS = "https://flags.example.org"
 AUTHORIZED = {"Authorization": ADMIN_KEY}
 # Written out, so that a rule that is dropped is missed.
-EVERYWHERE = {"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer"}
-ELSEWHERE = {"Cache-Control": "no-store", "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'"}
+EVERYWHERE = {"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY"}
+ELSEWHERE = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+}
 SECURE = {"Strict-Transport-Security": "max-age=31536000"}
 
 

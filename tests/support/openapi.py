@@ -19,6 +19,7 @@ from serving.errors import NAMES
 from serving.event_stream import LINES
 from serving.version import VERSION
 from tests import records
+from tests.support.api_routes import api_rules, is_page
 from tests.support.openapi_fields import component, name_of, reference, shape
 from tests.support.openapi_refusals import REFUSALS, SPECIAL_REFUSALS
 from tests.support.openapi_words import (
@@ -39,9 +40,11 @@ def document() -> dict[str, Any]:
     """Return the OpenAPI document of this service."""
     app = create_app({"DATABASE_URL": "postgresql://127.0.0.1/none"})
     spec = empty_spec(list(tags(app)))
-    add_components(spec, bodies(CONTRACTS[view] for view in app.view_functions.values()))
+    add_components(
+        spec, bodies(CONTRACTS[view] for endpoint, view in app.view_functions.items() if not is_page(endpoint))
+    )
     for endpoint, view in app.view_functions.items():
-        for rule in app.url_map.iter_rules(endpoint):
+        for rule in api_rules(app, endpoint):
             operations = {
                 method.lower(): described(endpoint, view, rule) for method in sorted((rule.methods or set()) - {"HEAD"})
             }

@@ -12,6 +12,7 @@ from blueprints.documentation import DOCS
 from serving.contract import CONTRACTS, Operation
 from tests import records
 from tests.support import openapi
+from tests.support.api_routes import api_rules
 
 WRITTEN = (DOCS / "openapi.json").read_text(encoding="utf-8")
 DOCUMENT = json.loads(WRITTEN)
@@ -24,7 +25,7 @@ ALL_BODIES = openapi.bodies(CONTRACTS.values())
 
 def routes(app: Flask) -> Iterator[tuple[str, str, Operation, str]]:
     """Yield every operation of the service: method, path as in the document, contract, endpoint."""
-    for rule in app.url_map.iter_rules():
+    for rule in api_rules(app):
         for method in (rule.methods or set()) - {"HEAD"}:
             yield method.lower(), openapi.path_of(rule), CONTRACTS[app.view_functions[rule.endpoint]], rule.endpoint
 

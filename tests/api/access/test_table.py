@@ -8,6 +8,7 @@ from flask import Flask
 
 from sql.people import personal_tokens
 from tests.access import FAMILIES, PLACES, ROUTES, ROWS, Family, Row, Stage
+from tests.support.api_routes import api_rules
 from tests.support.fingerprint import fingerprint
 from tests.support.verdicts import CLOSED, changed, verdict
 from tests.support.world import Caller, refused
@@ -35,12 +36,7 @@ OPEN = [pytest.param(family, id=family.name) for family in FAMILIES if family.pu
 
 
 def test_every_route_is_in_a_table_and_no_other(app: Flask) -> None:
-    served = {
-        f"{method} {rule.rule}"
-        for rule in app.url_map.iter_rules()
-        for method in rule.methods or ()
-        if method != "HEAD"
-    }
+    served = {f"{method} {rule.rule}" for rule in api_rules(app) for method in rule.methods or () if method != "HEAD"}
     # What the page of the documentation is made of.
     served -= {route for route in served if route.startswith("GET /docs/")}
     assert served - ROUTES.keys() == set(), "served, and in no table"

@@ -1,0 +1,64 @@
+"""Show errors as pages: on the routes of pages, and for unknown addresses that a browser opens."""
+
+import json
+from urllib.parse import quote
+
+from flask import Blueprint, Response, current_app, redirect, request
+from werkzeug.exceptions import HTTPException, NotFound, Unauthorized
+from werkzeug.wrappers import Response as Redirect
+
+from blueprints.pages.page import page
+from serving.errors import error_response, exception_response
+
+TITLES = {
+    400: "This address is not valid",
+    403: "You cannot see this page",
+    404: "Page not found",
+    409: "Somebody else was faster",
+    413: "That is too much text",
+    429: "Too many requests",
+    500: "Something went wrong",
+    503: "The service is not available",
+}
+# Unknown addresses below these have the error body of the API, also for browsers.
+API_ROOTS = {"api", "auth", "invite", "ofrep"}
+
+
+def init_blueprint(bp: Blueprint) -> None:
+    """Register the handlers for the routes of pages and for unknown addresses."""
+    bp.register_error_handler(HTTPException, http_error_page)
+    bp.register_error_handler(Exception, exception_page)
+    bp.app_errorhandler(404)(unknown_address)
+
+
+def http_error_page(error: HTTPException) -> Response | Redirect:
+    """Return the page of an HTTP error. Visitors without a session are sent to the login form."""
+    if isinstance(error, Unauthorized) and request.method == "GET":
+        address = request.full_path.rstrip("?")
+        return redirect(f"{current_app.config['BASE_PATH']}/login?next={quote(address, safe='/')}")
+    return as_page(error_response(error))
+
+
+def exception_page(error: Exception) -> Response:
+    """Return the page of an exception: the database is not available, or an internal error."""
+    return as_page(exception_response(error))
+
+
+def unknown_address(error: NotFound) -> Response | Redirect:
+    """Return a page for an unknown address if a browser asks, and the error body otherwise."""
+    if "pages" in request.blueprints:
+        return http_error_page(error)
+    wants_page = any(kind == "text/html" and quality > 0 for kind, quality in request.accept_mimetypes)
+    if request.endpoint is None and wants_page and request.path.split("/")[1] not in API_ROOTS:
+        return as_page(error_response(error))
+    return error_response(error)
+
+
+def as_page(response: Response) -> Response:
+    """Return an error of the API as a page, with the same status, message and id."""
+    error = json.loads(response.get_data())
+    title = TITLES.get(response.status_code, TITLES[400])
+    shown = page("error.html", response.status_code, title=title, message=error["message"], error_id=error["id"])
+    if "Retry-After" in response.headers:
+        shown.headers["Retry-After"] = response.headers["Retry-After"]
+    return shown

@@ -1,0 +1,94 @@
+"""Build pages: who reads one, what they are permitted to do, and the response with its headers."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from flask import Response, current_app, g, render_template
+
+from blueprints.pages.assets import asset
+from rules.access import Actor, require
+from serving.version import VERSION
+from sql import account
+from sql.database import Connection
+
+# Pages load and send nothing from or to other sites. Inline scripts and styles are not allowed.
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The user who reads a page."""
+
+    actor: Actor
+    # The record of the user, as GET /api/admin/user returns it.
+    user: dict[str, Any]
+    # {"permission", "project"?, "environment"?}: without a project in all projects, likewise for the environment.
+    permissions: list[dict[str, str]]
+
+    @property
+    def user_id(self) -> int:
+        """Return the id of the user."""
+        return self.user["id"]
+
+    @property
+    def name(self) -> str:
+        """Return what the user is called: their name, user name or e-mail address."""
+        return self.user.get("name") or self.user.get("username") or self.user["email"]
+
+    def may(self, *permissions: str, project: str | None = None, environment: str | None = None) -> bool:
+        """Return whether the user has at least one of these permissions, for controls that others do not see."""
+        return any(
+            held["permission"] == "ADMIN"
+            or (
+                held["permission"] in permissions
+                and held.get("project") in (None, project)
+                and held.get("environment") in (None, environment)
+            )
+            for held in self.permissions
+        )
+
+
+def require_reader(
+    conn: Connection, *permissions: str, project: str | None = None, list_projects: bool = False
+) -> Reader:
+    """Return the user who reads the page. Raises as rules.access.require() does. Visitors are sent to /login by 401."""
+    actor = require(conn, *permissions, project=project, credential="user", list_projects=list_projects)
+    record = json.loads(account.get(conn, actor.user_id, None) or "{}")
+    g.reader = Reader(actor, record["user"], record["permissions"])
+    return g.reader
+
+
+def page(template: str, status: int = 200, **context: Any) -> Response:
+    """Return a page. Templates also get reader (or None), base (the path of BASE_URL), asset() and version."""
+    text = render_template(
+        template,
+        **context,
+        reader=g.get("reader"),
+        base=current_app.config["BASE_PATH"],
+        asset=asset,
+        segment=segment,
+        version=VERSION,
+    )
+    response = Response(text, status, mimetype="text/html")
+    response.headers["Content-Security-Policy"] = POLICY
+    # With no-referrer, browsers send "Origin: null" with forms, and forms of other sites would look the same.
+    response.headers["Referrer-Policy"] = "same-origin"
+    return response
+
+
+def segment(value: str | int) -> str:
+    """Return a value as one segment of a path, percent-encoded."""
+    return quote(str(value), safe="")
