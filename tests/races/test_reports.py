@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 from flask import Flask
 
-from rules.reports import ReportWriter
+from rules.reports import GROUP_ROWS, ReportWriter
 from sql.database import Connection, value
 from tests.support.races import at_once, statuses, wait_for
 from tests.support.reports import BULK, METRICS, REGISTER, metrics
@@ -95,6 +95,24 @@ def test_a_failure_fails_all_reports_of_the_group_and_no_other(
         assert statuses([future.result() for future in group]) == {503: 5}
     assert last.result().status_code == 202
     assert yes(conn, flag) == 1
+
+
+def test_a_large_report_that_fails_counts_nothing_and_its_retry_counts_once(
+    client: Caller, world: World, conn: Connection, gate: Connection, flag: str, pool: ThreadPoolExecutor
+) -> None:
+    last = f"{flag}-last"
+    world.flag(last)
+    assert send(client, last)().status_code == 202
+    # In the order of the names, because the test client sorts them.
+    document = metrics({flag: YES} | {f"{flag}-between-{number}": YES for number in range(GROUP_ROWS)} | {last: YES})
+    with gate.transaction():
+        gate.execute("SELECT FROM usage_metrics WHERE flag_name = %s FOR UPDATE", [last])
+        report = pool.submit(client.post, METRICS, json=document)
+        wait_for(conn, [report])
+        assert value(conn, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+        refused(report.result(), 503, "UnavailableError")
+    assert client.post(METRICS, json=document).status_code == 202
+    assert (yes(conn, flag), yes(conn, last)) == (1, 2)
 
 
 def test_a_report_whose_turn_does_not_come_is_taken_back(
