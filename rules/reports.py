@@ -13,7 +13,7 @@ from flask import Flask, current_app
 
 from rules.bootstrap import System
 from rules.client_access import ClientToken, environment_of
-from rules.left_out import LeftOut
+from rules.report_log import ReportLog
 from sql import events
 from sql.client import applications, reports
 from sql.client.applications import Instance, InstanceKey
@@ -30,7 +30,7 @@ REPORTS_PER_MINUTE = 6_000
 # With 20,000 rows, other reports waited for at most 2 seconds.
 GROUP_ROWS = 2_000
 
-# Why something was left out, for the log.
+# Why something was dropped, for the log.
 TOO_MANY_APPLICATIONS = f"everything, because there are {applications.MAX_APPLICATIONS} applications"
 TOO_MANY_INSTANCES = f"an instance, because there are {applications.MAX_INSTANCES} instances"
 NO_ENVIRONMENT = "usage in an environment that does not exist"
@@ -87,7 +87,7 @@ class ReportWriter:
     """
 
     def __init__(self, wait: float, places: int) -> None:
-        self.left_out = LeftOut()
+        self.log = ReportLog()
         self._places = Semaphore(places)
         self._wait = wait
         self._lock = Lock()
@@ -139,10 +139,10 @@ class ReportWriter:
                 self._close(group)
                 try:
                     with transaction() as conn:
-                        left_out = record(conn, group.reports)
+                        dropped = record(conn, group.reports)
                     group.error = None
-                    for app_name, reasons in left_out.items():
-                        self.left_out.note(app_name, reasons)
+                    for app_name, reasons in dropped.items():
+                        self.log.warn(app_name, reasons)
                 except Exception as error:
                     group.error = error
         finally:
@@ -167,35 +167,35 @@ class ReportWriter:
                 self._open = Group()
 
 
-LeftOutReasons = dict[str, set[str]]
+DroppedReasons = dict[str, set[str]]
 
 
-def record(conn: Connection, group: Sequence[Report]) -> LeftOutReasons:
-    """Write reports in the caller's transaction. Return what was left out: the reasons by application."""
-    left_out: LeftOutReasons = {}
+def record(conn: Connection, group: Sequence[Report]) -> DroppedReasons:
+    """Write reports in the caller's transaction. Return why parts were dropped, by application."""
+    dropped: DroppedReasons = {}
     kept = make_known(conn, group)
 
-    def leave_out(app_name: str, reason: str) -> None:
-        left_out.setdefault(app_name, set()).add(reason)
+    def drop(app_name: str, reason: str) -> None:
+        dropped.setdefault(app_name, set()).add(reason)
 
     usage, instances = added_up(group), instances_of(group)
     for app_name in {key.app_name for key in (*usage, *instances)} - kept:
-        leave_out(app_name, TOO_MANY_APPLICATIONS)
+        drop(app_name, TOO_MANY_APPLICATIONS)
     usage = {key: counts for key, counts in usage.items() if key.app_name in kept}
     instances = {key: instance for key, instance in instances.items() if key.app_name in kept}
     unknown: list[tuple[str, str, str]] = []
     for row in reports.add(conn, usage) if usage else ():
         if row["has_no_environment"]:
-            leave_out(row["app_name"], NO_ENVIRONMENT)
+            drop(row["app_name"], NO_ENVIRONMENT)
         elif row["is_unknown"]:
             unknown.append((row["flag_name"], row["app_name"], row["environment"]))
         else:
-            leave_out(row["app_name"], OTHER_PROJECT)
+            drop(row["app_name"], OTHER_PROJECT)
     if unknown:
         reports.keep_unknown(conn, unknown)
     for key in applications.see_instances(conn, instances) if instances else ():
-        leave_out(key.app_name, TOO_MANY_INSTANCES)
-    return left_out
+        drop(key.app_name, TOO_MANY_INSTANCES)
+    return dropped
 
 
 def make_known(conn: Connection, group: Sequence[Report]) -> set[str]:

@@ -77,6 +77,9 @@ class Meters:
         self.refused = Counter(
             "flags_database_requests_refused_total", "Requests that got no connection.", registry=own
         )
+        self.from_memory = Counter(
+            "flags_client_responses_from_memory_total", "Responses with flags from memory.", registry=own
+        )
         self.workers = Gauge("flags_workers", "Running worker processes.", registry=own, multiprocess_mode=mode)
         self.workers.set(1)
 
@@ -91,6 +94,8 @@ class Meters:
         method = request.method if request.method in METHODS else OTHER
         requests, duration = self._series.get((method, route, status)) or self._find(method, route, status)
         requests.inc()
+        if "client_age" in g:
+            self.from_memory.inc()
         duration.observe(time.perf_counter() - g.metered_since)
         if request.endpoint == LOGIN:
             self.logins.labels(OUTCOMES.get(status, "invalid" if status < 500 else "unavailable")).inc()

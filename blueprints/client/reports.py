@@ -103,7 +103,7 @@ def register(token: ClientToken, address: str | None) -> None:
 
 
 def report(token: ClientToken, address: str | None) -> None:
-    """Write the usage in the body. What cannot be read is left out and logged."""
+    """Write the usage in the body. What cannot be read is dropped and logged."""
     reasons: Reasons = Counter()
     with writer().place(token):
         with report_body() as body:
@@ -112,17 +112,17 @@ def report(token: ClientToken, address: str | None) -> None:
             usage = read_metrics(document, datetime.now(UTC), reasons)
         if registration:
             writer().write(Report(token, address, [registration], usage))
-    writer().left_out.note(app_name(document), +reasons)
+    writer().log.warn(app_name(document), +reasons)
 
 
 def report_in_bulk(token: ClientToken) -> None:
-    """Write the applications and the usage in the body. What cannot be read is left out and logged."""
+    """Write the applications and the usage in the body. What cannot be read is dropped and logged."""
     reasons: Reasons = Counter()
     with writer().place(token):
         with report_body() as body:
             registrations, usage = read_bulk(read_object(body, reasons), token.environment, datetime.now(UTC), reasons)
         writer().write(Report(token, client_address(), registrations, usage))
-    writer().left_out.note(None, +reasons)
+    writer().log.warn(None, +reasons)
 
 
 def named_in_headers() -> dict[str, Any]:

@@ -10,6 +10,7 @@ from flask import Flask
 
 from sql.database import connect
 from tests.support.instance import ADMIN_KEY
+from tests.support.metrics import TOKEN, Scraped
 from tests.support.pool import MARGIN
 from tests.support.service import PATIENCE, wait_until
 from tests.support.silent_proxy import Proxy
@@ -61,7 +62,7 @@ def test_known_tokens_get_the_last_flags_while_the_database_is_away(
     proxy: Proxy, admin: Caller, make_app: Callable[..., Flask], caplog: pytest.LogCaptureFixture
 ) -> None:
     switch(admin, "on")
-    app = make_app(proxy.url)
+    app = make_app(proxy.url, METRICS_TOKEN=TOKEN)
     known, unknown = Caller(app, secret_of(admin)), Caller(app, secret_of(admin))
     before = known.get(FEATURES)
     etag = before.headers["ETag"]
@@ -77,6 +78,7 @@ def test_known_tokens_get_the_last_flags_while_the_database_is_away(
         assert (unmodified.status_code, "Age" in unmodified.headers) == (304, True)
     said = [record.getMessage() for record in caplog.records if "get flags from memory" in record.getMessage()]
     assert len(said) == 1
+    assert Scraped(app).total("client_responses_from_memory_total") == 2
     # Neither a token that may be valid nor a query that was never asked is refused for ever.
     refused(unknown.get(FEATURES), 503, "UnavailableError")
     refused(Caller(app, "unknown").get(FEATURES), 503, "UnavailableError")

@@ -1,7 +1,7 @@
 """What SDKs report: registrations, usage, and usage of several applications together.
 
-Reports are cleaned, not refused, because after one 400 the Node SDK never reports again. What cannot be stored is left
-out and counted by reason. The schemas describe well-formed reports for the OpenAPI document.
+Reports are cleaned, not refused, because after one 400 the Node SDK never reports again. What cannot be stored is
+dropped and counted by reason. The schemas describe well-formed reports for the OpenAPI document.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ MAX_STRATEGIES = 100
 # Our choice: the maximum entries of one report. A variant is an entry too. The default limit of flags is 5,000.
 MAX_ENTRIES = 20_000
 
-# Why something was left out, for the log.
+# Why something was dropped, for the log.
 TOO_LARGE = "a report above 10 MiB"
 NOT_JSON = "a report that is not a JSON object"
 NO_APP_NAME = "a report without appName"

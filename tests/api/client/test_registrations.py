@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from rules import left_out
+from rules import report_log
 from rules import reports as rules
-from rules.left_out import LeftOut
+from rules.report_log import ReportLog
 from sql.database import Connection, rows, value
 from tests.support.reports import METRICS, REGISTER, instances, metrics, names, register, report
 from tests.support.world import Caller, World, refused
@@ -180,12 +180,12 @@ def test_a_token_that_reports_too_often_waits(
     register(world.api_key("client"), appName="other")
 
 
-def test_what_is_left_out_is_logged_once_for_each_application(client: Caller, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_dropped_is_logged_once_for_each_application(client: Caller, caplog: pytest.LogCaptureFixture) -> None:
     for app in ("logged\n1", "logged 2"):
         for _ in range(3):
             report(client, {"f": {"yes": -1}}, app=app)
     assert [record.getMessage() for record in caplog.records] == [
-        f"Left out of a report of the application {app}: an entry with invalid names or counts. Next line in an hour."
+        f"Dropped from a report of the application {app}: an entry with invalid names or counts. Next line in an hour."
         for app in ("'logged\\n1'", "'logged 2'")
     ]
 
@@ -200,10 +200,10 @@ def test_the_next_minute_counts_anew(client: Caller, monkeypatch: pytest.MonkeyP
 
 
 def test_the_next_hour_logs_anew(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(left_out, "MAX_LOGGED", 2)
+    monkeypatch.setattr(report_log, "MAX_LOGGED", 2)
     now = [3600.0, 7199.0, 7199.0, 7199.0, 7200.0]
-    monkeypatch.setattr(left_out, "time", SimpleNamespace(time=lambda: now.pop(0)))
-    log = LeftOut()
+    monkeypatch.setattr(report_log, "time", SimpleNamespace(time=lambda: now.pop(0)))
+    log = ReportLog()
     for name in ("a", "a", "b", "c", "a"):
-        log.note(name, ["it"])
+        log.warn(name, ["it"])
     assert [record.args[0] for record in caplog.records if record.args] == ["'a'", "'b'", "'a'"]  # pyright: ignore

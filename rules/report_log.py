@@ -1,4 +1,4 @@
-"""Log what is left out of the reports of applications: once an hour for each application."""
+"""Log which parts of reports were dropped: at most once an hour for each application."""
 
 import logging
 import time
@@ -10,7 +10,7 @@ log = logging.getLogger(__name__)
 MAX_LOGGED = 1_000
 
 
-class LeftOut:
+class ReportLog:
     """Which applications this worker has logged in the present hour."""
 
     def __init__(self) -> None:
@@ -18,8 +18,8 @@ class LeftOut:
         self._hour = 0
         self._logged: set[str] = set()
 
-    def note(self, app_name: str | None, reasons: Iterable[str]) -> None:
-        """Log why something of an application was left out, unless a line about it was logged in this hour."""
+    def warn(self, app_name: str | None, reasons: Iterable[str]) -> None:
+        """Log why parts of a report were dropped, unless the application has a line of this hour."""
         reasons = sorted(reasons)
         hour, name = int(time.time() // 3600), "without a name" if app_name is None else ascii(app_name[:100])
         with self._lock:
@@ -28,4 +28,4 @@ class LeftOut:
             if not reasons or name in self._logged or len(self._logged) >= MAX_LOGGED:
                 return
             self._logged.add(name)
-        log.warning("Left out of a report of the application %s: %s. Next line in an hour.", name, "; ".join(reasons))
+        log.warning("Dropped from a report of the application %s: %s. Next line in an hour.", name, "; ".join(reasons))
