@@ -5,11 +5,12 @@ Pages read with the functions of sql/ that the API uses. Their forms call the do
 
 from flask import Blueprint
 
-from blueprints.pages import assets, errors, projects
+from blueprints.pages import assets, errors, project, projects
 
 ALL = (
     assets.bp,  # /static
-    projects.bp,  # /
+    projects.bp,  # /, /archived-projects
+    project.bp,  # /projects/…, /projects/…/archive
 )
 
 bp = Blueprint("pages", __name__, template_folder="templates")

@@ -1,10 +1,12 @@
-"""The start page: the projects that the reader can see."""
+"""The start page: the projects that the reader can see, and the archived ones."""
 
 import json
 
 from flask import Blueprint, Response
 
+from blueprints.pages.lists import ListQuery, slice_of
 from blueprints.pages.page import page, require_reader
+from serving.request_data import load_query
 from sql.database import connection
 from sql.projects import list as project_list
 
@@ -13,9 +15,26 @@ bp = Blueprint("projects", __name__)
 
 @bp.get("/")
 def show_projects() -> Response:
-    """Show the projects, favorites first."""
+    """Show the live projects, favorites first."""
+    return show(archived=False)
+
+
+@bp.get("/archived-projects")
+def show_archived_projects() -> Response:
+    """Show the archived projects."""
+    return show(archived=True)
+
+
+def show(*, archived: bool) -> Response:
+    """Return the page of the live or the archived projects."""
     with connection() as conn:
         reader = require_reader(conn)
-        text = project_list.list_all(conn, archived=False, viewer=reader.actor.viewer, user_id=reader.user_id)
-    projects = json.loads(text)["projects"]
-    return page("projects.html", projects=sorted(projects, key=lambda project: not project["favorite"]))
+        query = load_query(ListQuery)
+        text = project_list.list_all(conn, archived=archived, viewer=reader.actor.viewer, user_id=reader.user_id)
+    found = [
+        project
+        for project in json.loads(text)["projects"]
+        if query["query"].lower() in f"{project['name']} {project['id']}".lower()
+    ]
+    found.sort(key=lambda project: not project["favorite"])
+    return page("projects.html", archived=archived, query=query["query"], **slice_of(found, query["offset"]))
