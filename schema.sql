@@ -813,14 +813,14 @@ CREATE TABLE client_revisions (
     CONSTRAINT client_revisions_pkey PRIMARY KEY (environment, project_id)
 ) WITH (fillfactor = 50);
 
--- Whether events of this type are about changes that can alter the flags of applications.
+-- Whether events of this type are about changes that can alter the flags of applications. An import records an event of
+-- each change beside its own. Projects are archived and revived without live flags.
 CREATE FUNCTION alters_client_flags(type text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (type LIKE 'feature-%' AND type NOT IN ('feature-favorited', 'feature-unfavorited', 'feature-type-updated'))
            OR type LIKE 'segment-%'
            OR type LIKE 'project-environment-%'
-           OR type IN ('strategy-order-changed', 'features-imported', 'project-archived', 'project-revived',
-                       'environment-created', 'environment-deleted', 'tag-type-deleted');
+           OR type IN ('strategy-order-changed', 'environment-created', 'environment-deleted', 'tag-type-deleted');
 
 -- Raise the revisions of what the events of this transaction name. The first of its events that fires raises all of them,
 -- at the commit: in one order, so that transactions cannot deadlock, and after all other locks. (Other transactions can

@@ -22,6 +22,29 @@ IMPORTED: dict[str, Any] = {
         "tagTypes": [],
     },
 }
+NAME = {"featureName": "flag-of-default"}
+
+
+def imported(**data: Any) -> dict[str, Any]:
+    """Return the import of flag-of-default with these parts of a document. Without strategies, it loses its own."""
+    data = {"features": [{"name": "flag-of-default"}], "featureStrategies": [], "tagTypes": [], **data}
+    return {"project": "default", "environment": "development", "data": data}
+
+
+VARIANT = {"name": "blue", "weight": 1000, "weightType": "variable", "stickiness": "default"}
+IN_DEVELOPMENT = NAME | {"environment": "development"}
+# Each imports one kind of change.
+IMPORTS: dict[str, dict[str, Any]] = {
+    "new flag": imported(features=[{"name": "new"}]),
+    "impressions": imported(features=[{"name": "flag-of-default", "impressionData": True}]),
+    "strategies": imported(featureStrategies=[NAME | {"name": "userWithId", "parameters": {"userIds": "7"}}]),
+    "no strategies": imported(),
+    "variants": imported(featureEnvironments=[IN_DEVELOPMENT | {"variants": [VARIANT]}]),
+    "parent": imported(dependencies=[{"feature": "flag-of-default", "dependencies": [{"feature": "parent"}]}]),
+}
+BEFORE_IMPORT = "INSERT INTO flags (name, project_id) VALUES ('parent', 'default')"
+WITHOUT_STRATEGIES = f"{BEFORE_IMPORT}; DELETE FROM strategies"
+EMPTY = "INSERT INTO projects (id, name) VALUES ('empty', 'Empty')"
 ARCHIVED = "UPDATE flags SET archived_at = now() WHERE name = 'flag-of-default'"
 UNLINKED = "DELETE FROM project_environments WHERE environment = 'development'"
 CLONE = {"name": "copy", "type": "test"}
@@ -31,6 +54,16 @@ PARAMETERS = {"name": "flexibleRollout", "parameters": {"rollout": "7"}}
 # By name: what is there before, the request, the environment of the document.
 CASES: dict[str, tuple[str, str, str, Any, str]] = {
     "import": ("SELECT", "POST", "/api/admin/features-batch/import", IMPORTED, "development"),
+    **{
+        f"import of {kind}": (
+            BEFORE_IMPORT if kind == "no strategies" else WITHOUT_STRATEGIES,
+            "POST",
+            "/api/admin/features-batch/import",
+            body,
+            "development",
+        )
+        for kind, body in IMPORTS.items()
+    },
     "revival": (ARCHIVED, "POST", f"{PROJECT}/revive", {"features": ["flag-of-default"]}, "development"),
     "link": (UNLINKED, "POST", f"{PROJECT}/environments", {"environment": "development"}, "development"),
     "patch": ("SELECT", "PATCH", FLAG, IMPRESSIONS, "development"),
@@ -43,6 +76,8 @@ CASES: dict[str, tuple[str, str, str, Any, str]] = {
 UNSEEN = {
     "favorite": ("POST", f"{FLAG}/favorites", None),
     "no favorite": ("DELETE", f"{FLAG}/favorites", None),
+    "project archived": ("POST", "/api/admin/projects/archive/empty", None),
+    "project revived": ("POST", "/api/admin/projects/revive/empty", None),
     "lifetime": ("PUT", "/api/admin/feature-types/release/lifetime", {"lifetimeDays": 7}),
 }
 
@@ -76,6 +111,9 @@ def test_the_revision_does_not_rise_without_a_change(stage: Stage, case: str) ->
     method, path, body = UNSEEN[case]
     if case == "no favorite":
         stage.cast["alice"].post(f"{FLAG}/favorites")
+    stage.conn.execute(EMPTY)
+    if case == "project revived":
+        stage.cast["alice"].post("/api/admin/projects/archive/empty")
     token = stage.world.api_key("client")
     before = look(stage, token, "development")
     response = stage.cast["alice"].request(method, path, json=body)
