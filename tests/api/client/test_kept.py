@@ -4,15 +4,17 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from flask import Flask
 
+from rules.access import digest
 from rules.client_documents import ClientDocuments, ClientQuery
 from rules.shared_calls import SharedCalls
-from sql.database import Connection, database
+from sql.database import Connection, connect, database
 from tests.support.instance import ADMIN_KEY
 from tests.support.service import PATIENCE, wait_until
 from tests.support.wire import watched
@@ -108,6 +110,24 @@ def test_a_token_is_remembered_for_a_while(url: str, token: str, make_app: Calla
     # A token of the wrong kind is remembered too, and an unknown one is not.
     assert Caller(app, "unknown").get(FEATURES).status_code == 401
     assert Caller(app, "unknown").get(FEATURES).status_code == 401
+
+
+def test_a_token_expires_although_it_is_remembered(url: str, worker: Flask, make_app: Callable[..., Flask]) -> None:
+    body = {"type": "client", "tokenName": "short", "environment": "development"}
+    secret = Caller(worker, ADMIN_KEY).post("/api/admin/api-tokens", json=body).json["secret"]
+    with connect(url) as conn:
+        conn.execute("UPDATE api_keys SET expires_at = now() + interval '1 second' WHERE secret = %s", [secret])
+    caller = Caller(make_app(url, CLIENT_KEEP_MS=60_000), secret)
+    assert caller.get(FEATURES).status_code == 200
+    wait_until(lambda: caller.get(FEATURES).status_code == 401, "the token has expired")
+
+
+def test_without_keeping_a_request_does_not_use_an_earlier_look_at_the_token(application: Caller) -> None:
+    running = application.app.extensions["client_access"]._calls._running
+    # Another request that never ends.
+    running[digest(application.key or "")] = time.monotonic(), Future()
+    assert "Age" not in application.get(FEATURES).headers
+    assert running == {}
 
 
 def test_many_threads_share_one_call() -> None:

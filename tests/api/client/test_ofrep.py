@@ -103,6 +103,17 @@ def test_the_reason_says_what_decided(
     assert found["variant"] == ("enabled" if value else "disabled")
 
 
+def test_a_result_is_not_static_if_an_earlier_strategy_or_a_parent_decides_too(
+    world: World, app_token: Caller, conn: Connection
+) -> None:
+    # For user 7, the flag could have been on because of the first strategy, with another variant.
+    world.strategy(switched_on(world, strategy=USER_7), name="default", sort_order=2)
+    assert (evaluated(app_token)["value"], evaluated(app_token)["reason"]) == (True, "TARGETING_MATCH")
+    depend(conn, switched_on(world, "child"), switched_on(world, "parent"))
+    child = evaluated(app_token, "child")
+    assert (child["value"], child["reason"]) == (True, "TARGETING_MATCH")
+
+
 def test_a_flag_that_is_off_in_the_environment_is_disabled(world: World, app_token: Caller) -> None:
     world.flag("f", enabled_in=("production",))
     found = evaluated(app_token)
