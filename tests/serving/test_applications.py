@@ -59,7 +59,11 @@ def switch(admin: Caller, state: str) -> None:
 
 
 def test_known_tokens_get_the_last_flags_while_the_database_is_away(
-    proxy: Proxy, admin: Caller, make_app: Callable[..., Flask], caplog: pytest.LogCaptureFixture
+    proxy: Proxy,
+    admin: Caller,
+    make_app: Callable[..., Flask],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     switch(admin, "on")
     app = make_app(proxy.url, METRICS_TOKEN=TOKEN)
@@ -76,9 +80,12 @@ def test_known_tokens_get_the_last_flags_while_the_database_is_away(
         assert 0 <= int(during.headers["Age"]) < PATIENCE
         unmodified = known.get(FEATURES, headers={"If-None-Match": etag})
         assert (unmodified.status_code, "Age" in unmodified.headers) == (304, True)
-    said = [record.getMessage() for record in caplog.records if "get flags from memory" in record.getMessage()]
-    assert len(said) == 1
-    assert Scraped(app).total("client_responses_from_memory_total") == 2
+        warnings = "Applications get flags from memory"
+        assert caplog.text.count(warnings) == 1
+        assert Scraped(app).total("client_responses_from_memory_total") == 2
+        monkeypatch.setattr("rules.client_access.WARNING_PAUSE", 0.0)
+        known.get(FEATURES)
+        assert caplog.text.count(warnings) == 2
     # Neither a token that may be valid nor a query that was never asked is refused for ever.
     refused(unknown.get(FEATURES), 503, "UnavailableError")
     refused(Caller(app, "unknown").get(FEATURES), 503, "UnavailableError")
@@ -90,6 +97,28 @@ def test_known_tokens_get_the_last_flags_while_the_database_is_away(
     wait_until(lambda: "Age" not in known.get(FEATURES).headers, "the database is used again")
     assert not is_on(known.get(FEATURES))
     assert unknown.get(FEATURES).status_code == 200
+
+
+def test_flags_from_memory_were_current_less_than_their_time_ago(
+    proxy: Proxy, admin: Caller, make_app: Callable[..., Flask]
+) -> None:
+    app = make_app(proxy.url)
+    known = Caller(app, secret_of(admin))
+    documents = app.extensions["client_documents"]._kept
+
+    def age() -> None:
+        """Let the flags have been current two hours ago."""
+        next(iter(documents.values())).current_at -= 7200
+
+    assert known.get(FEATURES).status_code == 200
+    age()
+    # An unchanged revision says that they are still current.
+    assert known.get(FEATURES).status_code == 200
+    proxy.refuse()
+    assert int(known.get(FEATURES).headers["Age"]) < PATIENCE
+    age()
+    # The token is not too old, because the database knew it a moment ago.
+    refused(known.get(FEATURES), 503, "UnavailableError")
 
 
 def test_a_frozen_database_holds_a_known_token_only_for_the_wait(
