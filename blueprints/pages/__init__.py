@@ -5,12 +5,15 @@ Pages read with the functions of sql/ that the API uses. Their forms call the do
 
 from flask import Blueprint
 
-from blueprints.pages import assets, errors, project, projects
+from blueprints.pages import assets, errors, evaluation, flag, project, projects, strategy
 
 ALL = (
     assets.bp,  # /static
     projects.bp,  # /, /archived-projects
     project.bp,  # /projects/…, /projects/…/archive
+    flag.bp,  # /projects/…/flags/…
+    evaluation.bp,  # /projects/…/flags/…/why
+    strategy.bp,  # /projects/…/flags/…/environments/…/strategies/…
 )
 
 bp = Blueprint("pages", __name__, template_folder="templates")

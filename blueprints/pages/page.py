@@ -62,17 +62,31 @@ class Reader:
 
 
 def require_reader(
-    conn: Connection, *permissions: str, project: str | None = None, list_projects: bool = False
+    conn: Connection,
+    *permissions: str,
+    project: str | None = None,
+    environment: str | None = None,
+    list_projects: bool = False,
 ) -> Reader:
     """Return the user who reads the page. Raises as rules.access.require() does. Visitors are sent to /login by 401."""
-    actor = require(conn, *permissions, project=project, credential="user", list_projects=list_projects)
+    actor = require(
+        conn,
+        *permissions,
+        project=project,
+        environment=environment,
+        credential="user",
+        list_projects=list_projects,
+    )
     record = json.loads(account.get(conn, actor.user_id, None) or "{}")
     g.reader = Reader(actor, record["user"], record["permissions"])
     return g.reader
 
 
 def page(template: str, status: int = 200, **context: Any) -> Response:
-    """Return a page. Templates also get reader (or None), base (the path of BASE_URL), asset() and version."""
+    """Return a page. Templates also get reader (or None), base (the path of BASE_URL) and version.
+
+    And the functions asset(), segment() and json_text().
+    """
     text = render_template(
         template,
         **context,
@@ -80,6 +94,7 @@ def page(template: str, status: int = 200, **context: Any) -> Response:
         base=current_app.config["BASE_PATH"],
         asset=asset,
         segment=segment,
+        json_text=json.dumps,
         version=VERSION,
     )
     response = Response(text, status, mimetype="text/html")

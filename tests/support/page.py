@@ -11,6 +11,9 @@ from tests.support.world import Caller
 
 VOID = {"br", "hr", "img", "input", "link", "meta", "path", "wbr"}
 
+# Browsers end an open <p> before these.
+ENDS_P = {"details", "dialog", "div", "dl", "fieldset", "form", "h1", "h2", "h3", "ol", "p", "section", "table", "ul"}
+
 
 class Parser(HTMLParser):
     """Builds a tree. Raises AssertionError for a tag that is not closed, or closed twice."""
@@ -21,6 +24,7 @@ class Parser(HTMLParser):
         self.open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert "p" not in self.open or tag not in ENDS_P, f"<{tag}> inside <p>: {self.getpos()}"
         self.builder.start(tag, {name: value or "" for name, value in attrs})
         if tag in VOID:
             self.builder.end(tag)

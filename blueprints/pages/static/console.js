@@ -9,7 +9,9 @@ const controls = "input[name], select[name], textarea[name]";
 function valueOf(control) {
   const kind = control.dataset.type;
   if (control.type === "radio") return control.checked ? typed(control.value, kind) : undefined;
-  if (control.type === "checkbox") return kind === "many" ? (control.checked ? [control.value] : []) : control.checked;
+  if (control.type === "checkbox" && kind === "many") return control.checked ? [control.value] : [];
+  if (control.type === "checkbox" && kind === "numbers") return control.checked ? [Number(control.value)] : [];
+  if (control.type === "checkbox") return control.checked;
   if (control.multiple) return [...control.selectedOptions].map((option) => typed(option.value, kind));
   const text = control.value;
   if (text === "" && control.dataset.empty === "omit") return undefined;
@@ -152,7 +154,14 @@ document.addEventListener("submit", (event) => {
 });
 
 document.addEventListener("input", (event) => {
-  if (event.target.type === "range") show(event.target);
+  const control = event.target;
+  if (control.type === "range") show(control);
+  if (!("chooses" in control.dataset)) return;
+  // data-chooses: of the elements with data-for beside this select, only those with its value are shown and sent.
+  for (const element of control.closest("[data-item], form").querySelectorAll("[data-for]")) {
+    element.hidden = !element.dataset.for.split(" ").includes(control.value);
+    for (const inner of element.querySelectorAll(controls)) inner.disabled = element.hidden;
+  }
 });
 
 // data-add="id": append a copy of the template to the list before the button. data-remove: remove the item.
