@@ -25,10 +25,11 @@ class FlagFacts(NamedTuple):
 class Result:
     """The result of an evaluation. Results are made when a flag is compiled, and shared by all evaluations.
 
-    facts is None if the flag does not exist.
+    facts is None if the flag does not exist. ofrep_text: this result in responses of OFREP, which rules/ofrep.py writes
+    once.
     """
 
-    __slots__ = ("_text", "enabled", "facts", "reason", "variant")
+    __slots__ = ("_text", "enabled", "facts", "ofrep_text", "reason", "variant")
 
     def __init__(self, facts: FlagFacts | None, enabled: bool, reason: Reason, variant: Variant | None = None) -> None:
         self.facts = facts
@@ -36,6 +37,7 @@ class Result:
         self.reason: Reason = reason
         self.variant = variant
         self._text: str | None = None
+        self.ofrep_text: str | None = None
 
     @property
     def variant_name(self) -> str:

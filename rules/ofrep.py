@@ -2,7 +2,6 @@
 
 import json
 import re
-from functools import lru_cache
 from typing import Any
 
 from evaluation.results import FlagFacts, Result
@@ -11,14 +10,14 @@ from validators.errors import InvalidPayload
 
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 LEADING_ZEROS = re.compile(r"(?<=^)(-?)0+(?=\d)")
-# Results by their parts. A result is small, and most flags have one or two.
-CACHED = 20_000
 
 
 def evaluation(result: Result) -> str:
     """Return the JSON text of a result. Raise InvalidPayload if the payload of its variant cannot be parsed."""
     assert result.facts is not None
-    return text(result.facts, result.enabled, result.reason, result.variant)
+    if result.ofrep_text is None:
+        result.ofrep_text = text(result.facts, result.enabled, result.reason, result.variant)
+    return result.ofrep_text
 
 
 def evaluation_or_failure(result: Result) -> str:
@@ -30,7 +29,6 @@ def evaluation_or_failure(result: Result) -> str:
         return dumps({"key": key, "errorCode": error.ofrep_code, "errorDetails": error.description})
 
 
-@lru_cache(CACHED)
 def text(facts: FlagFacts, enabled: bool, reason: str, variant: Variant | None) -> str:
     """Return the JSON text of the parts of a result."""
     # Clients need the variant. A client in Python loses the value without it.

@@ -6,6 +6,8 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from evaluation.results import FlagFacts, Result
+from rules.ofrep import evaluation
 from sql.database import Connection
 from tests.support.evaluation import Json, addresses, one_of, rollout, switched_on
 from tests.support.flags import depend
@@ -162,6 +164,12 @@ def test_a_variant_without_payload_is_true(world: World, alice: Caller, app_toke
     found = [evaluated(app_token, targetingKey=str(user)) for user in range(20)]
     assert {(one["value"], one["reason"]) for one in found} == {(True, "SPLIT")}
     assert {one["variant"] for one in found} == {"1", "2"}
+
+
+def test_a_result_is_written_once() -> None:
+    # With the flags, so that their old payloads are forgotten after a change.
+    result = Result(FlagFacts("f"), True, "STATIC")
+    assert evaluation(result) is evaluation(result)
 
 
 def test_a_flag_with_payloads_has_no_value_while_it_is_off(world: World, alice: Caller, app_token: Caller) -> None:
