@@ -128,6 +128,31 @@ class EventStreamSearch(EventFilters):
             raise ValidationError("cannot be used with Accept: application/x-ndjson; use after", "offset")
 
 
+class EventsForm(Query):
+    """The filters of the page of events, as its form sends them. Fields that are not filled in are omitted."""
+
+    query = Text(max=QUERY_MAX)
+    feature = Text()
+    project = Text()
+    type = OneOf(TYPES, "one of the event types")
+    createdBy = WholeNumber(min=1)
+    from_ = Day(data_key="from")
+    to = Day()
+    offset = WholeNumber(min=0, load_default=0)
+
+    @validates_schema
+    def refuse_reversed_days(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a range without days. People have then swapped the fields."""
+        if "from_" in data and "to" in data and data["from_"] > data["to"]:
+            raise ValidationError("must not be before the first day", "to")
+
+    @post_load
+    def as_filters(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return the filters for sql/event_search.py, and offset as it is."""
+        lists = {name: [data[name]] for name in ("feature", "project", "type", "createdBy") if name in data}
+        return filters(data | lists)
+
+
 class NewestEvents(Query):
     """The query parameters of GET /api/admin/events."""
 

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load
 
 from validators import Query
-from validators.fields import Day
+from validators.fields import Day, Text
+from validators.query_fields import Repeated
 
 # Our choice: a longer range is refused, because it is a mistake or an attack.
 MAX_YEARS = 5
@@ -44,3 +45,16 @@ class InsightsRange(Query):
         ):
             raise ValidationError(f"must not be more than {MAX_YEARS} years before to", "from")
         return {"first_day": first_day, "last_day": last_day}
+
+
+class InsightsForm(InsightsRange):
+    """The filters of the page of insights, as its form sends them. project can be given several times."""
+
+    project = Repeated(Text(), load_default=list)
+
+    @post_load
+    def with_defaults(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return the first and the last day, and the projects."""
+        if "from_" in data and "to" in data and data["from_"] > data["to"]:
+            raise ValidationError("must not be before the first day", "to")
+        return super().with_defaults(data) | {"projects": data["project"]}

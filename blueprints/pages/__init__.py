@@ -5,7 +5,7 @@ Pages read with the functions of sql/ that the API uses. Their forms call the do
 
 from flask import Blueprint
 
-from blueprints.pages import assets, errors, evaluation, flag, project, projects, strategy
+from blueprints.pages import assets, errors, evaluation, events, flag, insights, project, projects, strategy
 
 ALL = (
     assets.bp,  # /static
@@ -14,6 +14,8 @@ ALL = (
     flag.bp,  # /projects/…/flags/…
     evaluation.bp,  # /projects/…/flags/…/why
     strategy.bp,  # /projects/…/flags/…/environments/…/strategies/…
+    events.bp,  # /events, /events/download
+    insights.bp,  # /insights
 )
 
 bp = Blueprint("pages", __name__, template_folder="templates")

@@ -2,7 +2,9 @@
 
 from typing import Any, LiteralString
 
-from sql.database import Connection, value
+from psycopg.rows import DictRow
+
+from sql.database import Connection, rows, value
 from sql.people import roles
 from sql.projects.core import ACTIVE, HEALTH
 from sql.projects.visibility import VISIBLE
@@ -103,6 +105,14 @@ def list_all(conn: Connection, *, archived: bool, viewer: int | None, user_id: i
     """Return the archived or the live projects that the viewer sees as JSON text, with the favorites of a user."""
     params = {"archived": archived, "viewer": viewer, "user_id": user_id, "owner": roles.OWNER}
     return value(conn, LIST, params)
+
+
+NAMES: LiteralString = f"SELECT id, name FROM projects WHERE archived_at IS NULL AND {VISIBLE} ORDER BY name, id"
+
+
+def list_names(conn: Connection, viewer: int | None) -> list[DictRow]:
+    """Return id and name of each live project that the viewer sees, by name."""
+    return rows(conn, NAMES, {"viewer": viewer})
 
 
 OWNERS_OF: LiteralString = f"""

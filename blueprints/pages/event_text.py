@@ -1,0 +1,186 @@
+"""Describe events for people: a sentence such as "Alice switched checkout on in production", and what has changed."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from string import Formatter
+from typing import Any
+
+# What an event of a type says after the name of its author. {flag}, {project} and {environment} are columns of the
+# event, {name} is what its data calls the record, and other names are properties of its data.
+SENTENCES = {
+    "api-token-created": "created the API token {name}",
+    "api-token-deleted": "deleted the API token {name}",
+    "api-token-updated": "changed the API token {name}",
+    "application-created": "saw the application {name} for the first time",
+    "context-field-created": "created the context field {name}",
+    "context-field-deleted": "deleted the context field {name}",
+    "context-field-updated": "changed the context field {name}",
+    "default-strategy-updated": "changed the default strategy of {project} in {environment}",
+    "environment-created": "created the environment {name}",
+    "environment-deleted": "deleted the environment {name}",
+    "environment-updated": "changed the environment {name}",
+    "feature-archived": "archived {flag}",
+    "feature-completed": "marked {flag} as completed",
+    "feature-created": "created {flag}",
+    "feature-deleted": "deleted {flag}",
+    "feature-dependencies-removed": "removed the parent flag of {flag}",
+    "feature-dependency-added": "made {flag} depend on {feature}",
+    "feature-dependency-removed": "ended the dependency of {flag} on {feature}",
+    "feature-environment-disabled": "switched {flag} off in {environment}",
+    "feature-environment-enabled": "switched {flag} on in {environment}",
+    "feature-environment-variants-updated": "changed the variants of {flag} in {environment}",
+    "feature-favorited": "marked {flag} as a favorite",
+    "feature-metadata-updated": "changed {flag}",
+    "feature-potentially-stale-on": "marked {flag} as potentially stale",
+    "feature-project-change": "moved {flag} from {oldProject} to {newProject}",
+    "feature-revived": "revived {flag}",
+    "feature-stale-off": "marked {flag} as not stale",
+    "feature-stale-on": "marked {flag} as stale",
+    "feature-strategy-add": "added a strategy to {flag} in {environment}",
+    "feature-strategy-remove": "deleted a strategy of {flag} in {environment}",
+    "feature-strategy-update": "changed a strategy of {flag} in {environment}",
+    "feature-tagged": "added the tag {type}:{value} to {flag}",
+    "feature-type-updated": "changed the flag type {name}",
+    "feature-uncompleted": "marked {flag} as not completed",
+    "feature-unfavorited": "no longer has {flag} as a favorite",
+    "feature-untagged": "removed the tag {type}:{value} from {flag}",
+    "features-exported": "exported flags of {environment}",
+    "features-imported": "imported flags into {project} for {environment}",
+    "group-created": "created the group {name}",
+    "group-deleted": "deleted the group {name}",
+    "group-updated": "changed the group {name}",
+    "pat-created": "created a personal access token: {name}",
+    "pat-deleted": "deleted a personal access token: {name}",
+    "project-access-added": "added roles in {project}",
+    "project-access-group-roles-deleted": "removed the roles of a group in {project}",
+    "project-access-group-roles-updated": "changed the roles of a group in {project}",
+    "project-access-updated": "replaced the roles in {project}",
+    "project-access-user-roles-deleted": "removed the roles of a user in {project}",
+    "project-access-user-roles-updated": "changed the roles of a user in {project}",
+    "project-archived": "archived the project {project}",
+    "project-created": "created the project {project}",
+    "project-deleted": "deleted the project {project}",
+    "project-environment-added": "added the environment {environment} to {project}",
+    "project-environment-removed": "removed the environment {environment} from {project}",
+    "project-favorited": "marked the project {project} as a favorite",
+    "project-revived": "revived the project {project}",
+    "project-unfavorited": "no longer has the project {project} as a favorite",
+    "project-updated": "changed the project {project}",
+    "public-signup-token-created": "created the signup token {name}",
+    "public-signup-token-updated": "changed the signup token {name}",
+    "public-signup-token-user-added": "signed up with the signup token {name}",
+    "role-created": "created the role {name}",
+    "role-deleted": "deleted the role {name}",
+    "role-updated": "changed the role {name}",
+    "segment-created": "created the segment {name}",
+    "segment-deleted": "deleted the segment {name}",
+    "segment-updated": "changed the segment {name}",
+    "service-account-created": "created the service account {name}",
+    "service-account-deleted": "deleted the service account {name}",
+    "service-account-updated": "changed the service account {name}",
+    "strategy-created": "created the strategy type {name}",
+    "strategy-deleted": "deleted the strategy type {name}",
+    "strategy-deprecated": "deprecated the strategy type {name}",
+    "strategy-order-changed": "changed the order of the strategies of {flag} in {environment}",
+    "strategy-reactivated": "reactivated the strategy type {name}",
+    "strategy-updated": "changed the strategy type {name}",
+    "tag-created": "created the tag {type}:{value}",
+    "tag-deleted": "deleted the tag {type}:{value}",
+    "tag-type-created": "created the tag type {name}",
+    "tag-type-deleted": "deleted the tag type {name}",
+    "tag-type-updated": "changed the tag type {name}",
+    "user-created": "created the user {name}",
+    "user-deleted": "deleted the user {name}",
+    "user-updated": "changed the user {name}",
+}
+# Properties of data that can be the name of a record, the first one that it has.
+NAMES = ("name", "tokenName", "appName", "username", "email", "description", "id")
+COLUMNS = {"flag": "featureName", "project": "project", "environment": "environment"}
+# A page stays readable: longer texts are cut, and further properties are counted. The download has everything.
+MAX_TEXT = 500
+MAX_PROPERTIES = 60
+
+
+@dataclass(frozen=True)
+class Word:
+    """A part of a sentence. kind: "flag" or "project" for what has a page, "name" for other names, "" for text."""
+
+    text: str | None
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A property that has changed, such as parameters.rollout. before, after: its values as text, None without one."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+def sentence(event: Mapping[str, Any]) -> list[Word]:
+    """Return what happened, as the words after the name of the author."""
+    words: list[Word] = []
+    for text, name, _, _ in Formatter().parse(SENTENCES.get(event["type"], "recorded {event_type}")):
+        words += [Word(text)] if text else []
+        words += [named(event, name)] if name else []
+    return words
+
+
+def named(event: Mapping[str, Any], name: str) -> Word:
+    """Return the word for a name in braces."""
+    if name == "event_type":
+        return Word(event["type"], "name")
+    if name in COLUMNS:
+        text = event[COLUMNS[name]]
+        return Word(text or "unknown", name if has_page(event, name) else "name")
+    record = next((record for record in (event["data"], event["preData"]) if isinstance(record, dict)), {})
+    names = NAMES if name == "name" else (name,)
+    found = next((record[key] for key in names if record.get(key) is not None), event["environment"] or "unknown")
+    return Word(shorten(as_text(found)), "name")
+
+
+def has_page(event: Mapping[str, Any], name: str) -> bool:
+    """Return whether the flag or the project of the event can have a page."""
+    if name == "environment" or event["project"] in (None, "*") or event["type"] == "project-deleted":
+        return False
+    return name == "project" or event["type"] != "feature-deleted"
+
+
+def changes(event: Mapping[str, Any]) -> tuple[list[Change], int]:
+    """Return the properties that differ between preData and data, and the number of those that are left out."""
+    before, after = (dict(properties(event[key])) for key in ("preData", "data"))
+    names = [name for name in before | after if before.get(name) != after.get(name)]
+    found = names[:MAX_PROPERTIES]
+    return [Change(name, shorten(before.get(name)), shorten(after.get(name))) for name in found], len(names) - len(
+        found
+    )
+
+
+def properties(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each property of a JSON value with its text: parameters.rollout, or constraints.1.values."""
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from properties(inner, f"{path}.{key}" if path else key)
+    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        for number, item in enumerate(value, start=1):
+            yield from properties(item, f"{path}.{number}" if path else str(number))
+    elif value is not None:
+        yield path or "value", as_text(value)
+
+
+def as_text(value: Any) -> str:
+    """Return a JSON value as a text for people."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value or "empty"
+    if isinstance(value, list):
+        return ", ".join(as_text(item) for item in value) or "none"
+    return "none" if value == {} else json.dumps(value)
+
+
+def shorten(text: str | None) -> str | None:
+    """Return the beginning of a long text, and other texts as they are."""
+    return text if text is None or len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}…"

@@ -1,0 +1,97 @@
+"""The statistics by week as plots and tables."""
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from datetime import date
+from typing import Any
+
+from flask import Blueprint, Response
+
+from blueprints.pages.filters import read_filters
+from blueprints.pages.page import page, require_reader
+from blueprints.pages.plots import Plot, Series
+from sql import insights
+from sql.database import connection
+from sql.projects import list as project_list
+from validators.insights import InsightsForm
+
+bp = Blueprint("insights", __name__)
+
+
+@bp.get("/insights")
+def show_insights() -> Response:
+    """Show plots of users, flags, health, usage and changes for each week of a range."""
+    with connection() as conn:
+        reader = require_reader(conn)
+        filters = read_filters(InsightsForm)
+        projects = project_list.list_names(conn, reader.actor.viewer)
+        trends = None
+        if filters.values is not None:
+            days = (filters.values["first_day"], filters.values["last_day"])
+            trends = json.loads(insights.trends(conn, *days, reader.actor.viewer))
+    values = filters.values or {"projects": []}
+    chosen = values["projects"]
+    return page(
+        "insights.html",
+        400 if filters.errors else 200,
+        filters=filters,
+        projects=projects,
+        chosen=chosen,
+        plots=trends and plots_of(trends, {row["id"]: row["name"] for row in projects}, chosen),
+        first_day=values.get("first_day"),
+        last_day=values.get("last_day"),
+    )
+
+
+def plots_of(trends: Mapping[str, Any], names: Mapping[str, str], chosen: Collection[str]) -> list[Plot]:
+    """Return the plots of the five arrays of the insights.
+
+    names: the projects that have a line, if they are chosen or nothing is chosen.
+    """
+    days = [date.fromisoformat(week["date"][:10]) for week in trends["flagTrends"]]
+    # A project has the same style in all plots. Projects with many flags come first.
+    flags = split(trends["projectFlagTrends"], "project", "total", days, 0)
+    shown = [project for project in names if not chosen or project in chosen]
+    shown.sort(key=lambda project: -sum(flags.get(project, [])))
+
+    def total(key: str, title: str, unit: str, lines: Mapping[str, str]) -> Plot:
+        series = [([week[name] for week in trends[key]], label) for name, label in lines.items()]
+        return Plot(title, unit, days, [Series(label, line, style) for style, (line, label) in enumerate(series)])
+
+    def by_project(key: str, title: str, unit: str, name: str, empty: int | None = None) -> Plot:
+        lines = split(trends[key], "project", name, days, empty)
+        series = [
+            Series(names[project], lines[project], style) for style, project in enumerate(shown) if project in lines
+        ]
+        return Plot(title, unit, days, series)
+
+    types = split(trends["environmentTypeTrends"], "environmentType", "totalUpdates", days, 0)
+    states = {"total": "All", "active": "Active", "potentiallyStale": "Potentially stale", "stale": "Stale"}
+    return [
+        total("flagTrends", "Flags", "flags", states),
+        by_project("projectFlagTrends", "Flags by project", "flags", "total"),
+        by_project("projectFlagTrends", "Health by project", "percent", "health"),
+        by_project("projectFlagTrends", "Time to production by project", "days", "timeToProduction"),
+        by_project("projectFlagTrends", "Members by project", "users", "users"),
+        by_project("metricsSummaryTrends", "Evaluations by project", "evaluations", "totalRequests", 0),
+        by_project("metricsSummaryTrends", "Applications by project", "applications", "totalApps", 0),
+        Plot("Changes by type of environment", "events", days, lines_of(types)),
+        total("userTrends", "Users", "users", {"total": "All", "active": "Active", "inactive": "Inactive"}),
+    ]
+
+
+def lines_of(types: Mapping[str, list[Any]]) -> list[Series]:
+    """Return a line for each type."""
+    return [Series(name, values, style) for style, (name, values) in enumerate(types.items())]
+
+
+def split(
+    entries: Iterable[Mapping[str, Any]], key: str, name: str, days: Collection[date], empty: int | None
+) -> dict[str, list[Any]]:
+    """Return one property for each week, by the values of a key. empty: the value of weeks without an entry."""
+    places = {day.isoformat(): place for place, day in enumerate(days)}
+    lines: dict[str, list[Any]] = {}
+    for entry in entries:
+        line = lines.setdefault(entry[key], [empty] * len(days))
+        line[places[entry["date"][:10]]] = entry[name]
+    return lines

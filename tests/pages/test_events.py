@@ -1,0 +1,227 @@
+"""The page of events: sentences, differences, filters, paging, and who sees what."""
+
+import json
+from typing import Any
+
+import pytest
+
+from blueprints.pages.event_text import SENTENCES, changes, sentence
+from rules.bootstrap import System
+from sql.database import Connection
+from tests.support.fixtures import record
+from tests.support.page import Page, open_page, text_of
+from tests.support.world import Caller, World
+from validators.events import TYPES
+
+
+def lines(page: Page) -> list[str]:
+    """Return the sentence of each event."""
+    return page.texts(".//ol[@class='log']/li/p/span[1]")
+
+
+def wrote(conn: Connection, type: str, **about: Any) -> None:
+    """Write an event of the system into the log."""
+    record(conn, type, System(), **about)
+
+
+def event(**fields: Any) -> dict[str, Any]:
+    """Return an event as the search returns it."""
+    empty = dict.fromkeys(("environment", "project", "featureName", "data", "preData"))
+    return {"type": "feature-created", **empty, **fields}
+
+
+def says(**fields: Any) -> str:
+    """Return the sentence of an event."""
+    return "".join(word.text or "" for word in sentence(event(**fields)))
+
+
+def test_the_page_says_what_happened_with_links(alice: Caller, world: World) -> None:
+    world.flag("checkout")
+    assert alice.post("/api/admin/projects/default/features/checkout/environments/production/on").status_code == 200
+    page = open_page(alice, "/events")
+    assert page.heading == "Events"
+    assert lines(page)[0] == "Alice switched checkout on in production"
+    assert page.links["checkout"] == "/projects/default/flags/checkout"
+    assert page.all(".//ol/li//time")[0].get("datetime", "").endswith("Z")
+
+
+def test_the_newest_event_comes_first_and_its_change_is_a_table(alice: Caller, world: World) -> None:
+    world.flag("checkout")
+    assert alice.put("/api/admin/projects/default/features/checkout", json={"description": "new"}).status_code == 200
+    page = open_page(alice, "/events")
+    item = page.all(".//ol[@class='log']/li")[0]
+    assert text_of(item).startswith("Alice changed checkout")
+    table = item.find(".//details//table")
+    assert table is not None
+    assert [text_of(cell) for cell in table.iter("th")] == ["Property", "Before", "After", "description"]
+    assert [text_of(cell) for cell in table.iter("td")] == ["not set", "new"]
+
+
+def test_a_difference_names_nested_properties() -> None:
+    before = {"parameters": {"rollout": "10", "groupId": "x"}, "constraints": [{"values": ["a"]}], "title": None}
+    after = {"parameters": {"rollout": "25", "groupId": "x"}, "constraints": [{"values": ["a", "b"]}], "title": ""}
+    found, more = changes({"preData": before, "data": after})
+    assert [(change.name, change.before, change.after) for change in found] == [
+        ("parameters.rollout", "10", "25"),
+        ("constraints.1.values", "a", "a, b"),
+        ("title", None, "empty"),
+    ]
+    assert more == 0
+
+
+def test_a_difference_of_a_large_event_is_cut() -> None:
+    found, more = changes({"preData": None, "data": {str(number): "x" * 1000 for number in range(100)}})
+    assert (len(found), more) == (60, 40)
+    assert found[0].after == "x" * 500 + "…"
+
+
+def test_every_sentence_has_a_type_and_unknown_types_are_named() -> None:
+    assert SENTENCES.keys() <= TYPES
+    assert says(type="addon-config-created") == "recorded addon-config-created"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"type": "user-deleted", "preData": {"id": 7, "username": "max"}}, "deleted the user max"),
+        ({"type": "pat-created", "data": {"id": 7, "description": "ci"}}, "created a personal access token: ci"),
+        ({"type": "environment-deleted", "environment": "qa"}, "deleted the environment qa"),
+        (
+            {"type": "feature-tagged", "featureName": "a", "project": "p", "data": {"type": "simple", "value": "b"}},
+            "added the tag simple:b to a",
+        ),
+        (
+            {"type": "feature-project-change", "featureName": "a", "data": {"oldProject": "p", "newProject": "q"}},
+            "moved a from p to q",
+        ),
+    ],
+)
+def test_a_sentence_names_the_record(fields: dict[str, Any], expected: str) -> None:
+    assert says(**fields) == expected
+
+
+def test_deleted_flags_have_no_link() -> None:
+    words = sentence(event(type="feature-deleted", featureName="gone", project="default"))
+    assert [(word.text, word.kind) for word in words] == [("deleted ", ""), ("gone", "name")]
+
+
+@pytest.fixture
+def log(conn: Connection, world: World) -> None:
+    """Events of two projects."""
+    world.project("apples")
+    for type, project, flag, data in (
+        ("feature-created", "apples", "pie", {"name": "pie", "color": "green"}),
+        ("feature-archived", "apples", "pie", None),
+        ("feature-created", "default", "other", {"name": "other"}),
+    ):
+        wrote(conn, type, project=project, feature=flag, data=data)
+
+
+@pytest.mark.usefixtures("log")
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("type=feature-archived", ["archived pie"]),
+        ("project=apples", ["archived pie", "created pie"]),
+        ("feature=other", ["created other"]),
+        ("query=GREEN", ["created pie"]),
+        ("project=apples&type=feature-created&feature=&from=&to=&query=", ["created pie"]),
+        ("from=2001-01-01&to=2001-01-02", []),
+    ],
+)
+def test_filters_combine_and_stay_in_the_form(alice: Caller, query: str, expected: list[str]) -> None:
+    page = open_page(alice, f"/events?{query}")
+    assert [line.split(" ", 1)[1] for line in lines(page)] == expected
+    for name, text in (pair.split("=") for pair in query.split("&")):
+        chosen = page.all(f".//*[@name='{name}']")[0]
+        option = next((option for option in chosen.iter("option") if "selected" in option.attrib), None)
+        shown = chosen.get("value", "") if option is None else option.get("value") or text_of(option)
+        assert shown == text
+    assert (not expected) == ("No event matches." in page.text)
+
+
+def test_the_filter_by_creator_offers_people_who_made_events(alice: Caller, eve: Caller) -> None:
+    assert alice.post("/api/admin/projects/default/features", json={"name": "hers"}).status_code == 201
+    page = open_page(eve, f"/events?createdBy={alice.id}")
+    assert lines(page) == ["Alice created hers"]
+    assert "Alice" in [text_of(option) for option in page.all(".//select[@name='createdBy']/option")]
+    assert lines(open_page(eve, f"/events?createdBy={eve.id}")) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "message"),
+    [
+        ("from=yesterday", "from", "This must look like 2024-05-31."),
+        ("to=2026-02-30", "to", "This must be a valid date."),
+        ("from=2026-02-02&to=2026-02-01", "to", "This must not be before the first day."),
+        ("type=flag-created", "type", "This must be one of the event types."),
+        ("createdBy=alice", "createdBy", "This must be a whole number from 1 to"),
+        (f"query={'x' * 1001}", "query", "This must be at most 1000 characters long."),
+    ],
+)
+def test_a_wrong_filter_has_its_message_beside_the_field(alice: Caller, query: str, field: str, message: str) -> None:
+    page = open_page(alice, f"/events?{query}", 400)
+    [control] = page.all(f".//*[@name='{field}']")
+    assert control.get("aria-invalid") == "true"
+    [shown] = page.texts(f".//*[@id='{control.get('aria-describedby')}']")
+    assert shown.startswith(message)
+    assert lines(page) == []
+
+
+def test_long_logs_have_pages_that_keep_the_filters(alice: Caller, conn: Connection, world: World) -> None:
+    world.project("apples")
+    for number in range(51):
+        wrote(conn, "feature-created", project="apples", feature=f"flag-{number}")
+    first = open_page(alice, "/events?project=apples&type=feature-created")
+    assert len(lines(first)) == 50
+    assert "1 to 50 of 51" in first.text
+    assert first.links["Next"] == "/events?project=apples&type=feature-created&offset=50"
+    second = open_page(alice, first.links["Next"])
+    assert [line.split(" ", 1)[1] for line in lines(second)] == ["created flag-0"]
+    assert second.links["Previous"] == "/events?project=apples&type=feature-created&offset=0"
+
+
+def test_the_download_has_all_events_of_the_same_search(alice: Caller, conn: Connection, world: World) -> None:
+    world.project("apples")
+    for number in range(51):
+        wrote(conn, "feature-created", project="apples", feature=f"flag-{number}")
+    page = open_page(alice, "/events?project=apples&offset=50")
+    response = alice.get(page.links["Download as ndjson"])
+    assert (response.status_code, response.mimetype) == (200, "application/x-ndjson")
+    assert response.headers["Content-Disposition"] == 'attachment; filename="events.ndjson"'
+    events = [json.loads(line) for line in response.text.splitlines()]
+    assert [event["featureName"] for event in events] == [f"flag-{number}" for number in range(51)]
+
+
+@pytest.mark.usefixtures("apollo")
+def test_readers_see_only_events_of_projects_that_they_see(
+    alice: Caller, victor: Caller, max: Caller, conn: Connection
+) -> None:
+    wrote(conn, "feature-created", project="apollo", feature="secret-flag", data={"name": "secret-flag"})
+    assert lines(open_page(alice, "/events?project=apollo"))
+    assert lines(open_page(max, "/events?project=apollo"))
+    for path in ("/events", "/events?project=apollo", "/events?query=secret-flag", "/events?feature=secret-flag"):
+        page = open_page(victor, path)
+        assert "secret-flag" not in "".join(lines(page))
+        assert "Apollo" not in page.text
+        assert "secret-flag" not in victor.get(path.replace("/events", "/events/download", 1)).text
+
+
+def test_an_empty_log_says_what_will_appear(victor: Caller) -> None:
+    page = open_page(victor, "/events")
+    assert "Each change of a flag or a project will appear here." in page.text
+
+
+def test_visitors_are_sent_to_the_login_form(stranger: Caller) -> None:
+    for path in ("/events", "/events/download?type=feature-created"):
+        assert stranger.get(path).headers["Location"].startswith("/login?next=/events")
+
+
+def test_names_are_texts(alice: Caller, conn: Connection) -> None:
+    name = "<img src=x onerror=alert(1)>"
+    wrote(conn, "user-created", data={"name": name, name: name})
+    page = open_page(alice, f"/events?query=onerror&feature=&project={name}")
+    assert page.all(".//img") == []
+    page = open_page(alice, "/events?query=onerror")
+    assert lines(page)[0].endswith(f"created the user {name}")
+    assert page.all(".//img") == []
