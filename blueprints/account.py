@@ -10,7 +10,7 @@ from rules.passwords import password_hasher, refuse_reused_password
 from serving.contract import operation
 from serving.request_data import load, load_query
 from serving.responses import empty_response, json_response
-from serving.session_cookie import clear_session
+from serving.session_cookie import logged_out
 from sql import account as accounts
 from sql import login_throttle, sessions
 from sql.database import connection, transaction
@@ -94,11 +94,7 @@ def log_out() -> Response:
     with transaction() as conn:
         _, user_id = require_user(conn, credential="session")
         sessions.delete_of_user(conn, user_id)
-    response = empty_response(302)
-    response.headers["Location"] = f"{current_app.config['BASE_PATH']}/"
-    response.headers["Clear-Site-Data"] = '"cookies", "storage"'
-    clear_session(response)
-    return response
+    return logged_out()
 
 
 @bp.get("/logout")

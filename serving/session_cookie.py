@@ -1,10 +1,11 @@
-"""Set and delete the session cookie."""
+"""Set the session cookie after a login, and delete it after a logout."""
 
 from typing import Any
 
 from flask import Response, current_app
 
 from rules.access import SESSION_COOKIE
+from serving.responses import empty_response
 
 
 def set_session(response: Response, session: str) -> None:
@@ -12,9 +13,13 @@ def set_session(response: Response, session: str) -> None:
     response.set_cookie(SESSION_COOKIE, session, max_age=current_app.config["SESSION_TTL_HOURS"] * 3600, **attributes())
 
 
-def clear_session(response: Response) -> None:
-    """Delete the session cookie."""
+def logged_out() -> Response:
+    """Return a redirect to the start page that deletes the session cookie."""
+    response = empty_response(302)
+    response.headers["Location"] = f"{current_app.config['BASE_PATH']}/"
+    response.headers["Clear-Site-Data"] = '"cookies", "storage"'
     response.delete_cookie(SESSION_COOKIE, **attributes())
+    return response
 
 
 def attributes() -> dict[str, Any]:

@@ -78,6 +78,13 @@ def pooler(text: str) -> str:
     return text
 
 
+def switch(text: str) -> bool:
+    """Read on or off."""
+    if text not in ("on", "off"):
+        raise ValueError("must be on or off")
+    return text == "on"
+
+
 def username(text: str) -> str:
     """Read a user name."""
     if "@" in text or text != text.strip() or len(text) > 255:

@@ -5,7 +5,22 @@ Pages read with the functions of sql/ that the API uses. Their forms call the do
 
 from flask import Blueprint
 
-from blueprints.pages import assets, errors, evaluation, events, flag, insights, project, projects, strategy
+from blueprints.pages import (
+    assets,
+    console,
+    errors,
+    evaluation,
+    events,
+    flag,
+    insights,
+    login,
+    new_user,
+    profile,
+    project,
+    projects,
+    reset_password,
+    strategy,
+)
 
 ALL = (
     assets.bp,  # /static
@@ -16,9 +31,14 @@ ALL = (
     strategy.bp,  # /projects/…/flags/…/environments/…/strategies/…
     events.bp,  # /events, /events/download
     insights.bp,  # /insights
+    login.bp,  # /login
+    new_user.bp,  # /new-user
+    reset_password.bp,  # /reset-password
+    profile.bp,  # /profile
 )
 
 bp = Blueprint("pages", __name__, template_folder="templates")
 for blueprint in ALL:
     bp.register_blueprint(blueprint)
+console.init_blueprint(bp)
 errors.init_blueprint(bp)

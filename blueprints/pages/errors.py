@@ -9,6 +9,7 @@ from werkzeug.wrappers import Response as Redirect
 
 from blueprints.pages.page import page
 from serving.errors import error_response, exception_response
+from serving.session_cookie import logged_out
 
 TITLES = {
     400: "This address is not valid",
@@ -29,6 +30,7 @@ def init_blueprint(bp: Blueprint) -> None:
     bp.register_error_handler(HTTPException, http_error_page)
     bp.register_error_handler(Exception, exception_page)
     bp.app_errorhandler(404)(unknown_address)
+    bp.app_errorhandler(401)(session_ended)
 
 
 def http_error_page(error: HTTPException) -> Response | Redirect:
@@ -48,10 +50,23 @@ def unknown_address(error: NotFound) -> Response | Redirect:
     """Return a page for an unknown address if a browser asks, and the error body otherwise."""
     if "pages" in request.blueprints:
         return http_error_page(error)
-    wants_page = any(kind == "text/html" and quality > 0 for kind, quality in request.accept_mimetypes)
-    if request.endpoint is None and wants_page and request.path.split("/")[1] not in API_ROOTS:
+    if request.endpoint is None and accepts_html() and request.path.split("/")[1] not in API_ROOTS:
         return as_page(error_response(error))
     return error_response(error)
+
+
+def session_ended(error: Unauthorized) -> Response | Redirect:
+    """Return the response of a logout if a browser logs out of a session that has ended already."""
+    if "pages" in request.blueprints:
+        return http_error_page(error)
+    if request.path == "/logout" and accepts_html():
+        return logged_out()
+    return error_response(error)
+
+
+def accepts_html() -> bool:
+    """Return whether the request asks for a page, as browsers do."""
+    return any(kind == "text/html" and quality > 0 for kind, quality in request.accept_mimetypes)
 
 
 def as_page(response: Response) -> Response:

@@ -76,6 +76,7 @@ DEFAULTS = {
     "STATEMENT_TIMEOUT_SECONDS": 30,
     "LOCK_TIMEOUT_SECONDS": 10,
     "DATABASE_POOLER": "none",
+    "CONSOLE": True,
     "SESSION_TTL_HOURS": 48,
     "BCRYPT_ROUNDS": 12,
     "PASSWORD_MIN_LENGTH": 8,
@@ -114,6 +115,10 @@ DEFAULTS = {
 
 def test_each_setting_has_a_default():
     assert load({}) == DEFAULTS
+
+
+def test_the_console_is_on_or_off():
+    assert [load({"CONSOLE": text})["CONSOLE"] for text in ("on", "off")] == [True, False]
 
 
 def test_a_pooler_stands_before_a_server_of_ones_own():

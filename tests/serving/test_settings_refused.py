@@ -90,6 +90,7 @@ SENSELESS = {
     "LOCK_TIMEOUT_SECONDS": ["0", "3601"],
     "DATABASE_POOLER": ["session", "Transaction", "yes", "statement", "pgbouncer"],
     "PORT": ["0", "65536"],
+    "CONSOLE": ["On", "true", "1", "no", "off "],
     "SESSION_TTL_HOURS": ["0", "8761"],
     "BCRYPT_ROUNDS": ["9", "21"],
     "PASSWORD_MIN_LENGTH": ["0", "73"],

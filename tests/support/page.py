@@ -105,3 +105,12 @@ def open_page(caller: Caller, path: str, status: int = 200, **kwargs: Any) -> Pa
     response = caller.get(path, headers={"Accept": "text/html"}, **kwargs)
     assert response.status_code == status, response.text
     return Page(response)
+
+
+def send_form(
+    caller: Caller, path: str, status: int = 303, headers: dict[str, str] | None = None, **fields: str
+) -> TestResponse:
+    """Send a plain form to an address, as a browser without JavaScript does. Assert the status of the response."""
+    response = caller.post(path, data=fields, headers={"Accept": "text/html"} | (headers or {}))
+    assert response.status_code == status, response.text
+    return response

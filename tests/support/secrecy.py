@@ -80,9 +80,8 @@ class Watched(FlaskClient):
         # One that comes bit by bit is not ours to take.
         if response.mimetype != "application/x-ndjson" or response.is_sequence:
             request = response.request
-            VAULT.look(
-                request.path, kwargs.get("json"), request.headers.items(), response.headers.items(), response.get_data()
-            )
+            sent = kwargs.get("json", kwargs.get("data"))
+            VAULT.look(request.path, sent, request.headers.items(), response.headers.items(), response.get_data())
         return response
 
 

@@ -85,7 +85,8 @@ async function send(form) {
     });
     const text = await response.text();
     const record = text && response.headers.get("Content-Type")?.startsWith("application/json") ? JSON.parse(text) : null;
-    if (response.status === 401) return location.reload();
+    // The session has ended, unless the message is about a field: a wrong old password.
+    if (response.status === 401 && !form.elements[record?.message.split(":")[0]]) return location.reload();
     if (!response.ok) return refuse(form, record?.message ?? `The server answered with the status ${response.status}.`);
     await done(form, { ...body, ...record });
   } catch (error) {
@@ -156,6 +157,9 @@ document.addEventListener("submit", (event) => {
 document.addEventListener("input", (event) => {
   const control = event.target;
   if (control.type === "range") show(control);
+  // data-reveal="id": a checkbox that shows the text of a password field.
+  const password = document.getElementById(control.dataset.reveal);
+  if (password) password.type = control.checked ? "text" : "password";
   if (!("chooses" in control.dataset)) return;
   // data-chooses: of the elements with data-for beside this select, only those with its value are shown and sent.
   for (const element of control.closest("[data-item], form").querySelectorAll("[data-for]")) {

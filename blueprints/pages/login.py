@@ -1,0 +1,57 @@
+"""The login form. The menu logs out with POST /logout of the API."""
+
+import re
+
+from flask import Blueprint, Response, current_app, request
+from werkzeug.exceptions import Forbidden, HTTPException, Unauthorized
+
+from blueprints.pages.page import page, require_reader
+from blueprints.pages.plain_forms import form_page, load_form, refuse_other_sites, replaced_session, see_other
+from rules import login
+from serving.client_address import client_address
+from sql.database import connection
+from validators.login import Login
+
+NOTICES = {
+    "password-set": "Your password is set. Log in with it.",
+    "password-changed": "Your password is changed. Log in with the new one.",
+}
+
+bp = Blueprint("login", __name__)
+
+
+@bp.get("/login")
+def show_login() -> Response:
+    """Show the login form. Users who are logged in already go on to the page that they came for."""
+    if not is_logged_in():
+        return form_page("account/login.html", notice=NOTICES.get(request.args.get("notice", "")))
+    return see_other(next_path()) if current_app.config["CONSOLE"] else page("account/logged_in.html")
+
+
+@bp.post("/login")
+def log_in() -> Response:
+    """Log in, and open the page that the user came for."""
+    refuse_other_sites()
+    try:
+        form = load_form(Login())
+        session, _ = login.log_in(form["username"], form["password"], client_address(), replaced_session())
+    except HTTPException as error:
+        return form_page("account/login.html", error)
+    return see_other(next_path(), session)
+
+
+def is_logged_in() -> bool:
+    """Return whether the request has a valid session."""
+    try:
+        with connection() as conn:
+            require_reader(conn)
+    except (Unauthorized, Forbidden):
+        return False
+    return True
+
+
+def next_path() -> str:
+    """Return the path in the parameter next, or that of the start page if it is missing or can lead to another site."""
+    path = request.args.get("next", "")
+    # Browsers read //host and /\host as another site, and skip tabs and line breaks.
+    return path if re.fullmatch(r"/(?![/\\])[^\x00-\x20\x7f]*", path) else "/"

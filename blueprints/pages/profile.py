@@ -1,0 +1,38 @@
+"""The reader's own account: their record, password and personal access tokens."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+from flask import Blueprint, Response, current_app
+
+from blueprints.pages.page import page, require_reader
+from sql import account
+from sql.database import connection
+from sql.people import past_passwords, personal_tokens
+from validators.people.users import PASSWORD_MAX_BYTES
+
+# The choices for the expiry of a token, in days.
+LIFETIMES = (("7 days", 7), ("30 days", 30), ("90 days", 90), ("1 year", 365))
+
+bp = Blueprint("profile", __name__)
+
+
+@bp.get("/profile")
+def show_profile() -> Response:
+    """Show the reader's account."""
+    with connection() as conn:
+        reader = require_reader(conn)
+        profile = json.loads(account.get_profile(conn, reader.user_id) or "{}")
+        tokens = json.loads(personal_tokens.list_of_user(conn, reader.user_id))["pats"]
+    now = datetime.now(UTC)
+    return page(
+        "account/profile.html",
+        profile=profile,
+        tokens=tokens,
+        now=now.isoformat(),
+        lifetimes=[(text, (now + timedelta(days=days)).isoformat(timespec="seconds")) for text, days in LIFETIMES],
+        most_tokens=current_app.config["MAX_PERSONAL_TOKENS"],
+        password_min_length=current_app.config["PASSWORD_MIN_LENGTH"],
+        password_max_bytes=PASSWORD_MAX_BYTES,
+        remembered_passwords=past_passwords.REMEMBERED,
+    )
