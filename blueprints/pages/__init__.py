@@ -17,6 +17,7 @@ from blueprints.pages import (
     new_user,
     profile,
     project,
+    project_admin,
     projects,
     reset_password,
     strategy,
@@ -26,6 +27,7 @@ ALL = (
     assets.bp,  # /static
     projects.bp,  # /, /archived-projects
     project.bp,  # /projects/…, /projects/…/archive
+    project_admin.bp,  # /projects/…/access, environments, tokens, settings
     flag.bp,  # /projects/…/flags/…
     evaluation.bp,  # /projects/…/flags/…/why
     strategy.bp,  # /projects/…/flags/…/environments/…/strategies/…

@@ -83,15 +83,17 @@ def require_reader(
 
 
 def page(template: str, status: int = 200, **context: Any) -> Response:
-    """Return a page. Templates also get reader (or None), base (the path of BASE_URL) and version.
+    """Return a page.
 
-    And the functions asset(), segment() and json_text().
+    Templates also get reader (or None), base (the path of BASE_URL), base_url, version, and the functions asset(),
+    segment() and json_text().
     """
     text = render_template(
         template,
         **context,
         reader=g.get("reader"),
         base=current_app.config["BASE_PATH"],
+        base_url=current_app.config["BASE_URL"],
         asset=asset,
         segment=segment,
         json_text=json.dumps,

@@ -1,0 +1,70 @@
+"""The other tabs of a project: access, environments, API tokens and settings."""
+
+import json
+from typing import Any
+
+from flask import Blueprint, Response, abort
+
+from blueprints.pages.page import Reader, page, require_reader
+from blueprints.pages.strategy import STICKINESS
+from sql.database import Connection, connection
+from sql.people import user_records
+from sql.projects import access, environments, overview
+from sql.tokens import api_tokens
+from sql.vocabulary import context_fields
+from sql.vocabulary import environments as all_environments
+
+bp = Blueprint("project_admin", __name__)
+
+READ_ACCESS = ("UPDATE_PROJECT", "PROJECT_USER_ACCESS_READ")
+
+
+def read_project(conn: Connection, project_id: str, reader: Reader) -> dict[str, Any]:
+    """Return the overview of a project with its id, as the head of its pages needs it."""
+    return {"id": project_id, **json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))}
+
+
+@bp.get("/projects/<project_id>/access")
+def show_access(project_id: str) -> Response:
+    """Show the users and groups of a project with their roles."""
+    with connection() as conn:
+        reader = require_reader(conn, *READ_ACCESS, project=project_id)
+        project = read_project(conn, project_id, reader)
+        holders = json.loads(access.get(conn, project_id))
+        everybody = json.loads(user_records.list_users_and_groups(conn))
+    roles = {role["id"]: role for role in holders["roles"]}
+    return page("project/access.html", project=project, holders=holders, roles=roles, **everybody)
+
+
+@bp.get("/projects/<project_id>/environments")
+def show_environments(project_id: str) -> Response:
+    """Show the environments of a project, and those that can be added."""
+    with connection() as conn:
+        reader = require_reader(conn, project=project_id)
+        project = read_project(conn, project_id, reader)
+        linked = json.loads(environments.list_all(conn, project_id))["environments"]
+        known = json.loads(all_environments.list_all(conn))["environments"]
+    names = {environment["name"] for environment in linked}
+    others = [environment for environment in known if environment["name"] not in names]
+    return page("project/environments.html", project=project, linked=linked, others=others)
+
+
+@bp.get("/projects/<project_id>/tokens")
+def show_tokens(project_id: str) -> Response:
+    """Show the API tokens that work for a project, without their secrets."""
+    with connection() as conn:
+        reader = require_reader(conn, "READ_PROJECT_API_TOKEN", project=project_id)
+        project = read_project(conn, project_id, reader)
+        tokens = json.loads(api_tokens.list_by_project(conn, project_id, reader.actor.viewer))["tokens"]
+    return page("project/tokens.html", project=project, tokens=tokens)
+
+
+@bp.get("/projects/<project_id>/settings")
+def show_settings(project_id: str) -> Response:
+    """Show the settings of a project, and the button that archives it."""
+    with connection() as conn:
+        reader = require_reader(conn, "UPDATE_PROJECT", "PROJECT_SETTINGS_WRITE", project=project_id)
+        project = read_project(conn, project_id, reader)
+        fields = json.loads(context_fields.list_all(conn))
+    stickiness = STICKINESS + [field["name"] for field in fields if field["stickiness"]]
+    return page("project/settings.html", project=project, stickiness=stickiness)
