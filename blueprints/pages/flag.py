@@ -7,9 +7,10 @@ from typing import Any
 from flask import Blueprint, Response, abort
 
 from blueprints.pages.constraints import describe
-from blueprints.pages.page import page, require_reader
+from blueprints.pages.event_text import changes, sentence
+from blueprints.pages.page import Reader, page, require_reader
 from sql import event_search
-from sql.database import connection
+from sql.database import Connection, connection
 from sql.flags import dependencies, records, usage
 from sql.projects import overview
 from sql.vocabulary import flag_types, segments, tag_types
@@ -17,7 +18,7 @@ from sql.vocabulary import flag_types, segments, tag_types
 bp = Blueprint("flag", __name__)
 
 # The events and the hours of usage that the page shows.
-EVENTS_SHOWN = 15
+EVENTS_SHOWN = 20
 USAGE_HOURS = 24
 
 
@@ -29,7 +30,7 @@ def show_flag(project_id: str, feature_name: str) -> Response:
         flag = json.loads(records.get(conn, project_id, feature_name, reader.user_id) or abort(404, "No such flag."))
         project = json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))
         reported = json.loads(usage.get_raw(conn, feature_name, reader.actor.viewer, USAGE_HOURS) or '{"data": []}')
-        found = json.loads(event_search.of_flag(conn, feature_name, reader.actor.visible) or '{"events": []}')
+        events = newest_events(conn, reader, feature_name)
         known_segments = json.loads(segments.list_all(conn, reader.actor.viewer))["segments"]
         parents = json.loads(dependencies.list_parents(conn, project_id, feature_name) or "[]")
         types = json.loads(flag_types.list_all(conn))["types"]
@@ -40,7 +41,9 @@ def show_flag(project_id: str, feature_name: str) -> Response:
         project={"id": project_id, **project},
         usage=usage_totals(reported["data"]),
         usage_hours=USAGE_HOURS,
-        events=found["events"][:EVENTS_SHOWN],
+        events=events,
+        sentence=sentence,
+        changes=changes,
         segment_names={segment["id"]: segment["name"] for segment in known_segments},
         parents=parents,
         types=types,
@@ -48,6 +51,12 @@ def show_flag(project_id: str, feature_name: str) -> Response:
         moved=moved,
         describe=describe,
     )
+
+
+def newest_events(conn: Connection, reader: Reader, name: str) -> dict[str, Any]:
+    """Return the newest events of a flag and their total. None are shown if they are too large for one page."""
+    found = event_search.search(conn, {"feature": name}, reader.actor.visible, limit=EVENTS_SHOWN, offset=0)
+    return json.loads(found or '{"events": [], "total": 0}')
 
 
 def usage_totals(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

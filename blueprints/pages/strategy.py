@@ -8,6 +8,7 @@ from flask import Blueprint, Response, abort, request
 from blueprints.pages.constraints import constraint_choices
 from blueprints.pages.page import Reader, page, require_reader
 from rules.strategies import NO_FLAG_THERE, NO_STRATEGY
+from rules.strategy_parameters import PERCENTAGE
 from sql.database import Connection, connection
 from sql.flags import strategies
 from sql.projects import overview
@@ -17,7 +18,7 @@ bp = Blueprint("strategy", __name__)
 
 STRATEGIES = "/projects/<project_id>/flags/<feature_name>/environments/<environment>/strategies"
 # The values of stickiness that every instance has, beside the context fields for it.
-STICKINESS = ["default", "random"]
+STICKINESS = ["default", "random", "userId", "sessionId"]
 
 
 @bp.get(f"{STRATEGIES}/new")
@@ -27,8 +28,8 @@ def show_new_strategy(project_id: str, feature_name: str, environment: str) -> R
         reader = require_reader(conn, "CREATE_FEATURE_STRATEGY", project=project_id, environment=environment)
         if strategies.get_list(conn, project_id, feature_name, environment) is None:
             abort(404, NO_FLAG_THERE)
-        name = request.args.get("type", "flexibleRollout")
         project = json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))
+        name = request.args.get("type", "flexibleRollout")
         rollout = {"rollout": "100", "stickiness": project["defaultStickiness"], "groupId": feature_name}
         strategy = {
             "name": name,
@@ -39,35 +40,71 @@ def show_new_strategy(project_id: str, feature_name: str, environment: str) -> R
             "segments": [],
             "variants": [],
         }
-        choices = form_choices(conn, reader, name)
-    place = {"project_id": project_id, "flag_name": feature_name, "environment": environment}
+        choices = form_choices(conn, reader, strategy, project_id)
+    place = {"project": {"id": project_id, **project}, "flag_name": feature_name, "environment": environment}
     return page("flag/strategy.html", strategy=strategy, is_new=True, **place, **choices)
 
 
 @bp.get(f"{STRATEGIES}/<strategy_id>")
 def show_strategy(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
-    """Show the form that edits a strategy."""
+    """Show the form that edits a strategy. It sends everything that PUT would remove otherwise."""
     with connection() as conn:
         reader = require_reader(conn, "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment)
         found = strategies.get(conn, project_id, feature_name, environment, strategy_id) or abort(404, NO_STRATEGY)
+        project = json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))
         strategy = json.loads(found)
-        choices = form_choices(conn, reader, strategy["name"])
-    place = {"project_id": project_id, "flag_name": feature_name, "environment": environment}
+        choices = form_choices(conn, reader, strategy, project_id)
+    place = {"project": {"id": project_id, **project}, "flag_name": feature_name, "environment": environment}
     return page("flag/strategy.html", strategy=strategy, is_new=False, **place, **choices)
 
 
-def form_choices(conn: Connection, reader: Reader, type_name: str) -> dict[str, Any]:
-    """Return what the form offers: strategy types, the parameters of one type, stickiness, context fields, segments.
+def form_choices(conn: Connection, reader: Reader, strategy: dict[str, Any], project_id: str) -> dict[str, Any]:
+    """Return what the form offers: strategy types, fields of parameters, context fields and segments.
 
     Raise 404 if the strategy type does not exist.
     """
     types = json.loads(strategy_types.list_all(conn))["strategies"]
-    fields = json.loads(context_fields.list_all(conn))
-    chosen = next((kind for kind in types if kind["name"] == type_name), None) or abort(404, "No such strategy type.")
+    known = json.loads(context_fields.list_all(conn))
+    name, parameters = strategy["name"], strategy["parameters"]
+    chosen = next((kind for kind in types if kind["name"] == name), None) or abort(404, "No such strategy type.")
+    sticky = dict.fromkeys([*STICKINESS, *(field["name"] for field in known if field["stickiness"])])
+    fields = [parameter_field(one, parameters, list(sticky)) for one in chosen["parameters"] if has_field(one)]
+    shown = {field["name"] for field in fields}
     return {
         "types": [kind for kind in types if not kind["deprecated"]],
         "type": chosen,
-        "stickiness": STICKINESS + [field["name"] for field in fields if field["stickiness"]],
-        "known_segments": json.loads(segments.list_all(conn, reader.actor.viewer))["segments"],
-        **constraint_choices(fields),
+        "fields": fields,
+        "kept": {name: text for name, text in parameters.items() if name not in shown},
+        "known_segments": list_segments(conn, reader, strategy["segments"], project_id),
+        **constraint_choices(known),
     }
+
+
+def has_field(parameter: dict[str, Any]) -> bool:
+    """Return whether a parameter has a field in the form. A name with a dot would become an object in its request."""
+    return "." not in parameter["name"]
+
+
+def parameter_field(parameter: dict[str, Any], parameters: dict[str, str], sticky: list[str]) -> dict[str, Any]:
+    """Return a parameter of the strategy type with its text (None: not set), control and choices.
+
+    A slider or a list of choices must not change a value that it cannot show.
+    """
+    text = parameters.get(parameter["name"])
+    choices: list[str] = []
+    if parameter["type"] == "boolean":
+        choices = ["true", "false"]
+    elif parameter["name"] == "stickiness":
+        choices = sticky
+    if choices and (text or "") not in choices:
+        choices = [text or "", *choices]
+    is_slider = parameter["type"] == "percentage" and PERCENTAGE.fullmatch(text or "")
+    return {**parameter, "text": text, "choices": choices, "control": "slider" if is_slider else "text"}
+
+
+def list_segments(conn: Connection, reader: Reader, chosen: list[int], project_id: str) -> list[dict[str, Any]]:
+    """Return the segments that strategies of the project can have, and those that the strategy has anyway."""
+    visible = json.loads(segments.list_all(conn, reader.actor.viewer))["segments"]
+    usable = [one for one in visible if one.get("project") in (None, project_id) or one["id"] in chosen]
+    hidden = set(chosen) - {one["id"] for one in usable}
+    return usable + [{"id": number, "name": f"Segment {number}"} for number in sorted(hidden)]

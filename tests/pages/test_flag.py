@@ -1,10 +1,15 @@
 """The page of a flag, the forms of its strategies, and why it is on."""
 
+import json
+
+from sql.vocabulary.segments import insert as insert_segment
+from tests.support import fixtures
 from tests.support.page import open_page
 from tests.support.world import Caller, World
 
 API = "/api/admin/projects/default/features/checkout"
 PAGE = "/projects/default/flags/checkout"
+PROJECTS = ("apollo", "default")
 STRATEGIES = f"{API}/environments/development/strategies"
 
 
@@ -29,17 +34,43 @@ def test_readers_without_permissions_see_no_controls(world: World, victor: Calle
     open_page(victor, f"{PAGE}/environments/development/strategies/new", 403)
 
 
-def test_the_form_of_a_strategy_keeps_what_it_does_not_show(world: World, alice: Caller) -> None:
-    world.flag("checkout")
-    variant = {"name": "blue", "weight": 1000, "weightType": "variable", "stickiness": "default"}
-    new = {"name": "flexibleRollout", "parameters": {"rollout": "25"}, "variants": [variant]}
-    strategy = alice.post(STRATEGIES, json=new).json
-    page = open_page(alice, f"{PAGE}/environments/development/strategies/{strategy['id']}")
+def test_the_form_of_a_strategy_has_parameters_without_a_field(world: World, alice: Caller) -> None:
+    parameters = [{"name": "size", "type": "number"}, {"name": "a.b", "type": "string"}]
+    assert alice.post("/api/admin/strategies", json={"name": "custom", "parameters": parameters}).status_code == 201
+    stored = {"size": "3", "a.b": "dotted", "more": "undeclared"}
+    strategy = world.strategy(world.flag("checkout"), name="custom", parameters=stored)
+    page = open_page(alice, f"{PAGE}/environments/development/strategies/{strategy}")
     form = ".//form[@data-send='PUT']"
     fields = page.fields(form)
-    assert fields["parameters.rollout"] == "25"
-    assert fields["variants"].startswith('[{"name": "blue"')
-    assert page.all(form)[0].get("data-path") == f"{STRATEGIES}/{strategy['id']}"
+    assert fields["parameters.size"] == "3"
+    kept = json.loads(fields["parameters"])
+    assert kept == {"a.b": "dotted", "more": "undeclared"}
+    body = {"parameters": kept | {"size": fields["parameters.size"]}}
+    path = page.all(form)[0].get("data-path", "")
+    assert path == f"{STRATEGIES}/{strategy}"
+    assert alice.put(path, json=body).json["parameters"] == stored
+
+
+def test_a_slider_shows_only_what_it_can_send_back(world: World, alice: Caller) -> None:
+    flag = world.flag("checkout")
+    for rollout, kind in (("25", "range"), ("33.5", None)):
+        strategy = world.strategy(flag, parameters={"rollout": rollout})
+        page = open_page(alice, f"{PAGE}/environments/development/strategies/{strategy}")
+        [control] = page.all(".//*[@name='parameters.rollout']")
+        assert (control.get("value"), control.get("type")) == (rollout, kind)
+
+
+def test_a_segment_of_another_project_stays_with_the_strategy(world: World, alice: Caller) -> None:
+    world.project("apollo")
+    segments = {project: insert_segment(world.conn, f"of {project}", [], project=project) for project in PROJECTS}
+    flag = world.flag("checkout")
+    strategy = world.strategy(flag)
+    form = f"{PAGE}/environments/development/strategies/{strategy}"
+    boxes = ".//input[@name='segments']"
+    assert [box.get("value") for box in open_page(alice, form).all(boxes)] == [str(segments["default"])]
+    fixtures.add_segment(world.conn, strategy, segments["apollo"])
+    boxes = {box.get("value"): box.get("checked") for box in open_page(alice, form).all(boxes)}
+    assert boxes == {str(segments["default"]): None, str(segments["apollo"]): ""}
 
 
 def test_the_form_of_a_new_strategy_offers_each_type(world: World, alice: Caller) -> None:

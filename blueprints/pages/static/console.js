@@ -77,7 +77,7 @@ async function send(form) {
     for (const name of (form.dataset.pathOnly ?? "").split(" ").filter(Boolean)) delete body[name];
     if (form.dataset.only) body = body[form.dataset.only];
     const method = form.dataset.send;
-    const none = method === "DELETE" || (!form.dataset.body && Object.keys(body).length === 0);
+    const none = method === "DELETE" || (!form.dataset.body && !Array.isArray(body) && Object.keys(body).length === 0);
     const response = await fetch(path, {
       method,
       headers: none ? {} : { "Content-Type": "application/json" },

@@ -1,0 +1,170 @@
+"""The page of a flag in a browser: roll it out, and edit a strategy without losing anything."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.browser import Browser, missing_programs
+from tests.support.instance import SETTINGS
+from tests.support.service import Service
+
+FLAG = "/api/admin/projects/default/features"
+STRATEGIES = "environments/development/strategies"
+# Click the first visible link or button with this text, and return whether there is one.
+CLICK = """
+const found = [...document.querySelectorAll('main a, main button, main summary')].find(
+    (element) => element.textContent.trim() === arguments[0] && element.checkVisibility());
+found?.click();
+return Boolean(found);
+"""
+FILL = """
+const field = document.getElementById(arguments[0]);
+field.value = arguments[1];
+field.dispatchEvent(new Event('input', { bubbles: true }));
+"""
+TEXT = "return document.querySelector('main')?.innerText ?? ''"
+# Everything that a form could lose: what it does not show, and what browsers change in fields.
+FULL = {
+    "name": "flexibleRollout",
+    "title": "One\nTwo",
+    "parameters": {"rollout": "25", "stickiness": "userId", "groupId": " a\tgroup\r\nwith lines "},
+    "constraints": [
+        {"contextName": "userId", "operator": "IN", "values": [" 7", "8\n9", "\ufeffx"], "value": "", "inverted": True},
+        {"contextName": "userId", "operator": "STR_CONTAINS", "values": ["a", "b"], "value": "c"},
+        {"contextName": "userId", "operator": "NUM_GT", "values": ["1"], "value": "5", "caseInsensitive": True},
+        {"contextName": "currentTime", "operator": "DATE_AFTER", "value": "2026-01-01T00:00:00.5+01:00"},
+        {"contextName": "userId", "operator": "NOT_IN", "values": []},
+    ],
+    "variants": [
+        {"name": "blue", "weight": 300, "weightType": "fix", "stickiness": "random"},
+        {
+            "name": " red ",
+            "weight": 700,
+            "weightType": "variable",
+            "stickiness": "default",
+            "payload": {"type": "string", "value": "\nfirst\r\nsecond\n"},
+        },
+        {
+            "name": "empty",
+            "weight": 1,
+            "weightType": "variable",
+            "stickiness": "default",
+            "payload": {"type": "string", "value": ""},
+        },
+        {
+            "name": "json",
+            "weight": 1,
+            "weightType": "variable",
+            "stickiness": "default",
+            "payload": {"type": "json", "value": '\n{"a":  "</textarea><b>\\u00e9"}'},
+        },
+    ],
+    "disabled": True,
+}
+
+
+class Api:
+    """Requests with the session of the administrator."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        login = service.request(
+            "POST", "/auth/simple/login", {"username": "admin", "password": SETTINGS["INIT_ADMIN_PASSWORD"]}
+        )
+        self.cookie = login.headers["Set-Cookie"].partition(";")[0]
+
+    def __call__(self, method: str, path: str, body: Any = None) -> Any:
+        answer = self.service.request(method, path, body, {"Cookie": self.cookie})
+        assert answer.status < 300, answer.body
+        return answer.json if answer.body else None
+
+
+@pytest.fixture(scope="module")
+def service(make_database: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Start a new instance."""
+    folder = tmp_path_factory.mktemp("service")
+    with Service(make_database(), folder, CLIENT_KEEP_MS=0) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def api(service: Service) -> Api:
+    """The administrator, without a browser."""
+    return Api(service)
+
+
+@pytest.fixture(scope="module")
+def browser(service: Service, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A browser in which the administrator is logged in."""
+    if missing := missing_programs():
+        pytest.skip(f"needs {missing} (on Debian: apt-get install chromium chromium-driver)")
+    with Browser(tmp_path_factory.mktemp("browser")) as browser:
+        browser.open(f"{service.origin}/health")
+        name, _, value = api.cookie.partition("=")
+        browser.call("POST", f"/session/{browser.session}/cookie", {"cookie": {"name": name, "value": value}})
+        yield browser
+
+
+def click(browser: Browser, text: str) -> None:
+    """Click a link or a button as soon as it is visible."""
+    browser.wait_for(CLICK, bool, text)
+
+
+@pytest.mark.slow
+def test_a_flag_is_created_and_rolled_out_to_a_quarter_of_all_users(
+    service: Service, api: Api, browser: Browser
+) -> None:
+    browser.open(f"{service.origin}/projects/default")
+    click(browser, "Create flag")
+    browser.run(FILL, "flag-name", "checkout")
+    browser.run("document.querySelector('#create-flag form').requestSubmit()")
+    click(browser, "Add strategy in development")
+    browser.wait_for("return location.pathname", lambda path: path.endswith("/strategies/new"))
+    browser.wait_for("return document.readyState", lambda state: state == "complete")
+    browser.run(FILL, "parameter-1", "25")
+    assert browser.run("return document.querySelector('output').textContent") == "25 %"
+    click(browser, "Add strategy")
+    browser.wait_for(TEXT, lambda text: "25 % of users" in text and "added a strategy to checkout" in text)
+    browser.run("document.querySelector('[role=switch]').click()")
+    browser.wait_for(TEXT, lambda text: "switched checkout on in development" in text)
+    assert browser.complaints() == []
+    token = api("POST", "/api/admin/api-tokens", {"tokenName": "t", "type": "client", "environment": "development"})
+    document = service.get("/api/client/features", headers={"Authorization": token["secret"]}).json
+    [flag] = document["features"]
+    assert (flag["name"], flag["enabled"]) == ("checkout", True)
+    assert [strategy["parameters"]["rollout"] for strategy in flag["strategies"]] == ["25"]
+
+
+@pytest.mark.slow
+def test_a_strategy_that_is_saved_without_a_change_stays_as_it_is(service: Service, api: Api, browser: Browser) -> None:
+    api("POST", FLAG, {"name": "full"})
+    before = api("POST", f"{FLAG}/full/{STRATEGIES}", FULL)
+    page = f"{service.origin}/projects/default/flags/full"
+    browser.open(f"{page}/{STRATEGIES}/{before['id']}")
+    click(browser, "Save strategy")
+    browser.wait_for("return location.href", lambda address: address == page)
+    assert api("GET", f"{FLAG}/full/{STRATEGIES}/{before['id']}") == before
+    events = api("GET", "/api/admin/search/events?feature=IS:full")["events"]
+    assert "feature-strategy-update" not in [event["type"] for event in events]
+
+
+@pytest.mark.slow
+def test_variants_of_a_flag_are_added_and_removed(service: Service, api: Api, browser: Browser) -> None:
+    api("POST", FLAG, {"name": "variants"})
+    path = f"{FLAG}/variants/environments/development/variants"
+    override = {"contextName": "userId", "values": ["7"]}
+    api("PUT", path, [{"name": "blue", "weight": 1000, "overrides": [override]}])
+    browser.open(f"{service.origin}/projects/default/flags/variants")
+    click(browser, "Variants of the flag in development: blue 100 %")
+    click(browser, "Add variant")
+    browser.run("document.querySelectorAll('[data-item]')[1].querySelector('[name=name]').value = 'red'")
+    click(browser, "Save variants")
+    browser.wait_for(TEXT, lambda text: "blue 50 %, red 50 %" in text)
+    blue, red = api("GET", path)["variants"]
+    assert (blue["overrides"], red["name"]) == ([override], "red")
+    for _ in range(2):
+        click(browser, "Remove variant")
+    click(browser, "Save variants")
+    browser.wait_for(TEXT, lambda text: "Variants of the flag in development: none" in text)
+    assert api("GET", path)["variants"] == []
