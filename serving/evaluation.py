@@ -4,10 +4,11 @@ import gzip
 from hashlib import blake2b
 from secrets import token_hex
 
-from flask import Response, g, request
+from flask import Response
 
 from rules.client_access import ClientToken, environment_of
 from serving.client_address import exact_address
+from serving.responses import etag_response
 from validators.client.contexts import Context
 
 # A shorter body fits into one packet anyway.
@@ -30,18 +31,6 @@ def hashed_response(text: str) -> Response:
     """Return a response with JSON text, or 304 if the client has it already, which the ETag says."""
     body = text.encode()
     # The hash of the body, not a revision of the flags: SDKs send the ETag of the last user with the next one.
-    etag = blake2b(body, digest_size=16).hexdigest()
-    if request.if_none_match.contains_weak(etag):
-        response = Response(status=304)
-        del response.headers["Content-Type"]
-    else:
-        response = Response(body, mimetype="application/json")
-        if len(body) >= GZIP_FROM_BYTES and request.accept_encodings["gzip"]:
-            response.set_data(gzip.compress(body, GZIP_LEVEL, mtime=0))
-            response.headers["Content-Encoding"] = "gzip"
-    response.set_etag(etag)
-    response.headers["Cache-Control"] = "no-cache"
-    response.vary.add("Accept-Encoding")
-    if "client_age" in g:
-        response.headers["Age"] = str(g.client_age)
-    return response
+    etag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
+    is_long = len(body) >= GZIP_FROM_BYTES
+    return etag_response(etag, lambda: body, (lambda: gzip.compress(body, GZIP_LEVEL, mtime=0)) if is_long else None)

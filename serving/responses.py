@@ -1,10 +1,11 @@
 """Build responses from JSON text that PostgreSQL has written."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
-from flask import Response
+from flask import Response, g, request
 from werkzeug.exceptions import BadRequest, NotFound
 
 from sql import limits
@@ -44,4 +45,24 @@ def empty_response(status: int = 200) -> Response:
     """Return a response without a body and without a Content-Type."""
     response = Response(status=status)
     del response.headers["Content-Type"]
+    return response
+
+
+def etag_response(etag: str, text: Callable[[], bytes], gzipped: Callable[[], bytes] | None) -> Response:
+    """Return JSON text, compressed if the client accepts that, or 304 without a body if the client has it already.
+
+    etag: with its quotes. gzipped: None if the text is too short. Of the two functions, only the needed one is called.
+    """
+    if request.if_none_match.contains_weak(etag.strip('"')):
+        response = empty_response(304)
+    elif gzipped and request.accept_encodings["gzip"]:
+        response = Response(gzipped(), mimetype="application/json")
+        response.headers["Content-Encoding"] = "gzip"
+    else:
+        response = Response(text(), mimetype="application/json")
+    response.headers["ETag"] = etag
+    response.headers["Vary"] = "Accept-Encoding"
+    response.headers["Cache-Control"] = "no-cache"
+    if "client_age" in g:
+        response.headers["Age"] = str(g.client_age)
     return response

@@ -1,12 +1,12 @@
 """The flags that applications get, with all that SDKs need to evaluate them (neighbours.md 3.18)."""
 
-from flask import Blueprint, Response, g, request
+from flask import Blueprint, Response, request
 
 from rules import client_documents
 from rules.client_access import SERVER_KINDS, environment_of, require_client
 from serving.contract import operation
 from serving.request_data import load_query
-from serving.responses import json_response
+from serving.responses import etag_response, json_response
 from validators.client.features import ClientFeature, ClientFeatures, reads_segments
 
 bp = Blueprint("client_features", __name__)
@@ -26,7 +26,12 @@ def list_client_features() -> Response:
     payload = load_query(ClientFeatures)
     inline = not reads_segments(request.headers.get("Unleash-Client-Spec"))
     environment = environment_of(token, payload["environment"])
-    return document_response(client_documents.document(token, environment, payload, inline=inline))
+    document = client_documents.document(token, environment, payload, inline=inline)
+    response = etag_response(document.etag, lambda: document.text, lambda: document.gzipped)
+    response.headers["Vary"] = "Accept-Encoding, Unleash-Client-Spec"
+    # Our choice: caches that many clients share must not keep it, because the flags depend on the token.
+    response.headers["Cache-Control"] = "private, no-cache"
+    return response
 
 
 @bp.get("/api/client/features/<feature_name>")
@@ -40,22 +45,3 @@ def get_client_feature(feature_name: str) -> Response:
     inline = not reads_segments(request.headers.get("Unleash-Client-Spec"))
     environment = environment_of(token, load_query(ClientFeature)["environment"])
     return json_response(client_documents.feature(token, environment, feature_name, inline=inline))
-
-
-def document_response(document: client_documents.ClientDocument) -> Response:
-    """Return a document, compressed if the client accepts that. 304 without a body if the client has it already."""
-    if request.if_none_match.contains_weak(document.etag.strip('"')):
-        response = Response(status=304)
-        del response.headers["Content-Type"]
-    elif request.accept_encodings.quality("gzip") > 0:
-        response = Response(document.gzipped, mimetype="application/json")
-        response.headers["Content-Encoding"] = "gzip"
-    else:
-        response = Response(document.text, mimetype="application/json")
-    response.headers["ETag"] = document.etag
-    response.headers["Vary"] = "Accept-Encoding, Unleash-Client-Spec"
-    # Our choice: caches that many clients share must not keep it, because the flags depend on the token.
-    response.headers["Cache-Control"] = "private, no-cache"
-    if "client_age" in g:
-        response.headers["Age"] = str(g.client_age)
-    return response
