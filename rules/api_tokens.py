@@ -12,7 +12,7 @@ from sql.database import Connection
 from sql.events import Event
 from sql.tokens import api_tokens
 from validators.returned import without_read_only
-from validators.tokens.api_tokens import ONLY_FRONTEND
+from validators.tokens.api_tokens import KINDS, ONLY_FRONTEND
 
 # A token that is created without an environment gets the first of these that exists.
 DEFAULT_ENVIRONMENTS = ("default", "development")
@@ -69,3 +69,18 @@ def token_event(
     """Return an event with the projects and the environment of a token."""
     token = data or pre_data or {}
     return Event(type, actor, project=token["project"], environment=token["environment"], data=data, pre_data=pre_data)
+
+
+def permission(verb: str, kind: str) -> str:
+    """Return the permission to READ, CREATE, UPDATE or DELETE tokens of a kind."""
+    return "ADMIN" if kind == "admin" else f"{verb}_{'FRONTEND' if kind == 'frontend' else 'CLIENT'}_API_TOKEN"
+
+
+def permissions(verb: str) -> list[str]:
+    """Return the permissions of this verb for all kinds of tokens. Callers need at least one of them."""
+    return sorted({permission(verb, kind) for kind in KINDS})
+
+
+def readable_kinds(actor: Actor) -> list[str]:
+    """Return the kinds of tokens that a caller can read."""
+    return [kind for kind in KINDS if permission("READ", kind) in actor.held]

@@ -6,6 +6,8 @@ Pages read with the functions of sql/ that the API uses. Their forms call the do
 from flask import Blueprint
 
 from blueprints.pages import (
+    api_tokens,
+    applications,
     assets,
     console,
     errors,
@@ -20,7 +22,9 @@ from blueprints.pages import (
     project_admin,
     projects,
     reset_password,
+    segments,
     strategy,
+    vocabulary,
 )
 
 ALL = (
@@ -33,6 +37,10 @@ ALL = (
     strategy.bp,  # /projects/…/flags/…/environments/…/strategies/…
     events.bp,  # /events, /events/download
     insights.bp,  # /insights
+    api_tokens.bp,  # /admin/api-tokens
+    segments.bp,  # /admin/segments, /admin/segments/…
+    vocabulary.bp,  # /admin/context-fields, /admin/environments
+    applications.bp,  # /admin/applications, /admin/applications/…
     login.bp,  # /login
     new_user.bp,  # /new-user
     reset_password.bp,  # /reset-password

@@ -2,14 +2,14 @@
 
 from flask import Blueprint, Response, abort
 
-from rules.access import Actor, require
-from rules.api_tokens import create, delete, update
+from rules.access import require
+from rules.api_tokens import create, delete, permission, permissions, readable_kinds, update
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql.database import connection, transaction
 from sql.tokens import api_tokens
-from validators.tokens.api_tokens import KINDS, CreateApiToken, UpdateApiToken
+from validators.tokens.api_tokens import CreateApiToken, UpdateApiToken
 
 bp = Blueprint("api_tokens", __name__)
 
@@ -90,18 +90,3 @@ def delete_api_token(api_token: str) -> Response:
             actor = require(conn, permission("DELETE", token["kind"]))
             delete(conn, actor, token["id"])
     return empty_response()
-
-
-def permission(verb: str, kind: str) -> str:
-    """Return the permission to READ, CREATE, UPDATE or DELETE tokens of a kind."""
-    return "ADMIN" if kind == "admin" else f"{verb}_{'FRONTEND' if kind == 'frontend' else 'CLIENT'}_API_TOKEN"
-
-
-def permissions(verb: str) -> list[str]:
-    """Return the permissions of this verb for all kinds of tokens. Callers need at least one of them."""
-    return sorted({permission(verb, kind) for kind in KINDS})
-
-
-def readable_kinds(actor: Actor) -> list[str]:
-    """Return the kinds of tokens that a caller can read."""
-    return [kind for kind in KINDS if permission("READ", kind) in actor.held]

@@ -1,0 +1,66 @@
+"""Segments: the list, and the form of one."""
+
+import json
+from typing import Any
+
+from flask import Blueprint, Response, abort
+
+from blueprints.pages.constraints import constraint_choices, describe
+from blueprints.pages.lists import ListQuery, slice_of
+from blueprints.pages.page import Reader, page, require_reader
+from rules.access import id_in_path
+from serving.request_data import load_query
+from sql.database import Connection, connection
+from sql.projects import list as project_list
+from sql.vocabulary import context_fields, segment_strategies, segments
+
+bp = Blueprint("segments", __name__)
+
+PROJECT_PERMISSION = "UPDATE_PROJECT_SEGMENT"
+
+
+@bp.get("/admin/segments")
+def show_segments() -> Response:
+    """Show the segments that the reader can see."""
+    with connection() as conn:
+        reader = require_reader(conn)
+        query = load_query(ListQuery)
+        found = json.loads(segments.list_all(conn, reader.actor.viewer))["segments"]
+    found = [segment for segment in found if query["query"].lower() in segment["name"].lower()]
+    rows = slice_of(found, query["offset"])
+    return page("admin/segments.html", query=query["query"], describe=describe, **rows)
+
+
+@bp.get("/admin/segments/new")
+def show_new_segment() -> Response:
+    """Show the form of a new segment."""
+    with connection() as conn:
+        reader = require_reader(conn)
+        choices = form_choices(conn, reader)
+    if not reader.may("CREATE_SEGMENT") and not choices["projects"]:
+        abort(403, "You lack the permission CREATE_SEGMENT.")
+    return page("admin/segment.html", record={"constraints": []}, is_new=True, uses=[], **choices)
+
+
+@bp.get("/admin/segments/<segment_id>")
+def show_segment(segment_id: str) -> Response:
+    """Show the form of a segment, and the strategies that use it."""
+    number = id_in_path(segment_id)
+    with connection() as conn:
+        reader = require_reader(conn)
+        record = json.loads(segments.get(conn, number, reader.actor.viewer) or abort(404, "No segment has that id."))
+        found = segment_strategies.list_strategies(conn, number, reader.actor.viewer)
+        choices = form_choices(conn, reader)
+    uses = json.loads(found or '{"strategies": []}')["strategies"]
+    return page("admin/segment.html", record=record, is_new=False, uses=uses, describe=describe, **choices)
+
+
+def form_choices(conn: Connection, reader: Reader) -> dict[str, Any]:
+    """Return what the form offers: context fields, operators, and the projects whose segments the reader may change."""
+    text = project_list.list_all(conn, archived=False, viewer=reader.actor.viewer, user_id=reader.user_id)
+    projects = [
+        project
+        for project in json.loads(text)["projects"]
+        if reader.may("CREATE_SEGMENT", PROJECT_PERMISSION, project=project["id"])
+    ]
+    return {"projects": projects, **constraint_choices(json.loads(context_fields.list_all(conn)))}

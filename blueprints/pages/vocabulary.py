@@ -1,0 +1,36 @@
+"""Context fields and environments of the instance."""
+
+import json
+
+from flask import Blueprint, Response
+
+from blueprints.pages.page import page, require_reader
+from sql.database import connection
+from sql.vocabulary import context_fields, environments
+
+bp = Blueprint("vocabulary", __name__)
+
+
+@bp.get("/admin/context-fields")
+def show_context_fields() -> Response:
+    """Show the context fields with their values."""
+    with connection() as conn:
+        require_reader(conn)
+        fields = json.loads(context_fields.list_all(conn))
+    return page("admin/context_fields.html", fields=fields)
+
+
+@bp.get("/admin/environments")
+def show_environments() -> Response:
+    """Show the environments."""
+    with connection() as conn:
+        require_reader(conn)
+        found = json.loads(environments.list_all(conn))["environments"]
+    return page("admin/environments.html", environments=found, order=order)
+
+
+def order(names: list[str], index: int, step: int) -> dict[str, int]:
+    """Return the body of sort-order that moves an environment by one place. step: -1 for up, 1 for down."""
+    names = list(names)
+    names[index], names[index + step] = names[index + step], names[index]
+    return {name: place for place, name in enumerate(names, 1)}

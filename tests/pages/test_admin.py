@@ -1,0 +1,96 @@
+"""API tokens, segments, context fields, environments and applications."""
+
+import json
+
+import pytest
+
+from tests.support.page import open_page
+from tests.support.reports import register
+from tests.support.world import Caller, World
+
+ADMIN = "/api/admin"
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+@pytest.mark.parametrize("path", ["segments", "context-fields", "environments", "applications"])
+def test_viewers_can_read_and_change_nothing(victor: Caller, path: str) -> None:
+    assert open_page(victor, f"/admin/{path}").requests == set()
+
+
+def test_viewers_cannot_see_api_tokens(victor: Caller) -> None:
+    open_page(victor, "/admin/api-tokens", 403)
+    open_page(victor, "/admin/segments/new", 403)
+
+
+def test_api_tokens_show_no_secret(alice: Caller) -> None:
+    body = {"tokenName": EVIL, "type": "client", "environment": "development", "projects": ["*"]}
+    token = alice.post(f"{ADMIN}/api-tokens", json=body).json
+    page = open_page(alice, "/admin/api-tokens")
+    assert EVIL in page.text
+    assert page.all(".//main//img") == []
+    assert token["secret"] not in page.text
+    paths = [path for method, path in page.requests if method == "DELETE"]
+    assert any(alice.delete(path).status_code == 200 for path in paths)
+    assert EVIL not in open_page(alice, "/admin/api-tokens").text
+
+
+def test_the_form_of_a_new_token_sends_no_environment_for_an_admin_token(alice: Caller) -> None:
+    page = open_page(alice, "/admin/api-tokens")
+    form = f".//form[@data-path='{ADMIN}/api-tokens']"
+    assert page.all(f"{form}//*[@data-for='client frontend']//select[@disabled]")
+    assert page.fields(form).keys() == {"tokenName", "type", "environment", "projects", "expiresAt"}
+
+
+def test_a_segment_is_created_shown_and_changed(world: World, alice: Caller) -> None:
+    form = f".//form[@data-path='{ADMIN}/segments']"
+    assert {"name", "description", "project"} <= open_page(alice, "/admin/segments/new").fields(form).keys()
+    constraint = {"contextName": "userId", "operator": "IN", "values": ["7", "8"], "inverted": True}
+    segment = alice.post(f"{ADMIN}/segments", json={"name": "Beta", "constraints": [constraint]}).json
+    assert "not: userId is one of 7, 8" in open_page(alice, "/admin/segments").text
+    page = open_page(alice, f"/admin/segments/{segment['id']}")
+    assert ("PUT", f"{ADMIN}/segments/{segment['id']}") in page.requests
+    assert page.texts(".//form//textarea[@name='values']") == ["7 8", ""]
+    assert "No strategy uses this segment." in page.text
+    world.flag("checkout")
+    path = f"{ADMIN}/projects/default/features/checkout/environments/development/strategies"
+    assert alice.post(path, json={"name": "default", "segments": [segment["id"]]}).status_code == 200
+    page = open_page(alice, f"/admin/segments/{segment['id']}")
+    assert page.links["checkout"] == "/projects/default/flags/checkout"
+
+
+def test_unknown_segments_are_not_found(alice: Caller) -> None:
+    open_page(alice, "/admin/segments/999", 404)
+    open_page(alice, "/admin/segments/x", 400)
+
+
+def test_context_fields_are_changed_with_their_values(alice: Caller) -> None:
+    body = {"name": "country", "legalValues": [{"value": "NO", "description": "Norway"}], "stickiness": True}
+    assert alice.post(f"{ADMIN}/context", json=body).status_code == 201
+    page = open_page(alice, "/admin/context-fields")
+    form = f".//form[@data-path='{ADMIN}/context/country'][@data-send='PUT']"
+    assert page.fields(f"{form}//div[@data-item]") == {"value": "NO", "description": "Norway"}
+    assert page.requests >= {("POST", f"{ADMIN}/context"), ("DELETE", f"{ADMIN}/context/country")}
+
+
+def test_environments_are_switched_and_sorted(alice: Caller) -> None:
+    page = open_page(alice, "/admin/environments")
+    environments = f"{ADMIN}/environments"
+    assert page.requests >= {
+        ("POST", environments),
+        ("POST", f"{environments}/development/off"),
+        ("DELETE", f"{environments}/production"),
+    }
+    bodies = [json.loads(form.get("data-body", "")) for form in page.all(".//form[@data-send='PUT']")]
+    assert bodies[0] == {"production": 1, "development": 2}
+    assert alice.put(f"{environments}/sort-order", json=bodies[0]).status_code == 200
+    assert open_page(alice, "/admin/environments").texts(".//tbody/tr/td[1]") == ["production", "development"]
+
+
+def test_applications_and_unknown_flags_are_listed(world: World, alice: Caller) -> None:
+    assert "No application has asked for flags yet." in open_page(alice, "/admin/applications").text
+    register(world.api_key("client"), appName="shop/web")
+    page = open_page(alice, "/admin/applications")
+    assert page.links["shop/web"] == "/admin/applications/shop%2Fweb"
+    assert ("DELETE", f"{ADMIN}/metrics/applications/shop%2Fweb") in page.requests
+    assert open_page(alice, "/admin/applications/shop%2Fweb").heading == "shop/web"
+    open_page(alice, "/admin/applications/nothing", 404)
