@@ -6,7 +6,7 @@ from typing import Any
 from flask import Blueprint, Response, abort
 
 from blueprints.pages.page import Reader, page, require_reader
-from blueprints.pages.strategy import STICKINESS
+from blueprints.pages.strategy import stickiness_choices
 from sql.database import Connection, connection
 from sql.people import user_records
 from sql.projects import access, environments, overview
@@ -66,5 +66,4 @@ def show_settings(project_id: str) -> Response:
         reader = require_reader(conn, "UPDATE_PROJECT", "PROJECT_SETTINGS_WRITE", project=project_id)
         project = read_project(conn, project_id, reader)
         fields = json.loads(context_fields.list_all(conn))
-    stickiness = STICKINESS + [field["name"] for field in fields if field["stickiness"]]
-    return page("project/settings.html", project=project, stickiness=stickiness)
+    return page("project/settings.html", project=project, stickiness=stickiness_choices(fields))

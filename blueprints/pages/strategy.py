@@ -1,6 +1,7 @@
 """The forms that add a strategy to a flag and edit one."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from flask import Blueprint, Response, abort, request
@@ -67,8 +68,8 @@ def form_choices(conn: Connection, reader: Reader, strategy: dict[str, Any], pro
     known = json.loads(context_fields.list_all(conn))
     name, parameters = strategy["name"], strategy["parameters"]
     chosen = next((kind for kind in types if kind["name"] == name), None) or abort(404, "No such strategy type.")
-    sticky = dict.fromkeys([*STICKINESS, *(field["name"] for field in known if field["stickiness"])])
-    fields = [parameter_field(one, parameters, list(sticky)) for one in chosen["parameters"] if has_field(one)]
+    sticky = stickiness_choices(known)
+    fields = [parameter_field(one, parameters, sticky) for one in chosen["parameters"] if has_field(one)]
     shown = {field["name"] for field in fields}
     return {
         "types": [kind for kind in types if not kind["deprecated"]],
@@ -108,3 +109,8 @@ def list_segments(conn: Connection, reader: Reader, chosen: list[int], project_i
     usable = [one for one in visible if one.get("project") in (None, project_id) or one["id"] in chosen]
     hidden = set(chosen) - {one["id"] for one in usable}
     return usable + [{"id": number, "name": f"Segment {number}"} for number in sorted(hidden)]
+
+
+def stickiness_choices(fields: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the values of stickiness: those of every instance, and the context fields that can be used for it."""
+    return list(dict.fromkeys([*STICKINESS, *(field["name"] for field in fields if field["stickiness"])]))
