@@ -6,6 +6,7 @@ Pages read with the functions of sql/ that the API uses. Their forms call the do
 from flask import Blueprint
 
 from blueprints.pages import (
+    admin,
     api_tokens,
     applications,
     assets,
@@ -14,6 +15,7 @@ from blueprints.pages import (
     evaluation,
     events,
     flag,
+    groups,
     insights,
     login,
     new_user,
@@ -22,8 +24,12 @@ from blueprints.pages import (
     project_admin,
     projects,
     reset_password,
+    roles,
     segments,
+    service_accounts,
+    signup_tokens,
     strategy,
+    users,
     vocabulary,
 )
 
@@ -45,6 +51,12 @@ ALL = (
     new_user.bp,  # /new-user
     reset_password.bp,  # /reset-password
     profile.bp,  # /profile
+    admin.bp,  # /admin
+    users.bp,  # /admin/users
+    groups.bp,  # /admin/groups, /admin/groups/…
+    roles.bp,  # /admin/roles, /admin/roles/new, /admin/roles/…
+    service_accounts.bp,  # /admin/service-accounts
+    signup_tokens.bp,  # /admin/signup-tokens
 )
 
 bp = Blueprint("pages", __name__, template_folder="templates")

@@ -15,6 +15,8 @@ SHORTEST = 12
 BCRYPT = re.compile(rb"\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}")
 # Routes that return stored secrets on purpose: signup tokens, and the API tokens of clients and frontends.
 SIGNUP_TOKENS, API_TOKENS = "/api/admin/invite-link/tokens", "/api-tokens"
+# The page that shows their links.
+SIGNUP_TOKENS_PAGE = "/admin/signup-tokens"
 # Returns the token of the link that it checks.
 RESET_TOKENS = "/auth/reset/validate"
 LINK = re.compile(rb'"(?:inviteLink|resetPasswordUrl)"\s*:\s*"[^"]*[?]token=([^"]+)"')
@@ -52,7 +54,7 @@ class Vault:
         if BCRYPT.search(response):
             raise SecretLeaked(f"the answer at {path} holds the hash of a password")
         # A copy: other threads of a test may ask meanwhile.
-        invites = () if SIGNUP_TOKENS in path else self.invites
+        invites = () if SIGNUP_TOKENS in path or path == SIGNUP_TOKENS_PAGE else self.invites
         links = () if RESET_TOKENS in path else self.links
         for secret in (*self.known, *invites, *links):
             if secret in response:

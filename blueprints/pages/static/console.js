@@ -11,6 +11,7 @@ function valueOf(control) {
   if (control.type === "radio") return control.checked ? typed(control.value, kind) : undefined;
   if (control.type === "checkbox" && kind === "many") return control.checked ? [control.value] : [];
   if (control.type === "checkbox" && kind === "numbers") return control.checked ? [Number(control.value)] : [];
+  if (control.type === "checkbox" && kind === "objects") return control.checked ? [JSON.parse(control.value)] : [];
   if (control.type === "checkbox") return control.checked;
   if (control.multiple) return [...control.selectedOptions].map((option) => typed(option.value, kind));
   const text = control.value;

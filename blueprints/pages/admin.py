@@ -1,0 +1,38 @@
+"""The index of the pages for administrators: links to the pages that the reader may see."""
+
+from dataclasses import dataclass
+
+from flask import Blueprint, Response
+
+from blueprints.pages.page import page, require_reader
+from sql.database import connection
+
+bp = Blueprint("admin", __name__)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A page of the index. permissions: readers need one of them, or none if it is empty."""
+
+    path: str
+    title: str
+    description: str
+    permissions: tuple[str, ...] = ()
+
+
+ENTRIES = (
+    Entry("users", "Users", "Invite people, change their root roles, and help them with passwords.", ("ADMIN",)),
+    Entry("groups", "Groups", "Give roles to several users at once.", ("ADMIN",)),
+    Entry("roles", "Roles", "See and change what a role permits.", ("READ_ROLE",)),
+    Entry("service-accounts", "Service accounts", "Tokens for programs that use the admin API.", ("ADMIN",)),
+    Entry("signup-tokens", "Signup tokens", "Links with which people create their own account.", ("ADMIN",)),
+)
+
+
+@bp.get("/admin")
+def show_admin() -> Response:
+    """Show links to the pages that the reader may see."""
+    with connection() as conn:
+        reader = require_reader(conn)
+    entries = [entry for entry in ENTRIES if not entry.permissions or reader.may(*entry.permissions)]
+    return page("admin/admin.html", entries=entries)

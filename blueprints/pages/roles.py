@@ -1,0 +1,71 @@
+"""The roles and their permissions."""
+
+import json
+from typing import Any
+
+from flask import Blueprint, Response, abort, request
+
+from blueprints.pages.lists import ListQuery, slice_of
+from blueprints.pages.page import page, require_reader
+from rules.access import id_in_path
+from serving.request_data import load_query
+from sql.database import connection
+from sql.people import permissions, roles
+
+bp = Blueprint("roles", __name__)
+
+TYPES = {
+    "root": "predefined, in the whole instance",
+    "root-custom": "in the whole instance",
+    "project": "predefined, in projects",
+    "custom": "in projects",
+}
+
+
+@bp.get("/admin/roles")
+def show_roles() -> Response:
+    """Show the roles, predefined ones first."""
+    with connection() as conn:
+        require_reader(conn, "READ_ROLE")
+        query = load_query(ListQuery)
+        body = json.loads(roles.list_all(conn))
+    found = [role for role in body["roles"] if query["query"].lower() in role["name"].lower()]
+    return page("admin/roles.html", query=query["query"], types=TYPES, **slice_of(found, query["offset"]))
+
+
+@bp.get("/admin/roles/new")
+def show_new_role() -> Response:
+    """Show the form of a new role, in projects or in the whole instance."""
+    with connection() as conn:
+        require_reader(conn, "ADMIN")
+        tree = json.loads(permissions.tree(conn))["permissions"]
+    role = {"type": "root-custom" if request.args.get("type") == "root-custom" else "custom", "permissions": []}
+    return page("admin/role.html", role=role, groups=groups_of(tree, role), types=TYPES, editable=True)
+
+
+@bp.get("/admin/roles/<role_id>")
+def show_role(role_id: str) -> Response:
+    """Show a role with its permissions."""
+    with connection() as conn:
+        reader = require_reader(conn, "READ_ROLE")
+        role = json.loads(roles.get(conn, id_in_path(role_id)) or abort(404, "No role has that id."))
+        tree = json.loads(permissions.tree(conn))["permissions"]
+    editable = reader.may("ADMIN") and role["type"] in ("root-custom", "custom")
+    return page("admin/role.html", role=role, groups=groups_of(tree, role), types=TYPES, editable=editable)
+
+
+def groups_of(tree: dict[str, Any], role: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return the permissions that a role can contain, in groups with titles. Each has held: whether the role has it."""
+    environments = tree["environments"]
+    everywhere = [{**item, "environment": None} for item in environments[0]["permissions"]] if environments else []
+    groups = [("Projects", tree["project"]), ("All environments", everywhere)]
+    groups += [(f"Environment {environment['name']}", environment["permissions"]) for environment in environments]
+    if role["type"] in ("root", "root-custom"):
+        # Only the predefined role Admin can have the permission ADMIN.
+        root = [item for item in tree["root"] if item["name"] != "ADMIN" or role["type"] == "root"]
+        groups.insert(0, ("Whole instance", root))
+    held = {(item["name"], item.get("environment")) for item in role["permissions"]}
+    return [
+        (title, [{**item, "held": (item["name"], item.get("environment")) in held} for item in items])
+        for title, items in groups
+    ]
