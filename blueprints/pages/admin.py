@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from flask import Blueprint, Response
 
 from blueprints.pages.page import page, require_reader
+from rules.api_tokens import permissions
 from sql.database import connection
 
 bp = Blueprint("admin", __name__)
@@ -26,6 +27,11 @@ ENTRIES = (
     Entry("roles", "Roles", "See and change what a role permits.", ("READ_ROLE",)),
     Entry("service-accounts", "Service accounts", "Tokens for programs that use the admin API.", ("ADMIN",)),
     Entry("signup-tokens", "Signup tokens", "Links with which people create their own account.", ("ADMIN",)),
+    Entry("api-tokens", "API tokens", "Tokens for applications and scripts.", tuple(permissions("READ"))),
+    Entry("applications", "Applications", "Which applications ask for flags, and how."),
+    Entry("segments", "Segments", "Constraints that several strategies share."),
+    Entry("context-fields", "Context fields", "What constraints can ask about users."),
+    Entry("environments", "Environments", "Where flags are switched, such as development and production."),
 )
 
 
