@@ -11,46 +11,70 @@ from blueprints.pages.event_text import changes, sentence
 from blueprints.pages.page import Reader, page, require_reader
 from sql import event_search
 from sql.database import Connection, connection
-from sql.flags import dependencies, records, usage
+from sql.flags import dependencies, records, stages, usage
 from sql.projects import overview
 from sql.vocabulary import flag_types, segments, tag_types
 
 bp = Blueprint("flag", __name__)
 
-# The events and the hours of usage that the page shows.
+# What the page shows. The event log has all events, and the API all usage.
 EVENTS_SHOWN = 20
 USAGE_HOURS = 24
+USAGE_SHOWN = 50
+# The form accepts other parents too.
+PARENTS_OFFERED = 200
 
 
 @bp.get("/projects/<project_id>/flags/<feature_name>")
 def show_flag(project_id: str, feature_name: str) -> Response:
-    """Show a live flag, with the controls that the reader may use."""
+    """Show a flag, with the controls that the reader may use."""
     with connection() as conn:
         reader = require_reader(conn, project=project_id, list_projects=True)
-        flag = json.loads(records.get(conn, project_id, feature_name, reader.user_id) or abort(404, "No such flag."))
         project = json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))
+        context = {"project": {"id": project_id, **project}, "events": newest_events(conn, reader, feature_name)}
+        found = records.get(conn, project_id, feature_name, reader.user_id)
+        if found is None:
+            return archived_page(conn, project_id, feature_name, context)
         reported = json.loads(usage.get_raw(conn, feature_name, reader.actor.viewer, USAGE_HOURS) or '{"data": []}')
-        events = newest_events(conn, reader, feature_name)
         known_segments = json.loads(segments.list_all(conn, reader.actor.viewer))["segments"]
-        parents = json.loads(dependencies.list_parents(conn, project_id, feature_name) or "[]")
-        types = json.loads(flag_types.list_all(conn))["types"]
-        tags = json.loads(tag_types.list_all(conn))["tagTypes"]
+        choices = form_choices(conn, reader, project_id, feature_name)
+    flag = json.loads(found)
+    rows = usage_totals(reported["data"])
     return page(
         "flag/flag.html",
+        **context,
+        **choices,
         flag=flag,
-        project={"id": project_id, **project},
-        usage=usage_totals(reported["data"]),
+        people={user["id"]: user["name"] for user in flag["collaborators"]["users"]},
+        usage=rows[:USAGE_SHOWN],
+        usage_left_out=len(rows[USAGE_SHOWN:]),
         usage_hours=USAGE_HOURS,
-        events=events,
-        sentence=sentence,
-        changes=changes,
         segment_names={segment["id"]: segment["name"] for segment in known_segments},
-        parents=parents,
-        types=types,
-        tag_types=tags,
         moved=moved,
         describe=describe,
+        sentence=sentence,
+        changes=changes,
     )
+
+
+def archived_page(conn: Connection, project_id: str, name: str, context: dict[str, Any]) -> Response:
+    """Return the page of an archived flag. Raise 404 if the project has no such flag."""
+    entered = stages.list_stages(conn, project_id, name) or abort(404, "This project has no such flag.")
+    flag = {"name": name}
+    return page(
+        "flag/archived.html", **context, flag=flag, stages=json.loads(entered), sentence=sentence, changes=changes
+    )
+
+
+def form_choices(conn: Connection, reader: Reader, project_id: str, name: str) -> dict[str, Any]:
+    """Return what the forms of the page offer, if the reader may use them."""
+    choices: dict[str, Any] = {"types": [], "tag_types": [], "parents": []}
+    if reader.may("UPDATE_FEATURE", project=project_id):
+        choices["types"] = json.loads(flag_types.list_all(conn))["types"]
+        choices["tag_types"] = json.loads(tag_types.list_all(conn))["tagTypes"]
+    if reader.may("UPDATE_FEATURE_DEPENDENCY", project=project_id):
+        choices["parents"] = json.loads(dependencies.list_parents(conn, project_id, name) or "[]")[:PARENTS_OFFERED]
+    return choices
 
 
 def newest_events(conn: Connection, reader: Reader, name: str) -> dict[str, Any]:

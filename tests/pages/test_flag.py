@@ -1,16 +1,26 @@
-"""The page of a flag, the forms of its strategies, and why it is on."""
+"""The page of a flag, live or archived."""
 
 import json
+from datetime import UTC, datetime
+from typing import Any
 
-from sql.vocabulary.segments import insert as insert_segment
-from tests.support import fixtures
-from tests.support.page import open_page
+from tests.support import fixtures, roles
+from tests.support.page import Page, open_page
 from tests.support.world import Caller, World
 
-API = "/api/admin/projects/default/features/checkout"
+PROJECT = "/api/admin/projects/default"
+API = f"{PROJECT}/features/checkout"
 PAGE = "/projects/default/flags/checkout"
-PROJECTS = ("apollo", "default")
 STRATEGIES = f"{API}/environments/development/strategies"
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+def send(caller: Caller, page: Page, method: str, path: str) -> int:
+    """Send the request of a form with a body of its own or none, and return the status."""
+    [form] = [one for one in page.all(".//form") if (one.get("data-send"), one.get("data-path")) == (method, path)]
+    body = form.get("data-body")
+    kwargs: dict[str, Any] = {"json": json.loads(body)} if body else {}
+    return caller.request(method, path, **kwargs).status_code
 
 
 def test_the_page_shows_environments_with_their_strategies(world: World, alice: Caller) -> None:
@@ -31,63 +41,166 @@ def test_readers_without_permissions_see_no_controls(world: World, victor: Calle
     world.strategy(world.flag("checkout"))
     page = open_page(victor, PAGE)
     assert page.requests == {("POST", f"{API}/favorites")}
-    open_page(victor, f"{PAGE}/environments/development/strategies/new", 403)
 
 
-def test_the_form_of_a_strategy_has_parameters_without_a_field(world: World, alice: Caller) -> None:
-    parameters = [{"name": "size", "type": "number"}, {"name": "a.b", "type": "string"}]
-    assert alice.post("/api/admin/strategies", json={"name": "custom", "parameters": parameters}).status_code == 201
-    stored = {"size": "3", "a.b": "dotted", "more": "undeclared"}
-    strategy = world.strategy(world.flag("checkout"), name="custom", parameters=stored)
-    page = open_page(alice, f"{PAGE}/environments/development/strategies/{strategy}")
-    form = ".//form[@data-send='PUT']"
-    fields = page.fields(form)
-    assert fields["parameters.size"] == "3"
-    kept = json.loads(fields["parameters"])
-    assert kept == {"a.b": "dotted", "more": "undeclared"}
-    body = {"parameters": kept | {"size": fields["parameters.size"]}}
-    path = page.all(form)[0].get("data-path", "")
-    assert path == f"{STRATEGIES}/{strategy}"
-    assert alice.put(path, json=body).json["parameters"] == stored
-
-
-def test_a_slider_shows_only_what_it_can_send_back(world: World, alice: Caller) -> None:
+def test_a_permission_in_one_environment_shows_its_controls(world: World, victor: Caller, alice: Caller) -> None:
     flag = world.flag("checkout")
-    for rollout, kind in (("25", "range"), ("33.5", None)):
-        strategy = world.strategy(flag, parameters={"rollout": rollout})
-        page = open_page(alice, f"{PAGE}/environments/development/strategies/{strategy}")
-        [control] = page.all(".//*[@name='parameters.rollout']")
-        assert (control.get("value"), control.get("type")) == (rollout, kind)
+    strategies = {place: world.strategy(flag, place) for place in ("development", "production")}
+    permissions = [{"name": "DELETE_FEATURE_STRATEGY", "environment": "production"}]
+    world.member("default", victor, roles.make(alice, permissions=permissions))
+    path = f"{API}/environments/production/strategies/{strategies['production']}"
+    assert open_page(victor, PAGE).requests == {("POST", f"{API}/favorites"), ("DELETE", path)}
 
 
-def test_a_segment_of_another_project_stays_with_the_strategy(world: World, alice: Caller) -> None:
-    world.project("apollo")
-    segments = {project: insert_segment(world.conn, f"of {project}", [], project=project) for project in PROJECTS}
+def test_the_buttons_of_a_strategy_work(world: World, alice: Caller) -> None:
     flag = world.flag("checkout")
-    strategy = world.strategy(flag)
-    form = f"{PAGE}/environments/development/strategies/{strategy}"
-    boxes = ".//input[@name='segments']"
-    assert [box.get("value") for box in open_page(alice, form).all(boxes)] == [str(segments["default"])]
-    fixtures.add_segment(world.conn, strategy, segments["apollo"])
-    boxes = {box.get("value"): box.get("checked") for box in open_page(alice, form).all(boxes)}
-    assert boxes == {str(segments["default"]): None, str(segments["apollo"]): ""}
+    first, second = (world.strategy(flag, sort_order=number) for number in range(2))
+    page = open_page(alice, PAGE)
+    assert page.links["Add strategy in development"] == f"{PAGE}/environments/development/strategies/new"
+    edit = f"{PAGE}/environments/development/strategies/{first}"
+    assert page.links["Edit strategy 1 in development"] == edit
+    bodies = [form.get("data-body", "") for form in page.all(f".//form[@data-path='{STRATEGIES}/set-sort-order']")]
+    # Down for the first one, up for the second one.
+    assert len(bodies) == 2
+    assert alice.post(f"{STRATEGIES}/set-sort-order", json=json.loads(bodies[0])).status_code == 200
+    assert [strategy["id"] for strategy in alice.get(STRATEGIES).json] == [second, first]
+    assert send(alice, page, "PATCH", f"{STRATEGIES}/{first}") == 200
+    page = open_page(alice, PAGE)
+    assert "disabled" in page.texts(".//li")[1]
+    assert send(alice, page, "PATCH", f"{STRATEGIES}/{first}") == 200
+    assert not alice.get(f"{STRATEGIES}/{first}").json["disabled"]
+    assert send(alice, page, "DELETE", f"{STRATEGIES}/{second}") == 200
+    assert len(alice.get(STRATEGIES).json) == 1
 
 
-def test_the_form_of_a_new_strategy_offers_each_type(world: World, alice: Caller) -> None:
+def test_the_flag_is_edited_marked_stale_completed_and_archived(world: World, alice: Caller) -> None:
+    world.flag("checkout", description="One\nTwo")
+    page = open_page(alice, PAGE)
+    edit = ".//dialog[@id='edit-flag']//form"
+    assert [(form.get("data-send"), form.get("data-path")) for form in page.all(edit)] == [("PUT", API)]
+    assert page.fields(edit).keys() == {"type", "description", "impressionData"}
+    body = {"type": "experiment", "description": None, "impressionData": True}
+    assert alice.put(API, json=body).status_code == 200
+    assert send(alice, page, "PATCH", API) == 200
+    page = open_page(alice, PAGE)
+    assert page.texts(".//p/span[@class='state bad']") == ["stale"]
+    assert send(alice, page, "PATCH", API) == 200
+    assert not alice.get(API).json["stale"]
+    complete = ".//dialog[@id='complete-flag']//form"
+    assert [form.get("data-path") for form in page.all(complete)] == [f"{API}/lifecycle/complete"]
+    assert page.fields(complete).keys() == {"status", "statusValue"}
+    body = {"status": "kept", "statusValue": None}
+    assert alice.post(f"{API}/lifecycle/complete", json=body).status_code == 200
+    page = open_page(alice, PAGE)
+    assert "completed (kept)" in page.text
+    assert page.all(complete) == []
+    assert send(alice, page, "POST", f"{API}/lifecycle/uncomplete") == 200
+    assert send(alice, page, "DELETE", API) == 202
+
+
+def test_tags_are_added_and_removed(world: World, alice: Caller) -> None:
     world.flag("checkout")
-    new = f"{PAGE}/environments/development/strategies/new"
-    assert open_page(alice, new).fields(".//form[@data-send]")["name"] == "flexibleRollout"
-    page = open_page(alice, f"{new}?type=remoteAddress")
-    assert "parameters.IPs" in page.fields(".//form[@data-send]")
-    open_page(alice, f"{new}?type=nothing", 404)
+    tags = "/api/admin/features/checkout/tags"
+    page = open_page(alice, PAGE)
+    form = f".//form[@data-path='{tags}']"
+    assert page.fields(form).keys() == {"type", "value"}
+    assert alice.post(tags, json={"type": "simple", "value": "a/b ?"}).status_code == 201
+    page = open_page(alice, PAGE)
+    assert page.texts(".//span[@class='tag']") == ["simple:a/b ?"]
+    assert send(alice, page, "DELETE", f"{tags}/simple/a%2Fb%20%3F") == 200
+    assert alice.get(tags).json["tags"] == []
 
 
-def test_why_names_the_strategy_that_decides(world: World, victor: Caller) -> None:
-    flag = world.flag("checkout", enabled_in=("development",))
-    world.strategy(flag, name="default", constraints=[{"contextName": "country", "operator": "IN", "values": ["NO"]}])
-    why = f"{PAGE}/why?environment=development&properties="
-    assert "checkout is on in development" in open_page(victor, f"{why}country%3DNO").texts(".//h2")
-    page = open_page(victor, f"{why}country%3DSE")
-    assert "checkout is off in development" in page.texts(".//h2")
-    assert "the context has SE does not match" in page.text
-    assert "must look like plan=gold" in open_page(victor, f"{why}country", 400).text
+def test_dependencies_are_added_and_removed(world: World, alice: Caller) -> None:
+    for name in ("checkout", "cart"):
+        world.flag(name)
+    page = open_page(alice, PAGE)
+    form = f".//form[@data-path='{API}/dependencies']"
+    assert page.fields(form).keys() == {"feature", "enabled", "variants"}
+    assert page.texts(".//datalist/option") == ["cart"]
+    body = {"feature": "cart", "enabled": True, "variants": ["blue"]}
+    assert alice.post(f"{API}/dependencies", json=body).status_code == 200
+    page = open_page(alice, PAGE)
+    assert "cart must be on with the variant blue" in page.text
+    assert page.links["cart"] == "/projects/default/flags/cart"
+    assert "These flags depend on it: checkout" in open_page(alice, "/projects/default/flags/cart").text
+    assert send(alice, page, "DELETE", f"{API}/dependencies/cart") == 200
+
+
+def test_variants_of_the_flag_are_shown_and_sent_as_an_array(world: World, alice: Caller) -> None:
+    flag = world.flag("checkout")
+    fixtures.insert_variant(world.conn, flag, "production", None, name="blue", weight=1000)
+    page = open_page(alice, PAGE)
+    assert "Variants of the flag in production: blue 100 %" in page.texts(".//summary")
+    path = f"{API}/environments/production/variants"
+    [form] = page.all(f".//form[@data-path='{path}']")
+    assert (form.get("data-send"), form.get("data-only")) == ("PUT", "variants")
+    row = {"name": "blue", "weight": 1000, "weightType": "variable", "stickiness": "default"}
+    fields = page.fields(f".//form[@data-path='{path}']//*[@data-item]")
+    assert {name: fields[name] for name in ("name", "weight", "stickiness")} == {
+        **{"name": "blue"},
+        "weight": "1000",
+        "stickiness": "default",
+    }
+    assert alice.put(path, json=[row]).status_code == 200
+
+
+def test_usage_is_listed_by_environment_and_application(world: World, victor: Caller) -> None:
+    world.flag("checkout", created_at=datetime(2020, 1, 1, tzinfo=UTC))
+    assert "No application has reported this flag" in open_page(victor, PAGE).text
+    report = {"project": "default", "flag": "checkout", "environment": "production", "at": datetime.now(UTC)}
+    reports = [report | {"app": f"app-{number:02}", "yes": 100 - number, "no": 1} for number in range(52)]
+    fixtures.report_usage(world.conn, reports)
+    page = open_page(victor, PAGE)
+    rows = page.texts(".//table//tbody/tr")
+    assert (rows[0], len(rows)) == ("production app-00 100 1", 50)
+    assert "2 more rows with less usage are not shown." in page.text
+
+
+def test_events_are_sentences_with_a_link_to_all_of_them(alice: Caller) -> None:
+    alice.post(f"{PROJECT}/features", json={"name": "checkout"})
+    page = open_page(alice, PAGE)
+    assert page.texts(".//ol[@class='log']/li")[0].startswith("Alice created checkout")
+    assert page.links["Search the events of this flag"] == "/events?feature=checkout"
+    for number in range(25):
+        alice.post("/api/admin/features/checkout/tags", json={"type": "simple", "value": f"tag-{number}"})
+    page = open_page(alice, PAGE)
+    assert len(page.all(".//ol[@class='log']/li")) == 20
+    assert any(text.startswith("All ") for text in page.links)
+
+
+def test_an_archived_flag_can_be_revived_or_deleted(world: World, alice: Caller, victor: Caller) -> None:
+    world.flag("checkout")
+    assert alice.delete(API).status_code == 202
+    page = open_page(alice, PAGE)
+    assert (page.heading, "This flag is archived." in page.text) == ("checkout", True)
+    archive = "/api/admin/archive"
+    assert page.requests == {("POST", f"{archive}/revive/checkout"), ("DELETE", f"{archive}/checkout")}
+    assert open_page(victor, PAGE).requests == set()
+    assert send(alice, page, "POST", f"{archive}/revive/checkout") == 200
+    assert alice.delete(API).status_code == 202
+    assert send(alice, page, "DELETE", f"{archive}/checkout") == 200
+    open_page(alice, PAGE, 404)
+
+
+def test_an_unknown_flag_and_one_of_a_hidden_project_are_not_found(world: World, victor: Caller) -> None:
+    world.project("apollo", mode="private")
+    world.flag("moon", "apollo")
+    open_page(victor, "/projects/apollo/flags/moon", 404)
+    open_page(victor, "/projects/default/flags/moon", 404)
+    open_page(victor, "/projects/default/flags/nothing", 404)
+
+
+def test_hostile_texts_stay_texts(world: World, alice: Caller) -> None:
+    flag = world.flag("checkout", description=EVIL)
+    constraint = {"contextName": "userId", "operator": "IN", "values": [EVIL]}
+    strategy = world.strategy(flag, title=EVIL, parameters={"groupId": f'"{EVIL}'}, constraints=[constraint])
+    fixtures.tag(world.conn, flag, "simple", EVIL)
+    for owner in (strategy, None):
+        payload = {"payload_type": "string", "payload_value": f"</textarea>{EVIL}"}
+        fixtures.insert_variant(world.conn, flag, "development", owner, name=f'">{EVIL}', weight=1000, **payload)
+    forms = f"{PAGE}/environments/development/strategies/{strategy}"
+    for path in (PAGE, forms, f"{PAGE}/why?environment=development&userId=%3Cimg%3E"):
+        page = open_page(alice, path)
+        assert page.all(".//img") == []
+        assert "<img" in page.text or path != PAGE

@@ -1,0 +1,154 @@
+"""The forms that add and edit strategies."""
+
+import json
+
+import pytest
+
+from sql.vocabulary.segments import insert as insert_segment
+from tests.support import fixtures, roles
+from tests.support.page import open_page
+from tests.support.world import Caller, World
+
+FLAG = "/projects/default/flags/checkout"
+FORMS = f"{FLAG}/environments/development/strategies"
+API = "/api/admin/projects/default/features/checkout/environments/development/strategies"
+FORM = ".//form[@data-send]"
+
+
+def test_the_form_adds_a_gradual_rollout(world: World, alice: Caller) -> None:
+    world.flag("checkout")
+    page = open_page(alice, f"{FORMS}/new")
+    assert page.requests == {("POST", API)}
+    [form] = page.all(FORM)
+    assert form.get("data-then") == FLAG
+    fields = page.fields(FORM)
+    assert fields["parameters.groupId"] == "checkout"
+    [slider] = page.all(".//input[@type='range']")
+    assert (slider.get("name"), slider.get("min"), slider.get("max")) == ("parameters.rollout", "0", "100")
+    assert page.texts(f".//output[@for='{slider.get('id')}']") == ["100 %"]
+    assert "parameters.stickiness" in fields
+    parameters = {"rollout": "100", "stickiness": "default", "groupId": "checkout"}
+    body = {"name": fields["name"], "title": None, "parameters": parameters, "constraints": [], "disabled": False}
+    assert alice.post(API, json=body).status_code == 200
+
+
+def test_the_stickiness_of_a_new_rollout_is_the_default_of_the_project(world: World, alice: Caller) -> None:
+    world.project("apollo", default_stickiness="userId")
+    world.flag("moon", "apollo")
+    page = open_page(alice, "/projects/apollo/flags/moon/environments/development/strategies/new")
+    chosen = page.all(".//select[@name='parameters.stickiness']/option[@selected]")
+    assert [option.get("value") for option in chosen] == ["userId"]
+
+
+def test_the_form_of_a_new_strategy_offers_each_type(world: World, alice: Caller) -> None:
+    world.flag("checkout")
+    new = f"{FORMS}/new"
+    assert open_page(alice, new).fields(".//form[@data-send]")["name"] == "flexibleRollout"
+    page = open_page(alice, f"{new}?type=remoteAddress")
+    assert "parameters.IPs" in page.fields(".//form[@data-send]")
+    open_page(alice, f"{new}?type=nothing", 404)
+
+
+def test_the_forms_need_the_permission_in_the_environment(world: World, victor: Caller, alice: Caller) -> None:
+    strategy = world.strategy(world.flag("checkout"))
+    for path in (f"{FORMS}/new", f"{FORMS}/{strategy}"):
+        open_page(victor, path, 403)
+    names = ("CREATE_FEATURE_STRATEGY", "UPDATE_FEATURE_STRATEGY")
+    permissions = [{"name": name, "environment": "development"} for name in names]
+    world.member("default", victor, roles.make(alice, permissions=permissions))
+    for path in (f"{FORMS}/new", f"{FORMS}/{strategy}"):
+        open_page(victor, path)
+        open_page(victor, path.replace("development", "production"), 403)
+
+
+def test_unknown_places_are_not_found(world: World, alice: Caller) -> None:
+    strategy = world.strategy(world.flag("checkout"))
+    for path in (
+        f"{FORMS.replace('development', 'nowhere')}/new",
+        f"{FORMS.replace('checkout', 'nothing')}/new",
+        f"{FORMS}/nothing",
+        f"{FORMS.replace('development', 'production')}/{strategy}",
+    ):
+        open_page(alice, path, 404)
+
+
+def test_constraints_and_variants_are_rows_that_can_be_added(world: World, alice: Caller) -> None:
+    world.flag("checkout")
+    constraint = {"contextName": "userId", "operator": "NUM_GT", "value": "5", "inverted": True}
+    variant = {"name": "blue", "weight": 1000, "weightType": "variable", "stickiness": "default"}
+    payload = {"payload": {"type": "json", "value": "[1]"}}
+    new = {"name": "default", "constraints": [constraint], "variants": [variant | payload]}
+    strategy = alice.post(API, json=new).json["id"]
+    page = open_page(alice, f"{FORMS}/{strategy}")
+    row = ".//*[@data-list='constraints']/*[@data-item]"
+    assert page.fields(row)["value"] == "5"
+    assert [box.get("checked") for box in page.all(f"{row}//input[@name='inverted']")] == [""]
+    row = ".//*[@data-list='variants']/*[@data-item]"
+    fields = page.fields(row)
+    assert (fields["name"], fields["weight"], fields["payload.value"]) == ("blue", "1000", "[1]")
+    templates = {template.get("id") for template in page.all(".//template")}
+    for button in page.all(".//button[@data-add]"):
+        assert button.get("data-template", f"new-{button.get('data-add')}") in templates
+
+
+@pytest.mark.parametrize("operator", ["IN", "NUM_GT"])
+def test_a_field_that_the_operator_does_not_need_is_hidden_and_sent(world: World, alice: Caller, operator: str) -> None:
+    constraint = {"contextName": "userId", "operator": operator, "values": ["1"], "value": "5"}
+    strategy = world.strategy(world.flag("checkout"), constraints=[constraint])
+    row = ".//*[@data-list='constraints']/*[@data-item]"
+    page = open_page(alice, f"{FORMS}/{strategy}")
+    controls = [*page.all(f"{row}//*[@name='values']"), *page.all(f"{row}//*[@name='value']")]
+    assert [control.get("disabled") for control in controls] == [None, None]
+    assert len(page.all(f"{row}//*[@hidden]")) == 1
+
+
+def test_values_that_lines_would_change_are_json(world: World, alice: Caller) -> None:
+    flag = world.flag("checkout")
+    for values, kind, text in ((["a", "b"], "lines", "a b"), (["a "], "json", '["a "]'), (["a\nb"], "json", None)):
+        constraint = {"contextName": "userId", "operator": "IN", "values": values}
+        strategy = world.strategy(flag, constraints=[constraint])
+        page = open_page(alice, f"{FORMS}/{strategy}")
+        [field] = page.all(".//*[@data-list='constraints']//textarea")
+        assert field.get("data-type") == kind
+        assert page.fields(".//*[@data-list='constraints']")["values"] == text or text is None
+
+
+def test_the_form_of_a_strategy_has_parameters_without_a_field(world: World, alice: Caller) -> None:
+    parameters = [{"name": "size", "type": "number"}, {"name": "a.b", "type": "string"}]
+    assert alice.post("/api/admin/strategies", json={"name": "custom", "parameters": parameters}).status_code == 201
+    stored = {"size": "3", "a.b": "dotted", "more": "undeclared"}
+    strategy = world.strategy(world.flag("checkout"), name="custom", parameters=stored)
+    page = open_page(alice, f"{FORMS}/{strategy}")
+    form = ".//form[@data-send='PUT']"
+    fields = page.fields(form)
+    assert fields["parameters.size"] == "3"
+    kept = json.loads(fields["parameters"])
+    assert kept == {"a.b": "dotted", "more": "undeclared"}
+    body = {"parameters": kept | {"size": fields["parameters.size"]}}
+    path = page.all(form)[0].get("data-path", "")
+    assert path == f"{API}/{strategy}"
+    assert alice.put(path, json=body).json["parameters"] == stored
+
+
+def test_a_slider_shows_only_what_it_can_send_back(world: World, alice: Caller) -> None:
+    flag = world.flag("checkout")
+    for rollout, kind in (("25", "range"), ("33.5", None)):
+        strategy = world.strategy(flag, parameters={"rollout": rollout})
+        page = open_page(alice, f"{FORMS}/{strategy}")
+        [control] = page.all(".//*[@name='parameters.rollout']")
+        assert (control.get("value"), control.get("type")) == (rollout, kind)
+
+
+def test_a_segment_of_another_project_stays_with_the_strategy(world: World, alice: Caller) -> None:
+    world.project("apollo")
+    segments = {
+        project: insert_segment(world.conn, f"of {project}", [], project=project) for project in ("apollo", "default")
+    }
+    flag = world.flag("checkout")
+    strategy = world.strategy(flag)
+    form = f"{FORMS}/{strategy}"
+    boxes = ".//input[@name='segments']"
+    assert [box.get("value") for box in open_page(alice, form).all(boxes)] == [str(segments["default"])]
+    fixtures.add_segment(world.conn, strategy, segments["apollo"])
+    boxes = {box.get("value"): box.get("checked") for box in open_page(alice, form).all(boxes)}
+    assert boxes == {str(segments["default"]): None, str(segments["apollo"]): ""}
