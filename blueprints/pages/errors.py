@@ -59,6 +59,7 @@ def session_ended(error: Unauthorized) -> Response | Redirect:
     """Return the response of a logout if a browser logs out of a session that has ended already."""
     if "pages" in request.blueprints:
         return http_error_page(error)
+    # Our choice: the person wanted to be logged out, and is.
     if request.path == "/logout" and accepts_html():
         return logged_out()
     return error_response(error)

@@ -53,5 +53,5 @@ def is_logged_in() -> bool:
 def next_path() -> str:
     """Return the path in the parameter next, or that of the start page if it is missing or can lead to another site."""
     path = request.args.get("next", "")
-    # Browsers read //host and /\host as another site, and skip tabs and line breaks.
+    # Our choice: browsers read //host and /\host as another site, and skip tabs and line breaks.
     return path if re.fullmatch(r"/(?![/\\])[^\x00-\x20\x7f]*", path) else "/"

@@ -97,6 +97,7 @@ def log_in_with_new_password(username: str, password: str) -> Response:
 
     If that is refused, for example because the name has to wait after wrong passwords, show the login form.
     """
+    # Our choice: the API creates no session here, but people expect to be logged in.
     try:
         session, _ = login.log_in(username, password, client_address(), replaced_session())
     except (HTTPException, Busy):

@@ -31,7 +31,7 @@ def show_link() -> Response:
         user = json.loads(reset_links.check_link(request.args.get("token", ""), client_address()))
     except HTTPException as error:
         return link_page(error)
-    return form_page("account/reset_password.html", user=user)
+    return form_page("account/reset_password.html", user=user, is_new=is_new())
 
 
 def set_password() -> Response:
@@ -44,5 +44,10 @@ def set_password() -> Response:
     except Unauthorized as error:
         return link_page(error)
     except HTTPException as error:
-        return form_page("account/reset_password.html", error)
+        return form_page("account/reset_password.html", error, is_new=is_new())
     return log_in_with_new_password(user.get("email") or user["username"], form["password"])
+
+
+def is_new() -> bool:
+    """Return whether the link is that of a user who has no password yet."""
+    return request.path == "/new-user"

@@ -26,6 +26,7 @@ def test_a_login_sets_the_session_and_opens_the_start_page(world: World, strange
     assert form.heading == "Log in"
     assert form.fields().keys() == {"username", "password"}
     assert form.all(".//noscript") == []
+    assert [field.get("name") for field in form.all(".//input[@autofocus]")] == ["username"]
     response = send_form(stranger, "/login", username="ada", password=PASSWORD)
     assert response.headers["Location"] == "/"
     assert response.headers["Cache-Control"] == "no-store"
@@ -50,6 +51,7 @@ def test_a_wrong_password_keeps_the_name_and_not_the_password(world: World, stra
     page = Page(response)
     assert page.texts(".//*[@role='alert']") == ["Wrong user name or password."]
     assert page.fields() == {"username": "ada", "password": ""}
+    assert [field.get("name") for field in page.all(".//input[@autofocus]")] == ["password"]
     assert WRONG not in response.text
     assert "Set-Cookie" not in response.headers
     assert Page(send_form(stranger, "/login", 401, username="nobody", password=WRONG)).text == page.text

@@ -46,7 +46,7 @@ def test_the_password_policy_is_beside_the_field(app: Flask, world: World, stran
     page = open_page(stranger, f"/new-user?invite={invitation(world)}")
     [hint] = page.texts(".//*[@id='password-hint']")
     assert hint.startswith("At least 11 characters and at most 72 bytes. Not your own name")
-    assert page.all(".//input[@id='password'][@aria-describedby='password-hint '][@minlength='11']")
+    assert page.all(".//input[@id='password'][@aria-describedby='password-hint'][@minlength='11']")
 
 
 def test_each_invalid_field_is_named_and_the_typed_values_stay(world: World, stranger: Caller) -> None:
@@ -152,6 +152,7 @@ def test_an_invited_user_sets_a_first_password_and_is_logged_in(alice: Caller, s
     page = open_page(stranger, address)
     assert page.heading == "Set your password"
     assert "Hello Grace!" in page.text
+    assert "other devices" not in page.text
     assert page.fields() == {"account": "grace@example.org", "password": ""}
     response = send_form(stranger, address, account="grace@example.org", password="amazing grace")
     assert response.headers["Location"] == "/"

@@ -31,6 +31,7 @@ def test_a_user_sets_a_password_and_is_logged_in(
     assert page.heading == "Set your password"
     assert page.fields() == {"account": "ada@example.org", "password": ""}
     assert "Not one of your last 5 passwords." in page.text
+    assert "you are logged in here, and logged out on all other devices" in page.text
     response = send_form(stranger, address, account="ada@example.org", password=NEW)
     assert response.headers["Location"] == "/"
     session = response.headers["Set-Cookie"].split("session=")[1].split(";")[0]

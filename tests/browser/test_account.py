@@ -1,4 +1,4 @@
-"""Signing up by a link, logging in and out, in Chromium, with and without JavaScript."""
+"""Signing up by a link, logging in and out, and the page of one's own account, in Chromium."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -62,7 +62,7 @@ def send(browser: Browser, **fields: str) -> None:
     """Type into the fields of the form, and press its button."""
     for name, text in fields.items():
         command(browser, "POST", f"{element(browser, f'main form [name={name}]')}/value", {"text": text})
-    command(browser, "POST", f"{element(browser, 'main form button')}/click", {})
+    click(browser, "main form button")
 
 
 def text(browser: Browser, selector: str) -> str:
@@ -99,7 +99,7 @@ def test_a_guest_signs_up_by_a_link_logs_out_and_logs_in(
     send(browser, name="Grace Hopper", email=f"{name}@example.org", username=name, password=PASSWORD)
     wait_for_page(browser, f"{service.origin}/flags/", "Projects")
 
-    command(browser, "POST", f"{element(browser, 'header form button')}/click", {})
+    click(browser, "header form button")
     wait_for_page(browser, f"{service.origin}/flags/login?next=/", "Log in")
     if name == "with":
         # The page before is loaded again. Without JavaScript, Chromium shows it from memory in spite of no-store.
@@ -112,3 +112,58 @@ def test_a_guest_signs_up_by_a_link_logs_out_and_logs_in(
     send(browser, password=PASSWORD)
     wait_for_page(browser, f"{service.origin}/flags/profile", "Your account")
     assert [text for text in browser.complaints() if "401" not in text] == []
+
+
+def fill(browser: Browser, form: str, **fields: str) -> None:
+    """Replace the texts of the fields of a form, and press its button."""
+    for name, text in fields.items():
+        field = element(browser, f"{form} [name={name}]")
+        command(browser, "POST", f"{field}/clear", {})
+        command(browser, "POST", f"{field}/value", {"text": text})
+    click(browser, f"{form} button")
+
+
+def click(browser: Browser, selector: str) -> None:
+    """Click an element."""
+    command(browser, "POST", f"{element(browser, selector)}/click", {})
+
+
+@pytest.mark.slow
+def test_a_user_creates_and_deletes_a_token_and_changes_the_password(
+    browser: Browser, service: Service, url: str
+) -> None:
+    account = f"{service.origin}/flags/profile"
+    browser.open(f"{service.origin}/flags/new-user?invite={invite(url)}")
+    click(browser, "[data-reveal=password]")
+    assert command(browser, "GET", f"{element(browser, '#password')}/property/type") == "text"
+    send(browser, name="Ida Rhodes", email="ida@example.org", password=PASSWORD)
+    wait_for_page(browser, f"{service.origin}/flags/", "Projects")
+
+    browser.open(account)
+    tokens, passwords = "form[data-show=new-token]", "form[data-then]"
+    fill(browser, tokens, description="nightly job")
+    wait_until(lambda: text(browser, "#new-token-secret").startswith("user:"), "the secret was shown")
+    secret = text(browser, "#new-token-secret")
+    assert service.get("/flags/api/admin/user", headers={"Authorization": secret}).json["user"]["name"] == "Ida Rhodes"
+    click(browser, "#new-token [data-close]")
+    wait_until(lambda: text(browser, "td").startswith("nightly job"), "the token was listed")
+    assert secret not in command(browser, "GET", "/source")
+
+    fill(browser, tokens, description="nightly job")
+    refusal = "description: a token with this description already exists"
+    wait_until(lambda: text(browser, f"{tokens} .refusal") == refusal, "the refusal was shown")
+
+    click(browser, "td button")
+    assert command(browser, "GET", "/alert/text").startswith("Delete the token “nightly job”?")
+    command(browser, "POST", "/alert/accept", {})
+    wait_until(lambda: text(browser, ".empty") == "You have no personal access tokens.", "the token was deleted")
+    assert service.get("/flags/api/admin/user", headers={"Authorization": secret}).status == 401
+
+    new = "another password"
+    fill(browser, passwords, oldPassword="wrong password", password=new, confirmPassword=new)
+    refusal = "oldPassword: must be your current password"
+    wait_until(lambda: text(browser, f"{passwords} .refusal") == refusal, "the refusal was shown")
+    fill(browser, passwords, oldPassword=PASSWORD, password=new, confirmPassword=new)
+    wait_for_page(browser, f"{service.origin}/flags/login?notice=password-changed", "Log in")
+    send(browser, username="ida@example.org", password=new)
+    wait_for_page(browser, f"{service.origin}/flags/", "Projects")
