@@ -9,7 +9,6 @@ from blueprints.pages.page import page
 from rules import login
 from rules.access import SESSION_COOKIE
 from rules.cross_site import refuse_cross_site
-from rules.passwords import Busy
 from serving.client_address import client_address
 from serving.responses import empty_response
 from serving.session_cookie import set_session
@@ -38,13 +37,13 @@ def load_form(schema: Body, **more: str) -> dict[str, Any]:
 
 
 def form_page(template: str, error: HTTPException | None = None, **context: Any) -> Response:
-    """Return a page with a form. With an error: the typed values, without the password, and what is wrong."""
+    """Return a page with a form. With an error: what is wrong. The template shows the typed values, but no password."""
     problems = {} if error is None else problems_of(error)
     shown = page(
         template,
         200 if error is None else error.code or 500,
         **context,
-        values={} if error is None else {name: text for name, text in request.form.items() if name != "password"},
+        values=request.form.to_dict(),
         message=problems.pop("", ""),
         problems=problems,
         password_min_length=current_app.config["PASSWORD_MIN_LENGTH"],
@@ -100,7 +99,7 @@ def log_in_with_new_password(username: str, password: str) -> Response:
     # Our choice: the API creates no session here, but people expect to be logged in.
     try:
         session, _ = login.log_in(username, password, client_address(), replaced_session())
-    except (HTTPException, Busy):
+    except HTTPException:
         return see_other("/login?notice=password-set")
     return see_other("/", session)
 
