@@ -41,8 +41,9 @@ class ClientToken:
     """The token of an application.
 
     environment, projects: None for all. origins: of a frontend token, None for those of the setting FRONTEND_ORIGINS.
-    revision: grows with every change that can alter the flags of the token. default_environment: the one that a token
-    for all environments gets if the request names none.
+    revision: grows with every change that can alter the flags of the token. mark: a number that tells revisions apart
+    that have the same number, after a failover or a restore. default_environment: the one that a token for all
+    environments gets if the request names none.
     """
 
     id: int
@@ -52,6 +53,7 @@ class ClientToken:
     projects: tuple[str, ...] | None
     origins: tuple[str, ...] | None
     revision: int
+    mark: int
     default_environment: str | None
 
 
@@ -152,6 +154,7 @@ def as_token(row: DictRow, revision: int | None) -> ClientToken:
         projects=None if row["projects"] is None else tuple(row["projects"]),
         origins=None if row["origins"] is None else tuple(row["origins"]),
         revision=row["revision"] if revision is None else revision,
+        mark=row["mark"],
         default_environment=row["default_environment"],
     )
 

@@ -95,10 +95,13 @@ class ClientDocument:
 
 @dataclass
 class KeptDocument:
-    """A document, its revision, and when it was last known to be current (a time of time.monotonic())."""
+    """A document, and when it was last known to be current (a time of time.monotonic()).
+
+    version: the revision and the mark of the token that it was read for.
+    """
 
     document: ClientDocument
-    revision: int
+    version: tuple[int, int]
     current_at: float
 
 
@@ -114,19 +117,20 @@ class ClientDocuments:
         """Return the flags of a query. While the database cannot be reached, return the last ones that are known."""
         # Tokens count the changes of their own environment and projects, so revisions of different ones do not compare.
         key = query, token.environment, token.projects
+        version = token.revision, token.mark
         with self._lock:
             kept = self._kept.get(key)
             if kept is not None:
                 self._kept.move_to_end(key)
         if g.get("is_stale"):
             return stale(kept)
-        if kept is not None and kept.revision == token.revision:
+        if kept is not None and kept.version == version:
             kept.current_at = time.monotonic()
             return kept.document
         try:
             return self._calls.call(
-                (key, token.revision),
-                lambda: self._read(key, query, token.revision),
+                (key, version),
+                lambda: self._read(key, query, version),
                 since=0.0,
                 timeout=client_access().wait,
             )
@@ -135,7 +139,7 @@ class ClientDocuments:
                 raise
             return stale(kept)
 
-    def _read(self, key: Any, query: ClientQuery, revision: int) -> ClientDocument:
+    def _read(self, key: Any, query: ClientQuery, version: tuple[int, int]) -> ClientDocument:
         began = time.monotonic()
         with client_access().connection() as conn:
             flags, segments = features.read(
@@ -147,11 +151,11 @@ class ClientDocuments:
         if kept is not None and kept.document.etag == etag:
             document = kept.document
         else:
-            meta = as_json({"revisionId": max(revision, 0), "etag": etag, "queryHash": query.digest})
+            meta = as_json({"revisionId": max(version[0], 0), "etag": etag, "queryHash": query.digest})
             text = f'{{"version":2,{content},"query":{query.text},"meta":{meta}}}'
             document = ClientDocument(etag, text.encode(), kept and kept.document)
         with self._lock:
-            self._kept[key] = KeptDocument(document, revision, began)
+            self._kept[key] = KeptDocument(document, version, began)
             self._kept.move_to_end(key)
             while len(self._kept) > MAX_DOCUMENTS or (len(self._kept) > 1 and self._size > MAX_BYTES):
                 self._kept.popitem(last=False)

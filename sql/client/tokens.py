@@ -16,10 +16,8 @@ FIND = """
            projects,
            origins,
            extract(epoch FROM expires_at - now())::double precision AS expires_in,
-           (SELECT coalesce(sum(revision), 0)::bigint
-              FROM client_revisions
-             WHERE (api_keys.environment IS NULL OR client_revisions.environment IN (api_keys.environment, ''))
-               AND (projects IS NULL OR project_id = '' OR project_id = ANY(projects))) AS revision,
+           revision,
+           mark,
            CASE WHEN api_keys.environment IS NULL
                 THEN (SELECT min(name) FROM environments WHERE name IN ('default', 'development'))
            END AS default_environment,
@@ -29,10 +27,15 @@ FIND = """
             SELECT array_agg(project_id ORDER BY project_id) AS projects
               FROM api_key_projects
              WHERE api_key_id = api_keys.id) AS bound
+     CROSS JOIN LATERAL (
+            SELECT coalesce(sum(revision), 0)::bigint AS revision, coalesce(sum(mark), 0) AS mark
+              FROM client_revisions
+             WHERE (api_keys.environment IS NULL OR client_revisions.environment IN (api_keys.environment, ''))
+               AND (projects IS NULL OR project_id = '' OR project_id = ANY(projects))) AS changes
      WHERE digest = %(digest)s
        AND (expires_at IS NULL OR expires_at > now())
  UNION ALL
-    SELECT users.id, coalesce(email, username), 'personal', NULL, NULL, NULL, NULL, 0, NULL, true
+    SELECT users.id, coalesce(email, username), 'personal', NULL, NULL, NULL, NULL, 0, 0, NULL, true
       FROM personal_tokens
       JOIN users ON users.id = user_id
      WHERE digest = %(digest)s
@@ -45,9 +48,10 @@ def find(conn: Connection, digest: bytes) -> DictRow | None:
     """Return the valid token with this SHA-256, or None.
 
     kind: personal for a personal access token. environment and projects: None for all. revision: grows with every
-    change that can alter the flags of the token. default_environment: of a token for all environments. is_marked_seen:
-    false if the last use is not recent enough. expires_in: seconds, None if it never expires. id: of a personal access
-    token, the id of its user.
+    change that can alter the flags of the token. mark: differs when the revision reaches the same number again, after a
+    failover or a restore. default_environment: of a token for all environments. is_marked_seen: false if the last use
+    is not recent enough. expires_in: seconds, None if it never expires. id: of a personal access token, the id of its
+    user.
     """
     return one(conn, FIND, {"digest": digest})
 

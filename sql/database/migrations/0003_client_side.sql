@@ -90,11 +90,13 @@ SELECT flags.id, environment, app_name, greatest(min(hour), flags.created_at), g
  GROUP BY flags.id, environment, app_name;
 
 -- How often the flags that applications get may have changed, by project and environment ('': changes of all). Workers read
--- the flags of an API token again when the sum of its rows grows. No foreign keys: a sum must not fall.
+-- the flags of an API token again when the sums of its rows change. No foreign keys: the sum of revisions must not fall.
+-- mark is random, because after a failover to a standby that lags behind, or a restore, changes raise the same revisions again.
 CREATE TABLE client_revisions (
     project_id   text NOT NULL,
     environment  text NOT NULL,
     revision     bigint NOT NULL DEFAULT 1,
+    mark         integer NOT NULL DEFAULT floor(random() * 2147483648),
     CONSTRAINT client_revisions_pkey PRIMARY KEY (environment, project_id)
 ) WITH (fillfactor = 50);
 
@@ -120,7 +122,7 @@ BEGIN
          WHERE id >= new.id
            AND alters_client_flags(type)
          ORDER BY environment, project_id
-            ON CONFLICT (environment, project_id) DO UPDATE SET revision = raised.revision + 1;
+            ON CONFLICT (environment, project_id) DO UPDATE SET revision = raised.revision + 1, mark = excluded.mark;
         PERFORM set_config('flags.raised_up_to', max(id)::text, true) FROM events;
     END IF;
     RETURN NULL;

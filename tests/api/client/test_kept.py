@@ -92,6 +92,28 @@ def test_a_change_that_applications_do_not_see_keeps_the_document(application: C
     assert (after.headers["ETag"], after.data) == (before.headers["ETag"], before.data)
 
 
+def test_a_revision_that_is_reached_again_shows_the_flags_of_now(application: Caller, url: str) -> None:
+    admin = Caller(application.app, ADMIN_KEY)
+    admin.post(FLAGS, json={"name": "later"})
+    with connect(url) as conn:
+        conn.execute("CREATE TEMPORARY TABLE old_client_revisions AS TABLE client_revisions")
+        admin.post(f"{STATE}/on")
+        before = application.get(FEATURES).json
+        # A standby that has not received that change is promoted.
+        with conn.transaction():
+            conn.execute("TRUNCATE client_revisions")
+            conn.execute("INSERT INTO client_revisions TABLE old_client_revisions")
+            conn.execute("UPDATE flag_environments SET enabled = false")
+    assert admin.post(f"{FLAGS}/later/environments/development/on").status_code == 200
+    after = application.get(FEATURES).json
+    assert after["meta"]["revisionId"] == before["meta"]["revisionId"]
+    assert [{flag["name"]: flag["enabled"] for flag in found["features"]} for found in (before, after)] == [
+        {"checkout": True, "later": False},
+        {"checkout": False, "later": True},
+    ]
+    assert admin.post(f"{FLAGS}/later/environments/development/off").status_code == 200
+
+
 def test_another_process_gives_the_same_etag(application: Caller, url: str, make_app: Callable[..., Flask]) -> None:
     other = Caller(make_app(url), application.key)
     assert other.get(FEATURES).headers["ETag"] == application.get(FEATURES).headers["ETag"]
