@@ -21,6 +21,7 @@ from blueprints.pages import (
     new_user,
     profile,
     project,
+    project_access,
     project_admin,
     projects,
     reset_password,
@@ -37,7 +38,8 @@ ALL = (
     assets.bp,  # /static
     projects.bp,  # /, /archived-projects
     project.bp,  # /projects/…, /projects/…/archive
-    project_admin.bp,  # /projects/…/access, environments, tokens, settings
+    project_access.bp,  # /projects/…/access
+    project_admin.bp,  # /projects/…/environments, tokens, settings
     flag.bp,  # /projects/…/flags/…
     evaluation.bp,  # /projects/…/flags/…/why
     strategy.bp,  # /projects/…/flags/…/environments/…/strategies/…

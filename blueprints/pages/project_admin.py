@@ -1,4 +1,4 @@
-"""The other tabs of a project: access, environments, API tokens and settings."""
+"""The other tabs of a project: environments, API tokens and settings."""
 
 import json
 from typing import Any
@@ -8,32 +8,17 @@ from flask import Blueprint, Response, abort
 from blueprints.pages.page import Reader, page, require_reader
 from blueprints.pages.strategy import stickiness_choices
 from sql.database import Connection, connection
-from sql.people import user_records
-from sql.projects import access, environments, overview
+from sql.projects import environments, overview
 from sql.tokens import api_tokens
 from sql.vocabulary import context_fields
 from sql.vocabulary import environments as all_environments
 
 bp = Blueprint("project_admin", __name__)
 
-READ_ACCESS = ("UPDATE_PROJECT", "PROJECT_USER_ACCESS_READ")
-
 
 def read_project(conn: Connection, project_id: str, reader: Reader) -> dict[str, Any]:
     """Return the overview of a project with its id, as the head of its pages needs it."""
     return {"id": project_id, **json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))}
-
-
-@bp.get("/projects/<project_id>/access")
-def show_access(project_id: str) -> Response:
-    """Show the users and groups of a project with their roles."""
-    with connection() as conn:
-        reader = require_reader(conn, *READ_ACCESS, project=project_id)
-        project = read_project(conn, project_id, reader)
-        holders = json.loads(access.get(conn, project_id))
-        everybody = json.loads(user_records.list_users_and_groups(conn))
-    roles = {role["id"]: role for role in holders["roles"]}
-    return page("project/access.html", project=project, holders=holders, roles=roles, **everybody)
 
 
 @bp.get("/projects/<project_id>/environments")

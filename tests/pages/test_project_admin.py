@@ -1,9 +1,9 @@
-"""The tabs of a project: access, environments, API tokens and settings."""
+"""The tabs of a project: environments, API tokens and settings."""
 
 import json
 
 from tests.support.page import Page, open_page
-from tests.support.world import Caller, World
+from tests.support.world import Caller
 
 API = "/api/admin/projects/default"
 PAGE = "/projects/default"
@@ -21,26 +21,6 @@ def test_readers_see_the_tabs_that_they_may_use(alice: Caller, victor: Caller) -
     assert tabs(open_page(victor, PAGE)) == ["Flags", "Archived flags", "Environments"]
     for path in ("access", "tokens", "settings"):
         assert open_page(victor, f"{PAGE}/{path}", 403).heading == "You cannot see this page"
-
-
-def test_roles_are_shown_changed_and_removed(world: World, alice: Caller, eve: Caller) -> None:
-    world.member("default", eve, 5)
-    page = open_page(alice, f"{PAGE}/access")
-    assert "Member" in page.texts(".//td[@data-label='Roles']")
-    path = f"{API}/users/{eve.id}/roles"
-    assert page.requests >= {("PUT", path), ("DELETE", path), ("POST", f"{API}/access")}
-    form = f".//form[@data-path='{path}'][@data-send='PUT']"
-    checked = [box.get("value") for box in page.all(f"{form}//input[@checked]")]
-    assert checked == ["5"]
-    assert alice.put(path, json={"roles": [4]}).status_code == 200
-    assert "Owner" in open_page(alice, f"{PAGE}/access").texts(".//td[@data-label='Roles']")
-    assert {"users", "groups", "roles"} <= page.fields(f".//form[@data-path='{API}/access']").keys()
-
-
-def test_a_project_without_members_says_so(alice: Caller) -> None:
-    text = open_page(alice, f"{PAGE}/access").text
-    assert "No user has a role in this project." in text
-    assert "No group has a role in this project." in text
 
 
 def test_environments_are_added_and_removed(alice: Caller, victor: Caller) -> None:
