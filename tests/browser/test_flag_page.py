@@ -153,16 +153,23 @@ def test_a_strategy_that_is_saved_without_a_change_stays_as_it_is(service: Servi
 def test_variants_of_a_flag_are_added_and_removed(service: Service, api: Api, browser: Browser) -> None:
     api("POST", FLAG, {"name": "variants"})
     path = f"{FLAG}/variants/environments/development/variants"
-    override = {"contextName": "userId", "values": ["7"]}
+    override = {"contextName": "userId", "values": ["7", " 8"]}
     api("PUT", path, [{"name": "blue", "weight": 1000, "overrides": [override]}])
     browser.open(f"{service.origin}/projects/default/flags/variants")
     click(browser, "Variants of the flag in development: blue 100 %")
     click(browser, "Add variant")
-    browser.run("document.querySelectorAll('[data-item]')[1].querySelector('[name=name]').value = 'red'")
+    browser.run(
+        "document.querySelectorAll('[data-list=variants] > [data-item]')[1].querySelector('[name=name]').value = 'red'"
+    )
+    browser.run("document.querySelectorAll('button[data-add=overrides]')[1].click()")
+    row = "document.querySelectorAll('[data-list=overrides]')[1]"
+    browser.run(f"{row}.querySelector('[name=contextName]').value = 'country'")
+    browser.run(f"{row}.querySelector('[name=values]').value = 'NO\\nSE'")
     click(browser, "Save variants")
     browser.wait_for(TEXT, lambda text: "blue 50 %, red 50 %" in text)
     blue, red = api("GET", path)["variants"]
     assert (blue["overrides"], red["name"]) == ([override], "red")
+    assert red["overrides"] == [{"contextName": "country", "values": ["NO", "SE"]}]
     for _ in range(2):
         click(browser, "Remove variant")
     click(browser, "Save variants")

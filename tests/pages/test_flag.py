@@ -143,6 +143,8 @@ def test_variants_of_the_flag_are_shown_and_sent_as_an_array(world: World, alice
         "stickiness": "default",
     }
     assert alice.put(path, json=[row]).status_code == 200
+    templates = {template.get("id") for template in page.all(".//template")}
+    assert templates >= {button.get("data-template") for button in page.all(".//button[@data-add]")}
 
 
 def test_usage_is_listed_by_environment_and_application(world: World, victor: Caller) -> None:
