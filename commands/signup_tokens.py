@@ -27,8 +27,8 @@ def signup_token() -> None:
 def create(name: str, expires: str | None) -> None:
     """Create a signup token and print its link on stdout.
 
-    The token is the part of the link after invite=. Anybody with the token can create an account with the role Viewer.
-    This service has no page at the link: create accounts with POST /invite/TOKEN/signup.
+    Send the link to people. Anybody with it can create an account with the role Viewer until it expires. The token is
+    the part of the link after invite=.
     """
     options = load_or_400(NewSignupToken(), {"name": name} if expires is None else {"name": name, "expires": expires})
     with transaction() as conn:
