@@ -115,7 +115,7 @@ clean: ## Delete .venv and caches; keep data
 	$(bin)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.txt
 	@touch .venv/installed $@
 
-# The SDKs that tests/sdk drives, in JavaScript only if npm is installed.
+# The SDKs that tests/sdk drives, and axe-core for tests/browser. Packages in JavaScript only if npm is installed.
 .PHONY: sdks
 sdks: .sdks/python/installed $(if $(shell command -v npm),.sdks/node/installed)
 

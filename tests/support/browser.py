@@ -38,8 +38,9 @@ def missing_programs() -> str:
 class Browser:
     """A browser with an empty profile, started on entry and closed on exit."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **capabilities: Any) -> None:
         self.folder = folder
+        self.capabilities = capabilities
         self.seen: dict[str, list[dict[str, Any]]] = {"browser": [], "performance": []}
 
     def __enter__(self) -> "Browser":
@@ -58,6 +59,7 @@ class Browser:
             }
             logs = {"browser": "ALL", "performance": "ALL"}
             wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": logs}
+            wanted |= self.capabilities
             self.session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
         except BaseException:
             self.stop()

@@ -13,6 +13,12 @@ TODAY = datetime.now(UTC).date()
 START = datetime(TODAY.year, TODAY.month, TODAY.day, tzinfo=UTC)
 
 
+# Users of the demo. Elif owns the project checkout and edits all others, Yuki is a member of checkout, Arun reads.
+ADMIN, OWNER, MEMBER, VIEWER = (
+    f"{name}@brightcart.example" for name in ("nora.lindqvist", "elif.yildiz", "yuki.tanaka", "arun.mehta")
+)
+
+
 Read = Callable[[str], list[dict[str, Any]]]
 
 

@@ -33,7 +33,7 @@ def missing(suffix: str) -> str:
     version = shutil.which("node") and subprocess.check_output(["node", "--version"], text=True)
     if not version or int(re.sub(r"\..*|v", "", version)) < OLDEST_NODE:
         return f"Node.js {OLDEST_NODE} or newer, with npm"
-    return "" if NODE_MODULES.exists() else "the SDKs in JavaScript (make sdks)"
+    return "" if NODE_MODULES.exists() else "the packages in JavaScript (make sdks)"
 
 
 def require(suffix: str) -> None:

@@ -1,0 +1,58 @@
+"""A service with the data of the demo, and browsers in which its users are logged in."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.support.browser import missing_programs
+from tests.support.demo import fill
+from tests.support.service import Service
+from tests.support.window import Window
+
+MakeWindow = Callable[..., Window]
+
+
+@pytest.fixture(scope="session")
+def demo_template(make_database: Callable[..., str]) -> str:
+    """A database with the demo. Tests use copies of it."""
+    url = make_database()
+    done = fill(url)
+    assert done.returncode == 0, done.stderr
+    return url
+
+
+@pytest.fixture(scope="module")
+def demo_url(make_database: Callable[..., str], demo_template: str) -> str:
+    """The address of a database with the demo, for the tests of one file."""
+    return make_database(like=demo_template)
+
+
+@pytest.fixture(scope="module")
+def demo(demo_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with the demo."""
+    with Service(demo_url, tmp_path_factory.mktemp("service")) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def make_window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeWindow]:
+    """make_window(home): a new browser for the pages below this address, closed with the module."""
+    if missing := missing_programs():
+        pytest.skip(f"needs {missing} (on Debian: apt-get install chromium chromium-driver)")
+    with ExitStack() as stack:
+        yield lambda home: stack.enter_context(Window(tmp_path_factory.mktemp("browser"), home))
+
+
+@pytest.fixture(scope="module")
+def module_window(demo: Service, make_window: MakeWindow) -> Window:
+    """The browser of a file of tests."""
+    return make_window(demo.origin)
+
+
+@pytest.fixture
+def window(module_window: Window) -> Iterator[Window]:
+    """A browser without a session, 1280 pixels wide. The console must have no error and no violation of the policy."""
+    module_window.forget()
+    yield module_window
+    assert module_window.collect_faults() == []

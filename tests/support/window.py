@@ -1,0 +1,172 @@
+"""A browser in which users read the pages of a service, as people do: by roles, labels, clicks and keys."""
+
+import re
+import secrets
+from pathlib import Path
+from typing import Any
+
+from rules.access import SESSION_COOKIE
+from sql import sessions
+from sql.access import digest
+from sql.database import connect, value
+from tests.support.browser import Browser
+from tests.support.service import wait_until
+
+FIND_USER = "SELECT id FROM users WHERE email = %(name)s OR username = %(name)s"
+KEYS = {"Tab": "\ue004", "Space": " ", "Escape": "\ue00c", "Enter": "\ue007"}
+# Makes a node of the Chrome DevTools Protocol an element of WebDriver.
+KEEP = "function () { window.found = this; }"
+TAKE = "const found = window.found; delete window.found; return found;"
+TEXT = "return document.querySelector('main')?.innerText ?? ''"
+OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def open_session(url: str, name: str) -> str:
+    """Create a session of a user in the database of this URL, and return its id. name: their user name or e-mail."""
+    session = secrets.token_urlsafe()
+    with connect(url) as conn:
+        sessions.insert(conn, digest(session), value(conn, FIND_USER, {"name": name}), 48)
+    return session
+
+
+class Window(Browser):
+    """A browser with an empty profile, started on entry and closed on exit.
+
+    home: the address of the start page without the last slash.
+    """
+
+    def __init__(self, folder: Path, home: str) -> None:
+        # Tests answer the questions of confirm() themselves. nginx has a certificate that only the tests know.
+        super().__init__(folder, unhandledPromptBehavior="ignore", acceptInsecureCerts=True)
+        self.home = home
+        self.faults: list[str] = []
+        self.expected: list[str] = []
+
+    # --- Who reads, and how -------------------------------------------------------------------------------------------
+
+    def log_in(self, url: str, name: str) -> None:
+        """Log a user of the database of this URL in by a new session, without the login form."""
+        cookie = {"name": SESSION_COOKIE, "value": open_session(url, name), "url": f"{self.home}/", "httpOnly": True}
+        self.cdp("Network.setCookie", **cookie)
+
+    def log_out(self) -> None:
+        """Delete the cookies of the browser. The session stays."""
+        self.cdp("Network.clearBrowserCookies")
+
+    def resize(self, width: int, height: int = 900) -> None:
+        """Set the size of the page. 360 is a phone, 1280 a laptop."""
+        self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def prefer(self, scheme: str) -> None:
+        """Set the color scheme that the reader prefers: light or dark."""
+        self.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def switch_scripts(self, on: bool) -> None:
+        """Switch the JavaScript of pages on or off."""
+        self.cdp("Emulation.setScriptExecutionDisabled", value=not on)
+
+    # --- What the reader does -----------------------------------------------------------------------------------------
+
+    def visit(self, path: str = "/") -> None:
+        """Open a page of the service."""
+        self.collect_faults()
+        self.open(self.home + path)
+
+    def find(self, role: str, name: str) -> str:
+        """Return the path of the only element with this role and name for further commands, as soon as it exists.
+
+        Role and name are those that screen readers hear.
+        """
+        wait_until(lambda: len(self.nodes(role, name)) == 1, f"the page had one {role} {name!r}: {self.text()}")
+        [node] = self.nodes(role, name)
+        found = self.cdp("DOM.resolveNode", backendNodeId=node)
+        self.cdp("Runtime.callFunctionOn", objectId=found["object"]["objectId"], functionDeclaration=KEEP)
+        return f"/element/{next(iter(self.run(TAKE).values()))}"
+
+    def nodes(self, role: str, name: str) -> list[int]:
+        """Return the ids of the nodes with this role and name that readers can reach."""
+        root = self.cdp("DOM.getDocument", depth=0)["root"]["nodeId"]
+        found = self.cdp("Accessibility.queryAXTree", nodeId=root, role=role, accessibleName=name)["nodes"]
+        return [node["backendDOMNodeId"] for node in found if not node["ignored"]]
+
+    def click(self, role: str, name: str) -> None:
+        """Click an element."""
+        self.send("POST", f"{self.find(role, name)}/click", {})
+
+    def type(self, label: str, text: str, role: str = "textbox") -> None:
+        """Replace the text of a field."""
+        field = self.find(role, label)
+        self.send("POST", f"{field}/clear", {})
+        self.send("POST", f"{field}/value", {"text": text})
+
+    def press(self, *keys: str) -> None:
+        """Press keys one after another: Tab, Space, Escape or Enter."""
+        pressed = [{"type": kind, "value": KEYS[key]} for key in keys for kind in ("keyDown", "keyUp")]
+        self.send("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": pressed}]})
+
+    def accept(self) -> str:
+        """Accept the question of a confirm(), and return its text."""
+        question = self.send("GET", "/alert/text")
+        self.send("POST", "/alert/accept", {})
+        return question
+
+    def go_back(self) -> None:
+        """Press the Back button."""
+        self.send("POST", "/back", {})
+
+    # --- What the reader sees -----------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        """Return the visible text of the main part."""
+        return self.run(TEXT)
+
+    def wait_for_text(self, *texts: str) -> None:
+        """Wait until the main part shows all of these texts."""
+        self.wait_for(TEXT, lambda shown: all(text in shown for text in texts))
+
+    def path(self) -> str:
+        """Return the path and the query of the page, without the path of the service."""
+        return self.send("GET", "/url").removeprefix(self.home)
+
+    def wait_for_path(self, path: str) -> None:
+        """Wait until the browser shows the page at this path."""
+        wait_until(lambda: self.path() == path, f"the path was {path}")
+
+    def focused(self) -> str:
+        """Return the text or the label of the element that has the focus."""
+        return self.run("const e = document.activeElement; return e.ariaLabel || e.id || e.innerText.trim()")
+
+    def overflow(self) -> int:
+        """Return the pixels by which the page is wider than the window."""
+        return self.run(OVERFLOW)
+
+    # --- Faults -------------------------------------------------------------------------------------------------------
+
+    def expect(self, pattern: str) -> None:
+        """Let this test's pages complain about what the pattern matches, for example a refused request."""
+        self.expected.append(pattern)
+
+    def collect_faults(self) -> list[str]:
+        """Return the errors and warnings on the console that the test did not expect, and violations of the policy."""
+        self.faults += self.complaints()
+        self.seen["browser"] = []
+        return [fault for fault in self.faults if not any(re.search(pattern, fault) for pattern in self.expected)]
+
+    def forget(self) -> None:
+        """Forget faults, cookies and settings of the test before."""
+        self.complaints()
+        self.seen["browser"], self.faults, self.expected = [], [], []
+        self.log_out()
+        self.switch_scripts(True)
+        self.resize(1280)
+        self.prefer("light")
+
+    # --- Commands -----------------------------------------------------------------------------------------------------
+
+    def send(self, method: str, path: str, body: Any = None) -> Any:
+        """Send a command of WebDriver to the session."""
+        return self.call(method, f"/session/{self.session}{path}", body)
+
+    def cdp(self, command: str, **parameters: Any) -> Any:
+        """Run a command of the Chrome DevTools Protocol."""
+        return self.send("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
