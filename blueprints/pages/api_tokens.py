@@ -27,8 +27,8 @@ def show_api_tokens() -> Response:
         projects = project_list.list_all(conn, archived=False, viewer=reader.actor.viewer, user_id=reader.user_id)
         known = json.loads(environments.list_all(conn))["environments"]
     found = [token for token in tokens if query["query"].lower() in token["tokenName"].lower()]
-    # backend is another word for client.
-    creatable = [kind for kind in KINDS if kind != "backend" and reader.may(permission("CREATE", kind))]
+    # The first one is chosen at the beginning. backend is another word for client.
+    creatable = [kind for kind in ("client", "frontend", "admin") if reader.may(permission("CREATE", kind))]
     deletable = [kind for kind in KINDS if kind != "admin" and reader.may(permission("DELETE", kind))]
     return page(
         "admin/api_tokens.html",

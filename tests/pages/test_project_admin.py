@@ -1,9 +1,10 @@
 """The tabs of a project: environments, API tokens and settings."""
 
 import json
+from urllib.parse import quote
 
 from tests.support.page import Page, open_page
-from tests.support.world import Caller
+from tests.support.world import Caller, World
 
 API = "/api/admin/projects/default"
 PAGE = "/projects/default"
@@ -53,13 +54,20 @@ def test_api_tokens_show_no_secret(alice: Caller) -> None:
     fields = open_page(alice, f"{PAGE}/tokens").fields(f".//form[@data-path='{API}/api-tokens']")
     assert fields.keys() == {"tokenName", "type", "environment", "expiresAt"}
     body = {"tokenName": "shop", "type": "client", "environment": "development"}
-    token = alice.post(f"{API}/api-tokens", json=body).json
+    for name in ("shop", "other"):
+        token = alice.post(f"{API}/api-tokens", json=body | {"tokenName": name}).json
     page = open_page(alice, f"{PAGE}/tokens")
     assert "shop" in page.text
-    assert token["secret"] not in page.text
-    [form] = page.all(".//form[@data-send='DELETE'][@data-confirm]")
-    assert alice.delete(form.get("data-path", "")).status_code == 200
-    assert "There are no API tokens yet." in open_page(alice, f"{PAGE}/tokens").text
+    assert token["secret"] not in page.response.text
+    form = page.all(".//form[@data-send='DELETE'][@data-confirm]")[1]
+    # The script finds the secret in the list of the API by these values.
+    values = json.loads(form.get("data-match", "")).items()
+    records = alice.get(form.get("data-find", "")).json["tokens"]
+    [found] = [record for record in records if record.items() >= values]
+    assert found["secret"] == token["secret"]
+    path = form.get("data-path", "").replace("{secret}", quote(token["secret"], safe=""))
+    assert alice.delete(path).status_code == 200
+    assert "other" not in open_page(alice, f"{PAGE}/tokens").text
 
 
 def test_settings_are_those_of_the_project(alice: Caller) -> None:
@@ -67,10 +75,49 @@ def test_settings_are_those_of_the_project(alice: Caller) -> None:
     fields = page.fields(f".//form[@data-path='{API}']")
     assert fields.keys() == {"name", "description", "mode", "defaultStickiness", "featureLimit"}
     assert fields["name"] == "Default"
+    assert "The project default cannot be archived." in page.text
     body = {"name": "Shop", "description": None, "mode": "private", "defaultStickiness": "userId", "featureLimit": 7}
     assert alice.put(API, json=body).status_code == 200
     page = open_page(alice, f"{PAGE}/settings")
     assert page.fields(f".//form[@data-path='{API}']")["featureLimit"] == "7"
-    selected = [option.get("value") or option.text for option in page.all(".//option[@selected]")]
-    assert selected == ["private", "userId"]
-    assert ("POST", "/api/admin/projects/archive/default") in page.requests
+    assert [box.get("value") for box in page.all(".//input[@name='mode'][@checked]")] == ["private"]
+    assert page.texts(".//option[@selected]") == ["userId"]
+
+
+def test_the_form_of_a_pattern_can_be_sent_as_it_is(alice: Caller) -> None:
+    page = open_page(alice, f"{PAGE}/settings")
+    fields = page.fields(f".//form[@data-path='{API}/settings']")
+    pattern, example, explanation = "[a-z]+-[a-z-]+", "shop-cart", "The team, then the flag."
+    naming = dict(zip(("pattern", "example", "description"), (pattern, example, explanation), strict=True))
+    assert fields == {f"featureNaming.{name}": "" for name in naming}
+    for sent in (naming, dict.fromkeys(naming, "")):
+        assert alice.put(f"{API}/settings", json={"featureNaming": sent}).status_code == 200
+        fields = open_page(alice, f"{PAGE}/settings").fields(f".//form[@data-path='{API}/settings']")
+        assert fields == {f"featureNaming.{name}": value for name, value in sent.items()}
+
+
+def test_a_project_is_archived_on_its_settings_and_revived_by_its_head(world: World, alice: Caller) -> None:
+    world.project("shop")
+    archive = "/api/admin/projects/archive/shop"
+    page = open_page(alice, "/projects/shop/settings")
+    assert ("POST", archive) in page.requests
+    assert alice.post(archive).status_code == 200
+    page = open_page(alice, "/projects/shop/settings")
+    assert "This project is archived since" in page.text
+    assert ("POST", archive) not in page.requests
+    assert ("POST", "/api/admin/projects/revive/shop") in page.requests
+    # An archived project can lose an environment, and cannot get one.
+    requests = open_page(alice, "/projects/shop/environments").requests
+    assert ("POST", "/api/admin/projects/shop/environments") not in requests
+    assert (
+        open_page(alice, "/projects/shop/tokens").all(".//form[@data-path='/api/admin/projects/shop/api-tokens']") == []
+    )
+
+
+def test_a_share_of_0_is_shown_and_kept(alice: Caller) -> None:
+    path = f"{API}/environments/development/default-strategy"
+    body = {"name": "flexibleRollout", "parameters": {"rollout": 0, "stickiness": "userId", "groupId": "g"}}
+    assert alice.post(path, json=body).status_code == 200
+    page = open_page(alice, f"{PAGE}/environments")
+    assert "0 % of users" in page.texts(".//td[@data-label='New strategies']")
+    assert page.fields(f".//form[@data-path='{path}']")["parameters.rollout"] == "0"

@@ -67,6 +67,14 @@ function fill(address, record) {
   return address.replace(/\{(\w+)\}/g, (_, key) => encodeURIComponent(record?.[key] ?? ""));
 }
 
+// The only record of a list of the API that has the values of data-match, or null.
+async function find(form) {
+  const values = Object.entries(JSON.parse(form.dataset.match));
+  const lists = await (await fetch(form.dataset.find)).json();
+  const found = (Object.values(lists).find(Array.isArray) ?? []).filter((record) => values.every(([key, value]) => record[key] === value));
+  return found.length === 1 ? found[0] : null;
+}
+
 async function send(form) {
   if (form.getAttribute("aria-busy") === "true") return;
   if (form.dataset.confirm && !confirm(form.dataset.confirm)) return;
@@ -74,7 +82,9 @@ async function send(form) {
   form.setAttribute("aria-busy", "true");
   try {
     let body = form.dataset.body ? JSON.parse(form.dataset.body) : read(form);
-    const path = fill(form.dataset.path, body);
+    const record = form.dataset.find ? await find(form) : body;
+    if (!record) return refuse(form, "Not found, or there are several that look the same. Load this page again, or use the API.");
+    const path = fill(form.dataset.path, record);
     for (const name of (form.dataset.pathOnly ?? "").split(" ").filter(Boolean)) delete body[name];
     if (form.dataset.only) body = body[form.dataset.only];
     const method = form.dataset.send;
@@ -85,11 +95,11 @@ async function send(form) {
       body: none ? undefined : JSON.stringify(body),
     });
     const text = await response.text();
-    const record = text && response.headers.get("Content-Type")?.startsWith("application/json") ? JSON.parse(text) : null;
+    const result = text && response.headers.get("Content-Type")?.startsWith("application/json") ? JSON.parse(text) : null;
     // The session has ended, unless the message is about a field: a wrong old password.
-    if (response.status === 401 && !form.elements[record?.message.split(":")[0]]) return location.reload();
-    if (!response.ok) return refuse(form, record?.message ?? `The server answered with the status ${response.status}.`);
-    await done(form, { ...body, ...record });
+    if (response.status === 401 && !form.elements[result?.message.split(":")[0]]) return location.reload();
+    if (!response.ok) return refuse(form, result?.message ?? `The server answered with the status ${response.status}.`);
+    await done(form, { ...body, ...result });
   } catch (error) {
     refuse(form, error instanceof SyntaxError ? `This is not valid JSON: ${error.message}` : "The server cannot be reached. Try again.");
   } finally {
