@@ -1,4 +1,4 @@
-"""Who has which role in a project, and where the role comes from."""
+"""The page of access: the roles of users and groups in a project, and where each comes from."""
 
 import json
 from typing import Any

@@ -42,7 +42,7 @@ def test_users_are_listed_by_name_and_found_by_their_names(alice: Caller, world:
     assert names == sorted(names, key=str.lower)
     for query in ("ZOE", "zz", "elsewhere"):
         assert open_page(alice, f"/admin/users?query={query}").texts(".//tbody/tr/td[1]/strong") == ["Zoe"]
-    assert "No user has this text" in open_page(alice, "/admin/users?query=nobody").text
+    assert "No user has this text" in open_page(alice, "/admin/users?query=unknown").text
 
 
 def test_long_lists_of_users_have_pages(alice: Caller, world: World) -> None:

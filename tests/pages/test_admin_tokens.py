@@ -84,7 +84,7 @@ def test_signup_tokens_show_their_link_their_state_and_who_used_them(
     assert states(page) == {"Interns": "enabled", "Old": "expired"}
     assert any(link.endswith(f"/new-user?invite={secret}") for link in page.texts(".//code"))
     assert any(text.startswith("1 user Victor victor@example.org") for text in page.texts(".//section/details"))
-    assert page.text.count("Nobody has used it.") == 1
+    assert page.text.count("No user has signed up with it.") == 1
     assert states(open_page(alice, "/admin/signup-tokens?query=int")) == {"Interns": "enabled"}
 
 

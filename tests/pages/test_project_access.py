@@ -112,4 +112,4 @@ def test_many_users_are_paged_and_found(world: World, alice: Caller) -> None:
     assert "1 to 50 of 51" in page.text
     assert len(roles_shown(alice, f"{PAGE}?query=&offset=50")) == 1
     assert [name.split()[0] for name in roles_shown(alice, f"{PAGE}?query=uma07")] == ["Uma07"]
-    assert "No user of this project has this text" in open_page(alice, f"{PAGE}?query=nobody").text
+    assert "No user of this project has this text" in open_page(alice, f"{PAGE}?query=unknown").text
