@@ -42,7 +42,7 @@ class Window(Browser):
         self.faults: list[str] = []
         self.expected: list[str] = []
 
-    # --- Who reads, and how -------------------------------------------------------------------------------------------
+    # --- The reader ---------------------------------------------------------------------------------------------------
 
     def log_in(self, url: str, name: str) -> None:
         """Log a user of the database of this URL in by a new session, without the login form."""
@@ -65,7 +65,7 @@ class Window(Browser):
         """Switch the JavaScript of pages on or off."""
         self.cdp("Emulation.setScriptExecutionDisabled", value=not on)
 
-    # --- What the reader does -----------------------------------------------------------------------------------------
+    # --- Actions ------------------------------------------------------------------------------------------------------
 
     def visit(self, path: str = "/") -> None:
         """Open a page of the service."""
@@ -114,7 +114,7 @@ class Window(Browser):
         """Press the Back button."""
         self.send("POST", "/back", {})
 
-    # --- What the reader sees -----------------------------------------------------------------------------------------
+    # --- What is visible ----------------------------------------------------------------------------------------------
 
     def text(self) -> str:
         """Return the visible text of the main part."""
