@@ -1,17 +1,19 @@
 """The event log: what happened, by whom and when, with filters."""
 
 import json
+from typing import Any
 
 from flask import Blueprint, Response
 
 from blueprints.pages.event_text import SENTENCES, changes, sentence
 from blueprints.pages.filters import read_filters
 from blueprints.pages.page import page, require_reader
-from rules.access import require
+from rules.access import Actor, require
 from serving.event_stream import lines_response
 from serving.request_data import load_query
 from sql import event_search
-from sql.database import connection
+from sql.database import Connection, connection
+from sql.people import user_records
 from sql.projects import list as project_list
 from validators.events import EventsForm
 
@@ -31,7 +33,7 @@ def show_events() -> Response:
         if filters.values is not None:
             offset = filters.values.pop("offset")
             found = event_search.search(conn, filters.values, reader.actor.visible, limit=LIMIT, offset=offset)
-        creators = json.loads(event_search.creators(conn, reader.actor.visible))
+        creators = list_creators(conn, reader.actor)
         projects = project_list.list_names(conn, reader.actor.viewer)
     return page(
         "events.html",
@@ -47,6 +49,17 @@ def show_events() -> Response:
         sentence=sentence,
         changes=changes,
     )
+
+
+def list_creators(conn: Connection, actor: Actor) -> list[dict[str, Any]]:
+    """Return the id and the name of users who can have made events, by name."""
+    if actor.visible is None:
+        return json.loads(event_search.creators(conn, None))
+    # In a million events, it takes 0.3 s to find the creators of those that a reader sees. Show all users instead, whom
+    # all users may list.
+    users = json.loads(user_records.list_users_and_groups(conn))["users"]
+    named = [{"id": user["id"], "name": user.get("name") or user.get("username") or user["email"]} for user in users]
+    return sorted(named, key=lambda user: user["name"].lower())
 
 
 @bp.get("/events/download")
