@@ -45,6 +45,9 @@ FORBIDDEN = {
     "rewrite the past": "UPDATE past_flag_states SET ended_at = started_at",
     "forget the past": "DELETE FROM past_group_users",
     "forget who was seen": "DELETE FROM user_seen_days",
+    "forget usage": "DELETE FROM usage_metrics",
+    "forget usage of variants": "DELETE FROM usage_variants",
+    "forget revisions": "DELETE FROM client_revisions",
     "delete users": "DELETE FROM users",
     "delete flags": "DELETE FROM flags",
     "delete signup tokens": "DELETE FROM signup_tokens",
@@ -128,6 +131,12 @@ PRUNE_FORBIDDEN = (
     "TRUNCATE events",
     "INSERT INTO events (type, created_by) VALUES ('x', 'x')",
     "DELETE FROM past_flag_states",
+    "SELECT FROM api_keys",
+    "SELECT FROM applications",
+    "INSERT INTO usage_metrics VALUES ('default', 'f', 'production', 'a', now(), 1, 0)",
+    "DELETE FROM usage_variants",
+    "UPDATE projects SET name = 'x'",
+    "UPDATE client_revisions SET revision = 0",
     "CREATE TABLE mine ()",
 )
 
