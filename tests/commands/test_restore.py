@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from sql.database import backup, connect, embedded, migrate, rows
 from tests.support.command_line import CommandLine, only_line
 from tests.support.dumps import contents, make_url
 from tests.support.event_rows import add
+from tests.support.instance import ADMIN_KEY
 from tests.support.service import ROOT
+from tests.support.world import Caller
 
 Maker = Callable[..., Any]
 
@@ -195,3 +198,37 @@ def test_the_dump_of_a_tool_with_a_table_of_that_name_replaces_nothing(
     assert line.refuses("restore", "--replace", str(other)).endswith(
         "is not a complete backup of this service in the schema public."
     )
+
+
+# Applications
+
+
+def test_applications_get_current_flags_after_a_restore(line: CommandLine, empty: CommandLine, tmp_path: Path) -> None:
+    flags, features = "/api/admin/projects/default/features", "/api/client/features"
+
+    def switch(app: Flask, flag: str, state: str) -> None:
+        path = f"{flags}/{flag}/environments/development/{state}"
+        assert Caller(app, ADMIN_KEY).post(path).status_code == 200
+
+    def poll(app: Flask, **headers: str) -> tuple[dict[str, bool], int, str]:
+        response = Caller(app, secret).get(features, headers=headers)
+        document = response.json
+        enabled = {flag["name"]: flag["enabled"] for flag in document["features"]}
+        return enabled, document["meta"]["revisionId"], response.headers["ETag"]
+
+    admin = Caller(line.app, ADMIN_KEY)
+    body = {"type": "client", "tokenName": "test", "environment": "development"}
+    secret = admin.post("/api/admin/api-tokens", json=body).json["secret"]
+    for flag in ("first", "second"):
+        assert admin.post(flags, json={"name": flag}).status_code == 201
+    line.does("backup", str(tmp_path / "x"))
+    switch(line.app, "first", "on")
+    before, revision, etag = poll(line.app)
+    assert before == {"first": True, "second": False}
+    # The same service goes on, and there is a new one. The next change raises the revision to the same number.
+    line.does("restore", "--replace", str(tmp_path / "x"))
+    empty.does("restore", str(tmp_path / "x"))
+    assert poll(empty.app, **{"If-None-Match": etag})[0] == {"first": False, "second": False}
+    for app in (line.app, empty.app):
+        switch(app, "second", "on")
+        assert poll(app, **{"If-None-Match": etag})[:2] == ({"first": False, "second": True}, revision)

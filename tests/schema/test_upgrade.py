@@ -13,8 +13,10 @@ from tests.support import nine
 from tests.support.dumps import contents, fill_the_rest
 from tests.support.event_rows import add, fill_weeks
 from tests.support.instance import ADMIN_KEY, SETTINGS
+from tests.support.reports import report
 from tests.support.schema_versions import FIRST_SCHEMA, schema_of
 from tests.support.service import run
+from tests.support.world import Caller
 
 ADMIN = ("admin", str(SETTINGS["INIT_ADMIN_PASSWORD"]))
 
@@ -101,5 +103,18 @@ def test_an_instance_of_the_first_version_answers_as_one_of_this(
         assert contents(old) == contents(new)
         answers = nine.asked(make_app(one), new, ADMIN_KEY, ADMIN)
         assert nine.asked(make_app(other), old, ADMIN_KEY, ADMIN) == answers
+        # Applications with tokens of the first version get their flags, and their reports count.
+        tokens = rows(old, "SELECT secret FROM api_keys WHERE kind = 'client' ORDER BY id LIMIT 3")
+        for secret in (token["secret"] for token in tokens):
+            one_app, other_app = (Caller(make_app(url), secret) for url in (one, other))
+            served = one_app.get("/api/client/features")
+            assert served.json["features"]
+            assert other_app.get("/api/client/features").json["features"] == served.json["features"]
+            usage = {served.json["features"][0]["name"]: {"yes": 3, "no": 1}}
+            for caller in (one_app, other_app):
+                report(caller, usage, "a new application")
+        reported = "SELECT flag_name, yes, no FROM usage_metrics WHERE app_name = 'a new application' ORDER BY 1"
+        assert len(rows(old, reported)) == len(tokens) == 3
+        assert rows(old, reported) == rows(new, reported)
         # The log goes on.
         assert add(new, 5) == add(old, 5)
