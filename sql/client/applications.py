@@ -95,10 +95,11 @@ INSERT: LiteralString = f"""
 
 
 # Frontend tokens are public, so anybody could fill the list with names for ever. A hundred at a time, so that no report
-# takes long. Applications that people have described stay.
+# takes long. Applications that people have described stay. ARRAY, here and below: the planner could run a subquery
+# behind IN several times, and each time with other rows.
 FORGET: LiteralString = """
     DELETE FROM applications
-     WHERE name IN (
+     WHERE name = ANY(ARRAY(
             SELECT name
               FROM applications
              WHERE seen_at < now() - interval '30 days'
@@ -106,7 +107,7 @@ FORGET: LiteralString = """
                AND NOT EXISTS (SELECT FROM application_instances WHERE app_name = name)
              ORDER BY seen_at
              LIMIT 100
-               FOR UPDATE SKIP LOCKED)
+               FOR UPDATE SKIP LOCKED))
 """
 
 
@@ -169,13 +170,13 @@ FIND_OLD: LiteralString = f"""
 # A hundred at a time, so that no registration takes long.
 PRUNE = """
     DELETE FROM application_instances
-     WHERE (app_name, environment, connection) IN (
-            SELECT app_name, environment, connection
+     WHERE ctid = ANY(ARRAY(
+            SELECT ctid
               FROM application_instances
              WHERE seen_at < now() - interval '7 days'
              ORDER BY seen_at
              LIMIT 100
-               FOR UPDATE SKIP LOCKED)
+               FOR UPDATE SKIP LOCKED))
 """
 
 COUNT_INSTANCES = "SELECT count(*) FROM application_instances"
