@@ -66,6 +66,9 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
         app.cli.add_command(group)
     errors.init_app(app)
     roots = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
+    if app.config["BASE_PATH"] == "/api":
+        # /api/admin/projects is then the path of the API, which a proxy may have stripped, and not the page /admin/….
+        roots.discard("admin")
     app.wsgi_app = Mount(app.wsgi_app, app.config["BASE_PATH"], roots)
     return app
 
