@@ -175,3 +175,16 @@ def test_variants_of_a_flag_are_added_and_removed(service: Service, api: Api, br
     click(browser, "Save variants")
     browser.wait_for(TEXT, lambda text: "Variants of the flag in development: none" in text)
     assert api("GET", path)["variants"] == []
+
+
+@pytest.mark.slow
+def test_the_focus_follows_a_strategy_that_moves(service: Service, api: Api, browser: Browser) -> None:
+    api("POST", FLAG, {"name": "order"})
+    ids = [api("POST", f"{FLAG}/order/{STRATEGIES}", {"name": "default"})["id"] for _ in range(3)]
+    browser.open(f"{service.origin}/projects/default/flags/order")
+    button = f"{ids[0]}-down"
+    browser.run("const button = document.getElementById(arguments[0]); button.focus(); button.click();", button)
+    browser.wait_for(TEXT, lambda text: "changed the order of the strategies" in text)
+    assert browser.run("return document.activeElement.id") == button
+    strategies = api("GET", f"{FLAG}/order/{STRATEGIES}")
+    assert [strategy["id"] for strategy in strategies] == [ids[1], ids[0], ids[2]]

@@ -4,6 +4,9 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
+from blueprints.pages import flag
 from tests.support import fixtures, roles
 from tests.support.page import Page, open_page
 from tests.support.world import Caller, World
@@ -24,10 +27,10 @@ def send(caller: Caller, page: Page, method: str, path: str) -> int:
 
 
 def test_the_page_shows_environments_with_their_strategies(world: World, alice: Caller) -> None:
-    flag = world.flag("checkout", enabled_in=("production",))
+    flag_id = world.flag("checkout", enabled_in=("production",))
     constraint = {"contextName": "country", "operator": "IN", "values": ["NO", "SE"]}
     parameters = {"rollout": "25", "stickiness": "userId", "groupId": "g"}
-    strategy = world.strategy(flag, parameters=parameters, constraints=[constraint])
+    strategy = world.strategy(flag_id, parameters=parameters, constraints=[constraint])
     page = open_page(alice, PAGE)
     assert page.heading.startswith("checkout")
     assert "25 % of users (stickiness userId, group g)" in page.text
@@ -44,8 +47,8 @@ def test_readers_without_permissions_see_no_controls(world: World, victor: Calle
 
 
 def test_a_permission_in_one_environment_shows_its_controls(world: World, victor: Caller, alice: Caller) -> None:
-    flag = world.flag("checkout")
-    strategies = {place: world.strategy(flag, place) for place in ("development", "production")}
+    flag_id = world.flag("checkout")
+    strategies = {place: world.strategy(flag_id, place) for place in ("development", "production")}
     permissions = [{"name": "DELETE_FEATURE_STRATEGY", "environment": "production"}]
     world.member("default", victor, roles.make(alice, permissions=permissions))
     path = f"{API}/environments/production/strategies/{strategies['production']}"
@@ -53,8 +56,8 @@ def test_a_permission_in_one_environment_shows_its_controls(world: World, victor
 
 
 def test_the_buttons_of_a_strategy_work(world: World, alice: Caller) -> None:
-    flag = world.flag("checkout")
-    first, second = (world.strategy(flag, sort_order=number) for number in range(2))
+    flag_id = world.flag("checkout")
+    first, second = (world.strategy(flag_id, sort_order=number) for number in range(2))
     page = open_page(alice, PAGE)
     assert page.links["Add strategy in development"] == f"{PAGE}/environments/development/strategies/new"
     edit = f"{PAGE}/environments/development/strategies/{first}"
@@ -127,9 +130,20 @@ def test_dependencies_are_added_and_removed(world: World, alice: Caller) -> None
     assert send(alice, page, "DELETE", f"{API}/dependencies/cart") == 200
 
 
+def test_the_form_offers_some_parents_and_accepts_all(
+    world: World, alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flag, "PARENTS_OFFERED", 1)
+    for name in ("checkout", "a", "b"):
+        world.flag(name)
+    page = open_page(alice, PAGE)
+    assert page.texts(".//datalist/option") == ["a"]
+    assert [field.tag for field in page.all(".//*[@name='feature']")] == ["input"]
+
+
 def test_variants_of_the_flag_are_shown_and_sent_as_an_array(world: World, alice: Caller) -> None:
-    flag = world.flag("checkout")
-    fixtures.insert_variant(world.conn, flag, "production", None, name="blue", weight=1000)
+    flag_id = world.flag("checkout")
+    fixtures.insert_variant(world.conn, flag_id, "production", None, name="blue", weight=1000)
     page = open_page(alice, PAGE)
     assert "Variants of the flag in production: blue 100 %" in page.texts(".//summary")
     path = f"{API}/environments/production/variants"
@@ -194,13 +208,13 @@ def test_an_unknown_flag_and_one_of_a_hidden_project_are_not_found(world: World,
 
 
 def test_hostile_texts_stay_texts(world: World, alice: Caller) -> None:
-    flag = world.flag("checkout", description=EVIL)
+    flag_id = world.flag("checkout", description=EVIL)
     constraint = {"contextName": "userId", "operator": "IN", "values": [EVIL]}
-    strategy = world.strategy(flag, title=EVIL, parameters={"groupId": f'"{EVIL}'}, constraints=[constraint])
-    fixtures.tag(world.conn, flag, "simple", EVIL)
+    strategy = world.strategy(flag_id, title=EVIL, parameters={"groupId": f'"{EVIL}'}, constraints=[constraint])
+    fixtures.tag(world.conn, flag_id, "simple", EVIL)
     for owner in (strategy, None):
         payload = {"payload_type": "string", "payload_value": f"</textarea>{EVIL}"}
-        fixtures.insert_variant(world.conn, flag, "development", owner, name=f'">{EVIL}', weight=1000, **payload)
+        fixtures.insert_variant(world.conn, flag_id, "development", owner, name=f'">{EVIL}', weight=1000, **payload)
     forms = f"{PAGE}/environments/development/strategies/{strategy}"
     for path in (PAGE, forms, f"{PAGE}/why?environment=development&userId=%3Cimg%3E"):
         page = open_page(alice, path)

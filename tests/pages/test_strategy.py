@@ -150,5 +150,7 @@ def test_a_segment_of_another_project_stays_with_the_strategy(world: World, alic
     boxes = ".//input[@name='segments']"
     assert [box.get("value") for box in open_page(alice, form).all(boxes)] == [str(segments["default"])]
     fixtures.add_segment(world.conn, strategy, segments["apollo"])
-    boxes = {box.get("value"): box.get("checked") for box in open_page(alice, form).all(boxes)}
+    page = open_page(alice, form)
+    assert "of apollo" in page.text
+    boxes = {box.get("value"): box.get("checked") for box in page.all(boxes)}
     assert boxes == {str(segments["default"]): None, str(segments["apollo"]): ""}
