@@ -206,6 +206,28 @@ def list_instances(conn: Connection, name: str, environment: str, viewer: int | 
     return value(conn, INSTANCES, params)
 
 
+FLAGS: LiteralString = f"""
+    SELECT (SELECT coalesce(json_agg(json_build_object(
+                       'name', name,
+                       'project', project_id,
+                       'archived', archived,
+                       'environments', environments) ORDER BY name), '[]')
+              FROM (SELECT flags.name,
+                           flags.project_id,
+                           flags.archived_at IS NOT NULL AS archived,
+                           array_agg(DISTINCT environment ORDER BY environment) AS environments{SIGHTINGS}
+                     GROUP BY flags.id) AS used)::text
+      FROM applications
+     WHERE name = %(name)s
+       AND {SEEN}
+"""
+
+
+def list_flags(conn: Connection, name: str, viewer: int | None) -> str | None:
+    """Return the flags that an application has reported, with their environments, as JSON text, or None as get()."""
+    return value(conn, FLAGS, {"name": name, "viewer": viewer})
+
+
 UNKNOWN_FLAGS: LiteralString = f"""
     SELECT json_build_object('unknownFlags', coalesce(json_agg(json_build_object(
                'name', flag_name, 'appName', app_name, 'environment', environment, 'seenAt', iso(unknown_flags.seen_at))

@@ -32,6 +32,7 @@ ENTRIES = (
     Entry("segments", "Segments", "Constraints that several strategies share."),
     Entry("context-fields", "Context fields", "What constraints can ask about users."),
     Entry("environments", "Environments", "Where flags are switched, such as development and production."),
+    Entry("tag-types", "Tag types", "Kinds of tags that flags can have."),
 )
 
 

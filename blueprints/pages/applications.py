@@ -4,7 +4,7 @@ import json
 
 from flask import Blueprint, Response, abort
 
-from blueprints.pages.lists import PAGE_SIZE, ListQuery
+from blueprints.pages.lists import PAGE_SIZE, ListQuery, slice_of
 from blueprints.pages.page import page, require_reader
 from serving.request_data import load_query
 from sql import applications
@@ -27,16 +27,19 @@ def show_applications() -> Response:
 
 @bp.get("/admin/applications/<slashed:name>")
 def show_application(name: str) -> Response:
-    """Show an application: its projects, and its instances in each environment."""
+    """Show an application: its projects and flags, and its instances in each environment."""
     with connection() as conn:
         reader = require_reader(conn)
+        query = load_query(ListQuery)
         viewer = reader.actor.viewer
         record = json.loads(applications.get(conn, name, viewer) or abort(404, "No application has that name."))
         overview = json.loads(applications.get_overview(conn, name, viewer) or abort(404))
+        flags = json.loads(applications.list_flags(conn, name, viewer) or "[]")
         instances = {
             environment["name"]: json.loads(
                 applications.list_instances(conn, name, environment["name"], viewer) or '{"instances": []}'
             )["instances"]
             for environment in overview["environments"]
         }
-    return page("admin/application.html", record=record, overview=overview, instances=instances)
+    shown = slice_of(flags, query["offset"])
+    return page("admin/application.html", record=record, overview=overview, instances=instances, **shown)

@@ -28,7 +28,9 @@ def show_segments() -> Response:
         found = json.loads(segments.list_all(conn, reader.actor.viewer))["segments"]
     found = [segment for segment in found if query["query"].lower() in segment["name"].lower()]
     rows = slice_of(found, query["offset"])
-    return page("admin/segments.html", query=query["query"], describe=describe, **rows)
+    creators = ("ADMIN", "CREATE_SEGMENT", PROJECT_PERMISSION)
+    may_create = any(held["permission"] in creators for held in reader.permissions)
+    return page("admin/segments.html", query=query["query"], describe=describe, may_create=may_create, **rows)
 
 
 @bp.get("/admin/segments/new")

@@ -1,4 +1,4 @@
-"""Context fields and environments of the instance."""
+"""Context fields, environments and tag types of the instance."""
 
 import json
 
@@ -6,7 +6,7 @@ from flask import Blueprint, Response
 
 from blueprints.pages.page import page, require_reader
 from sql.database import connection
-from sql.vocabulary import context_fields, environments
+from sql.vocabulary import context_fields, environments, tag_types
 
 bp = Blueprint("vocabulary", __name__)
 
@@ -27,6 +27,15 @@ def show_environments() -> Response:
         require_reader(conn)
         found = json.loads(environments.list_all(conn))["environments"]
     return page("admin/environments.html", environments=found, order=order)
+
+
+@bp.get("/admin/tag-types")
+def show_tag_types() -> Response:
+    """Show the types of tags."""
+    with connection() as conn:
+        require_reader(conn)
+        found = json.loads(tag_types.list_all(conn))["tagTypes"]
+    return page("admin/tag_types.html", tag_types=found)
 
 
 def order(names: list[str], index: int, step: int) -> dict[str, int]:

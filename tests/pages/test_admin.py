@@ -5,14 +5,14 @@ import json
 import pytest
 
 from tests.support.page import open_page
-from tests.support.reports import register
+from tests.support.reports import register, report
 from tests.support.world import Caller, World
 
 ADMIN = "/api/admin"
 EVIL = "<img src=x onerror=alert(1)>"
 
 
-@pytest.mark.parametrize("path", ["segments", "context-fields", "environments", "applications"])
+@pytest.mark.parametrize("path", ["segments", "context-fields", "environments", "tag-types", "applications"])
 def test_viewers_can_read_and_change_nothing(victor: Caller, path: str) -> None:
     assert open_page(victor, f"/admin/{path}").requests == set()
 
@@ -78,6 +78,33 @@ def test_context_fields_are_changed_with_their_values(alice: Caller) -> None:
     assert page.requests >= {("POST", f"{ADMIN}/context"), ("DELETE", f"{ADMIN}/context/country")}
 
 
+def test_tag_types_are_created_changed_and_deleted(alice: Caller) -> None:
+    api = f"{ADMIN}/tag-types"
+    page = open_page(alice, "/admin/tag-types")
+    assert page.fields(f".//form[@data-path='{api}']").keys() == {"name", "description"}
+    assert alice.post(api, json={"name": "team", "description": EVIL}).status_code == 201
+    page = open_page(alice, "/admin/tag-types")
+    assert page.fields(f".//form[@data-path='{api}/team'][@data-send='PUT']") == {"description": EVIL}
+    assert alice.put(f"{api}/team", json={"description": "Who answers"}).status_code == 200
+    page = open_page(alice, "/admin/tag-types")
+    assert "Who answers" in page.texts(".//td[@data-label='Description']")
+    deletions = [path for method, path in page.requests if method == "DELETE"]
+    assert all(alice.delete(path).status_code == 200 for path in deletions)
+    assert "There are no tag types" in open_page(alice, "/admin/tag-types").text
+
+
+def test_a_permission_in_a_project_is_enough_to_create_a_segment_for_it(world: World, alice: Caller) -> None:
+    uma = world.user("Uma", 3)
+    assert "Create segment" not in open_page(uma, "/admin/segments").links
+    body = {"name": "Segmenter", "type": "custom", "permissions": [{"name": "UPDATE_PROJECT_SEGMENT"}]}
+    world.member("default", uma, alice.post(f"{ADMIN}/roles", json=body).json["roles"]["id"])
+    assert open_page(uma, "/admin/segments").links["Create segment"] == "/admin/segments/new"
+    page = open_page(uma, "/admin/segments/new")
+    assert [option.get("value") for option in page.all(".//select[@name='project']/option")] == ["default"]
+    body = {"name": "Ours", "description": None, "project": "default", "constraints": []}
+    assert uma.post(f"{ADMIN}/segments", json=body).status_code == 201
+
+
 def test_environments_are_switched_and_sorted(alice: Caller) -> None:
     page = open_page(alice, "/admin/environments")
     environments = f"{ADMIN}/environments"
@@ -100,3 +127,27 @@ def test_applications_and_unknown_flags_are_listed(world: World, alice: Caller) 
     assert ("DELETE", f"{ADMIN}/metrics/applications/shop%2Fweb") in page.requests
     assert open_page(alice, "/admin/applications/shop%2Fweb").heading == "shop/web"
     open_page(alice, "/admin/applications/nothing", 404)
+
+
+def test_the_flags_of_an_application_are_links_unless_they_are_archived(world: World, alice: Caller) -> None:
+    for name in ("checkout", "old-cart"):
+        world.flag(name)
+    report(world.api_key("client"), {name: {"yes": 1, "no": 0} for name in ("checkout", "old-cart", "chekout")})
+    assert alice.delete(f"{ADMIN}/projects/default/features/old-cart").status_code == 202
+    page = open_page(alice, "/admin/applications/shop")
+    assert page.links["checkout"] == "/projects/default/flags/checkout"
+    assert "old-cart archived" in page.texts(".//td")
+    assert "old-cart" not in page.links
+    assert "Asks for flags that do not exist: chekout" in page.text
+    assert "chekout" in open_page(alice, "/admin/applications").texts(".//tbody/tr/td[1]")
+
+
+def test_an_application_shows_no_flags_of_hidden_projects(world: World, alice: Caller, victor: Caller) -> None:
+    world.project("secret", mode="private")
+    world.flag("checkout")
+    world.flag("hidden-flag", "secret")
+    report(world.api_key("client"), {name: {"yes": 1, "no": 0} for name in ("checkout", "hidden-flag")})
+    assert "hidden-flag" in open_page(alice, "/admin/applications/shop").text
+    text = open_page(victor, "/admin/applications/shop").text
+    assert "checkout" in text
+    assert "hidden-flag" not in text

@@ -83,6 +83,7 @@ PAGES = (
     Example("/admin/segments/<segment_id>", "/admin/segments/{segment}"),
     Example("/admin/context-fields", "/admin/context-fields"),
     Example("/admin/environments", "/admin/environments"),
+    Example("/admin/tag-types", "/admin/tag-types"),
     Example("/admin/applications", "/admin/applications"),
     Example("/admin/applications/<slashed:name>", "/admin/applications/{application}"),
     Example("/login", "/login", None),
