@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sql.database import connect, rows
+from sql.people import reset_tokens
 from sql.tokens import signup_tokens
 from tests.support.demo import ADMIN, VIEWER
 
@@ -14,7 +15,8 @@ FIND = """
            (SELECT max(id) FROM segments) AS segment,
            (SELECT min(name) FROM applications) AS application,
            (SELECT min(id) FROM groups) AS group,
-           (SELECT max(id) FROM roles) AS role
+           (SELECT max(id) FROM roles) AS role,
+           (SELECT max(id) FROM users WHERE account_type = 'User' AND deleted_at IS NULL) AS "user"
       FROM strategies
       JOIN flags ON flags.id = flag_id
      WHERE project_id = 'checkout' AND archived_at IS NULL AND environment = 'production'
@@ -89,6 +91,8 @@ PAGES = (
     Example("/login", "/login", None),
     Example("/new-user", "/new-user?invite={invitation}", None),
     Example("/new-user", "/new-user?invite=unknown", None, 404),
+    Example("/new-user", "/new-user?token={reset}", None),
+    Example("/reset-password", "/reset-password?token={reset}", None),
     Example("/reset-password", "/reset-password?token=unknown", None, 401),
     Example("/profile", "/profile"),
 )
@@ -103,4 +107,5 @@ def values(url: str) -> dict[str, Any]:
         expires_at = datetime.now(UTC) + timedelta(days=1)
         secret = signup_tokens.generate()
         signup_tokens.insert(conn, secret, {"name": "Pages", "expiresAt": expires_at}, created_by=ADMIN)
-        return found | {"invitation": secret}
+        reset = reset_tokens.insert(conn, found.pop("user"), ADMIN)
+        return found | {"invitation": secret, "reset": reset}
