@@ -30,8 +30,8 @@ def demo_url(make_database: Callable[..., str], demo_template: str) -> str:
 
 @pytest.fixture(scope="module")
 def demo(demo_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service with the demo."""
-    with Service(demo_url, tmp_path_factory.mktemp("service")) as service:
+    """A service with the demo, under the path /flags."""
+    with Service(demo_url, tmp_path_factory.mktemp("service"), path="/flags") as service:
         yield service
 
 
@@ -47,7 +47,7 @@ def make_window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeWindow
 @pytest.fixture(scope="module")
 def module_window(demo: Service, make_window: MakeWindow) -> Window:
     """The browser of a file of tests."""
-    return make_window(demo.origin)
+    return make_window(f"{demo.origin}/flags")
 
 
 @pytest.fixture

@@ -9,6 +9,15 @@ from tests.support.service import Service
 from tests.support.window import Window
 
 STATUS = "return performance.getEntriesByType('navigation')[0].responseStatus"
+# Addresses on the page that lead out of the path of the service.
+OUTSIDE = """
+const names = ['href', 'src', 'action', 'formaction', 'data-path', 'data-then'];
+const templates = [...document.querySelectorAll('template')].map((template) => template.content);
+return [document, ...templates]
+    .flatMap((root) => [...root.querySelectorAll('*')])
+    .flatMap((element) => names.map((name) => element.getAttribute(name)))
+    .filter((address) => address && !/^([#?]|\\/flags\\/)/.test(address));
+"""
 
 
 def test_every_page_is_in_the_list(app: Flask) -> None:
@@ -37,6 +46,7 @@ def test_a_page_has_no_fault(
         window.expect(f"the status of {example.status}|a status of {example.status}")
     window.visit(example.path.format(**paths))
     assert window.run(STATUS) == example.status
+    assert window.run(OUTSIDE) == []
     axe.inject(window)
     assert axe.violations(window) == []
     assert window.overflow() == 0

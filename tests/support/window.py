@@ -93,6 +93,13 @@ class Window(Browser):
         """Click an element."""
         self.send("POST", f"{self.find(role, name)}/click", {})
 
+    def double_click(self, selector: str) -> None:
+        """Click an element twice at once."""
+        element = self.send("POST", "/element", {"using": "css selector", "value": selector})
+        twice = [{"type": kind, "button": 0} for _ in range(2) for kind in ("pointerDown", "pointerUp")]
+        move = {"type": "pointerMove", "origin": element, "x": 0, "y": 0}
+        self.send("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": [move, *twice]}]})
+
     def type(self, label: str, text: str, role: str = "textbox") -> None:
         """Replace the text of a field."""
         field = self.find(role, label)

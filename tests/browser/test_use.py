@@ -1,0 +1,186 @@
+"""How people use the pages: by keyboard, without JavaScript, impatiently, together, and after their session."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from sql.database import connect, run
+from tests.browser.conftest import MakeWindow
+from tests.support.demo import ADMIN, OWNER
+from tests.support.every_page import values
+from tests.support.service import Service, wait_until
+from tests.support.window import Window
+
+pytestmark = pytest.mark.slow
+DIALOGS = "return document.querySelectorAll('dialog[open]').length"
+
+
+@pytest.fixture(scope="module")
+def flag(demo_url: str) -> dict[str, str]:
+    """A flag of the project checkout, with a strategy in production."""
+    return values(demo_url)
+
+
+@pytest.fixture(scope="module")
+def second_module_window(demo: Service, make_window: MakeWindow) -> Window:
+    """Another browser."""
+    return make_window(f"{demo.origin}/flags")
+
+
+@pytest.fixture
+def second(second_module_window: Window) -> Iterator[Window]:
+    """The browser of somebody else."""
+    second_module_window.forget()
+    yield second_module_window
+    assert second_module_window.collect_faults() == []
+
+
+def requests(demo: Service, method: str, end: str) -> int:
+    """Return how many requests with this method and the end of this route the service has had."""
+    return sum(line["method"] == method and (line["route"] or "").endswith(end) for line in demo.lines)
+
+
+# --- By keyboard ------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_tab_leads_to_the_content(window: Window, demo_url: str) -> None:
+    window.log_in(demo_url, ADMIN)
+    window.visit("/projects/checkout")
+    window.press("Tab")
+    assert window.focused() == "Skip to the content"
+    window.press("Enter")
+    assert window.focused() == "main"
+    window.press("Tab")
+    assert window.focused() == "Projects"
+
+
+def test_the_space_key_turns_a_switch_and_the_focus_stays(window: Window, demo_url: str, flag: dict[str, str]) -> None:
+    window.log_in(demo_url, ADMIN)
+    window.visit("/projects/checkout/flags/{flag}".format(**flag))
+    label = "{flag} in production".format(**flag)
+    switch = window.find("switch", label)
+    before = window.send("GET", f"{switch}/attribute/aria-checked")
+    window.run("document.getElementById('switch-production').focus()")
+    window.press("Space")
+    checked = "return document.getElementById('switch-production').ariaChecked"
+    after = window.wait_for(checked, lambda state: state != before)
+    assert {before, after} == {"true", "false"}
+    wait_until(lambda: window.focused() == label, "the switch had the focus")
+
+
+def test_escape_closes_a_dialog_and_the_focus_returns(window: Window, demo_url: str) -> None:
+    window.log_in(demo_url, ADMIN)
+    window.visit("/")
+    window.find("button", "Create project")
+    window.run("document.querySelector('[data-open=create-project]').focus()")
+    window.press("Enter")
+    assert window.run(DIALOGS) == 1
+    assert window.focused() == "name"
+    window.press("Escape")
+    assert window.run(DIALOGS) == 0
+    assert window.focused() == "Create project"
+
+
+# --- Without JavaScript -----------------------------------------------------------------------------------------------
+
+
+def test_pages_are_read_and_filtered_without_javascript(window: Window, demo_url: str, flag: dict[str, str]) -> None:
+    window.log_in(demo_url, ADMIN)
+    window.switch_scripts(False)
+    window.visit("/projects/checkout")
+    assert "To change something, switch JavaScript on." in window.text()
+    assert window.nodes("button", "Create flag") == []
+    assert window.run("return document.querySelector('[role=switch]').checkVisibility()") is False
+    window.type("Name or description", flag["flag"], role="searchbox")
+    window.click("button", "Search")
+    wait_until(lambda: f"query={flag['flag']}" in window.path(), "the list was filtered")
+    window.click("link", flag["flag"])
+    window.wait_for_path("/projects/checkout/flags/{flag}".format(**flag))
+
+
+# --- Impatiently ------------------------------------------------------------------------------------------------------
+
+
+def test_a_double_click_sends_one_request(window: Window, demo: Service, demo_url: str) -> None:
+    window.log_in(demo_url, OWNER)
+    window.visit("/projects/checkout")
+    window.click("button", "Create flag")
+    window.type("Name", "checkout-double-click")
+    window.double_click("#create-flag button.main")
+    window.wait_for_path("/projects/checkout/flags/checkout-double-click")
+    assert requests(demo, "POST", "/features") == 1
+
+
+def test_a_question_is_asked_before_a_flag_is_archived(window: Window, demo_url: str) -> None:
+    window.log_in(demo_url, OWNER)
+    window.visit("/projects/checkout/flags/checkout-double-click")
+    window.click("button", "Archive")
+    assert window.accept().startswith("Archive the flag checkout-double-click?")
+    window.wait_for_path("/projects/checkout/archive")
+    window.wait_for_text("checkout-double-click")
+
+
+# --- Together ---------------------------------------------------------------------------------------------------------
+
+
+def test_two_admins_change_a_strategy_and_the_last_one_wins(
+    window: Window, second: Window, demo_url: str, flag: dict[str, str]
+) -> None:
+    page = "/projects/checkout/flags/{flag}".format(**flag)
+    form = f"{page}/environments/{{environment}}/strategies/{{strategy}}".format(**flag)
+    for one, user in ((window, ADMIN), (second, OWNER)):
+        one.log_in(demo_url, user)
+        one.visit(form)
+    window.type("Title", "Nora was first")
+    window.click("button", "Save strategy")
+    window.wait_for_path(page)
+    second.type("Title", "Elif was second")
+    second.click("button", "Save strategy")
+    second.wait_for_path(page)
+    # The second sees both changes in the events of the flag.
+    second.wait_for_text("Elif was second", "Nora Lindqvist", "Elif Yıldız")
+    window.visit(page)
+    window.wait_for_text("Elif was second")
+
+
+def test_a_strategy_that_another_admin_deletes_is_refused_beside_the_form(
+    window: Window, second: Window, demo_url: str, flag: dict[str, str]
+) -> None:
+    page = "/projects/checkout/flags/{flag}".format(**flag)
+    form = f"{page}/environments/{{environment}}/strategies/{{strategy}}".format(**flag)
+    for one, user in ((window, ADMIN), (second, OWNER)):
+        one.log_in(demo_url, user)
+        one.visit(form)
+    with connect(demo_url) as conn:
+        run(conn, "DELETE FROM strategies WHERE id = %(id)s", {"id": flag["strategy"]})
+    second.expect("status of 404")
+    second.type("Title", "Too late")
+    second.click("button", "Save strategy")
+    second.wait_for_text("The flag has no such strategy in this project and environment.")
+    assert second.path() == form
+
+
+# --- After the session ------------------------------------------------------------------------------------------------
+
+
+def test_after_a_logout_the_back_button_and_reload_show_nothing(window: Window, demo_url: str) -> None:
+    window.log_in(demo_url, ADMIN)
+    window.visit("/")
+    window.visit("/projects/checkout")
+    window.click("button", "Log out")
+    wait_until(lambda: window.path().startswith("/login"), "the login form was there")
+    for step in ("/back", "/refresh"):
+        window.send("POST", step, {})
+        wait_until(lambda: window.path().startswith("/login"), "the login form was there again")
+        window.wait_for_text("Log in")
+        assert "Checkout" not in window.text()
+
+
+def test_a_session_that_ends_while_a_form_is_open_leads_to_the_login_form(window: Window, demo_url: str) -> None:
+    window.log_in(demo_url, ADMIN)
+    window.visit("/projects/checkout/settings")
+    with connect(demo_url) as conn:
+        run(conn, "DELETE FROM sessions")
+    window.expect("status of 401")
+    window.run("document.querySelector('main form[data-send=PUT]').requestSubmit()")
+    wait_until(lambda: window.path() == "/login?next=/projects/checkout/settings", "the login form was there")
