@@ -4,12 +4,13 @@ import json
 from typing import Any, ClassVar
 
 from flask import Blueprint, Response, abort
+from marshmallow import ValidationError
 
 from blueprints.pages.constraints import describe
+from blueprints.pages.filters import read_filters
 from blueprints.pages.page import page, require_reader
 from rules.playground import evaluate
 from rules.strategies import NO_FLAG_THERE
-from serving.request_data import load_query
 from sql.database import connection
 from sql.flags import records
 from validators import Query, load_or_400
@@ -22,6 +23,19 @@ bp = Blueprint("evaluation", __name__)
 FIELDS = ("userId", "sessionId", "remoteAddress", "appName")
 
 
+class Properties(Text):
+    """Properties of a context, one name=value on each line. Loaded as an object."""
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        lines = [
+            line.partition("=") for line in super()._deserialize(value, *args, **kwargs).splitlines() if line.strip()
+        ]
+        wrong = [name for name, equals, _ in lines if not equals]
+        if wrong:
+            raise ValidationError(f"must have lines like plan=gold. This line is different: {wrong[0][:100]}")
+        return {name.strip(): text.strip() for name, _, text in lines}
+
+
 class ContextQuery(Query):
     """The query parameters of the page. Without an environment, nothing is evaluated."""
 
@@ -32,7 +46,7 @@ class ContextQuery(Query):
     sessionId = Text(load_default="", max=1000)
     remoteAddress = Text(load_default="", max=1000)
     appName = Text(load_default="", max=1000)
-    properties = Text(load_default="", max=4000)
+    properties = Properties(load_default=dict, max=4000)
 
 
 @bp.get("/projects/<project_id>/flags/<feature_name>/why")
@@ -41,28 +55,22 @@ def show_evaluation(project_id: str, feature_name: str) -> Response:
     with connection() as conn:
         reader = require_reader(conn, project=project_id)
         flag = json.loads(records.get(conn, project_id, feature_name, reader.user_id) or abort(404, "No such flag."))
-        query = load_query(ContextQuery)
+        filters = read_filters(ContextQuery)
         result = None
-        if query["environment"]:
-            context = load_or_400(FlagEvaluation(), {"context": context_of(query)})["context"]
+        if filters.values and filters.values["environment"]:
+            query = filters.values
+            given = {name: query[name] for name in FIELDS if query[name]} | {"properties": query["properties"]}
+            context = load_or_400(FlagEvaluation(), {"context": given})["context"]
             found = evaluate(conn, reader.actor.viewer, query["environment"], [project_id], context, feature_name)
             result = found[0] if found else abort(404, NO_FLAG_THERE)
     return page(
         "flag/why.html",
+        400 if filters.errors else 200,
         flag=flag,
         project_id=project_id,
-        query=query,
+        filters=filters,
+        query=filters.texts,
         fields=FIELDS,
         result=result,
         describe=describe,
     )
-
-
-def context_of(query: dict[str, Any]) -> dict[str, Any]:
-    """Return the context of the form: the filled fields, and the properties, one name=value in each line."""
-    lines = [line.partition("=") for line in query["properties"].splitlines() if line.strip()]
-    wrong = [name for name, equals, _ in lines if not equals]
-    if wrong:
-        abort(400, f"properties: each line must look like plan=gold; this one does not: {wrong[0]}")
-    context: dict[str, Any] = {name: query[name] for name in FIELDS if query[name]}
-    return context | {"properties": {name.strip(): text.strip() for name, _, text in lines}}

@@ -36,9 +36,11 @@ def show_flag(project_id: str, feature_name: str) -> Response:
         if found is None:
             return archived_page(conn, project_id, feature_name, context)
         reported = json.loads(usage.get_raw(conn, feature_name, reader.actor.viewer, USAGE_HOURS) or '{"data": []}')
-        known_segments = json.loads(segments.list_all(conn, reader.actor.viewer))["segments"]
         choices = form_choices(conn, reader, project_id, feature_name)
-    flag = json.loads(found)
+        flag = json.loads(found)
+        strategies = [strategy for linked in flag["environments"] for strategy in linked["strategies"]]
+        has_segments = any(strategy["segments"] for strategy in strategies)
+        known_segments = segments.list_all(conn, reader.actor.viewer) if has_segments else '{"segments": []}'
     rows = usage_totals(reported["data"])
     return page(
         "flag/flag.html",
@@ -49,7 +51,7 @@ def show_flag(project_id: str, feature_name: str) -> Response:
         usage=rows[:USAGE_SHOWN],
         usage_left_out=len(rows[USAGE_SHOWN:]),
         usage_hours=USAGE_HOURS,
-        segment_names={segment["id"]: segment["name"] for segment in known_segments},
+        segment_names={segment["id"]: segment["name"] for segment in json.loads(known_segments)["segments"]},
         moved=moved,
         describe=describe,
         fit_lines=fit_lines,

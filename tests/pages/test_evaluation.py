@@ -26,7 +26,9 @@ def test_why_names_the_strategy_that_decides(world: World, victor: Caller) -> No
     page = open_page(victor, f"{why}country%3DSE")
     assert "checkout is off in development" in page.texts(".//h2")
     assert "the context has SE does not match" in page.text
-    assert "must look like plan=gold" in open_page(victor, f"{why}country", 400).text
+    page = open_page(victor, f"{PAGE}?environment=development&userId=7&properties=country", 400)
+    assert page.texts(".//p[@id='wrong-properties']")[0].endswith("This line is different: country.")
+    assert (page.fields(".//main//form")["userId"], page.all(".//h2")) == ("7", [])
 
 
 def test_a_rollout_names_the_bucket_of_the_user(world: World, victor: Caller) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from blueprints.pages import flag
+from sql.vocabulary.segments import insert as insert_segment
 from tests.support import fixtures, roles
 from tests.support.page import Page, open_page
 from tests.support.world import Caller, World
@@ -31,8 +32,11 @@ def test_the_page_shows_environments_with_their_strategies(world: World, alice: 
     constraint = {"contextName": "country", "operator": "IN", "values": ["NO", "SE"]}
     parameters = {"rollout": "25", "stickiness": "userId", "groupId": "g"}
     strategy = world.strategy(flag_id, parameters=parameters, constraints=[constraint])
+    segment = insert_segment(world.conn, "nordics", [])
+    fixtures.add_segment(world.conn, strategy, segment)
     page = open_page(alice, PAGE)
     assert page.heading.startswith("checkout")
+    assert page.links["nordics"] == f"/admin/segments/{segment}"
     assert "25 % of users (stickiness userId, group g)" in page.text
     assert "and country is one of NO, SE" in page.text
     assert ("DELETE", f"{STRATEGIES}/{strategy}") in page.requests
