@@ -1,4 +1,4 @@
-"""The page of access: the roles of users and groups in a project, and where each comes from."""
+"""The users and groups with roles in a project, and where their roles come from."""
 
 import json
 from typing import Any

@@ -142,6 +142,14 @@ def test_the_flags_of_an_application_are_links_unless_they_are_archived(world: W
     assert "chekout" in open_page(alice, "/admin/applications").texts(".//tbody/tr/td[1]")
 
 
+def test_many_unknown_flags_are_counted(world: World, alice: Caller) -> None:
+    report(world.api_key("client"), {f"missing-{number:02}": {"yes": 1, "no": 0} for number in range(52)})
+    text = open_page(alice, "/admin/applications").text
+    assert "missing-49" in text
+    assert "missing-50" not in text
+    assert "And 2 more." in text
+
+
 def test_an_application_shows_no_flags_of_hidden_projects(world: World, alice: Caller, victor: Caller) -> None:
     world.project("secret", mode="private")
     world.flag("checkout")
