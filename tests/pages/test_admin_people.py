@@ -195,6 +195,8 @@ def test_the_form_of_a_role_has_its_permissions(alice: Caller, conn: Connection)
 
 
 def test_readers_of_roles_see_no_controls(victor: Caller, conn: Connection) -> None:
+    for path in ("/admin/roles", "/admin/roles/4"):
+        open_page(victor, path, 403)
     allow(conn, 3, "READ_ROLE")
     role = roles.insert(conn, "Releaser", type="custom", description="Releases")
     roles.set_permissions(conn, role, [("UPDATE_FEATURE", None)])
