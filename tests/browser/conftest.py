@@ -8,9 +8,7 @@ import pytest
 from tests.support.browser import missing_programs
 from tests.support.demo import fill
 from tests.support.service import Service
-from tests.support.window import Window
-
-MakeWindow = Callable[..., Window]
+from tests.support.window import MakeWindow, Window
 
 
 @pytest.fixture(scope="session")

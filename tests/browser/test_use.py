@@ -5,11 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from sql.database import connect, run
-from tests.browser.conftest import MakeWindow
 from tests.support.demo import ADMIN, OWNER
 from tests.support.every_page import values
 from tests.support.service import Service, wait_until
-from tests.support.window import Window
+from tests.support.window import MakeWindow, Window
 
 pytestmark = pytest.mark.slow
 DIALOGS = "return document.querySelectorAll('dialog[open]').length"

@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +178,7 @@ class Window(Browser):
     def cdp(self, command: str, **parameters: Any) -> Any:
         """Run a command of the Chrome DevTools Protocol."""
         return self.send("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+
+# make_window(home): a new browser for the pages below this address.
+MakeWindow = Callable[[str], Window]
