@@ -51,7 +51,7 @@ class ExplainedRollout:
 
 
 @dataclass(frozen=True)
-class ExplainedVariants:
+class ExplainedVariant:
     """How the variant was chosen: by an override, or by the bucket of the identity.
 
     override is the name of the value of the context that the override compares. buckets is the sum of all weights.
@@ -111,7 +111,7 @@ class Explanation:
     parents: tuple[ExplainedParent, ...]
     strategies: tuple[ExplainedStrategy, ...]
     decidedBy: int | None
-    variants: ExplainedVariants | None
+    variants: ExplainedVariant | None
 
 
 def explain(flag: Flag, fields: Fields, parents: Mapping[str, Result]) -> Explanation:
@@ -124,7 +124,7 @@ def explain(flag: Flag, fields: Fields, parents: Mapping[str, Result]) -> Explan
     decided_by = matching[0] if able and matching else None
     if decided_by is not None:
         strategy = flag.strategies[decided_by]
-        result, variants = explained_variants(strategy, strategy.variants, fields)
+        result, variants = explained_variant(strategy, strategy.variants, fields)
     return Explanation(
         name=flag.name,
         enabled=result.enabled,
@@ -205,9 +205,9 @@ def explained_rollout(strategy: Strategy, fields: Fields) -> ExplainedRollout | 
     )
 
 
-def explained_variants(
+def explained_variant(
     strategy: Strategy, variants: Variants | None, fields: Fields
-) -> tuple[Result, ExplainedVariants | None]:
+) -> tuple[Result, ExplainedVariant | None]:
     """Return the result of a strategy that matches, and how its variant was chosen."""
     if variants is None:
         return strategy.plain, None
@@ -218,7 +218,7 @@ def explained_variants(
         identity = variants.identity(fields)
         bucket = variants.bucket(identity)
         index = variants.index_of_bucket(bucket)
-    explained = ExplainedVariants(
+    explained = ExplainedVariant(
         group=variants.group,
         stickiness=variants.stickiness,
         override=override.context_name if override else None,

@@ -9,7 +9,7 @@ from sql.database import Connection, one, run, value
 from sql.projects.visibility import VISIBLE
 
 # The most recently seen instances of an application in one response.
-MAX_INSTANCES = 1000
+MAX_LISTED_INSTANCES = 1000
 
 # The flags that an application has reported, in projects that the viewer sees.
 SIGHTINGS: LiteralString = f"""
@@ -202,7 +202,7 @@ INSTANCES: LiteralString = f"""
 
 def list_instances(conn: Connection, name: str, environment: str, viewer: int | None) -> str | None:
     """Return the newest instances of an application in an environment as JSON text, or None as get() does."""
-    params = {"name": name, "environment": environment, "viewer": viewer, "limit": MAX_INSTANCES}
+    params = {"name": name, "environment": environment, "viewer": viewer, "limit": MAX_LISTED_INSTANCES}
     return value(conn, INSTANCES, params)
 
 

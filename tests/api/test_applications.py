@@ -222,7 +222,7 @@ def test_instances_are_listed_newest_first(alice, conn, monkeypatch):
         {"instanceId": "host", "clientIp": "10.0.0.1", "sdkVersion": "node:1", "lastSeen": times[1]},
     ]
     assert alice.get(path.replace("production", "nowhere")).json == {"instances": []}
-    monkeypatch.setattr(applications, "MAX_INSTANCES", 1)
+    monkeypatch.setattr(applications, "MAX_LISTED_INSTANCES", 1)
     assert alice.get(path).json["instances"] == listed[:1]
 
 
