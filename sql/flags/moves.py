@@ -72,9 +72,10 @@ COPY = """
         SELECT new_id, %(copy)s, environment, name, title, disabled, sort_order,
                CASE WHEN %(group_id)s::text IS NULL
                     THEN parameters
-                    ELSE (SELECT coalesce(json_object_agg(
-                                     key, CASE WHEN key = 'groupId' THEN to_json(%(group_id)s::text) ELSE value END
-                                     ORDER BY number), '{}')
+                    ELSE (SELECT concat('{', string_agg(
+                                     to_json(key) || ':' ||
+                                         CASE WHEN key = 'groupId' THEN to_json(%(group_id)s::text) ELSE value END,
+                                     ',' ORDER BY number), '}')::json
                             FROM json_each(parameters) WITH ORDINALITY AS parameter (key, value, number))
                END,
                constraints

@@ -68,7 +68,8 @@ RAW: LiteralString = f"""{REQUESTED},
          GROUP BY environment, app_name, hour
     ),
     chosen AS (
-        SELECT environment, app_name, hour, json_object_agg(variant, number ORDER BY variant) AS variants
+        SELECT environment, app_name, hour,
+               string_agg(to_json(variant) || ' : ' || number, ', ' ORDER BY variant) AS variants
           FROM (SELECT environment, app_name, hour, variant, sum(count) AS number
                   FROM reported
                   JOIN usage_variants USING (project_id, environment, app_name, hour)
@@ -88,7 +89,8 @@ RAW: LiteralString = f"""{REQUESTED},
                               'timestamp', iso(hour),
                               'yes', yes,
                               'no', no,
-                              'variants', coalesce(variants, '{{}}')) ORDER BY hour DESC, environment, app_name), '[]')
+                              'variants', concat('{{', variants, '}}')::json)
+                              ORDER BY hour DESC, environment, app_name), '[]')
                      FROM used
                      LEFT JOIN chosen USING (environment, app_name, hour)))::text
       FROM requested AS flags

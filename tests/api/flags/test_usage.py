@@ -96,7 +96,10 @@ def test_the_raw_usage_has_variants(world, alice, conn):
     report(conn, hour(conn), app="billing")
     choose(conn, hour(conn), "green", 1, app="billing")
     rows = [row(hour(conn), app="billing", green=1), row(hour(conn), 10, 2, blue=3, red=4)]
-    assert alice.get(f"{PATH}/raw").json["data"] == rows
+    response = alice.get(f"{PATH}/raw")
+    assert response.json["data"] == rows
+    # With the spaces of all responses.
+    assert '"variants" : {"blue" : 3, "red" : 4}}' in response.text
 
 
 def test_the_raw_usage_has_the_newest_rows(world, alice, conn, monkeypatch):
