@@ -2,6 +2,7 @@
 import { OFREPWebProvider } from '@openfeature/ofrep-web-provider';
 import { OpenFeature } from '@openfeature/web-sdk';
 import { run } from './commands.mjs';
+import { details } from './openfeature.mjs';
 
 const given = JSON.parse(process.argv[2]);
 const provider = new OFREPWebProvider({
@@ -13,19 +14,12 @@ const provider = new OFREPWebProvider({
 let current = '{}';
 await OpenFeature.setProviderAndWait(provider).catch((problem) => console.error(problem));
 const client = OpenFeature.getClient();
-const methods = {
-  boolean: 'getBooleanDetails',
-  string: 'getStringDetails',
-  number: 'getNumberDetails',
-  object: 'getObjectDetails',
-};
 
 await run({
   evaluate: async (flag, fallback, context) => {
     // A browser has one context at a time.
     if (JSON.stringify(context) !== current) await OpenFeature.setContext(context);
     current = JSON.stringify(context);
-    const found = client[methods[typeof fallback]](flag, fallback);
-    return { value: found.value, variant: found.variant, reason: found.reason, error: found.errorCode ?? null };
+    return details(client, flag, fallback);
   },
 });
