@@ -46,7 +46,7 @@ HIT: LiteralString = f"""json_merge(json_build_object({flag_records.CORE_FIELDS}
 # && means: have a common element. @> means: contains all elements.
 FILTERS: dict[str, LiteralString] = {
     "live": "flags.archived_at IS NULL",
-    "archived": "flags.archived_at IS NOT NULL",
+    "archived": "flags.archived_at IS NOT NULL AND flags.deleted_at IS NULL",
     # Our choice: upper() first, because the lower case of some letters depends on their place in a word (Greek sigma).
     # OFFSET 0 makes PostgreSQL fold name and description once, not for each text.
     "texts": """EXISTS (

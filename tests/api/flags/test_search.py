@@ -62,6 +62,7 @@ def five(world: World, conn: Connection, alice: Caller, eve: Caller) -> dict[str
         for segment in chosen:
             fixtures.add_segment(conn, strategy, segment)
     world.flag("z", archived_at=NOON, description="archived")
+    world.flag("y", archived_at=NOON, deleted_at=NOON)
     return created
 
 
