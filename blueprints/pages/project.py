@@ -1,60 +1,52 @@
 """A project: its numbers and its flags, live or archived."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from flask import Blueprint, Response, abort
+from marshmallow import ValidationError
 
-from blueprints.pages.lists import PAGE_SIZE, ListQuery, slice_of
-from blueprints.pages.page import page, require_reader
-from serving.request_data import load_query
-from sql.database import connection
-from sql.flags import lifecycle
+from blueprints.pages.filters import read_filters
+from blueprints.pages.lists import PAGE_SIZE, ListQuery
+from blueprints.pages.page import Reader, page, require_reader
+from sql.database import Connection, connection
 from sql.flags import search as flag_search
 from sql.projects import overview
 from sql.vocabulary import flag_types
-from validators import load_or_400
 from validators.fields import OneOf, Text
 from validators.flags.core import TYPE_WORDS, TYPES
-from validators.flags.search import FeatureSearch
 
 bp = Blueprint("project", __name__)
 
-# The orders of the list of flags: the parameters of the flag search.
+# The orders of the list of flags: the key of the flag search, and whether it is descending.
 SORTS = {
-    "name": ("name", "asc"),
-    "newest": ("createdAt", "desc"),
-    "oldest": ("createdAt", "asc"),
-    "seen": ("lastSeenAt", "desc"),
+    "name": ("name", False),
+    "newest": ("createdAt", True),
+    "oldest": ("createdAt", False),
+    "seen": ("lastSeenAt", True),
 }
 
 
+class TagText(Text):
+    """A tag as type:value."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        if not 0 < text.find(":") < len(text) - 1:
+            raise ValidationError("must be a type and a value, such as simple:beta")
+        return text
+
+
 class FlagListQuery(ListQuery):
-    """The query parameters of the list of flags. Empty values are no filters."""
+    """The query parameters of the list of flags."""
 
-    beyond_json_schema: ClassVar[str] = "NUL|surrogates"
+    beyond_json_schema: ClassVar[str] = "NUL|surrogates|must be a type and a value"
 
-    type = OneOf(TYPES | {""}, TYPE_WORDS, load_default="")
-    state = OneOf(frozenset({"", "active", "stale"}), "active or stale", load_default="")
-    tag = Text(load_default="", max=200)
+    type = OneOf(TYPES, TYPE_WORDS)
+    state = OneOf(frozenset({"active", "stale"}), "active or stale")
+    tag = TagText(max=200)
     sort = OneOf(frozenset(SORTS), ", ".join(SORTS), load_default="name")
-
-    def as_search(self, project_id: str, payload: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments of the flag search."""
-        sort_by, sort_order = SORTS[payload["sort"]]
-        parameters = {
-            "project": f"IS:{project_id}",
-            "query": payload["query"],
-            "sortBy": sort_by,
-            "sortOrder": sort_order,
-            "favoritesFirst": "true",
-            "offset": str(payload["offset"]),
-            "limit": str(PAGE_SIZE),
-        }
-        for name, operator in (("type", "IS"), ("state", "IS"), ("tag", "INCLUDE")):
-            if payload[name]:
-                parameters[name] = f"{operator}:{payload[name]}"
-        return load_or_400(FeatureSearch(), parameters)
 
 
 @bp.get("/projects/<project_id>")
@@ -62,24 +54,23 @@ def show_project(project_id: str) -> Response:
     """Show the numbers of a project, and its live flags with a switch for each environment."""
     with connection() as conn:
         reader = require_reader(conn, project=project_id)
-        query = load_query(FlagListQuery)
-        found = flag_search.search(
-            conn,
-            viewer=reader.actor.viewer,
-            user_id=reader.user_id,
-            **FlagListQuery().as_search(project_id, query),
-        )
+        filters = read_filters(FlagListQuery)
+        found = search(conn, reader, project_id, "live", filters.values)
         project = json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))
         types = json.loads(flag_types.list_all(conn))["types"]
-    flags = json.loads(found or abort(400, "The texts of these flags are too long for one page."))
+    environments = [linked["environment"] for linked in project["environments"]]
     return page(
         "project/flags.html",
+        400 if filters.errors else 200,
         project={"id": project_id, **project},
-        flags=flags["features"],
-        total=flags["total"],
-        limit=PAGE_SIZE,
-        query=query,
+        **found,
+        filters=filters,
         types=types,
+        switchable={
+            name: not project["archivedAt"]
+            and reader.may("UPDATE_FEATURE_ENVIRONMENT", project=project_id, environment=name)
+            for name in environments
+        },
     )
 
 
@@ -88,14 +79,47 @@ def show_archived_flags(project_id: str) -> Response:
     """Show the archived flags of a project."""
     with connection() as conn:
         reader = require_reader(conn, project=project_id)
-        query = load_query(ListQuery)
+        filters = read_filters(ListQuery)
+        found = search(conn, reader, project_id, "archived", filters.values)
         project = json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))
-        found = lifecycle.list_archived(conn, reader.actor.viewer, project_id)
-    flags = json.loads(found or abort(400, "The texts of these flags are too long for one page."))["features"]
-    flags = [flag for flag in flags if query["query"].lower() in flag["name"].lower()]
     return page(
         "project/archive.html",
+        400 if filters.errors else 200,
         project={"id": project_id, **project},
-        query=query["query"],
-        **slice_of(flags, query["offset"]),
+        **found,
+        filters=filters,
     )
+
+
+def search(
+    conn: Connection, reader: Reader, project_id: str, state: str, chosen: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return one page of the live or archived flags that match, and what the macro pager() needs.
+
+    state: live or archived. chosen: the filters. If one of them is wrong, it is None, and no flag is found.
+    """
+    found: dict[str, Any] = {"features": [], "total": 0}
+    offset = 0
+    if chosen is not None:
+        offset = chosen["offset"]
+        values: dict[str, Any] = {"project": [project_id]}
+        values |= {name: [chosen[name]] for name in ("type", "tag") if name in chosen}
+        if "state" in chosen:
+            values["state"] = [chosen["state"] == "stale"]
+        if chosen["query"]:
+            values["texts"] = [chosen["query"].strip()]
+        sort, descending = SORTS[chosen.get("sort", "name")]
+        text = flag_search.search(
+            conn,
+            [state, *("tag_any" if name == "tag" else name for name in values)],
+            values,
+            viewer=reader.actor.viewer,
+            user_id=reader.user_id,
+            sort=sort,
+            descending=descending,
+            favorites_first=True,
+            limit=PAGE_SIZE,
+            offset=offset,
+        )
+        found = json.loads(text or abort(400, "The texts of these flags are too long for one page."))
+    return {"flags": found["features"], "total": found["total"], "offset": offset, "limit": PAGE_SIZE}
