@@ -16,7 +16,7 @@ PAGES = ("users", "groups", "groups/1", "roles/new", "service-accounts", "signup
 def test_the_index_lists_what_the_reader_may_see(alice: Caller, victor: Caller, conn: Connection) -> None:
     page = open_page(alice, "/admin")
     people = ["Users", "Groups", "Roles", "Service accounts", "Signup tokens"]
-    vocabulary = ["Applications", "Segments", "Context fields", "Environments"]
+    vocabulary = ["Applications", "Segments", "Context fields", "Environments", "Tag types"]
     assert page.texts(".//main//dt") == [*people, "API tokens", *vocabulary]
     for link in page.all(".//main//dt/a"):
         open_page(alice, link.get("href", ""))
