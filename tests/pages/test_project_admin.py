@@ -98,6 +98,8 @@ def test_the_form_of_a_pattern_can_be_sent_as_it_is(alice: Caller) -> None:
 
 def test_a_project_is_archived_on_its_settings_and_revived_by_its_head(world: World, alice: Caller) -> None:
     world.project("shop")
+    assert alice.post("/api/admin/environments", json={"name": "qa", "type": "test"}).status_code == 201
+    assert ("POST", "/api/admin/projects/shop/environments") in open_page(alice, "/projects/shop/environments").requests
     archive = "/api/admin/projects/archive/shop"
     page = open_page(alice, "/projects/shop/settings")
     assert ("POST", archive) in page.requests
