@@ -47,7 +47,7 @@ def texts() -> Iterator[Path]:
     roots = [path for path in sorted(ROOT.iterdir()) if not path.name.startswith((".", "data", "requirements"))]
     for root in [*roots, ROOT / ".ci"]:
         for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
-            is_text = path.is_file() and path.suffix not in {".js", ".pyc", ".svg", ".txt"}
+            is_text = path.is_file() and path.suffix not in {".js", ".png", ".pyc", ".svg", ".txt"}
             if is_text and path not in (Path(__file__), FROZEN):
                 yield path
 
