@@ -67,8 +67,7 @@ def show_project(project_id: str) -> Response:
         filters=filters,
         types=types,
         switchable={
-            name: not project["archivedAt"]
-            and reader.may("UPDATE_FEATURE_ENVIRONMENT", project=project_id, environment=name)
+            name: reader.may("UPDATE_FEATURE_ENVIRONMENT", project=project_id, environment=name)
             for name in environments
         },
     )

@@ -52,7 +52,8 @@ def test_an_archived_project_can_be_revived_or_deleted(world: World, alice: Call
     assert "No project is archived." in open_page(alice, "/archived-projects").text
     world.project("old", name="Old")
     assert alice.post(f"{PROJECTS}/archive/old").status_code == 200
-    page = open_page(alice, "/archived-projects")
+    page = open_page(alice, open_page(alice, "/").links["Archived projects"])
+    assert page.links["Live projects"] == "/"
     assert page.requests == {("POST", f"{PROJECTS}/revive/old"), ("DELETE", f"{PROJECTS}/old")}
     assert open_page(victor, "/archived-projects").requests == set()
     assert alice.post(f"{PROJECTS}/revive/old").status_code == 200
