@@ -28,9 +28,9 @@ def fill(url: str) -> CompletedProcess[str]:
 
 
 def digests(read: Read) -> dict[str, str]:
-    """Return a digest of the rows of each table, without secrets, which are random."""
+    """Return a digest of the rows of each table, without secrets and marks, which are random."""
     tables = [row["tablename"] for row in read("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
-    row = "(to_jsonb(t) - '{secret,digest,mask,password_hash}'::text[])::text"
+    row = "(to_jsonb(t) - '{secret,digest,mask,mark,password_hash}'::text[])::text"
     return {
         name: read(f"SELECT md5(string_agg({row}, '' ORDER BY {row})) AS digest FROM \"{name}\" AS t")[0]["digest"]
         for name in tables
