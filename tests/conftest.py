@@ -30,6 +30,8 @@ LONG = (
     "api/hostile/test_hunt_reads",
     "api/hostile/test_hunt_writes",
     "browser/test_documentation",
+    "browser/test_every_page",
+    "browser/test_hostile_names",
     "clients/test_generated_clients",
     "commands/test_backup",
     "commands/demo/",
