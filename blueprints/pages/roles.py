@@ -15,10 +15,10 @@ from sql.people import permissions, roles
 bp = Blueprint("roles", __name__)
 
 TYPES = {
-    "root": "predefined, in the whole instance",
-    "root-custom": "in the whole instance",
-    "project": "predefined, in projects",
-    "custom": "in projects",
+    "root": "root role, predefined",
+    "root-custom": "root role",
+    "project": "project role, predefined",
+    "custom": "project role",
 }
 
 
@@ -35,7 +35,7 @@ def show_roles() -> Response:
 
 @bp.get("/admin/roles/new")
 def show_new_role() -> Response:
-    """Show the form of a new role, in projects or in the whole instance."""
+    """Show the form of a new project role or root role."""
     with connection() as conn:
         require_reader(conn, "ADMIN")
         tree = json.loads(permissions.tree(conn))["permissions"]

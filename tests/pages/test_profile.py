@@ -18,7 +18,7 @@ def test_readers_see_their_own_record(olga: Caller, stranger: Caller) -> None:
     assert page.heading == "Your account"
     facts = dict(zip(page.texts(".//dt"), page.texts(".//dd"), strict=True))
     assert (facts["Name"], facts["User name"], facts["Email"]) == ("Olga", "olga", "olga@example.org")
-    assert facts["Role"].startswith("Viewer")
+    assert facts["Root role"].startswith("Viewer")
     assert page.links["apollo"] == "/projects/apollo"
     assert stranger.get("/profile").headers["Location"] == "/login?next=/profile"
 
