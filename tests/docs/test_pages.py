@@ -104,7 +104,8 @@ def test_the_readme_describes_the_project_and_begins_with_the_demo():
     text = README.read_text(encoding="utf-8")
     titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
     assert titles == ["Start", "First request", "Your own instance", "Where next"]
-    what, links = text.split("\n\n")[1:3]
+    what, picture, links = text.split("\n\n")[1:4]
+    assert picture.endswith("(docs/pictures/flag.png)")
     assert what.startswith("A small self-hosted feature-flag server")
     assert links.startswith("The server sends no e-mail")
     assert re.findall(r"```console\n\$ (make \w+)\n", text) == ["make demo", "make run", "make test"]
