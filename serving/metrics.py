@@ -158,8 +158,30 @@ def shared_registry(config: Mapping[str, Any]) -> CollectorRegistry:
     registry = CollectorRegistry()
     registry.register(About(config))
     if FOLDER in os.environ:
-        MultiProcessCollector(registry)
+        AllWorkers(registry)
     return registry
+
+
+class AllWorkers(MultiProcessCollector):
+    """The metrics of all workers.
+
+    A worker that starts creates its files empty. The library cannot read an empty file, so a scrape would fail.
+    """
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the metrics of the files that are not empty."""
+        return self.merge(
+            [path for path in map(str, Path(self._path).glob("*.db")) if is_written(path)], accumulate=True
+        )
+
+
+def is_written(path: str) -> bool:
+    """Return whether a file exists and is not empty."""
+    try:
+        return os.path.getsize(path) > 0
+    except FileNotFoundError:
+        # The file of a worker that has ended since.
+        return False
 
 
 class About(Collector):

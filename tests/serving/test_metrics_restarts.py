@@ -85,6 +85,13 @@ def test_a_hundred_reloads_leave_the_files_of_living_workers_only(make_database)
         assert len(list(service.folder.iterdir())) <= 3 * 2
 
 
+def test_a_file_that_a_worker_has_not_written_yet_does_not_fail_a_scrape(make_database):
+    with Metered(make_database(), WEB_CONCURRENCY=1) as service:
+        service.send(3)
+        (service.folder / "counter_9.db").touch()
+        assert service.counted() == 3
+
+
 def test_a_port_without_a_token_is_open_at_its_own_address_alone(make_database):
     with Metered(make_database(), METRICS_TOKEN="", METRICS_HOST="::1", WEB_CONCURRENCY=1) as service:
         with socket.create_connection(("::1", service.metrics_port), timeout=PATIENCE) as connection:
