@@ -36,7 +36,9 @@ def init_blueprint(bp: Blueprint) -> None:
 def http_error_page(error: HTTPException) -> Response | Redirect:
     """Return the page of an HTTP error. Visitors without a session are sent to the login form."""
     if isinstance(error, Unauthorized) and request.method == "GET":
-        address = request.full_path.rstrip("?")
+        # A ? or # in a name must not end the path. % is only there before 25 and 2F (serving/path_converters.py).
+        query = request.query_string.decode("ascii", "replace")
+        address = quote(request.path, safe="/%") + (f"?{query}" if query else "")
         return redirect(f"{current_app.config['BASE_PATH']}/login?next={quote(address, safe='/')}")
     return as_page(error_response(error))
 

@@ -1,6 +1,7 @@
 """Errors on the routes of pages, and at unknown addresses."""
 
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from flask import Flask
@@ -35,6 +36,12 @@ def test_visitors_are_sent_to_the_login_form_and_come_back(stranger: Caller) -> 
     response = stranger.get("/?x=1")
     assert response.status_code == 302
     assert response.headers["Location"] == "/login?next=/%3Fx%3D1"
+
+
+def test_visitors_come_back_to_a_name_with_any_characters(stranger: Caller) -> None:
+    address = "/admin/applications/a%3Fb%23c%25d%2Fe%C3%A9?offset=50"
+    target = urlsplit(stranger.get(address).headers["Location"])
+    assert parse_qs(target.query)["next"] == [address]
 
 
 def test_the_start_page_is_served_under_a_base_path(make_app: Any, shared_url: str) -> None:
