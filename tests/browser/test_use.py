@@ -11,6 +11,12 @@ from tests.support.service import Service, wait_until
 from tests.support.window import MakeWindow, Window
 
 pytestmark = pytest.mark.slow
+# Keep the last aria-busy of the form in the dialog, also when the next page has opened.
+WATCH_BUSY = """
+const form = document.querySelector("#create-flag form");
+const keep = () => sessionStorage.setItem("busy", form.getAttribute("aria-busy"));
+new MutationObserver(keep).observe(form, { attributes: true, attributeFilter: ["aria-busy"] });
+"""
 DIALOGS = "return document.querySelectorAll('dialog[open]').length"
 
 
@@ -108,6 +114,17 @@ def test_a_double_click_sends_one_request(window: Window, demo: Service, demo_ur
     window.double_click("#create-flag button.main")
     window.wait_for_path("/projects/checkout/flags/checkout-double-click")
     assert requests(demo, "POST", "/features") == 1
+
+
+def test_a_form_stays_busy_while_the_next_page_loads(window: Window, demo_url: str) -> None:
+    window.log_in(demo_url, OWNER)
+    window.visit("/projects/checkout")
+    window.run(WATCH_BUSY)
+    window.click("button", "Create flag")
+    window.type("Name", "checkout-slow-page")
+    window.press("Enter")
+    window.wait_for_path("/projects/checkout/flags/checkout-slow-page")
+    assert window.run("return sessionStorage.getItem('busy')") == "true"
 
 
 def test_a_question_is_asked_before_a_flag_is_archived(window: Window, demo_url: str) -> None:

@@ -80,6 +80,7 @@ async function send(form) {
   if (form.dataset.confirm && !confirm(form.dataset.confirm)) return;
   refuse(form, "");
   form.setAttribute("aria-busy", "true");
+  let leaving = false;
   try {
     let body = form.dataset.body ? JSON.parse(form.dataset.body) : read(form);
     const record = form.dataset.find ? await find(form) : body;
@@ -99,14 +100,16 @@ async function send(form) {
     // The session has ended, unless the message is about a field: a wrong old password.
     if (response.status === 401 && !form.elements[result?.message.split(":")[0]]) return location.reload();
     if (!response.ok) return refuse(form, result?.message ?? `The server answered with the status ${response.status}.`);
-    await done(form, { ...body, ...result });
+    leaving = await done(form, { ...body, ...result });
   } catch (error) {
     refuse(form, error instanceof SyntaxError ? `This is not valid JSON: ${error.message}` : "The server cannot be reached. Try again.");
   } finally {
-    form.removeAttribute("aria-busy");
+    // While the next page loads, a second click must not send the form again.
+    if (!leaving) form.removeAttribute("aria-busy");
   }
 }
 
+// Show the result of a success. Return whether another page opens.
 async function done(form, record) {
   const then = form.dataset.then ?? "";
   if (form.dataset.show) {
@@ -119,6 +122,7 @@ async function done(form, record) {
   } else {
     await refresh();
   }
+  return Boolean(then) && !form.dataset.show;
 }
 
 // Load this page again in place. The focus, open details and the scroll position stay.
