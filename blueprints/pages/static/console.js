@@ -86,7 +86,6 @@ async function send(form) {
     const record = form.dataset.find ? await find(form) : body;
     if (!record) return refuse(form, "Not found, or there are several that look the same. Load this page again, or use the API.");
     const path = fill(form.dataset.path, record);
-    for (const name of (form.dataset.pathOnly ?? "").split(" ").filter(Boolean)) delete body[name];
     if (form.dataset.only) body = body[form.dataset.only];
     const method = form.dataset.send;
     const none = method === "DELETE" || (!form.dataset.body && !Array.isArray(body) && Object.keys(body).length === 0);
