@@ -5,8 +5,10 @@ from typing import Any
 
 from flask import Blueprint, Response, abort
 
+from blueprints.pages.lists import ListQuery, slice_of
 from blueprints.pages.page import Reader, page, require_reader
 from blueprints.pages.strategy import stickiness_choices
+from serving.request_data import load_query
 from sql.database import Connection, connection
 from sql.projects import environments, overview
 from sql.tokens import api_tokens
@@ -39,9 +41,11 @@ def show_tokens(project_id: str) -> Response:
     """Show the API tokens that work for a project, without their secrets."""
     with connection() as conn:
         reader = require_reader(conn, "READ_PROJECT_API_TOKEN", project=project_id)
+        query = load_query(ListQuery)
         project = read_project(conn, project_id, reader)
         tokens = json.loads(api_tokens.list_by_project(conn, project_id, reader.actor.viewer))["tokens"]
-    return page("project/tokens.html", project=project, tokens=tokens)
+    found = [token for token in tokens if query["query"].lower() in token["tokenName"].lower()]
+    return page("project/tokens.html", project=project, query=query["query"], **slice_of(found, query["offset"]))
 
 
 @bp.get("/projects/<project_id>/settings")

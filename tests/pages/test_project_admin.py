@@ -123,3 +123,15 @@ def test_a_share_of_0_is_shown_and_kept(alice: Caller) -> None:
     page = open_page(alice, f"{PAGE}/environments")
     assert "0 % of users" in page.texts(".//td[@data-label='New strategies']")
     assert page.fields(f".//form[@data-path='{path}']")["parameters.rollout"] == "0"
+
+
+def test_long_lists_of_tokens_have_pages_and_a_search(alice: Caller) -> None:
+    for number in range(51):
+        body = {"tokenName": f"Token{number:02}", "type": "client", "environment": "development"}
+        assert alice.post(f"{API}/api-tokens", json=body).status_code == 201
+    page = open_page(alice, f"{PAGE}/tokens")
+    assert len(page.all(".//tbody/tr")) == 50
+    assert len(open_page(alice, f"{PAGE}/tokens{page.links['Next']}").all(".//tbody/tr")) == 1
+    assert open_page(alice, f"{PAGE}/tokens?query=token07").texts(".//tbody/tr/td[1]") == ["Token07"]
+    for path in (f"{PAGE}/tokens", "/admin/api-tokens"):
+        assert "No API token has this text in its name." in open_page(alice, f"{path}?query=unknown").text
