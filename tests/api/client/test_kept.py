@@ -15,6 +15,7 @@ from rules.access import digest
 from rules.client_documents import ClientDocuments, ClientQuery
 from rules.shared_calls import SharedCalls
 from sql.database import Connection, connect, database
+from tests.support.clock import stop_clock
 from tests.support.instance import ADMIN_KEY
 from tests.support.service import PATIENCE, wait_until
 from tests.support.wire import watched
@@ -134,14 +135,22 @@ def test_a_token_is_remembered_for_a_while(url: str, token: str, make_app: Calla
     assert Caller(app, "unknown").get(FEATURES).status_code == 401
 
 
-def test_a_token_expires_although_it_is_remembered(url: str, worker: Flask, make_app: Callable[..., Flask]) -> None:
+def test_a_token_expires_although_it_is_remembered(
+    url: str, worker: Flask, make_app: Callable[..., Flask], monkeypatch: pytest.MonkeyPatch
+) -> None:
     body = {"type": "client", "tokenName": "short", "environment": "development"}
     secret = Caller(worker, ADMIN_KEY).post("/api/admin/api-tokens", json=body).json["secret"]
-    with connect(url) as conn:
-        conn.execute("UPDATE api_keys SET expires_at = now() + interval '1 second' WHERE secret = %s", [secret])
     caller = Caller(make_app(url, CLIENT_KEEP_MS=60_000), secret)
+    clock = stop_clock(monkeypatch)
+    expire = "UPDATE api_keys SET expires_at = now() + make_interval(secs => %s) WHERE secret = %s"
+    with connect(url) as conn:
+        conn.execute(expire, [50, secret])
+        assert caller.get(FEATURES).status_code == 200
+        # The worker has not seen that the token expires sooner now.
+        conn.execute(expire, [0, secret])
     assert caller.get(FEATURES).status_code == 200
-    wait_until(lambda: caller.get(FEATURES).status_code == 401, "the token has expired")
+    clock.now += 50
+    assert caller.get(FEATURES).status_code == 401
 
 
 def test_without_keeping_a_request_does_not_use_an_earlier_look_at_the_token(application: Caller) -> None:
