@@ -25,8 +25,7 @@ class FlagFacts(NamedTuple):
 class Result:
     """The result of an evaluation. Results are made when a flag is compiled, and shared by all evaluations.
 
-    facts is None if the flag does not exist. ofrep_text: this result in responses of OFREP, which rules/ofrep.py writes
-    once.
+    facts is None if the flag does not exist. ofrep_text: the JSON text in responses of OFREP. rules/ofrep.py sets it.
     """
 
     __slots__ = ("_text", "enabled", "facts", "ofrep_text", "reason", "variant")

@@ -16,7 +16,7 @@ def evaluation(result: Result) -> str:
     """Return the JSON text of a result. Raise InvalidPayload if the payload of its variant cannot be parsed."""
     assert result.facts is not None
     if result.ofrep_text is None:
-        result.ofrep_text = text(result.facts, result.enabled, result.reason, result.variant)
+        result.ofrep_text = written(result, result.facts)
     return result.ofrep_text
 
 
@@ -29,16 +29,16 @@ def evaluation_or_failure(result: Result) -> str:
         return dumps({"key": key, "errorCode": error.ofrep_code, "errorDetails": error.description})
 
 
-def text(facts: FlagFacts, enabled: bool, reason: str, variant: Variant | None) -> str:
-    """Return the JSON text of the parts of a result."""
+def written(result: Result, facts: FlagFacts) -> str:
+    """Return the JSON text of a result of a flag that exists."""
     # Clients need the variant. A client in Python loses the value without it.
-    name = variant.name if variant is not None else "enabled" if enabled else "disabled"
-    value = value_text(facts, enabled, variant)
-    metadata = {"project": facts.project, "type": facts.type, "stale": facts.stale, "enabled": enabled}
+    name = result.variant.name if result.variant else "enabled" if result.enabled else "disabled"
+    value = value_text(facts, result.enabled, result.variant)
+    metadata = {"project": facts.project, "type": facts.type, "stale": facts.stale, "enabled": result.enabled}
     return (
         f'{{"key":{dumps(facts.name)},'
         + ("" if value is None else f'"value":{value},')
-        + f'"reason":{dumps(reason)},"variant":{dumps(name)},"metadata":{dumps(metadata)}}}'
+        + f'"reason":{dumps(result.reason)},"variant":{dumps(name)},"metadata":{dumps(metadata)}}}'
     )
 
 

@@ -269,6 +269,3 @@ def test_only_projects_of_the_token_exist(world: World) -> None:
         response = token.post(f"{PATH}/{hidden}", json={})
         assert refused(response, 404, "NotFoundError") == "No flag has that name in the projects of the token."
         assert (response.json["key"], response.json["errorCode"]) == (hidden, "FLAG_NOT_FOUND")
-
-
-# Refusals
