@@ -41,9 +41,9 @@ class ClientToken:
     """The token of an application.
 
     environment, projects: None for all. origins: of a frontend token, None for those of the setting FRONTEND_ORIGINS.
-    revision: grows with every change that can alter the flags of the token. mark: a number that tells revisions apart
-    that have the same number, after a failover or a restore. default_environment: the one that a token for all
-    environments gets if the request names none.
+    revision: grows with every change that can alter the flags of the token. mark: a random number that each of these
+    changes draws, because the same revision can come again after a failover or a restore. default_environment: the one
+    that a token for all environments gets if the request names none.
     """
 
     id: int

@@ -50,7 +50,7 @@ def report_usage() -> Response:
     """Report usage.
 
     SDKs call this each minute. With a valid token the response is 202 whatever the body contains, because some SDKs
-    never report again after a refusal. What cannot be stored is left out.
+    never report again after a refusal. What cannot be stored is dropped.
     """
     report(require_client(*SERVER_KINDS), client_address())
     return empty_response(202)
@@ -61,7 +61,7 @@ def report_usage() -> Response:
 def report_usage_in_bulk() -> Response:
     """Report usage of several applications.
 
-    Relays call this for the applications behind them. Rows of another environment than that of the token are left out.
+    Relays call this for the applications behind them. Rows of another environment than that of the token are dropped.
     As for other usage, the response is 202 whatever the body contains.
     """
     report_in_bulk(require_client(*SERVER_KINDS))

@@ -48,10 +48,10 @@ def find(conn: Connection, digest: bytes) -> DictRow | None:
     """Return the valid token with this SHA-256, or None.
 
     kind: personal for a personal access token. environment and projects: None for all. revision: grows with every
-    change that can alter the flags of the token. mark: differs when the revision reaches the same number again, after a
-    failover or a restore. default_environment: of a token for all environments. is_marked_seen: false if the last use
-    is not recent enough. expires_in: seconds, None if it never expires. id: of a personal access token, the id of its
-    user.
+    change that can alter the flags of the token. mark: a random number that each of these changes draws, because the
+    same revision can come again after a failover or a restore. default_environment: of a token for all environments.
+    is_marked_seen: false if the last use is not recent enough. expires_in: seconds, None if it never expires. id: of a
+    personal access token, the id of its user.
     """
     return one(conn, FIND, {"digest": digest})
 

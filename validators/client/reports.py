@@ -113,7 +113,7 @@ def read_bulk(
 ) -> tuple[list[Registration], list[Usage]]:
     """Return the applications and the usage of a report of several applications.
 
-    bound_to: the environment of the token. Usage in other environments is left out. None: all environments.
+    bound_to: the environment of the token. Usage in other environments is dropped. None: all environments.
     """
     applications, metrics = (items_of(document, name, reasons) for name in ("applications", "metrics"))
     registrations = [read_registration(item) for item in applications]
@@ -146,7 +146,7 @@ def items_of(document: Mapping[str, Any], name: str, reasons: Reasons) -> list[d
 
 
 def usage(name: str, environment: str | None, flag: Any, hour: str, counts: Any, reasons: Reasons) -> Usage | None:
-    """Return one entry of a report, or None if it is invalid or all its counts are 0. Invalid variants are left out."""
+    """Return one entry of a report, or None if it is invalid or all its counts are 0. Invalid variants are dropped."""
     flag = text(flag, FLAG_NAME_MAX)
     yes, no = (count(counts.get(answer, 0)) for answer in ("yes", "no")) if isinstance(counts, dict) else (None, None)
     if flag is None or yes is None or no is None:

@@ -1,4 +1,4 @@
-"""Usage that applications report: what is counted, for which hour, environment and project, and what is left out."""
+"""Usage that applications report: what is counted, for which hour, environment and project, and what is dropped."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -146,7 +146,7 @@ def test_garbage_is_accepted_and_the_next_report_counts(
 
 @pytest.mark.parametrize("wrong", [-1, 2**31, 2**63, 10**400, 1.5, True, "1", None, [], {}], ids=str)
 @pytest.mark.parametrize("answer", ["yes", "no"])
-def test_an_entry_with_an_invalid_count_is_left_out_alone(
+def test_an_entry_with_an_invalid_count_is_dropped_alone(
     client: Caller, world: World, conn: Connection, wrong: Any, answer: str
 ) -> None:
     world.flag("g")
@@ -155,7 +155,7 @@ def test_an_entry_with_an_invalid_count_is_left_out_alone(
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", "\ud800", "x" * 101])
-def test_an_entry_with_an_invalid_name_is_left_out_alone(client: Caller, conn: Connection, name: str) -> None:
+def test_an_entry_with_an_invalid_name_is_dropped_alone(client: Caller, conn: Connection, name: str) -> None:
     body = json.dumps(metrics({name: YES, "f": YES | {"variants": {name: 1, "disabled": 1}}}))
     assert client.post(METRICS, data=body).status_code == 202
     assert counts(conn) == {"f": (1, 0)}
@@ -187,7 +187,7 @@ def test_a_report_above_ten_mebibytes_is_read_and_dropped(client: Caller, conn: 
     assert counts(conn) == {"f": (1, 0)}
 
 
-def test_entries_after_the_first_20000_are_left_out(client: Caller, world: World, conn: Connection) -> None:
+def test_entries_after_the_first_20000_are_dropped(client: Caller, world: World, conn: Connection) -> None:
     flags = {f"x{number}": YES for number in range(20_000)}
     world.flag("zz")
     report(client, flags | {"zz": YES})
@@ -231,7 +231,7 @@ def test_a_token_for_all_environments_takes_that_of_the_report(
     assert [row[1] for row in usage(conn)] == expected
 
 
-def test_an_environment_that_does_not_exist_is_left_out(world: World, conn: Connection, caplog: Any) -> None:
+def test_an_environment_that_does_not_exist_is_dropped(world: World, conn: Connection, caplog: Any) -> None:
     world.flag("f")
     admin = world.api_key("admin")
     report(admin, {"f": YES, "g": YES}, app="of nowhere", environment="nowhere")
