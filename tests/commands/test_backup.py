@@ -235,6 +235,24 @@ def test_a_newer_server_needs_its_own_programs(tmp_path: Path, monkeypatch: pyte
     assert backup.programs(97) == tmp_path
 
 
+def test_without_the_embedded_server_the_programs_on_the_path_are_used(
+    line: CommandLine, empty: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    included = embedded.BINARIES
+    monkeypatch.setattr(embedded, "BINARIES", tmp_path / "not installed")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    server = line.conn.info.server_version // 10000
+    wanted = (
+        f"The database is PostgreSQL {server}. Install its pg_dump (on Debian: postgresql-client-{server}) on the PATH."
+    )
+    assert line.refuses("backup", str(tmp_path / "x")) == wanted
+    for program in ("pg_dump", "pg_restore", "psql"):
+        (tmp_path / program).symlink_to(included / program)
+    line.does("backup", str(tmp_path / "x"))
+    empty.does("restore", str(tmp_path / "x"))
+    assert contents(empty.conn) == contents(line.conn)
+
+
 def test_backup_and_restore_refuse_a_pooler(line: CommandLine, make_app: Maker, file: Path) -> None:
     pooled = CommandLine(make_app(line.app.config["DATABASE_URL"], DATABASE_POOLER="transaction"), line.conn)
     for arguments in (["backup"], ["restore", str(file)]):

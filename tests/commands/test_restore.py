@@ -14,7 +14,7 @@ from tests.support.command_line import CommandLine, only_line
 from tests.support.dumps import contents, make_url
 from tests.support.event_rows import add
 from tests.support.instance import ADMIN_KEY
-from tests.support.service import ROOT
+from tests.support.service import ROOT, environment
 from tests.support.world import Caller
 
 Maker = Callable[..., Any]
@@ -47,12 +47,13 @@ def test_make_replaces_only_on_yes(answer: str, options: list[str]) -> None:
         "--no-print-directory",
         "--dry-run",
         "-o",
-        ".venv/installed",
+        ".venv/embedded",
         "restore",
         "FILE=x",
         f"REPLACE={answer}",
     ]
-    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    environ = environment()
+    shown = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=True).stdout
     assert shown.split() == ["exec", ".venv/bin/flask", "--app", "app", "restore", *options, "--", '"$FILE"']
 
 

