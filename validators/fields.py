@@ -79,7 +79,7 @@ class Name(Text):
         if not NAME.fullmatch(value):
             raise ValidationError("must contain only A-Z, a-z, 0-9, -, _, . and ~")
         if value in (".", ".."):
-            raise ValidationError("must not be . or ..")
+            raise ValidationError('must not be "." or ".."')
         return value
 
 

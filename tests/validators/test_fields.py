@@ -148,7 +148,7 @@ def test_a_name_has_its_own_longest_length() -> None:
     takes(Name(max=3), "abc", "abc")
     assert refuses(Name(max=3), "abcd") == "must be at most 3 characters long"
     assert refuses(Name(), "a/b") == "must contain only A-Z, a-z, 0-9, -, _, . and ~"
-    assert refuses(Name(), "..") == "must not be . or .."
+    assert refuses(Name(), "..") == 'must not be "." or ".."'
 
 
 # User names, e-mail addresses, passwords

@@ -50,7 +50,7 @@ def test_the_pattern_of_the_project_counts(world, victor):
     [
         ({}, "name: is required"),
         ({"name": "a b"}, "name: must contain only"),
-        ({"name": ".."}, "name: must not be . or"),
+        ({"name": ".."}, 'name: must not be "." or ".."'),
         ({"name": None}, "name: must not be null"),
         ({"name": "free", "project": "default"}, "project: unknown property"),
         ({"name": "free", "projectId": "nowhere"}, "projectId: must be an existing project"),
