@@ -47,7 +47,7 @@ ALL = (
     insights.bp,  # /insights
     api_tokens.bp,  # /admin/api-tokens
     segments.bp,  # /admin/segments, /admin/segments/…
-    vocabulary.bp,  # /admin/context-fields, /admin/environments, /admin/tag-types
+    vocabulary.bp,  # /admin/context-fields, /admin/context-fields/…, /admin/environments, /admin/tag-types
     applications.bp,  # /admin/applications, /admin/applications/…
     login.bp,  # /login
     new_user.bp,  # /new-user

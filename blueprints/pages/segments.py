@@ -41,7 +41,7 @@ def show_new_segment() -> Response:
         choices = form_choices(conn, reader)
     if not reader.may("CREATE_SEGMENT") and not choices["projects"]:
         abort(403, "You lack the permission CREATE_SEGMENT.")
-    return page("admin/segment.html", record={"constraints": []}, is_new=True, uses=[], **choices)
+    return page("admin/segment.html", record={"constraints": []}, is_new=True, **choices)
 
 
 @bp.get("/admin/segments/<segment_id>")
@@ -50,11 +50,12 @@ def show_segment(segment_id: str) -> Response:
     number = id_in_path(segment_id)
     with connection() as conn:
         reader = require_reader(conn)
+        query = load_query(ListQuery)
         record = json.loads(segments.get(conn, number, reader.actor.viewer) or abort(404, "No segment has that id."))
         found = segment_strategies.list_strategies(conn, number, reader.actor.viewer)
         choices = form_choices(conn, reader)
-    uses = json.loads(found or '{"strategies": []}')["strategies"]
-    return page("admin/segment.html", record=record, is_new=False, uses=uses, describe=describe, **choices)
+    uses = slice_of(json.loads(found or '{"strategies": []}')["strategies"], query["offset"])
+    return page("admin/segment.html", record=record, is_new=False, describe=describe, **choices, **uses)
 
 
 def form_choices(conn: Connection, reader: Reader) -> dict[str, Any]:

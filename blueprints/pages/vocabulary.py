@@ -2,9 +2,11 @@
 
 import json
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, abort
 
+from blueprints.pages.lists import ListQuery, slice_of
 from blueprints.pages.page import page, require_reader
+from serving.request_data import load_query
 from sql.database import connection
 from sql.vocabulary import context_fields, environments, tag_types
 
@@ -13,11 +15,24 @@ bp = Blueprint("vocabulary", __name__)
 
 @bp.get("/admin/context-fields")
 def show_context_fields() -> Response:
-    """Show the context fields with their values."""
+    """Show the context fields with their first values."""
     with connection() as conn:
         require_reader(conn)
+        query = load_query(ListQuery)
         fields = json.loads(context_fields.list_all(conn))
-    return page("admin/context_fields.html", fields=fields)
+    found = [field for field in fields if query["query"].lower() in field["name"].lower()]
+    return page("admin/context_fields.html", query=query["query"], **slice_of(found, query["offset"]))
+
+
+@bp.get("/admin/context-fields/<name>")
+def show_context_field(name: str) -> Response:
+    """Show the form of a context field, and the strategies that use it."""
+    with connection() as conn:
+        reader = require_reader(conn)
+        query = load_query(ListQuery)
+        field = json.loads(context_fields.get(conn, name) or abort(404, "No context field has that name."))
+        uses = json.loads(context_fields.list_strategies(conn, name, reader.actor.viewer) or abort(404))["strategies"]
+    return page("admin/context_field.html", field=field, **slice_of(uses, query["offset"]))
 
 
 @bp.get("/admin/environments")

@@ -56,7 +56,7 @@ def test_a_segment_is_created_shown_and_changed(world: World, alice: Caller) -> 
     page = open_page(alice, f"/admin/segments/{segment['id']}")
     assert ("PUT", f"{ADMIN}/segments/{segment['id']}") in page.requests
     assert page.texts(".//form//textarea[@name='values']") == ["7 8", ""]
-    assert "No strategy uses this segment." in page.text
+    assert "No strategy that you can see uses this segment." in page.text
     world.flag("checkout")
     path = f"{ADMIN}/projects/default/features/checkout/environments/development/strategies"
     assert alice.post(path, json={"name": "default", "segments": [segment["id"]]}).status_code == 200
@@ -69,13 +69,46 @@ def test_unknown_segments_are_not_found(alice: Caller) -> None:
     open_page(alice, "/admin/segments/x", 400)
 
 
-def test_context_fields_are_changed_with_their_values(alice: Caller) -> None:
+def test_a_context_field_is_changed_with_its_values(alice: Caller, victor: Caller) -> None:
     body = {"name": "country", "legalValues": [{"value": "NO", "description": "Norway"}], "stickiness": True}
     assert alice.post(f"{ADMIN}/context", json=body).status_code == 201
-    page = open_page(alice, "/admin/context-fields")
+    page = open_page(alice, "/admin/context-fields/country")
     form = f".//form[@data-path='{ADMIN}/context/country'][@data-send='PUT']"
     assert page.fields(f"{form}//div[@data-item]") == {"value": "NO", "description": "Norway"}
-    assert page.requests >= {("POST", f"{ADMIN}/context"), ("DELETE", f"{ADMIN}/context/country")}
+    change = {"description": None, "stickiness": False, "legalValues": [{"value": "SE", "description": "Sweden"}]}
+    assert page.fields(form).keys() >= change.keys() - {"legalValues"}
+    assert alice.put(f"{ADMIN}/context/country", json=change).status_code == 200
+    page = open_page(victor, "/admin/context-fields/country")
+    assert page.requests == set()
+    assert "Rollouts cannot use it for stickiness. Allowed values: SE Sweden" in page.text
+    open_page(alice, "/admin/context-fields/nothing", 404)
+
+
+def test_the_list_of_context_fields_leaves_the_forms_to_their_pages(alice: Caller) -> None:
+    values = [{"value": str(number)} for number in range(12)]
+    for number in range(51):
+        body = {"name": f"Field{number:02}", "legalValues": values, "sortOrder": 100}
+        assert alice.post(f"{ADMIN}/context", json=body).status_code == 201
+    page = open_page(alice, "/admin/context-fields?query=field")
+    assert page.links["Field07"] == "/admin/context-fields/Field07"
+    assert "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more" in page.texts(".//td[@data-label='Allowed values']")
+    assert ("DELETE", f"{ADMIN}/context/Field07") in page.requests
+    assert {method for method, _ in page.requests} == {"POST", "DELETE"}
+    assert len(page.all(".//tbody/tr")) == 50
+    page = open_page(alice, f"/admin/context-fields{page.links['Next']}")
+    assert page.texts(".//tbody/tr/td[1]") == ["Field50"]
+    assert "No context field has this text" in open_page(alice, "/admin/context-fields?query=unknown").text
+
+
+def test_a_context_field_shows_the_strategies_that_the_reader_sees(world: World, alice: Caller, victor: Caller) -> None:
+    world.project("secret", mode="private")
+    constraint = {"contextName": "userId", "operator": "IN", "values": ["7"]}
+    for name, project in (("checkout", "default"), ("hidden-flag", "secret")):
+        world.strategy(world.flag(name, project), constraints=[constraint])
+    for caller, found in ((alice, {"checkout", "hidden-flag"}), (victor, {"checkout"})):
+        links = open_page(caller, "/admin/context-fields/userId").links
+        assert {name for name in ("checkout", "hidden-flag") if name in links} == found
+    assert "No strategy that you can see" in open_page(victor, "/admin/context-fields/sessionId").text
 
 
 def test_tag_types_are_created_changed_and_deleted(alice: Caller) -> None:

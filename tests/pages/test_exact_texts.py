@@ -37,7 +37,7 @@ def test_context_fields_and_their_values(alice: Caller) -> None:
     value = {"value": TEXT, "description": TEXT}
     body = {"name": "country", "description": TEXT, "legalValues": [value]}
     assert alice.post(f"{API}/context", json=body).status_code == 201
-    page = open_page(alice, "/admin/context-fields")
+    page = open_page(alice, "/admin/context-fields/country")
     form = f".//form[@data-path='{API}/context/country'][@data-send='PUT']"
     texts = [text for name, text in page.inputs(form) if name in ("value", "description")]
     assert [json.loads(text) for text in texts] == [TEXT, TEXT, TEXT]

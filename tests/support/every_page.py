@@ -15,6 +15,7 @@ FIND = """
            (SELECT max(id) FROM segments) AS segment,
            (SELECT min(name) FROM applications) AS application,
            (SELECT min(id) FROM groups) AS group,
+           (SELECT max(name) FROM context_fields) AS field,
            (SELECT max(id) FROM roles) AS role,
            (SELECT max(id) FROM users WHERE account_type = 'User' AND deleted_at IS NULL) AS "user"
       FROM strategies
@@ -84,6 +85,7 @@ PAGES = (
     Example("/admin/segments/new", "/admin/segments/new"),
     Example("/admin/segments/<segment_id>", "/admin/segments/{segment}"),
     Example("/admin/context-fields", "/admin/context-fields"),
+    Example("/admin/context-fields/<name>", "/admin/context-fields/{field}"),
     Example("/admin/environments", "/admin/environments"),
     Example("/admin/tag-types", "/admin/tag-types"),
     Example("/admin/applications", "/admin/applications"),
