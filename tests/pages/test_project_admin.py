@@ -3,6 +3,8 @@
 import json
 from urllib.parse import quote
 
+from sql.database import Connection
+from tests.support import fixtures
 from tests.support.page import Page, open_page
 from tests.support.world import Caller, World
 
@@ -40,13 +42,14 @@ def test_the_form_of_a_default_strategy_keeps_what_it_does_not_show(alice: Calle
     path = f"{API}/environments/development/default-strategy"
     constraint = {"contextName": "userId", "operator": "IN", "values": ["NO"]}
     parameters = {"rollout": "30", "stickiness": "userId", "groupId": "g"}
-    body = {"name": "flexibleRollout", "parameters": parameters, "constraints": [constraint]}
+    body = {"name": "flexibleRollout", "parameters": parameters, "constraints": [constraint], "sortOrder": 3}
     response = alice.post(path, json=body)
     assert response.status_code == 200, response.text
     fields = open_page(alice, f"{PAGE}/environments").fields(f".//form[@data-path='{path}']")
     sent = {name: fields[f"parameters.{name}"] for name in parameters}
     assert sent == parameters
     assert json.loads(fields["constraints"])[0]["values"] == ["NO"]
+    assert fields["sortOrder"] == "3"
 
 
 def test_api_tokens_show_no_secret(alice: Caller) -> None:
@@ -68,6 +71,21 @@ def test_api_tokens_show_no_secret(alice: Caller) -> None:
     path = form.get("data-path", "").replace("{secret}", quote(token["secret"], safe=""))
     assert alice.delete(path).status_code == 200
     assert "other" not in open_page(alice, f"{PAGE}/tokens").text
+
+
+def test_a_default_strategy_of_another_type_is_shown_and_only_replaced(alice: Caller, conn: Connection) -> None:
+    strategy = {"name": "userWithId", "parameters": {"userIds": "7"}}
+    assert alice.post("/api/admin/environments", json={"name": "qa", "type": "test"}).status_code == 201
+    fixtures.add_project_environment(conn, "default", "qa", strategy)
+    page = open_page(alice, f"{PAGE}/environments")
+    assert page.texts(".//td[@data-label='New strategies']")[-1] == "userWithId"
+    path = f"{API}/environments/qa/default-strategy"
+    [form] = page.all(f".//form[@data-path='{path}']")
+    assert form.findall(".//input") == []
+    assert "Replace the strategy userWithId" in form.get("data-confirm", "")
+    assert alice.post(path, json=json.loads(form.get("data-body", ""))).status_code == 200
+    page = open_page(alice, f"{PAGE}/environments")
+    assert page.texts(".//td[@data-label='New strategies']")[-1] == "100 % of users"
 
 
 def test_settings_are_those_of_the_project(alice: Caller) -> None:
