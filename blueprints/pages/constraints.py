@@ -1,6 +1,6 @@
 """What the rows of constraints offer, in the forms of strategies and segments (templates/constraints.html)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 # The operators that compare with several values, and those that compare with one, with their meaning.
@@ -31,13 +31,7 @@ def constraint_choices(fields: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "field_names": [field["name"] for field in fields],
         "list_operators": LIST_OPERATORS,
         "value_operators": VALUE_OPERATORS,
-        "fit_lines": fit_lines,
     }
-
-
-def fit_lines(values: Iterable[str]) -> bool:
-    """Return whether a field with one value on each line sends these values back as they are."""
-    return all(value and value == value.strip().strip("\ufeff") and not set(value) & {"\r", "\n"} for value in values)
 
 
 def describe(constraint: dict[str, Any]) -> str:

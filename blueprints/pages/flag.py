@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Blueprint, Response, abort
 
-from blueprints.pages.constraints import describe, fit_lines
+from blueprints.pages.constraints import describe
 from blueprints.pages.event_text import changes, sentence
 from blueprints.pages.page import Reader, page, require_reader
 from sql import event_search
@@ -54,7 +54,6 @@ def show_flag(project_id: str, feature_name: str) -> Response:
         segment_names={segment["id"]: segment["name"] for segment in json.loads(known_segments)["segments"]},
         moved=moved,
         describe=describe,
-        fit_lines=fit_lines,
         sentence=sentence,
         changes=changes,
     )

@@ -1,6 +1,7 @@
 """Build pages: who reads one, what they are permitted to do, and the response with its headers."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -86,7 +87,7 @@ def page(template: str, status: int = 200, **context: Any) -> Response:
     """Return a page.
 
     Templates also get reader (or None), base (the path of BASE_URL), base_url, version, and the functions asset(),
-    segment() and json_text().
+    segment(), json_text() and fit_lines().
     """
     text = render_template(
         template,
@@ -97,6 +98,7 @@ def page(template: str, status: int = 200, **context: Any) -> Response:
         asset=asset,
         segment=segment,
         json_text=json.dumps,
+        fit_lines=fit_lines,
         version=VERSION,
     )
     response = Response(text, status, mimetype="text/html")
@@ -109,3 +111,8 @@ def page(template: str, status: int = 200, **context: Any) -> Response:
 def segment(value: str | int) -> str:
     """Return a value as one segment of a path, percent-encoded."""
     return quote(str(value), safe="")
+
+
+def fit_lines(values: Iterable[str]) -> bool:
+    """Return whether a field with one value on each line sends these values back as they are."""
+    return all(value and value == value.strip().strip("\ufeff") and not set(value) & {"\r", "\n"} for value in values)

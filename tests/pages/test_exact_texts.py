@@ -23,6 +23,15 @@ def test_descriptions(alice: Caller, name: str, body: dict[str, Any]) -> None:
     assert json.loads(page.fields(".//form[@data-send='PUT']")["description"]) == TEXT
 
 
+def test_the_names_of_external_groups(alice: Caller) -> None:
+    for names, text in ((["a", "b"], "a\nb"), ([" a", "b "], None), (["a\nb"], None)):
+        path = f"{API}/groups/{alice.post(f'{API}/groups', json=GROUP | {'name': str(names)}).json['id']}"
+        assert alice.put(path, json={"name": str(names), "mappingsSSO": names}).status_code == 200
+        [field] = open_page(alice, path.removeprefix("/api")).all(".//textarea[@name='mappingsSSO']")
+        assert field.get("data-type") == ("lines" if text else "json")
+        assert (field.text or "").lstrip("\n") == (text or json.dumps(names))
+
+
 def test_the_settings_of_a_project(alice: Caller) -> None:
     path = f"{API}/projects/default"
     assert alice.put(path, json={"name": "Default", "description": TEXT}).status_code == 200
