@@ -150,6 +150,21 @@ def test_a_strategy_that_is_saved_without_a_change_stays_as_it_is(service: Servi
 
 
 @pytest.mark.slow
+def test_a_parameter_keeps_a_name_that_javascript_uses(service: Service, api: Api, browser: Browser) -> None:
+    parameters = [{"name": "__proto__", "type": "string"}, {"name": "constructor", "type": "string"}]
+    api("POST", "/api/admin/strategies", {"name": "odd", "parameters": parameters})
+    api("POST", FLAG, {"name": "odd"})
+    texts = {"__proto__": "one", "constructor": "two"}
+    before = api("POST", f"{FLAG}/odd/{STRATEGIES}", {"name": "odd", "parameters": texts})
+    page = f"{service.origin}/projects/default/flags/odd"
+    browser.open(f"{page}/{STRATEGIES}/{before['id']}")
+    browser.run(FILL, "title", "Changed")
+    click(browser, "Save strategy")
+    browser.wait_for("return location.href", lambda address: address == page)
+    assert api("GET", f"{FLAG}/odd/{STRATEGIES}/{before['id']}") == before | {"title": "Changed"}
+
+
+@pytest.mark.slow
 def test_variants_of_a_flag_are_added_and_removed(service: Service, api: Api, browser: Browser) -> None:
     api("POST", FLAG, {"name": "variants"})
     path = f"{FLAG}/variants/environments/development/variants"

@@ -29,19 +29,20 @@ function typed(text, kind) {
   return text;
 }
 
-// Write a value to body.a.b for the name "a.b". Values of checkboxes with the same name form a list.
+// Write a value to body.a.b for the name "a.b". Values of checkboxes with the same name form a list. People choose names
+// such as __proto__, which only objects without a prototype keep.
 function put(body, name, value) {
   if (value === undefined) return;
   const keys = name.split(".");
   const last = keys.pop();
-  for (const key of keys) body = body[key] ??= {};
+  for (const key of keys) body = Object.setPrototypeOf(body[key] ??= {}, null);
   body[last] = Array.isArray(value) && Array.isArray(body[last]) ? [...body[last], ...value] : value;
 }
 
 // The JSON of a form or of an item of a list. <div data-list="name"> contains the items: <div data-item>.
 function read(container) {
   const owner = (element) => element.parentElement.closest("[data-item], form");
-  const body = {};
+  const body = Object.create(null);
   for (const list of container.querySelectorAll("[data-list]")) {
     if (owner(list) === container) put(body, list.dataset.list, []);
   }
