@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.support import fixtures, segments
 from tests.support.page import open_page
 from tests.support.reports import register, report
 from tests.support.world import Caller, World
@@ -109,6 +110,24 @@ def test_a_context_field_shows_the_strategies_that_the_reader_sees(world: World,
         links = open_page(caller, "/admin/context-fields/userId").links
         assert {name for name in ("checkout", "hidden-flag") if name in links} == found
     assert "No strategy that you can see" in open_page(victor, "/admin/context-fields/sessionId").text
+
+
+@pytest.mark.parametrize(
+    ("path", "label"),
+    [("segments", "Used by flags"), ("context-fields", "Used by flags"), ("environments", "Flags that are on")],
+)
+def test_the_numbers_are_those_of_the_api_and_say_what_they_count(
+    world: World, alice: Caller, victor: Caller, path: str, label: str
+) -> None:
+    world.project("secret", mode="private")
+    constraint = {"contextName": "userId", "operator": "IN", "values": ["7"]}
+    strategy = world.strategy(world.flag("hidden", "secret", enabled_in=("production",)), constraints=[constraint])
+    fixtures.add_segment(world.conn, strategy, segments.make(alice))
+    pages = [open_page(caller, f"/admin/{path}") for caller in (alice, victor)]
+    numbers = [page.texts(f".//td[@data-label='{label}']") for page in pages]
+    assert numbers[0] == numbers[1]
+    assert "1" in numbers[0]
+    assert ["that you cannot see" in page.text for page in pages] == [False, True]
 
 
 def test_tag_types_are_created_changed_and_deleted(alice: Caller) -> None:
