@@ -7,7 +7,7 @@ from flask import Blueprint, Response
 
 from blueprints.pages.event_text import SENTENCES, changes, sentence
 from blueprints.pages.filters import read_filters
-from blueprints.pages.page import page, require_reader
+from blueprints.pages.page import page, require_reader, user_name
 from rules.access import Actor, require
 from serving.event_stream import lines_response
 from serving.request_data import load_query
@@ -58,7 +58,7 @@ def list_creators(conn: Connection, actor: Actor) -> list[dict[str, Any]]:
     # In a million events, it takes 0.3 s to find the creators of those that a reader sees. Show all users instead, whom
     # all users may list.
     users = json.loads(user_records.list_users_and_groups(conn))["users"]
-    named = [{"id": user["id"], "name": user.get("name") or user.get("username") or user["email"]} for user in users]
+    named = [{"id": user["id"], "name": user_name(user)} for user in users]
     return sorted(named, key=lambda user: user["name"].lower())
 
 

@@ -9,10 +9,10 @@ from flask import Blueprint, Response, abort
 from blueprints.pages.constraints import describe
 from blueprints.pages.event_text import changes, sentence
 from blueprints.pages.page import Reader, page, require_reader
+from blueprints.pages.project import read_project
 from sql import event_search
 from sql.database import Connection, connection
 from sql.flags import dependencies, records, stages, usage
-from sql.projects import overview
 from sql.vocabulary import flag_types, segments, tag_types
 
 bp = Blueprint("flag", __name__)
@@ -30,8 +30,10 @@ def show_flag(project_id: str, feature_name: str) -> Response:
     """Show a flag, with the controls that the reader may use."""
     with connection() as conn:
         reader = require_reader(conn, project=project_id, list_projects=True)
-        project = json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))
-        context = {"project": {"id": project_id, **project}, "events": newest_events(conn, reader, feature_name)}
+        context = {
+            "project": read_project(conn, project_id, reader),
+            "events": newest_events(conn, reader, feature_name),
+        }
         found = records.get(conn, project_id, feature_name, reader.user_id)
         if found is None:
             return archived_page(conn, project_id, feature_name, context)

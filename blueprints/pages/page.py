@@ -1,7 +1,7 @@
 """Build pages: who reads one, what they are permitted to do, and the response with its headers."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -47,7 +47,7 @@ class Reader:
     @property
     def name(self) -> str:
         """Return what the user is called: their name, user name or e-mail address."""
-        return self.user.get("name") or self.user.get("username") or self.user["email"]
+        return user_name(self.user)
 
     def may(self, *permissions: str, project: str | None = None, environment: str | None = None) -> bool:
         """Return whether the user has at least one of these permissions, for controls that others do not see."""
@@ -87,7 +87,7 @@ def page(template: str, status: int = 200, **context: Any) -> Response:
     """Return a page.
 
     Templates also get reader (or None), base (the path of BASE_URL), base_url, version, and the functions asset(),
-    segment(), json_text() and fit_lines().
+    segment(), json_text(), fit_lines() and user_name().
     """
     text = render_template(
         template,
@@ -99,6 +99,7 @@ def page(template: str, status: int = 200, **context: Any) -> Response:
         segment=segment,
         json_text=json.dumps,
         fit_lines=fit_lines,
+        user_name=user_name,
         version=VERSION,
     )
     response = Response(text, status, mimetype="text/html")
@@ -116,3 +117,8 @@ def segment(value: str | int) -> str:
 def fit_lines(values: Iterable[str]) -> bool:
     """Return whether a field with one value on each line sends these values back as they are."""
     return all(value and value == value.strip().strip("\ufeff") and not set(value) & {"\r", "\n"} for value in values)
+
+
+def user_name(user: Mapping[str, Any]) -> str:
+    """Return what a user is called: their name, user name or e-mail address."""
+    return user.get("name") or user.get("username") or user.get("email") or f"user {user['id']}"

@@ -56,13 +56,13 @@ def show_project(project_id: str) -> Response:
         reader = require_reader(conn, project=project_id)
         filters = read_filters(FlagListQuery)
         found = search(conn, reader, project_id, "live", filters.values)
-        project = json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))
+        project = read_project(conn, project_id, reader)
         types = json.loads(flag_types.list_all(conn))["types"]
     environments = [linked["environment"] for linked in project["environments"]]
     return page(
         "project/flags.html",
         400 if filters.errors else 200,
-        project={"id": project_id, **project},
+        project=project,
         **found,
         filters=filters,
         types=types,
@@ -80,14 +80,19 @@ def show_archived_flags(project_id: str) -> Response:
         reader = require_reader(conn, project=project_id)
         filters = read_filters(ListQuery)
         found = search(conn, reader, project_id, "archived", filters.values)
-        project = json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))
+        project = read_project(conn, project_id, reader)
     return page(
         "project/archive.html",
         400 if filters.errors else 200,
-        project={"id": project_id, **project},
+        project=project,
         **found,
         filters=filters,
     )
+
+
+def read_project(conn: Connection, project_id: str, reader: Reader) -> dict[str, Any]:
+    """Return the overview of a project with its id, as the head of its pages needs it."""
+    return {"id": project_id, **json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))}
 
 
 def search(

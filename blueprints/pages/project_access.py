@@ -6,8 +6,8 @@ from typing import Any
 from flask import Blueprint, Response
 
 from blueprints.pages.lists import ListQuery, slice_of
-from blueprints.pages.page import Reader, page, require_reader
-from blueprints.pages.project_admin import read_project
+from blueprints.pages.page import Reader, page, require_reader, user_name
+from blueprints.pages.project import read_project
 from rules.project_access import WRITE
 from serving.request_data import load_query
 from sql.database import Connection, connection
@@ -54,11 +54,6 @@ def grantable_roles(
         return roles
     excess = access.list_excess_roles(conn, project_id, reader.user_id, [role["id"] for role in roles])
     return [role for role in roles if role["id"] not in excess]
-
-
-def user_name(user: dict[str, Any]) -> str:
-    """Return what a user is called: their name, user name or e-mail address."""
-    return user.get("name") or user.get("username") or user.get("email") or f"user {user['id']}"
 
 
 def list_members(holders: dict[str, Any], names: dict[int, str]) -> list[dict[str, Any]]:

@@ -1,26 +1,21 @@
 """The other tabs of a project: environments, API tokens and settings."""
 
 import json
-from typing import Any
 
-from flask import Blueprint, Response, abort
+from flask import Blueprint, Response
 
 from blueprints.pages.lists import ListQuery, slice_of
-from blueprints.pages.page import Reader, page, require_reader
+from blueprints.pages.page import page, require_reader
+from blueprints.pages.project import read_project
 from blueprints.pages.strategy import stickiness_choices
 from serving.request_data import load_query
-from sql.database import Connection, connection
-from sql.projects import environments, overview
+from sql.database import connection
+from sql.projects import environments
 from sql.tokens import api_tokens
 from sql.vocabulary import context_fields
 from sql.vocabulary import environments as all_environments
 
 bp = Blueprint("project_admin", __name__)
-
-
-def read_project(conn: Connection, project_id: str, reader: Reader) -> dict[str, Any]:
-    """Return the overview of a project with its id, as the head of its pages needs it."""
-    return {"id": project_id, **json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))}
 
 
 @bp.get("/projects/<project_id>/environments")

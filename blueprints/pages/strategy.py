@@ -8,11 +8,11 @@ from flask import Blueprint, Response, abort, request
 
 from blueprints.pages.constraints import constraint_choices
 from blueprints.pages.page import Reader, page, require_reader
+from blueprints.pages.project import read_project
 from rules.strategies import NO_FLAG_THERE, NO_STRATEGY
 from rules.strategy_parameters import PERCENTAGE
 from sql.database import Connection, connection
 from sql.flags import strategies
-from sql.projects import overview
 from sql.vocabulary import context_fields, segments, strategy_types
 
 bp = Blueprint("strategy", __name__)
@@ -29,7 +29,7 @@ def show_new_strategy(project_id: str, feature_name: str, environment: str) -> R
         reader = require_reader(conn, "CREATE_FEATURE_STRATEGY", project=project_id, environment=environment)
         if strategies.get_list(conn, project_id, feature_name, environment) is None:
             abort(404, NO_FLAG_THERE)
-        project = json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))
+        project = read_project(conn, project_id, reader)
         name = request.args.get("type", "flexibleRollout")
         rollout = {"rollout": "100", "stickiness": project["defaultStickiness"], "groupId": feature_name}
         strategy = {
@@ -42,7 +42,7 @@ def show_new_strategy(project_id: str, feature_name: str, environment: str) -> R
             "variants": [],
         }
         choices = form_choices(conn, reader, strategy, project_id)
-    place = {"project": {"id": project_id, **project}, "flag_name": feature_name, "environment": environment}
+    place = {"project": project, "flag_name": feature_name, "environment": environment}
     return page("flag/strategy.html", strategy=strategy, is_new=True, **place, **choices)
 
 
@@ -52,10 +52,10 @@ def show_strategy(project_id: str, feature_name: str, environment: str, strategy
     with connection() as conn:
         reader = require_reader(conn, "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment)
         found = strategies.get(conn, project_id, feature_name, environment, strategy_id) or abort(404, NO_STRATEGY)
-        project = json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))
+        project = read_project(conn, project_id, reader)
         strategy = json.loads(found)
         choices = form_choices(conn, reader, strategy, project_id)
-    place = {"project": {"id": project_id, **project}, "flag_name": feature_name, "environment": environment}
+    place = {"project": project, "flag_name": feature_name, "environment": environment}
     return page("flag/strategy.html", strategy=strategy, is_new=False, **place, **choices)
 
 

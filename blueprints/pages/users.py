@@ -5,7 +5,7 @@ import json
 from flask import Blueprint, Response
 
 from blueprints.pages.lists import ListQuery, slice_of
-from blueprints.pages.page import page, require_reader
+from blueprints.pages.page import page, require_reader, user_name
 from serving.request_data import load_query
 from sql.database import connection
 from sql.people import user_records
@@ -25,7 +25,7 @@ def show_users() -> Response:
         for user in body["users"]
         if any(query["query"].lower() in user.get(name, "").lower() for name in ("name", "username", "email"))
     ]
-    found.sort(key=lambda user: (user.get("name") or user.get("username") or user["email"]).lower())
+    found.sort(key=lambda user: user_name(user).lower())
     return page(
         "admin/users.html",
         query=query["query"],
