@@ -4,10 +4,9 @@ import json
 
 from flask import Blueprint, Response
 
-from blueprints.pages.lists import ListQuery, slice_of
+from blueprints.pages.lists import list_page
 from blueprints.pages.page import page, require_reader
 from rules.api_tokens import permission, permissions, readable_kinds
-from serving.request_data import load_query
 from sql.database import connection
 from sql.projects import list as project_list
 from sql.tokens import api_tokens
@@ -22,20 +21,17 @@ def show_api_tokens() -> Response:
     """Show the tokens of the types that the reader may read, without their secrets."""
     with connection() as conn:
         reader = require_reader(conn, *permissions("READ"))
-        query = load_query(ListQuery)
         tokens = json.loads(api_tokens.list_all(conn, readable_kinds(reader.actor)))["tokens"]
         projects = project_list.list_all(conn, archived=False, viewer=reader.actor.viewer, user_id=reader.user_id)
         known = json.loads(environments.list_all(conn))["environments"]
-    found = [token for token in tokens if query["query"].lower() in token["tokenName"].lower()]
     # The first one is chosen at the beginning. backend is another word for client.
     creatable = [kind for kind in ("client", "frontend", "admin") if reader.may(permission("CREATE", kind))]
     deletable = [kind for kind in KINDS if kind != "admin" and reader.may(permission("DELETE", kind))]
     return page(
         "admin/api_tokens.html",
-        query=query["query"],
         creatable=creatable,
         deletable=deletable,
         projects=json.loads(projects)["projects"],
         environments=[environment["name"] for environment in known],
-        **slice_of(found, query["offset"]),
+        **list_page(tokens, "tokenName"),
     )

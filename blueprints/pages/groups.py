@@ -4,10 +4,9 @@ import json
 
 from flask import Blueprint, Response, abort
 
-from blueprints.pages.lists import ListQuery, slice_of
+from blueprints.pages.lists import list_page
 from blueprints.pages.page import page, require_reader
 from rules.access import id_in_path
-from serving.request_data import load_query
 from sql.database import connection
 from sql.people import groups, user_records
 
@@ -19,16 +18,13 @@ def show_groups() -> Response:
     """Show the groups, by name."""
     with connection() as conn:
         require_reader(conn, "ADMIN")
-        query = load_query(ListQuery)
         body = json.loads(groups.list_all(conn))
         roles = json.loads(user_records.list_all(conn))["rootRoles"]
-    found = [group for group in body["groups"] if query["query"].lower() in group["name"].lower()]
     return page(
         "admin/groups.html",
-        query=query["query"],
         roles=roles,
         role_names={role["id"]: role["name"] for role in roles},
-        **slice_of(found, query["offset"]),
+        **list_page(body["groups"], "name"),
     )
 
 

@@ -1,8 +1,9 @@
 """Page long lists, and filter them by a text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from serving.request_data import load_query
 from validators import Query
 from validators.fields import Text, WholeNumber
 
@@ -17,6 +18,17 @@ class ListQuery(Query):
 
     query = Text(load_default="", max=200)
     offset = WholeNumber(min=0, load_default=0)
+
+
+def list_page(items: Sequence[Mapping[str, Any]], *names: str) -> dict[str, Any]:
+    """Return one page of the items that contain the text of the query in a property with one of these names.
+
+    The macros search() and pager() need the result.
+    """
+    query = load_query(ListQuery)
+    text = query["query"].strip().lower()
+    found = [item for item in items if any(text in (item.get(name) or "").lower() for name in names)]
+    return {"query": query["query"], **slice_of(found, query["offset"])}
 
 
 def slice_of(items: Sequence[Any], offset: int) -> dict[str, Any]:

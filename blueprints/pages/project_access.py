@@ -5,11 +5,10 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from blueprints.pages.lists import ListQuery, slice_of
+from blueprints.pages.lists import list_page
 from blueprints.pages.page import Reader, page, require_reader, user_name
 from blueprints.pages.project import read_project
 from rules.project_access import WRITE
-from serving.request_data import load_query
 from sql.database import Connection, connection
 from sql.people import user_records
 from sql.projects import access
@@ -24,14 +23,12 @@ def show_access(project_id: str) -> Response:
     """Show the users and groups of a project with their roles."""
     with connection() as conn:
         reader = require_reader(conn, *READ, project=project_id)
-        query = load_query(ListQuery)
         project = read_project(conn, project_id, reader)
         holders = json.loads(access.get(conn, project_id))
         everybody = json.loads(user_records.list_users_and_groups(conn))
         grantable = grantable_roles(conn, project_id, reader, holders["roles"])
     names = {user["id"]: user_name(user) for user in everybody["users"]}
     members = list_members(holders, names)
-    found = [member for member in members if query["query"].lower() in member["name"].lower()]
     return page(
         "project/access.html",
         project=project,
@@ -41,8 +38,7 @@ def show_access(project_id: str) -> Response:
         may_change=reader.may(*WRITE, project=project_id),
         users=sorted(names.items(), key=lambda item: item[1].lower()),
         all_groups=everybody["groups"],
-        query=query["query"],
-        **slice_of(found, query["offset"]),
+        **list_page(members, "name"),
     )
 
 

@@ -4,11 +4,10 @@ import json
 
 from flask import Blueprint, Response
 
-from blueprints.pages.lists import ListQuery, slice_of
+from blueprints.pages.lists import list_page
 from blueprints.pages.page import page, require_reader
 from blueprints.pages.project import read_project
 from blueprints.pages.strategy import stickiness_choices
-from serving.request_data import load_query
 from sql.database import connection
 from sql.projects import environments
 from sql.tokens import api_tokens
@@ -36,11 +35,9 @@ def show_tokens(project_id: str) -> Response:
     """Show the API tokens that work for a project, without their secrets."""
     with connection() as conn:
         reader = require_reader(conn, "READ_PROJECT_API_TOKEN", project=project_id)
-        query = load_query(ListQuery)
         project = read_project(conn, project_id, reader)
         tokens = json.loads(api_tokens.list_by_project(conn, project_id, reader.actor.viewer))["tokens"]
-    found = [token for token in tokens if query["query"].lower() in token["tokenName"].lower()]
-    return page("project/tokens.html", project=project, query=query["query"], **slice_of(found, query["offset"]))
+    return page("project/tokens.html", project=project, **list_page(tokens, "tokenName"))
 
 
 @bp.get("/projects/<project_id>/settings")

@@ -5,10 +5,9 @@ from typing import Any
 
 from flask import Blueprint, Response, abort, request
 
-from blueprints.pages.lists import ListQuery, slice_of
+from blueprints.pages.lists import list_page
 from blueprints.pages.page import page, require_reader
 from rules.access import id_in_path
-from serving.request_data import load_query
 from sql.database import connection
 from sql.people import permissions, roles
 
@@ -27,10 +26,8 @@ def show_roles() -> Response:
     """Show the roles, predefined ones first."""
     with connection() as conn:
         require_reader(conn, "READ_ROLE")
-        query = load_query(ListQuery)
         body = json.loads(roles.list_all(conn))
-    found = [role for role in body["roles"] if query["query"].lower() in role["name"].lower()]
-    return page("admin/roles.html", query=query["query"], types=TYPES, **slice_of(found, query["offset"]))
+    return page("admin/roles.html", types=TYPES, **list_page(body["roles"], "name"))
 
 
 @bp.get("/admin/roles/new")

@@ -6,7 +6,7 @@ from typing import Any
 from flask import Blueprint, Response, abort
 
 from blueprints.pages.constraints import constraint_choices, describe
-from blueprints.pages.lists import ListQuery, slice_of
+from blueprints.pages.lists import ListQuery, list_page, slice_of
 from blueprints.pages.page import Reader, page, require_reader
 from rules.access import id_in_path
 from serving.request_data import load_query
@@ -24,13 +24,10 @@ def show_segments() -> Response:
     """Show the segments that the reader can see."""
     with connection() as conn:
         reader = require_reader(conn)
-        query = load_query(ListQuery)
         found = json.loads(segments.list_all(conn, reader.actor.viewer))["segments"]
-    found = [segment for segment in found if query["query"].lower() in segment["name"].lower()]
-    rows = slice_of(found, query["offset"])
     creators = ("ADMIN", "CREATE_SEGMENT", PROJECT_PERMISSION)
     may_create = any(held["permission"] in creators for held in reader.permissions)
-    return page("admin/segments.html", query=query["query"], describe=describe, may_create=may_create, **rows)
+    return page("admin/segments.html", describe=describe, may_create=may_create, **list_page(found, "name"))
 
 
 @bp.get("/admin/segments/new")

@@ -4,7 +4,7 @@ import json
 
 from flask import Blueprint, Response, abort
 
-from blueprints.pages.lists import ListQuery, slice_of
+from blueprints.pages.lists import ListQuery, list_page, slice_of
 from blueprints.pages.page import page, require_reader
 from serving.request_data import load_query
 from sql.database import connection
@@ -18,10 +18,8 @@ def show_context_fields() -> Response:
     """Show the context fields with their first values."""
     with connection() as conn:
         require_reader(conn)
-        query = load_query(ListQuery)
         fields = json.loads(context_fields.list_all(conn))
-    found = [field for field in fields if query["query"].lower() in field["name"].lower()]
-    return page("admin/context_fields.html", query=query["query"], **slice_of(found, query["offset"]))
+    return page("admin/context_fields.html", **list_page(fields, "name"))
 
 
 @bp.get("/admin/context-fields/<name>")
