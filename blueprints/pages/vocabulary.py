@@ -48,7 +48,7 @@ def show_tag_types() -> Response:
     with connection() as conn:
         require_reader(conn)
         found = json.loads(tag_types.list_all(conn))["tagTypes"]
-    return page("admin/tag_types.html", tag_types=found)
+    return page("admin/tag_types.html", **list_page(found, "name"))
 
 
 def order(names: list[str], index: int, step: int) -> dict[str, int]:

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from sql.database import Connection
+from sql.vocabulary import tag_types
 from tests.support import fixtures, segments
 from tests.support.page import open_page
 from tests.support.reports import register, report
@@ -143,6 +145,16 @@ def test_tag_types_are_created_changed_and_deleted(alice: Caller) -> None:
     deletions = [path for method, path in page.requests if method == "DELETE"]
     assert all(alice.delete(path).status_code == 200 for path in deletions)
     assert "There are no tag types" in open_page(alice, "/admin/tag-types").text
+
+
+def test_many_tag_types_have_pages_and_a_search(alice: Caller, conn: Connection) -> None:
+    for number in range(51):
+        tag_types.insert(conn, f"Team{number:02}")
+    page = open_page(alice, "/admin/tag-types?query=team")
+    assert len(page.all(".//tbody/tr")) == 50
+    assert open_page(alice, f"/admin/tag-types{page.links['Next']}").texts(".//tbody/tr/td[1]") == ["Team50"]
+    assert open_page(alice, "/admin/tag-types?query=+TEAM07+").texts(".//tbody/tr/td[1]") == ["Team07"]
+    assert "No tag type has this text" in open_page(alice, "/admin/tag-types?query=unknown").text
 
 
 def test_a_permission_in_a_project_is_enough_to_create_a_segment_for_it(world: World, alice: Caller) -> None:
