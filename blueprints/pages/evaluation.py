@@ -13,6 +13,7 @@ from rules.playground import evaluate
 from rules.strategies import NO_FLAG_THERE
 from sql.database import connection
 from sql.flags import records
+from sql.projects import overview
 from validators import Query, load_or_400
 from validators.fields import Text
 from validators.playground import FlagEvaluation
@@ -54,6 +55,7 @@ def show_evaluation(project_id: str, feature_name: str) -> Response:
     """Show whether a flag is on for a context, and which strategies, constraints and buckets decided."""
     with connection() as conn:
         reader = require_reader(conn, project=project_id)
+        project = json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))
         flag = json.loads(records.get(conn, project_id, feature_name, reader.user_id) or abort(404, "No such flag."))
         filters = read_filters(ContextQuery)
         result = None
@@ -67,7 +69,7 @@ def show_evaluation(project_id: str, feature_name: str) -> Response:
         "flag/why.html",
         400 if filters.errors else 200,
         flag=flag,
-        project_id=project_id,
+        project={"id": project_id, **project},
         filters=filters,
         query=filters.texts,
         fields=FIELDS,

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 from flask import Blueprint, Response
@@ -49,6 +49,8 @@ def plots_of(trends: Mapping[str, Any], names: Mapping[str, str], chosen: Collec
     names: the projects that have a line, if they are chosen or nothing is chosen.
     """
     days = [date.fromisoformat(week["date"][:10]) for week in trends["flagTrends"]]
+    # What is counted by week is low as long as the week has not ended, which would look like a fall.
+    ended = sum(day < datetime.now(UTC).date() for day in days) or None
     # A project has the same style in all plots. Projects with many flags come first.
     flags = split(trends["projectFlagTrends"], "project", "total", days, 0)
     shown = [project for project in names if not chosen or project in chosen]
@@ -58,12 +60,14 @@ def plots_of(trends: Mapping[str, Any], names: Mapping[str, str], chosen: Collec
         series = [([week[name] for week in trends[key]], label) for name, label in lines.items()]
         return Plot(title, unit, days, [Series(label, line, style) for style, (line, label) in enumerate(series)])
 
-    def by_project(key: str, title: str, unit: str, name: str, empty: int | None = None) -> Plot:
+    def by_project(
+        key: str, title: str, unit: str, name: str, empty: int | None = None, weeks: int | None = None
+    ) -> Plot:
         lines = split(trends[key], "project", name, days, empty)
         series = [
             Series(names[project], lines[project], style) for style, project in enumerate(shown) if project in lines
         ]
-        return Plot(title, unit, days, series)
+        return Plot(title, unit, days, series, weeks)
 
     types = split(trends["environmentTypeTrends"], "environmentType", "totalUpdates", days, 0)
     states = {"total": "All", "active": "Active", "potentiallyStale": "Potentially stale", "stale": "Stale"}
@@ -73,9 +77,9 @@ def plots_of(trends: Mapping[str, Any], names: Mapping[str, str], chosen: Collec
         by_project("projectFlagTrends", "Health by project", "percent", "health"),
         by_project("projectFlagTrends", "Time to production by project", "days", "timeToProduction"),
         by_project("projectFlagTrends", "Members by project", "users", "users"),
-        by_project("metricsSummaryTrends", "Evaluations by project", "evaluations", "totalRequests", 0),
-        by_project("metricsSummaryTrends", "Applications by project", "applications", "totalApps", 0),
-        Plot("Changes by type of environment", "events", days, lines_of(types)),
+        by_project("metricsSummaryTrends", "Evaluations by project", "evaluations", "totalRequests", 0, ended),
+        by_project("metricsSummaryTrends", "Applications by project", "applications", "totalApps", 0, ended),
+        Plot("Changes by type of environment", "events", days, lines_of(types), ended),
         total("userTrends", "Users", "users", {"total": "All", "active": "Active", "inactive": "Inactive"}),
     ]
 

@@ -48,7 +48,11 @@ class Line:
 class Plot:
     """A plot over weeks of the series with the first MAX_LINES styles, and the numbers of all series for the table."""
 
-    def __init__(self, title: str, unit: str, days: Sequence[date], series: Sequence[Series]) -> None:
+    def __init__(
+        self, title: str, unit: str, days: Sequence[date], series: Sequence[Series], drawn_weeks: int | None = None
+    ) -> None:
+        """drawn_weeks: the number of weeks that have points, from the first one. None: all of them."""
+        self.drawn_weeks = drawn_weeks
         self.title = title
         self.unit = unit
         self.days = days
@@ -97,7 +101,7 @@ class Plot:
         every = max(1, math.ceil(len(self.days) / MAX_MARKERS))
         parts: list[list[str]] = [[]]
         markers: list[str] = []
-        for place, value in enumerate(series.values):
+        for place, value in enumerate(series.values[: self.drawn_weeks]):
             if value is None:
                 parts.append([])
                 continue

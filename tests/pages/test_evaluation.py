@@ -16,6 +16,7 @@ def test_the_form_needs_no_script(world: World, victor: Caller) -> None:
     assert fields.keys() == {"environment", "userId", "sessionId", "remoteAddress", "appName", "properties"}
     assert (fields["userId"], fields["properties"]) == ("7", "a=b c=d")
     assert [option.text for option in page.all(".//option[@selected]")] == ["production"]
+    assert page.texts(".//p[@class='path']") == ["Projects / Default / checkout /"]
 
 
 def test_why_names_the_strategy_that_decides(world: World, victor: Caller) -> None:

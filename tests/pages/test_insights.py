@@ -91,7 +91,7 @@ def test_more_projects_than_lines_are_only_in_the_table(alice: Caller, world: Wo
         world.project(f"project-{number}")
     page = open_page(alice, "/insights")
     assert len(legend(page, "flags-by-project")) == 6
-    assert "3 more are only in the table." in page.text
+    assert "3 more projects are only in the table." in page.text
     assert len(page.all(".//section[@aria-labelledby='flags-by-project']//thead/tr/th")) == 10
 
 
@@ -113,6 +113,25 @@ def test_a_week_without_a_value_is_a_gap() -> None:
     plot = Plot("A", "days", WEEKS, [Series("x", [1, None, 3, 4], 0)])
     assert [part.count(",") for part in plot.lines[0].parts] == [1, 2]
     assert [row[1] for row in plot.rows] == [["4"], ["3"], ["–"], ["1"]]
+
+
+def test_a_week_that_has_not_ended_has_no_point() -> None:
+    plot = Plot("A", "x", WEEKS, [Series("x", [5, 6, 7, 0], 0)], 3)
+    assert [part.count(",") for part in plot.lines[0].parts] == [3]
+    assert plot.lines[0].markers.count("M") == 3
+    assert plot.rows[0][1] == ["0"]
+
+
+def test_counts_of_this_week_are_only_in_the_table(alice: Caller, world: World) -> None:
+    world.flag("one")
+    alice.post("/api/admin/projects/default/features/one/environments/production/on")
+    page = open_page(alice, "/insights")
+    weeks = len(alice.get("/api/admin/insights").json["flagTrends"])
+    for plot, points in (("flags", weeks), ("changes-by-type-of-environment", weeks - 1)):
+        [markers] = {
+            path.get("d", "").count("M") for path in page.all(f".//section[@aria-labelledby='{plot}']/svg/g/path")
+        }
+        assert (plot, markers) == (plot, points)
 
 
 def test_scales_begin_at_zero_and_have_round_ticks() -> None:

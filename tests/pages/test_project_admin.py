@@ -139,7 +139,7 @@ def test_a_share_of_0_is_shown_and_kept(alice: Caller) -> None:
     body = {"name": "flexibleRollout", "parameters": {"rollout": 0, "stickiness": "userId", "groupId": "g"}}
     assert alice.post(path, json=body).status_code == 200
     page = open_page(alice, f"{PAGE}/environments")
-    assert "0 % of users" in page.texts(".//td[@data-label='New strategies']")
+    assert "0 % of users" in page.texts(".//td[@data-label='Default strategy']")
     assert page.fields(f".//form[@data-path='{path}']")["parameters.rollout"] == "0"
 
 
