@@ -78,14 +78,14 @@ def test_a_default_strategy_of_another_type_is_shown_and_only_replaced(alice: Ca
     assert alice.post("/api/admin/environments", json={"name": "qa", "type": "test"}).status_code == 201
     fixtures.add_project_environment(conn, "default", "qa", strategy)
     page = open_page(alice, f"{PAGE}/environments")
-    assert page.texts(".//td[@data-label='New strategies']")[-1] == "userWithId"
+    assert page.texts(".//td[@data-label='Default strategy']")[-1] == "userWithId"
     path = f"{API}/environments/qa/default-strategy"
     [form] = page.all(f".//form[@data-path='{path}']")
     assert form.findall(".//input") == []
     assert "Replace the strategy userWithId" in form.get("data-confirm", "")
     assert alice.post(path, json=json.loads(form.get("data-body", ""))).status_code == 200
     page = open_page(alice, f"{PAGE}/environments")
-    assert page.texts(".//td[@data-label='New strategies']")[-1] == "100 % of users"
+    assert page.texts(".//td[@data-label='Default strategy']")[-1] == "100 % of users"
 
 
 def test_settings_are_those_of_the_project(alice: Caller) -> None:
