@@ -1,6 +1,7 @@
 """gunicorn's thread worker, with deadlines for slow clients, JSON errors, and no text of requests in its log."""
 
 import errno
+import select
 import time
 from contextlib import suppress
 from socket import socket
@@ -17,6 +18,8 @@ SEND_SECONDS = 15.0
 READ_SECONDS = 15.0
 # Seconds that a client has to close the connection after the last response.
 LINGER_SECONDS = 2.0
+# Milliseconds that a thread waits for the next request on a connection.
+NEXT_MS = 2
 
 
 class ClientSocket(socket):
@@ -44,6 +47,13 @@ class Connection(gthread.TConn):
     def wait_for_data(self, timeout: float) -> bool:
         return super().wait_for_data(min(timeout, 0.01))
 
+    def has_next_request(self) -> bool:
+        """Return whether the client sends its next request within NEXT_MS."""
+        # select() does not work with descriptors above 1023.
+        poll = select.poll()
+        poll.register(self.sock, select.POLLIN)
+        return bool(poll.poll(NEXT_MS))
+
     def close(self, graceful: bool = False) -> None:
         util.close(self.sock)
 
@@ -66,6 +76,11 @@ class Worker(gthread.ThreadWorker):
     def handle(self, conn: Any) -> Any:
         conn.sock.deadline = time.monotonic() + SEND_SECONDS
         keep_alive = super().handle(conn)
+        # To hand the connection to the main thread and back takes as long as a short response. While there is a thread
+        # for each connection, no other connection waits for this one.
+        while keep_alive is True and self.nr_conns <= self.cfg.threads and conn.has_next_request():
+            conn.sock.deadline = time.monotonic() + SEND_SECONDS
+            keep_alive = super().handle(conn)
         if not keep_alive:
             conn.sock.deadline = time.monotonic() + LINGER_SECONDS
             util.close_graceful(conn.sock)
