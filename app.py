@@ -1,7 +1,7 @@
 """create_app(): settings, database, blueprints and error handlers."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from flask import Flask, current_app, request
@@ -29,12 +29,19 @@ from serving.request_data import read_or_400
 from sql import database
 
 
+class Service(Flask):
+    """Flask without its support for asynchronous views, which it would look for at each call of a function."""
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        return func
+
+
 def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     """Return the application with the settings of the environment. Raises SettingError if one is invalid.
 
     overrides: values by setting name. They replace those of the environment, and are not checked.
     """
-    app = Flask(__name__, static_folder=None)
+    app = Service(__name__, static_folder=None)
     app.config.from_mapping(load_settings(os.environ) | dict(overrides or {}))
     # One byte more than the limit, because Werkzeug silently truncates a body without Content-Length. read_body()
     # refuses bodies with this byte.

@@ -25,9 +25,12 @@ def init_app(app: Flask) -> None:
     always = constant_headers(app.config)
 
     def add_headers(response: Response) -> Response:
-        response.headers.update(always)
+        given = {name.lower() for name, _ in response.headers}
+        for name, text in always.items():
+            response.headers.add(name, text)
         for name, text in DEFAULTS.items():
-            response.headers.setdefault(name, text)
+            if name.lower() not in given:
+                response.headers.add(name, text)
         return response
 
     app.after_request(add_headers)
