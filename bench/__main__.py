@@ -67,6 +67,12 @@ def reads(events: int) -> dict[str, tuple[str, str]]:
         "insights, 13 weeks": ("/api/admin/insights", KEY),
         "insights, three years": (f"/api/admin/insights?from={THREE_YEARS_AGO}", KEY),
         "project overview": ("/api/admin/projects/p1/overview", KEY),
+        "flags of a project": ("/api/admin/projects/p1/features", KEY),
+        "search for flags, a page of 50": ("/api/admin/search/features?limit=50", KEY),
+        "projects": ("/api/admin/projects", KEY),
+        "projects of a member": ("/api/admin/projects", TOKEN),
+        "users": ("/api/admin/user-admin", KEY),
+        "who am I": ("/api/admin/user", KEY),
     }
 
 

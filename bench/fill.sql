@@ -1,11 +1,12 @@
--- Three years of an instance: 100 private projects, up to 5,000 flags, 200 users, usage, and events. The setting
+-- Three years of an instance: 100 private projects, 500 to 5,000 flags, 20 to 500 users, usage, and events. The setting
 -- bench.size is the number of events. Shares follow Zipf's law: floor(power(n, random())) is most often 1, the first of
 -- n. setseed() gives every run the same data.
 SELECT setseed(0.4);
 SET LOCAL synchronous_commit = off;
 
 INSERT INTO users (name, email, root_role_id, created_at)
-SELECT 'User ' || n, 'user' || n || '@example.org', 3, now() - interval '3 years' + n * interval '4 days' FROM generate_series(1, 200) AS n;
+SELECT 'User ' || n, 'user' || n || '@example.org', 3, now() - interval '3 years' + n * interval '3 years' / number
+  FROM (SELECT greatest(20, least(500, current_setting('bench.size')::integer / 2000)) AS number) AS users CROSS JOIN generate_series(1, number) AS n;
 INSERT INTO users (name, username, root_role_id) VALUES ('Member', 'member', 3);
 INSERT INTO personal_tokens (user_id, description, digest, expires_at)
 SELECT id, 'bench', sha256(current_setting('bench.token')::bytea), now() + interval '1 day' FROM users WHERE username = 'member';
@@ -23,7 +24,7 @@ SELECT DISTINCT ON (project, id) 'p' || project, id, 5, created_at
   FROM (SELECT id, created_at, floor(power(101, random())) AS project FROM users, generate_series(1, 3) WHERE email IS NOT NULL) AS drawn;
 
 CREATE TEMP TABLE sizes ON COMMIT DROP AS
-SELECT project, greatest(8, floor(least(5000, current_setting('bench.size')::integer / 20) / project / 5.19))::integer AS flags FROM generate_series(1, 100) AS project;
+SELECT project, greatest(1, floor(least(5000, current_setting('bench.size')::integer / 20) / project / 5.19))::integer AS flags FROM generate_series(1, 100) AS project;
 INSERT INTO flags (name, project_id, type, created_at, first_in_production_at, archived_at, stale_since)
 SELECT 'p' || project || '.f' || number, 'p' || project, (ARRAY['release', 'release', 'experiment', 'operational', 'kill-switch'])[1 + number % 5], born,
        least(born + a * interval '30 days', now()), CASE WHEN number > 8 AND b < 0.6 AND gone < now() THEN gone END, CASE WHEN b > 0.9 AND gone < now() THEN gone END
@@ -54,11 +55,12 @@ SELECT now() - interval '3 years' * (1 - n::float / (total + 1)), type, 'user' |
        CASE WHEN type LIKE '%update%' THEN json_build_object('id', lpad(n::text, 36, '0'), 'name', 'flexibleRollout', 'parameters',
            json_build_object('groupId', flag, 'stickiness', 'default', 'rollout', ((n + 50) % 101)::text)) END,
        CASE WHEN type LIKE '%tagged' THEN '[{"type":"simple","value":"brightcart"}]'::json ELSE '[]' END
-  FROM (SELECT n, total, project, 'p' || project || '.f' || floor(power(flags + 1, b)) AS flag, floor(power(201, c)) AS author,
+  FROM (SELECT n, total, project, 'p' || project || '.f' || floor(power(flags + 1, b)) AS flag, floor(power(users + 1, c)) AS author,
                CASE WHEN n IN (total / 3, total * 9 / 10) THEN 'quetzalcoatl' ELSE 'brightcart' END AS word,
                (ARRAY['feature-strategy-update', 'feature-strategy-update', 'feature-strategy-update', 'feature-environment-enabled', 'feature-environment-disabled',
                       'feature-strategy-add', 'feature-metadata-updated', 'feature-created', 'feature-archived', 'feature-tagged'])[1 + floor(d * 10)] AS type
           FROM (SELECT n, current_setting('bench.size')::integer AS total, floor(power(101, random())) AS project, random() AS b, random() AS c, random() AS d
                   FROM generate_series(1, current_setting('bench.size')::integer) AS n) AS drawn
-          JOIN sizes USING (project)) AS chosen
+          JOIN sizes USING (project)
+         CROSS JOIN (SELECT count(*) AS users FROM users WHERE email LIKE 'user%') AS counted) AS chosen
  ORDER BY n;

@@ -12,7 +12,8 @@ databases. Compare only figures of the same run: the client, two workers and Pos
 
 - **ms** is the median time of a request, in milliseconds, if one client sends one request after the other.
 - **/s** is the number of requests a second over 8 connections. It is empty for requests that take more than a second.
-- The data has 100 private projects, up to 5,000 flags and 200 users. The first project has 15 % of all events.
+- With 10,000 events, the data has 500 flags and 20 users. With a million events, it has 5,000 flags and 500 users.
+  Both have 100 private projects. The first has 20 % of all flags, and 15 % of all events.
 - **pgbench** runs plain statements in PostgreSQL, without this server: the page and the count of one project, or the
   insert of one event. Its count reads all events of the project. A search adds up stored totals instead.
 - `make bench BASE=../other-checkout` also measures another version, the base. **ratio** is this version's value divided
