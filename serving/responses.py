@@ -9,6 +9,7 @@ from flask import Response, g, request
 from werkzeug.exceptions import BadRequest, NotFound
 
 from sql import limits
+from validators.errors import Unavailable
 
 
 def json_response(text: str | None) -> Response:
@@ -48,13 +49,19 @@ def empty_response(status: int = 200) -> Response:
     return response
 
 
-def etag_response(etag: str, text: Callable[[], bytes], gzipped: Callable[[], bytes] | None) -> Response:
+def etag_response(
+    etag: str, text: Callable[[], bytes], gzipped: Callable[[], bytes] | None, *, replaces: bool = False
+) -> Response:
     """Return JSON text, compressed if the client accepts that, or 304 without a body if the client has it already.
 
     etag: with its quotes. gzipped: None if the text is too short. Of the two functions, only the needed one is called.
+    replaces: the text replaces the one that the client has. Raise 503 if that one may be newer.
     """
     if request.if_none_match.contains_weak(etag.strip('"')):
         response = empty_response(304)
+    elif replaces and "client_age" in g and request.if_none_match:
+        # Our choice: another worker may have sent newer flags, and the client has them until the database is back.
+        raise Unavailable
     elif gzipped and request.accept_encodings["gzip"]:
         response = Response(gzipped(), mimetype="application/json")
         response.headers["Content-Encoding"] = "gzip"

@@ -20,14 +20,15 @@ def list_client_features() -> Response:
     Returns the live flags of the projects of the token in its environment, with their enabled strategies. For SDKs that
     do not send the header Unleash-Client-Spec, or a version below 4.2.0, the constraints of segments are among those of
     the strategies. A token for all environments gets the requested one, else default or development. While the database
-    is unavailable, known tokens get the last flags that the server has, with the header Age.
+    is unavailable, known tokens get the last flags that the server has, with the header Age. With an If-None-Match that
+    does not match these flags, the response is 503, because the client may have newer ones.
     """
     token = require_client(*SERVER_KINDS)
     payload = load_query(ClientFeatures)
     inline = not reads_segments(request.headers.get("Unleash-Client-Spec"))
     environment = environment_of(token, payload["environment"])
     document = client_documents.document(token, environment, payload, inline=inline)
-    response = etag_response(document.etag, lambda: document.text, lambda: document.gzipped)
+    response = etag_response(document.etag, lambda: document.text, lambda: document.gzipped, replaces=True)
     response.headers["Vary"] = "Accept-Encoding, Unleash-Client-Spec"
     # Our choice: caches that many clients share must not keep it, because the flags depend on the token.
     response.headers["Cache-Control"] = "private, no-cache"

@@ -100,6 +100,29 @@ def test_known_tokens_get_the_last_flags_while_the_database_is_away(
     assert unknown.get(FEATURES).status_code == 200
 
 
+def test_flags_from_memory_replace_none_that_may_be_newer(
+    proxy: Proxy, url: str, admin: Caller, make_app: Callable[..., Flask]
+) -> None:
+    switch(admin, "on")
+    secret = secret_of(admin)
+    behind, ahead = Caller(make_app(proxy.url), secret), Caller(make_app(url), secret)
+    older = behind.get(FEATURES).headers["ETag"]
+    proxy.refuse()
+    switch(admin, "off")
+    wait_until(lambda: not is_on(ahead.get(FEATURES)), "the other worker has newer flags")
+    newer = ahead.get(FEATURES).headers["ETag"]
+    refused(behind.get(FEATURES, headers={"If-None-Match": newer}), 503, "UnavailableError")
+    assert behind.get(FEATURES, headers={"If-None-Match": older}).status_code == 304
+    # A client without flags gets those that there are, and so does a page whose user has changed.
+    assert is_on(behind.get(FEATURES))
+    page = Caller(behind.app, secret_of(admin, type="frontend"))
+    proxy.talk()
+    wait_until(lambda: page.get("/api/frontend").status_code == 200, "the database is used again")
+    proxy.refuse()
+    assert page.get("/api/frontend?userId=2", headers={"If-None-Match": '"another"'}).status_code == 200
+    proxy.talk()
+
+
 def test_flags_from_memory_were_current_less_than_their_time_ago(
     proxy: Proxy, admin: Caller, make_app: Callable[..., Flask]
 ) -> None:
