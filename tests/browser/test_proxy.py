@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.support import nginx
+from tests.support.certificate import OPENSSL
 from tests.support.instance import SETTINGS
 from tests.support.nginx import Nginx
 from tests.support.service import Service, free_port, wait_until
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def window(make_database: Callable[..., str], make_window: MakeWindow) -> Iterator[Window]:
     """A browser that opens a new instance by nginx."""
-    if not nginx.PROGRAM or not nginx.OPENSSL:
+    if not nginx.PROGRAM or not OPENSSL:
         pytest.skip("needs nginx and openssl (on Debian: apt-get install nginx-light openssl)")
     port = free_port()
     home = f"https://localhost:{port}/flags"

@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from tests.support import nginx
+from tests.support.certificate import OPENSSL
 from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.nginx import Nginx
 from tests.support.pooler import changed
@@ -46,7 +47,7 @@ class Site:
 @pytest.fixture(scope="module", params=WAYS)
 def site(request: pytest.FixtureRequest, make_database: Callable[..., str]) -> Iterator[Site]:
     """The service behind such a proxy."""
-    if not nginx.PROGRAM or not nginx.OPENSSL:
+    if not nginx.PROGRAM or not OPENSSL:
         pytest.skip("needs nginx and openssl (on Debian: apt-get install nginx-light openssl)")
     port, plain_port, database = free_port(), free_port(), make_database()
     path = "" if request.param == WAYS[0] else "/flags"

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import socket
-import ssl
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -13,12 +12,12 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from tests.support.certificate import certify
 from tests.support.pooler import changed
 from tests.support.secrecy import VAULT
 from tests.support.service import AS_UNPRIVILEGED, PATIENCE, ROOT, UNPRIVILEGED, Answer, encode, wait_until
 
 PROGRAM = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-OPENSSL = shutil.which("openssl")
 PAGE = ROOT / "docs" / "how-to" / "proxy.md"
 AS_ANYBODY = AS_UNPRIVILEGED if os.geteuid() == 0 else ()
 # What Debian's nginx.conf has around a file of conf.d/, with folders of our own.
@@ -75,7 +74,7 @@ class Nginx:
 
     def __enter__(self) -> Self:
         try:
-            self._certify()
+            self._trust = certify(self._place)
             if os.geteuid() == 0:
                 for path in (self._place, *self._place.iterdir()):
                     os.chown(path, UNPRIVILEGED, UNPRIVILEGED)
@@ -90,26 +89,6 @@ class Nginx:
             self._process.terminate()
             self._process.wait(PATIENCE)
         self._folder.cleanup()
-
-    def _certify(self) -> None:
-        """A self-signed certificate for localhost."""
-        assert OPENSSL
-        arguments = (
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:prime256v1",
-            "-nodes",
-            "-days",
-            "2",
-            "-subj",
-            "/CN=localhost",
-        )
-        files = ("-addext", "subjectAltName=DNS:localhost", "-keyout", "key", "-out", "certificate")
-        subprocess.run([OPENSSL, *arguments, *files], cwd=self._place, capture_output=True, check=True)
-        self._trust = ssl.create_default_context(cafile=str(self._place / "certificate"))
 
     def _start(self) -> None:
         assert PROGRAM
