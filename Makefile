@@ -13,28 +13,27 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## Print this help
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
 	@echo
-	@echo "Commands (after make install): .venv/bin/flask --app app COMMAND --help"
-	@if [ -x $(bin)/flask ]; then $(bin)/flask --app app --help | sed -n '/^Commands:/,$$p' | grep -vE '^Commands:|^  (routes|run|shell) ' || true; fi
+	@echo "Commands (after make install): ./flags --help"
 
 .PHONY: run
 run: $(packages) ## Install the packages and start the server on http://127.0.0.1:4242
-	@exec $(bin)/python -c 'from serving.start import serve; serve()'
+	@exec ./flags serve
 
 .PHONY: demo
 demo: .venv/embedded ## Start a demo with example data on http://127.0.0.1:4243
-	@exec $(bin)/flask --app app demo
+	@exec ./flags demo
 
 .PHONY: backup
 backup: $(packages) ## Write a backup to a new file, or to FILE=name
-	@exec $(bin)/flask --app app backup $(if $(FILE),-- "$$FILE")
+	@exec ./flags backup $(if $(FILE),-- "$$FILE")
 
 .PHONY: restore
 restore: $(packages) ## Restore FILE=name into an empty instance; REPLACE=yes first drops the existing schema
-	@exec $(bin)/flask --app app restore $(if $(filter yes,$(REPLACE)),--replace) $(if $(FILE),-- "$$FILE",$(error FILE is missing: make restore FILE=name))
+	@exec ./flags restore $(if $(filter yes,$(REPLACE)),--replace) $(if $(FILE),-- "$$FILE",$(error FILE is missing: make restore FILE=name))
 
 .PHONY: schema-diff
 schema-diff: $(packages) ## Compare the schema of the instance with schema.sql
-	@exec $(bin)/flask --app app schema-diff
+	@exec ./flags schema-diff
 
 .PHONY: test
 test: .venv-dev/installed ## Run the tests on an embedded PostgreSQL, or on TEST_DATABASE_URL

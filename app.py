@@ -8,9 +8,7 @@ from flask import Flask, current_app, request
 from werkzeug.exceptions import BadRequest, RequestEntityTooLarge
 
 import blueprints
-import commands
 from blueprints import pages
-from commands.database import load_settings
 from rules import client_access, client_documents, passwords, reports
 from serving import (
     browser_headers,
@@ -22,6 +20,7 @@ from serving import (
     metrics_endpoint,
     request_log,
     slow_requests,
+    start,
 )
 from serving.mount import Mount
 from serving.path_converters import CONVERTERS, decode_path_parameters
@@ -36,13 +35,13 @@ class Service(Flask):
         return func
 
 
-def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
-    """Return the application with the settings of the environment. Raises SettingError if one is invalid.
+def create_app(overrides: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os.environ) -> Flask:
+    """Return the application with the settings in environ. Raises SettingError if one is invalid.
 
-    overrides: values by setting name. They replace those of the environment, and are not checked.
+    overrides: values by setting name. They replace those in environ, and are not checked.
     """
     app = Service(__name__, static_folder=None)
-    app.config.from_mapping(load_settings(os.environ) | dict(overrides or {}))
+    app.config.from_mapping(start.load_settings(environ) | dict(overrides or {}))
     # One byte more than the limit, because Werkzeug silently truncates a body without Content-Length. read_body()
     # refuses bodies with this byte.
     app.config.update(PROVIDE_AUTOMATIC_OPTIONS=False, MAX_CONTENT_LENGTH=app.config["MAX_BODY_BYTES"] + 1)
@@ -69,8 +68,6 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     app.url_value_preprocessor(decode_path_parameters)
     for blueprint in (*blueprints.ALL, pages.bp):
         app.register_blueprint(blueprint)
-    for group in commands.ALL:
-        app.cli.add_command(group)
     errors.init_app(app)
     roots = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
     if app.config["BASE_PATH"] == "/api":

@@ -55,7 +55,7 @@ class Checkout:
         settings = {f"{setting.name}{end}" for setting in SETTINGS for end in ("", "_FILE")}
         self.environ = {key: text for key, text in os.environ.items() if key not in settings}
         self.environ |= {"DATABASE_URL": self.url, "INIT_ADMIN_API_TOKENS": KEY}
-        command = [self.python, "-m", "flask", "--app", "app", "migrate"]
+        command = [self.python, "-c", "import wsgi"]
         subprocess.run(command, cwd=self.folder, env=self.environ, check=True, capture_output=True)
         with psycopg.connect(self.url, autocommit=True) as conn:
             with conn.transaction():

@@ -1,21 +1,36 @@
-"""The command line: ALL lists its commands and groups."""
+"""The command line: program is the group of all commands."""
 
 import click
 
-from commands import api_tokens, backup, demo, doctor, events, metrics, migrate, schema_diff, signup_tokens, users
+from commands import (
+    api_tokens,
+    backup,
+    demo,
+    doctor,
+    events,
+    metrics,
+    migrate,
+    schema_diff,
+    serve,
+    signup_tokens,
+    users,
+)
 
-ALL = (
-    migrate.migrate,
-    doctor.doctor,
-    schema_diff.schema_diff,
-    backup.backup,
-    backup.restore,
-    demo.demo,
-    users.user,
-    api_tokens.api_token,
-    # The name in 0.1.0.
-    click.Group("api-key", commands=api_tokens.api_token.commands, help=api_tokens.api_token.help, hidden=True),
-    signup_tokens.signup_token,
-    events.events,
-    metrics.metrics,
+program = click.Group(
+    "flags",
+    help="Run and manage the feature-flag server. COMMAND --help explains a command.",
+    commands=[
+        api_tokens.api_token,
+        backup.backup,
+        demo.demo,
+        doctor.doctor,
+        events.events,
+        metrics.metrics,
+        migrate.migrate,
+        backup.restore,
+        schema_diff.schema_diff,
+        serve.serve,
+        signup_tokens.signup_token,
+        users.user,
+    ],
 )

@@ -1,4 +1,4 @@
-"""flask api-token: manage API tokens."""
+"""flags api-token: manage API tokens."""
 
 import click
 

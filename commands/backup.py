@@ -1,4 +1,4 @@
-"""flask backup, flask restore: all data of an instance in one file."""
+"""flags backup, flags restore: all data of an instance in one file."""
 
 import shutil
 import sys

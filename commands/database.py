@@ -25,9 +25,10 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command in an application context."""
-        with ctx.ensure_object(ScriptInfo).load_app().app_context(), one_line():
+        with one_line():
             settings.load(os.environ)
-            return self.run(ctx)
+            with ctx.ensure_object(ScriptInfo).load_app().app_context():
+                return self.run(ctx)
 
     def run(self, ctx: click.Context) -> Any:
         """Run the command itself."""
@@ -53,7 +54,7 @@ def database_url(*, create: bool = False) -> Iterator[str]:
     # Our choice: a command without the settings of the service fails, so that it creates no database by accident.
     config = current_app.config
     if not (config["DATABASE_URL"] or create or embedded.Server(Path(config["DATA_DIR"])).has_cluster()):
-        advice = "Set DATABASE_URL or DATA_DIR as for the service. To create a database, run flask --app app migrate."
+        advice = "Set DATABASE_URL or DATA_DIR as for the service. To create a database, run ./flags migrate."
         raise migrate.DatabaseProblem(f"{config['DATA_DIR']} contains no database. {advice}")
     # SIGTERM must stop the embedded PostgreSQL too.
     before = signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
@@ -88,25 +89,6 @@ DATABASE_ERRORS = (
     psycopg.errors.InsufficientPrivilege,
     psycopg.errors.ReadOnlySqlTransaction,
 )
-
-
-def load_settings(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings for create_app(). In a gunicorn worker, they are those of the master.
-
-    Raises SettingError if one is invalid. While flask's command line loads our commands, invalid settings have their
-    defaults: doctor reports all invalid settings, and our other commands check them again. Flask's own commands fail.
-    """
-    if start.last_settings:
-        return dict(start.last_settings)
-    try:
-        return settings.load(environ)
-    except SettingError as error:
-        context = click.get_current_context(silent=True)
-        if context is None:
-            raise
-        if context.parent is not None:
-            raise click.ClickException(str(error)) from None
-        return settings.load(valid_settings(environ)[0])
 
 
 def valid_settings(environ: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:

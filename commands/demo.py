@@ -1,4 +1,4 @@
-"""flask demo: start a separate instance with the data of an imaginary company."""
+"""flags demo: start a separate instance with the data of an imaginary company."""
 
 import json
 import os
@@ -84,9 +84,9 @@ def demo(data_dir: Path, port: int, use_database_url: bool) -> None:
     for line in instructions(data_dir.absolute(), f"http://{HOST}:{port}", login):
         say(line)
     sys.stdout.flush()
-    os.chdir(PROJECT)
-    command = [sys.executable, "-c", "from serving.start import serve; serve()"]
-    os.execve(sys.executable, command, environment(data_dir.absolute(), port))
+    os.execve(
+        sys.executable, [sys.executable, str(PROJECT / "flags.py"), "serve"], environment(data_dir.absolute(), port)
+    )
 
 
 def environment(data_dir: Path, port: int) -> dict[str, str]:

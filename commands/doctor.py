@@ -1,4 +1,4 @@
-"""flask doctor: check an instance."""
+"""flags doctor: check an instance."""
 
 import os
 import shutil
@@ -183,7 +183,7 @@ def schema_findings(conn: Connection, config: Config) -> Iterator[Finding]:
     yield search_finding(conn, is_embedded=config["DATABASE_URL"] is None)
     yield event_log_finding(conn, config["EVENT_RETENTION_DAYS"])
     number = users.count_admins(conn)
-    advice = "No administrator can log in. Create one: flask --app app user create --role admin --username NAME"
+    advice = "No administrator can log in. Create one: ./flags user create --role admin --username NAME"
     yield (OK, "administrators", f"{number} can log in.") if number else (FAIL, "administrators", advice)
 
 
@@ -191,11 +191,11 @@ def search_finding(conn: Connection, *, is_embedded: bool) -> Finding:
     """Check that text searches of the event log use an index."""
     if migrate.has_word_indexes(conn):
         return OK, "search", "Text searches of the event log use an index (pg_trgm)."
-    advice = "Install it on the server, then run flask --app app migrate."
+    advice = "Install it on the server, then run ./flags migrate."
     if is_embedded:
         advice = "The embedded PostgreSQL does not have it. Your own server (DATABASE_URL) can have it."
     elif migrate.can_index_words(conn):
-        advice = "Run flask --app app migrate as a role that can create it."
+        advice = "Run ./flags migrate as a role that can create it."
     slow = "Text searches read the whole event log, which takes seconds with a million events."
     return WARN, "search", f"{slow} The extension pg_trgm is missing. {advice}"
 
@@ -205,7 +205,7 @@ def event_log_finding(conn: Connection, kept_days: int) -> Finding:
     first_day = event_retention.first_day(conn)
     begins = f"The first event is from {first_day}" if first_day else "The event log is empty"
     if kept_days and first_day and first_day < event_retention.first_kept_day(conn, kept_days + PRUNE_SLACK):
-        advice = "Run flask --app app events prune every day."
+        advice = "Run ./flags events prune every day."
         return WARN, "event log", f"{begins}, but EVENT_RETENTION_DAYS is {kept_days}. {advice}"
     retention = f"EVENT_RETENTION_DAYS is {kept_days}." if kept_days else "Events are kept for ever."
     return OK, "event log", f"{begins}. {retention}"

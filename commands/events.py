@@ -1,4 +1,4 @@
-"""flask events: export and prune the event log."""
+"""flags events: export and prune the event log."""
 
 import gzip
 import sys

@@ -1,4 +1,4 @@
-"""flask metrics: prune the usage that applications have reported."""
+"""flags metrics: prune the usage that applications have reported."""
 
 import sys
 from datetime import date, timedelta

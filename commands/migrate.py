@@ -1,4 +1,4 @@
-"""flask migrate: create or upgrade the database schema."""
+"""flags migrate: create or upgrade the database schema."""
 
 import click
 import psycopg

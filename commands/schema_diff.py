@@ -1,4 +1,4 @@
-"""flask schema-diff: compare the schema of an instance with schema.sql."""
+"""flags schema-diff: compare the schema of an instance with schema.sql."""
 
 import click
 

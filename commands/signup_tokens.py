@@ -1,4 +1,4 @@
-"""flask signup-token: manage signup tokens."""
+"""flags signup-token: manage signup tokens."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""flask user: manage users."""
+"""flags user: manage users."""
 
 import secrets
 import sys

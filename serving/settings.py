@@ -58,7 +58,7 @@ SETTINGS = (
         "DATA_DIR",
         folder,
         "./data",
-        "data folder of the embedded PostgreSQL; the default is in the folder of this project",
+        "data folder of the embedded PostgreSQL; a relative path begins in the folder of the project",
     ),
     Setting("HOST", host, "127.0.0.1", "address to listen on"),
     Setting("PORT", number(1, 65535), "4242", "port to listen on"),
@@ -163,13 +163,13 @@ SETTINGS = (
         "EVENT_RETENTION_DAYS",
         number(0, 36500),
         "0",
-        "days for which `flask events prune` keeps events; 0: for ever",
+        "days for which `./flags events prune` keeps events; 0: for ever",
     ),
     Setting(
         "USAGE_RETENTION_DAYS",
         number(0, 36500),
         "0",
-        "days for which `flask metrics prune` keeps reported usage; 0: for ever",
+        "days for which `./flags metrics prune` keeps reported usage; 0: for ever",
     ),
     Setting(
         "METRICS_TOKEN", bearer_token, None, "bearer token for `/metrics`; default: `/metrics` is 404", secret=True
@@ -202,9 +202,8 @@ def load(environ: Mapping[str, str]) -> dict[str, Any]:
             settings[setting.name] = None if text is None else setting.read(text)
         except ValueError as error:
             raise SettingError(f"The setting {setting.name} {error}.") from None
-    if not environ.get("DATA_DIR"):
-        # The default does not depend on the current folder.
-        settings["DATA_DIR"] = PROJECT / "data"
+    # Our choice: the service and all commands use the same folder, whatever the current folder is.
+    settings["DATA_DIR"] = PROJECT / settings["DATA_DIR"]
     if settings["BASE_URL"] is None:
         name = f"[{settings['HOST']}]" if ":" in settings["HOST"] else settings["HOST"]
         settings["BASE_URL"] = f"http://{name}:{settings['PORT']}"
@@ -228,7 +227,7 @@ def given(setting: Setting, environ: Mapping[str, str]) -> str | None:
         raise SettingError(f"Set only one of {setting.name} and {setting.name}_FILE.")
     try:
         if path:
-            text = Path(path).read_text(encoding="utf-8").rstrip("\r\n") or None
+            text = (PROJECT / path).read_text(encoding="utf-8").rstrip("\r\n") or None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise SettingError(f"The file in {setting.name}_FILE cannot be read: {reason}.") from None

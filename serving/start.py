@@ -2,14 +2,15 @@
 
 import os
 import runpy
+import signal
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
 from rules import bootstrap
 from serving import settings
-from serving.settings import SettingError
+from serving.settings import PROJECT, SettingError
 from sql.database import embedded
 
 # Environment variable that tells child processes that the database is ready.
@@ -36,6 +37,14 @@ def reload_settings() -> dict[str, Any]:
             raise
         print(f"{error} The previous settings stay in effect.", file=sys.stderr, flush=True)
     return last_settings
+
+
+def load_settings(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return the settings for create_app(). In a gunicorn worker, they are those of the master.
+
+    Raises SettingError if one is invalid.
+    """
+    return dict(last_settings) or settings.load(environ)
 
 
 def prepare_database_once(environ: MutableMapping[str, str]) -> None:
@@ -83,12 +92,15 @@ def release_servers() -> None:
 
 
 def serve() -> None:
-    """Run gunicorn in this process, for `make run`."""
+    """Run gunicorn in this process, for `flags serve`."""
+    # Until gunicorn.conf.py handles Ctrl-C, it ends the process without a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         workers = settings.load(os.environ)["WEB_CONCURRENCY"]
     except SettingError as error:
         sys.exit(str(error))
     # gunicorn itself also reads WEB_CONCURRENCY, and prints a traceback if it is not a number.
     os.environ["WEB_CONCURRENCY"] = str(workers)
+    os.chdir(PROJECT)
     sys.argv[1:] = ["wsgi:app"]
     runpy.run_module("gunicorn", run_name="__main__", alter_sys=True)

@@ -127,7 +127,7 @@ def require_current(conn: Connection, needed: int = VERSION) -> None:
         raise newer_schema(current, needed)
     if current < needed:
         state = f"has schema version {current}; this service needs version {needed}" if current else "has no schema"
-        raise DatabaseProblem(f"The database {state}. Run flask --app app migrate.")
+        raise DatabaseProblem(f"The database {state}. Run ./flags migrate.")
 
 
 def newer_schema(current: int, needed: int) -> DatabaseProblem:
@@ -177,7 +177,7 @@ def migrate(conn: Connection, folder: Path = MIGRATIONS) -> int:
 def missing_privilege(conn: Connection, before: int, needed: int, error: psycopg.Error) -> DatabaseProblem:
     """Return the error for a role that can use the schema, but not create or upgrade it."""
     task = f"upgrade the schema from version {before} to {needed}" if before else "create the schema"
-    advice = "Run flask --app app migrate as the owner of the schema."
+    advice = "Run ./flags migrate as the owner of the schema."
     return DatabaseProblem(f"The role {conn.info.user} cannot {task}: {reason(error)}. {advice}")
 
 

@@ -1,4 +1,4 @@
-"""Statements of flask doctor about the PostgreSQL server and the privileges of the current role."""
+"""Statements of flags doctor about the PostgreSQL server and the privileges of the current role."""
 
 from psycopg.rows import DictRow
 

@@ -1,4 +1,4 @@
-"""flask api-token: create, list, revoke."""
+"""flags api-token: create, list, revoke."""
 
 import hashlib
 import re
@@ -12,7 +12,7 @@ import pytest
 
 from sql.database import connect
 from tests.support import fixtures
-from tests.support.command_line import CommandLine, event, flask, only_line
+from tests.support.command_line import CommandLine, event, only_line, run_flags
 from tests.support.races import wait_for
 from tests.support.world import Caller
 
@@ -279,9 +279,11 @@ def test_an_invalid_id_is_refused(line: CommandLine, key_id: str) -> None:
 
 @pytest.mark.slow
 def test_the_real_program_prints_the_key_alone_on_stdout(line: CommandLine, url: str) -> None:
-    done = flask("api-token", "create", "--name", "ci", "--type", "admin", DATABASE_URL=url)
+    done = run_flags("api-token", "create", "--name", "ci", "--type", "admin", DATABASE_URL=url)
     assert done.returncode == 0
     assert Caller(line.app, done.stdout.removesuffix("\n")).get("/api/admin/insights").status_code == 200
-    done = flask("api-token", "create", "--name", "ci", "--type", "client", "--environment", "moon", DATABASE_URL=url)
+    done = run_flags(
+        "api-token", "create", "--name", "ci", "--type", "client", "--environment", "moon", DATABASE_URL=url
+    )
     assert (done.returncode, done.stdout) == (1, "")
     assert only_line(done.stderr) == "environment: unknown environment moon"

@@ -1,10 +1,10 @@
-"""flask backup: all of an instance in a file, and out of it again. What a restore refuses is in test_restore.py."""
+"""flags backup: all of an instance in a file, and out of it again. What a restore refuses is in test_restore.py."""
 
 import os
 import re
+import shlex
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,11 @@ from typing import Any
 import psycopg
 import pytest
 
+from commands import program
 from sql.database import backup, connect, embedded, migrate, rows, value
 from sql.database.migrate import DatabaseProblem
 from tests.support import nine
-from tests.support.command_line import CommandLine, flask, only_line
+from tests.support.command_line import FLAGS, CommandLine, install, only_line, run_flags
 from tests.support.dumps import contents, fill_the_rest, make_url
 from tests.support.event_rows import add
 from tests.support.instance import ADMIN_KEY, SETTINGS
@@ -38,7 +39,7 @@ def test_a_restored_instance_answers_the_nine_operations_as_before(
     make_database: Maker, make_app: Maker, tmp_path: Path
 ) -> None:
     one, other = make_database(), make_database(empty=True)
-    assert flask("demo", "--use-database-url", DATABASE_URL=one).returncode == 0
+    assert run_flags("demo", "--use-database-url", DATABASE_URL=one).returncode == 0
     with connect(one) as before, connect(other) as after:
         app = make_app(one)
         fill_the_rest(app, before)
@@ -56,11 +57,11 @@ def test_a_restored_instance_answers_the_nine_operations_as_before(
             f"--file={ROOT}/Makefile",
             "-o",
             ".venv/installed",
-            f"bin={Path(sys.executable).parent}",
         ]
+        install(tmp_path)
         file = tmp_path / '-it\'s "all" of; `the` service.dump'
         for target, url in (("backup", one), ("restore", other)):
-            environ = os.environ | {"DATABASE_URL": url, "PYTHONPATH": str(ROOT)}
+            environ = os.environ | {"DATABASE_URL": url}
             done = subprocess.run(
                 [*make, target, f"FILE={file.name}"], cwd=tmp_path, env=environ, capture_output=True, text=True
             )
@@ -83,20 +84,20 @@ def test_a_restored_instance_answers_the_nine_operations_as_before(
 @pytest.mark.slow
 def test_the_private_instance_is_backed_up_while_running_and_while_stopped(tmp_path: Path) -> None:
     here, there = {"DATA_DIR": str(tmp_path / "here"), "BCRYPT_ROUNDS": "10"}, {"DATA_DIR": str(tmp_path / "there")}
-    assert flask("migrate", **here).returncode == 0
+    assert run_flags("migrate", **here).returncode == 0
     for file in ("stopped.dump", "running.dump"):
         server = embedded.Server(tmp_path / "here")
         if file == "running.dump":
             server.ensure()
-        done = flask("backup", str(tmp_path / file), **here)
+        done = run_flags("backup", str(tmp_path / file), **here)
         server.release()
         assert (done.returncode, done.stdout) == (0, "")
         assert re.fullmatch(
             rf"Wrote .*/{file}: 0\.\d MB, schema version {migrate.VERSION}, in [\d.]+ s\.\n", done.stderr
         )
         assert not (tmp_path / "here" / "postgres" / "postmaster.pid").exists()
-    assert flask("restore", str(tmp_path / "running.dump"), **there).returncode == 0
-    assert " admin " in flask("user", "list", **there).stdout
+    assert run_flags("restore", str(tmp_path / "running.dump"), **there).returncode == 0
+    assert " admin " in run_flags("user", "list", **there).stdout
 
 
 @pytest.mark.slow
@@ -108,7 +109,7 @@ def test_an_aborted_backup_leaves_no_file_and_shows_no_password(make_database: M
         other.execute("LOCK TABLE events IN ACCESS EXCLUSIVE MODE")
         secret = f"{url}{'&' if '?' in url else '?'}password=the-secret"
         environ = environment(DATABASE_URL=secret)
-        command = [Path(sys.executable).with_name("flask"), "--app", "app", "backup", str(tmp_path / "x")]
+        command = [*FLAGS, "backup", str(tmp_path / "x")]
         process = subprocess.Popen(command, cwd=ROOT, env=environ, stderr=subprocess.DEVNULL)
         try:
             wait_until(lambda: rows(conn, waits), "pg_dump waited for the table")
@@ -131,9 +132,9 @@ def test_an_aborted_backup_leaves_no_file_and_shows_no_password(make_database: M
 
 def test_a_backup_that_finds_no_room_leaves_no_file(line: CommandLine, tmp_path: Path) -> None:
     environ = environment(DATABASE_URL=line.app.config["DATABASE_URL"])
-    program = str(Path(sys.executable).with_name("flask"))
-    for script in ('ulimit -f 8; exec "$0" --app app backup "$1"', 'exec "$0" --app app backup - > /dev/full'):
-        command = ["bash", "-c", script, program, str(tmp_path / "x")]
+    program = shlex.join(FLAGS)
+    for script in (f'ulimit -f 8; exec {program} backup "$1"', f"exec {program} backup - > /dev/full"):
+        command = ["bash", "-c", script, "bash", str(tmp_path / "x")]
         done = subprocess.run(command, cwd=ROOT, env=environ, stderr=subprocess.PIPE, text=True)
         assert done.returncode == 1
         assert only_line(done.stderr).startswith("The backup failed: ")
@@ -158,21 +159,20 @@ def test_a_backup_without_a_name_is_called_by_the_moment(
 
 def test_a_backup_can_be_written_to_stdout_and_restored_from_stdin(line: CommandLine, empty: CommandLine) -> None:
     url = line.app.config["DATABASE_URL"]
-    program = [Path(sys.executable).with_name("flask"), "--app", "app"]
     done = subprocess.run(
-        [*program, "backup", "-"], cwd=ROOT, env=os.environ | {"DATABASE_URL": url}, capture_output=True
+        [*FLAGS, "backup", "-"], cwd=ROOT, env=os.environ | {"DATABASE_URL": url}, capture_output=True
     )
     assert (done.returncode, done.stderr) == (0, b"")
     environ = os.environ | {"DATABASE_URL": empty.app.config["DATABASE_URL"]}
     assert (
         subprocess.run(
-            [*program, "restore", "-"], cwd=ROOT, env=environ, input=done.stdout, capture_output=True
+            [*FLAGS, "restore", "-"], cwd=ROOT, env=environ, input=done.stdout, capture_output=True
         ).returncode
         == 0
     )
     assert contents(empty.conn) == contents(line.conn)
     refused = subprocess.run(
-        [*program, "restore", "--replace", "-"], cwd=ROOT, env=environ, input=b"", capture_output=True
+        [*FLAGS, "restore", "--replace", "-"], cwd=ROOT, env=environ, input=b"", capture_output=True
     )
     assert refused.stderr == b"Error: The file is not a complete backup of this service in the schema public.\n"
 
@@ -192,7 +192,7 @@ def test_a_backup_that_fails_leaves_no_file(
     line: CommandLine, tmp_path: Path, make_database: Maker, make_app: Maker
 ) -> None:
     assert (
-        make_app(make_database(empty=True)).test_cli_runner().invoke(args=["backup", str(tmp_path / "x")]).exit_code
+        make_app(make_database(empty=True)).test_cli_runner().invoke(program, ["backup", str(tmp_path / "x")]).exit_code
         == 1
     )
     role = f"reader_{os.getpid()}"
@@ -246,8 +246,8 @@ def test_without_the_embedded_server_the_programs_on_the_path_are_used(
         f"The database is PostgreSQL {server}. Install its pg_dump (on Debian: postgresql-client-{server}) on the PATH."
     )
     assert line.refuses("backup", str(tmp_path / "x")) == wanted
-    for program in ("pg_dump", "pg_restore", "psql"):
-        (tmp_path / program).symlink_to(included / program)
+    for name in ("pg_dump", "pg_restore", "psql"):
+        (tmp_path / name).symlink_to(included / name)
     line.does("backup", str(tmp_path / "x"))
     empty.does("restore", str(tmp_path / "x"))
     assert contents(empty.conn) == contents(line.conn)

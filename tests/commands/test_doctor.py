@@ -1,4 +1,4 @@
-"""flask doctor: its checks, what it calls FAIL, and its exit status."""
+"""flags doctor: its checks, what it calls FAIL, and its exit status."""
 
 import re
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from commands import doctor
+from commands import doctor, program
 from sql.database import connect, embedded, migrate
 from sql.people import groups, users
 from tests.support import fixtures
-from tests.support.command_line import CommandLine, flask
+from tests.support.command_line import CommandLine, run_flags
 from tests.support.doctor import SUBJECTS, Maker, about, examine, parsed, with_settings
 
 ADVICE = "Set it as in docs/how-to/scale.md."
@@ -59,7 +59,7 @@ def test_a_database_that_cannot_be_reached_is_a_failure(make_app: Maker) -> None
     result = (
         make_app("postgresql://somebody:the-secret@127.0.0.1:1/nowhere", BCRYPT_ROUNDS=12)
         .test_cli_runner()
-        .invoke(args=["doctor"])
+        .invoke(program, ["doctor"])
     )
     [settings, database] = parsed(result.stdout)
     assert (result.exit_code, settings[0], database[:2]) == (1, "ok", ("FAIL", "database"))
@@ -110,13 +110,13 @@ def test_a_standby_is_late_by_size_or_by_time(size: int | None, seconds: float |
 
 
 def test_an_empty_database_has_to_be_migrated(make_database: Maker, make_app: Maker) -> None:
-    result = make_app(make_database(empty=True)).test_cli_runner().invoke(args=["doctor"])
+    result = make_app(make_database(empty=True)).test_cli_runner().invoke(program, ["doctor"])
     found = parsed(result.stdout)
     assert (result.exit_code, [subject for _, subject, _ in found]) == (
         1,
         ["settings", "database", "connections", "schema"],
     )
-    assert found[3] == ("FAIL", "schema", "The database has no schema. Run flask --app app migrate.")
+    assert found[3] == ("FAIL", "schema", "The database has no schema. Run ./flags migrate.")
 
 
 def test_a_newer_schema_needs_a_newer_service(line: CommandLine) -> None:
@@ -134,7 +134,7 @@ def test_missing_search_indexes_are_a_warning_with_the_consequence(line: Command
     assert (status, grade) == (0, "warn")
     assert "read the whole event log" in sentence
     [row] = line.rows("SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm') AS can")
-    assert sentence.endswith("Run flask --app app migrate as a role that can create it.") is row["can"]
+    assert sentence.endswith("Run ./flags migrate as a role that can create it.") is row["can"]
 
 
 def test_search_with_all_its_indexes_is_fine_and_one_is_not_enough(line: CommandLine) -> None:
@@ -190,7 +190,7 @@ def test_an_instance_without_administrator_is_a_failure(line: CommandLine, loss:
     with line.altered(f"UPDATE users SET {loss} WHERE id = 1", f"UPDATE users SET {undo} WHERE id = 1"):
         status, grade, sentence = about(line, "administrators")
     assert (status, grade) == (1, "FAIL")
-    assert "flask --app app user create --role admin" in sentence
+    assert "./flags user create --role admin" in sentence
 
 
 def test_administrators_by_group_count(line: CommandLine) -> None:
@@ -210,10 +210,10 @@ def test_the_real_program_examines_the_private_database(tmp_path: Path) -> None:
     url = server.ensure()
     try:
         # An invalid one is named, and the rest is checked too.
-        done = flask("doctor", **environ, PORT="abc")
+        done = run_flags("doctor", **environ, PORT="abc")
         assert (done.returncode, done.stderr) == (1, "")
         assert ("FAIL", "settings", "The setting PORT must be a whole number from 1 to 65535.") in parsed(done.stdout)
-        assert ("FAIL", "schema", "The database has no schema. Run flask --app app migrate.") in parsed(done.stdout)
+        assert ("FAIL", "schema", "The database has no schema. Run ./flags migrate.") in parsed(done.stdout)
         [sentence] = [sentence for _, subject, sentence in parsed(done.stdout) if subject == "disk"]
         assert sentence.endswith(f" GB are free in {tmp_path}/data.")
         # Another process had it before: it is still there.
@@ -226,7 +226,7 @@ def test_the_real_program_examines_the_private_database(tmp_path: Path) -> None:
 def test_doctor_without_settings_reports_so_and_creates_no_database(make_app: Maker, tmp_path: Path) -> None:
     runner = make_app(None, DATA_DIR=tmp_path / "data").test_cli_runner()
     for command in (["doctor"], ["backup", str(tmp_path / "y.dump")], ["user", "list"]):
-        result = runner.invoke(args=command, catch_exceptions=False)
+        result = runner.invoke(program, command, catch_exceptions=False)
         assert result.exit_code == 1
         assert f"{tmp_path}/data contains no database. Set DATABASE_URL" in result.output
         assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""flask doctor: what it says of a database that is not as it should be, and of its standbys."""
+"""flags doctor: what it says of a database that is not as it should be, and of its standbys."""
 
 import os
 import re
@@ -9,8 +9,9 @@ from urllib.parse import quote
 
 import pytest
 
+from commands import program
 from sql.database import connect, embedded, value
-from tests.support.command_line import CommandLine, flask
+from tests.support.command_line import CommandLine, run_flags
 from tests.support.doctor import about, parsed
 from tests.support.service import wait_until
 from tests.support.silent_proxy import Proxy
@@ -37,7 +38,7 @@ def test_an_unencrypted_network_connection_is_a_warning(
 ) -> None:
     with Proxy(line.app.config["DATABASE_URL"]) as proxy:
         url = f"{proxy.url.replace('@127.0.0.1', f'@{name}')}?hostaddr=127.0.0.1"
-        result = make_app(url).test_cli_runner().invoke(args=["doctor"])
+        result = make_app(url).test_cli_runner().invoke(program, ["doctor"])
     found = of(result.stdout, "database")
     assert len(found) == 1 + is_told
     assert any(grade == "warn" and "not encrypted" in sentence for grade, sentence in found) is is_told
@@ -165,7 +166,7 @@ def test_a_standby_is_shown_on_both_servers(tmp_path: Path) -> None:
     second = embedded.Server(tmp_path / "second")
     try:
         environ = {"DATABASE_URL": url, "BCRYPT_ROUNDS": "12"}
-        assert flask("migrate", **environ).returncode == 0
+        assert run_flags("migrate", **environ).returncode == 0
         copy_of(first, second)
         standby = second.ensure()
         with connect(url) as conn, connect(standby) as follower:
@@ -175,7 +176,7 @@ def test_a_standby_is_shown_on_both_servers(tmp_path: Path) -> None:
             )
             conn.execute("CREATE TABLE early (id integer)")
             wait_until(lambda: value(follower, "SELECT to_regclass('early') IS NOT NULL"), "it showed a change")
-            [(grade, sentence)] = of(flask("doctor", **environ).stdout, "standby")
+            [(grade, sentence)] = of(run_flags("doctor", **environ).stdout, "standby")
             assert (grade, sentence) == ("ok", "second is 0 MB and 0 s behind.")
             follower.execute("SELECT pg_wal_replay_pause()")
             wait_until(lambda: value(follower, "SELECT pg_get_wal_replay_pause_state()") == "paused", "it paused")
@@ -184,17 +185,17 @@ def test_a_standby_is_shown_on_both_servers(tmp_path: Path) -> None:
                 conn.execute("SELECT pg_logical_emit_message(false, 'x', repeat('x', 1000000))")
             conn.execute("CREATE TABLE late (id integer)")
             wait_until(lambda: value(follower, STREAMED), "it had got all of that")
-            [(grade, sentence)] = of(flask("doctor", **environ).stdout, "standby")
+            [(grade, sentence)] = of(run_flags("doctor", **environ).stdout, "standby")
             assert grade == "warn"
             assert sentence.startswith("second is 1")
-            done = flask("doctor", DATABASE_URL=standby)
+            done = run_flags("doctor", DATABASE_URL=standby)
             [(grade, sentence)] = of(done.stdout, "database")
             assert (done.returncode, grade) == (1, "FAIL")
             assert sentence == "This PostgreSQL is a read-only standby. Set DATABASE_URL to the primary server."
             follower.execute("SELECT pg_wal_replay_resume()")
             wait_until(lambda: value(follower, "SELECT to_regclass('late') IS NOT NULL"), "it was there")
             conn.execute("SELECT pg_create_physical_replication_slot('away', true)")
-            away, _ = of(flask("doctor", **environ).stdout, "standby")
+            away, _ = of(run_flags("doctor", **environ).stdout, "standby")
             assert away[0] == "warn"
             assert re.fullmatch(
                 r"away is disconnected\. \d+ MB of WAL are kept for it\. Start it, or drop its replication slot\.",

@@ -1,4 +1,4 @@
-"""flask doctor: what it says of settings, invalid ones and unsafe ones."""
+"""flags doctor: what it says of settings, invalid ones and unsafe ones."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sql.database import connect
-from tests.support.command_line import CommandLine, flask
+from tests.support.command_line import CommandLine, run_flags
 from tests.support.doctor import SUBJECTS, about, examine, parsed, with_settings
 
 Maker = Callable[..., Any]
@@ -100,7 +100,7 @@ def test_an_address_that_makes_no_sense_is_not_tried(line: CommandLine, monkeypa
 
 @pytest.mark.slow
 def test_the_real_program_names_invalid_settings(line: CommandLine) -> None:
-    done = flask("doctor", DATABASE_URL=line.app.config["DATABASE_URL"], PORT="x", BASE_URL="y")
+    done = run_flags("doctor", DATABASE_URL=line.app.config["DATABASE_URL"], PORT="x", BASE_URL="y")
     assert (done.returncode, done.stderr) == (1, "")
     found = parsed(done.stdout)
     assert [(grade, sentence[:20]) for grade, subject, sentence in found if subject == "settings"] == [

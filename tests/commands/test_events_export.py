@@ -1,7 +1,8 @@
-"""flask events export: the lines, filters, files and interruptions."""
+"""flags events export: the lines, filters, files and interruptions."""
 
 import gzip
 import json
+import shlex
 import stat
 import subprocess
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from sql import events
 from sql.database import connect, embedded, value
 from sql.events import Event
 from tests.support import fixtures
-from tests.support.command_line import FLASK, PATIENCE, ROOT, CommandLine, clean, flask, flask_at_terminal
+from tests.support.command_line import FLAGS, PATIENCE, ROOT, CommandLine, clean, run_flags, run_flags_at_terminal
 from tests.support.events_command import INSERT_MANY, NOON, add, exported
 from tests.support.instance import ADMIN_KEY, address_of
 
@@ -158,7 +159,7 @@ def test_an_export_is_complete_after_a_restore_into_a_new_server(
 @pytest.mark.slow
 def test_a_closed_pipe_is_no_error(log: CommandLine) -> None:
     log.conn.execute(INSERT_MANY, [5000])
-    command = f"'{FLASK}' --app app events export | head -n 1; echo ${{PIPESTATUS[0]}}"
+    command = f"{shlex.join(FLAGS)} events export | head -n 1; echo ${{PIPESTATUS[0]}}"
     environ = clean({"DATABASE_URL": log.app.config["DATABASE_URL"]})
     done = subprocess.run(
         ["bash", "-c", command], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=PATIENCE
@@ -171,12 +172,12 @@ def test_a_closed_pipe_is_no_error(log: CommandLine) -> None:
 def test_a_terminal_shows_the_progress(log: CommandLine, tmp_path: Path) -> None:
     log.conn.execute(INSERT_MANY, [3000])
     url = log.app.config["DATABASE_URL"]
-    status, screen = flask_at_terminal(
+    status, screen = run_flags_at_terminal(
         "events", "export", "--output", str(tmp_path / "log"), typed=[], DATABASE_URL=url
     )
     assert (status, "Exporting" in screen, "100%" in screen, "Wrote 3000 events" in screen) == (0, True, True, True)
-    status, screen = flask_at_terminal("events", "prune", "--days", "30", typed=[], DATABASE_URL=url)
+    status, screen = run_flags_at_terminal("events", "prune", "--days", "30", typed=[], DATABASE_URL=url)
     assert (status, "Deleting" in screen, "100%" in screen) == (0, True, True)
-    done = flask("events", "export", "--output", str(tmp_path / "other"), DATABASE_URL=url)
+    done = run_flags("events", "export", "--output", str(tmp_path / "other"), DATABASE_URL=url)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.startswith("Wrote ")

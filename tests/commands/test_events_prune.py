@@ -1,4 +1,4 @@
-"""flask events prune: what is deleted, in which batches, and at the same time as others."""
+"""flags events prune: what is deleted, in which batches, and at the same time as others."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +11,7 @@ from rules.bootstrap import System
 from sql import event_retention, events
 from sql.database import connect
 from sql.events import Event
-from tests.support.command_line import CommandLine, flask, only_line
+from tests.support.command_line import CommandLine, only_line, run_flags
 from tests.support.events_command import INSERT_MANY, MIDNIGHT, NOON, add, kept
 from tests.support.instance import ADMIN_KEY
 
@@ -149,7 +149,7 @@ def test_a_number_of_days_that_makes_no_sense_is_refused(line: CommandLine, opti
 def test_export_and_prune_are_commands_of_the_service(log: CommandLine) -> None:
     url = log.app.config["DATABASE_URL"]
     add(log, created_at=NOON - timedelta(days=100))
-    assert flask("events", "export", DATABASE_URL=url).stdout.count("\n") == 1
-    done = flask("events", "prune", DATABASE_URL=url)
+    assert run_flags("events", "export", DATABASE_URL=url).stdout.count("\n") == 1
+    done = run_flags("events", "prune", DATABASE_URL=url)
     assert (done.returncode, only_line(done.stderr)[:20]) == (1, "EVENT_RETENTION_DAYS")
-    assert "Deleted 1 events" in flask("events", "prune", DATABASE_URL=url, EVENT_RETENTION_DAYS="99").stdout
+    assert "Deleted 1 events" in run_flags("events", "prune", DATABASE_URL=url, EVENT_RETENTION_DAYS="99").stdout

@@ -1,4 +1,4 @@
-"""flask metrics prune: what is merged, what is deleted, and that readers see no difference."""
+"""flags metrics prune: what is merged, what is deleted, and that readers see no difference."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +10,7 @@ import pytest
 from sql import usage_retention
 from sql.database import connect
 from tests.support import fixtures
-from tests.support.command_line import CommandLine, flask
+from tests.support.command_line import CommandLine, run_flags
 from tests.support.events_command import MIDNIGHT
 from tests.support.instance import ADMIN_KEY
 from tests.support.world import World
@@ -174,7 +174,7 @@ def test_two_prunes_take_turns(log: CommandLine) -> None:
     with connect(log.app.config["DATABASE_URL"]) as other, ThreadPoolExecutor(1) as pool:
         with other.transaction():
             assert usage_retention.merge(other, at(31).date()) == 1
-            second = pool.submit(flask, "metrics", "prune", DATABASE_URL=log.app.config["DATABASE_URL"])
+            second = pool.submit(run_flags, "metrics", "prune", DATABASE_URL=log.app.config["DATABASE_URL"])
             while not log.rows(WAITING):
                 assert not second.done(), second.result()
         assert "Merged 0 hours" in second.result().stdout

@@ -1,4 +1,4 @@
-"""flask restore: all of a backup or nothing, and never over an instance unless --replace says so."""
+"""flags restore: all of a backup or nothing, and never over an instance unless --replace says so."""
 
 import os
 import subprocess
@@ -54,7 +54,7 @@ def test_make_replaces_only_on_yes(answer: str, options: list[str]) -> None:
     ]
     environ = environment()
     shown = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=True).stdout
-    assert shown.split() == ["exec", ".venv/bin/flask", "--app", "app", "restore", *options, "--", '"$FILE"']
+    assert shown.split() == ["exec", "./flags", "restore", *options, "--", '"$FILE"']
 
 
 def test_a_foreign_database_is_not_overwritten(empty: CommandLine, file: Path) -> None:

@@ -1,4 +1,4 @@
-"""flask restore: backups of other versions, and restores into another schema or server."""
+"""flags restore: backups of other versions, and restores into another schema or server."""
 
 import subprocess
 import tempfile
@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from commands import program
 from sql.database import backup, connect, embedded, migrate, value
 from tests.support.command_line import CommandLine, only_line
 from tests.support.dumps import contents, holds_nothing, make_url
@@ -57,7 +58,7 @@ def test_a_backup_of_an_older_version_is_migrated(make_database: Maker, empty: C
 def test_a_backup_is_restored_only_into_its_own_schema(file: Path, empty: CommandLine, make_app: Maker) -> None:
     empty.conn.execute("CREATE SCHEMA flags")
     url = make_url(empty.app.config["DATABASE_URL"], "-csearch_path=flags")
-    result = make_app(url).test_cli_runner().invoke(args=["restore", str(file)])
+    result = make_app(url).test_cli_runner().invoke(program, ["restore", str(file)])
     assert "is not a complete backup of this service in the schema flags." in result.stderr
     assert holds_nothing(empty)
 
@@ -66,7 +67,7 @@ def test_an_instance_in_its_own_schema_is_backed_up_alone(empty: CommandLine, ma
     empty.conn.execute('CREATE SCHEMA "our flags"; CREATE TABLE public.theirs (id integer)')
     own = make_app(make_url(empty.app.config["DATABASE_URL"], "-csearch_path=%22our%5C%20flags%22"))
     for arguments in (["migrate"], ["backup", str(tmp_path / "x")], ["restore", "--replace", str(tmp_path / "x")]):
-        result = own.test_cli_runner().invoke(args=arguments, catch_exceptions=False)
+        result = own.test_cli_runner().invoke(program, arguments, catch_exceptions=False)
         assert result.exit_code == 0, result.stderr
     assert empty.rows(
         "SELECT to_regclass('public.theirs')::text AS theirs, to_regclass('\"our flags\".events')::text AS ours"

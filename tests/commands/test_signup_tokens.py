@@ -1,4 +1,4 @@
-"""flask signup-token: create, list."""
+"""flags signup-token: create, list."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ import pytest
 
 from sql.database import connect
 from tests.support import fixtures
-from tests.support.command_line import CommandLine, event, flask, only_line
+from tests.support.command_line import CommandLine, event, only_line, run_flags
 from tests.support.signup_tokens import stored
 
 SITE = "https://flags.example.org/unleash"
@@ -116,8 +116,8 @@ def test_list_counts_the_users_of_a_token(line: CommandLine) -> None:
 
 @pytest.mark.slow
 def test_the_real_program_prints_the_link_alone_on_stdout(line: CommandLine, url: str) -> None:
-    done = flask("signup-token", "create", "--name", "real", DATABASE_URL=url)
+    done = run_flags("signup-token", "create", "--name", "real", DATABASE_URL=url)
     assert (done.returncode, done.stdout) == (0, f"http://127.0.0.1:4242/new-user?invite={newest(line)['secret']}\n")
-    done = flask("signup-token", "create", "--name", "real", "--expires", "soon", DATABASE_URL=url)
+    done = run_flags("signup-token", "create", "--name", "real", "--expires", "soon", DATABASE_URL=url)
     assert (done.returncode, done.stdout) == (1, "")
     assert only_line(done.stderr).startswith("expires: ")

@@ -1,4 +1,4 @@
-"""flask user create and reset-password: where a password comes from, and which are valid."""
+"""flags user create and reset-password: where a password comes from, and which are valid."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sql.database import connect
-from tests.support.command_line import CommandLine, event, flask_at_terminal
+from tests.support.command_line import CommandLine, event, run_flags_at_terminal
 from tests.support.users_command import PASSWORD, make_user
 
 
@@ -85,7 +85,7 @@ def test_a_command_without_a_terminal_does_not_ask(line: CommandLine) -> None:
 def test_a_terminal_asks_twice_and_never_shows_the_password(line: CommandLine, url: str) -> None:
     twice: list[tuple[str, str | None]] = [("Password: ", PASSWORD), ("Repeat the password: ", PASSWORD)]
     typed = [("Password: ", PASSWORD), ("Repeat the password: ", "other words"), *twice]
-    status, screen = flask_at_terminal(
+    status, screen = run_flags_at_terminal(
         "user", "create", "--username", "typist", typed=typed, DATABASE_URL=url, BCRYPT_ROUNDS="10"
     )
     assert status == 0, screen

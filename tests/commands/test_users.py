@@ -1,4 +1,4 @@
-"""flask user: create, list, reset-password, unlock."""
+"""flags user: create, list, reset-password, unlock."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from rules.login import name_digest
 from rules.passwords import PasswordHasher
 from sql.database import connect
 from sql.people import roles
-from tests.support.command_line import CommandLine, event, flask, only_line
+from tests.support.command_line import CommandLine, event, only_line, run_flags
 from tests.support.users_command import PASSWORD, make_user
 
 
@@ -173,7 +173,7 @@ def test_unlock_works_for_both_names_of_a_user(line: CommandLine, password_file:
 @pytest.mark.slow
 def test_the_real_program_reports_an_error_in_one_line(url: str) -> None:
     for args in (("--email", "ada", "--generate"), ("--username", "admin", "--generate"), ("--username", "x")):
-        done = flask("user", "create", *args, DATABASE_URL=url)
+        done = run_flags("user", "create", *args, DATABASE_URL=url)
         assert (done.returncode, done.stdout) == (1, "")
         only_line(done.stderr)
 
@@ -181,8 +181,8 @@ def test_the_real_program_reports_an_error_in_one_line(url: str) -> None:
 @pytest.mark.slow
 def test_the_real_program_lists_json_in_any_encoding(line: CommandLine, url: str, password_file: str) -> None:
     make_user(line, "latin", password_file, "--name", "日本 é")
-    done = flask("user", "list", "--json", DATABASE_URL=url, PYTHONIOENCODING="ascii")
+    done = run_flags("user", "list", "--json", DATABASE_URL=url, PYTHONIOENCODING="ascii")
     assert "日本 é" in [entry["name"] for entry in json.loads(done.stdout)]
-    done = flask("user", "list", DATABASE_URL=url, PYTHONIOENCODING="ascii")
+    done = run_flags("user", "list", DATABASE_URL=url, PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert "?? ?" in done.stdout

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from app import create_app
+from commands import program
 from serving import settings
 from sql import database
 from tests.support import operations_page
@@ -43,7 +43,7 @@ def commands_of(page: Path) -> list[tuple[str, str]]:
 def demo(make_database: Callable[..., str]) -> tuple[str, str]:
     """A database with the demo, and the signup token that the command printed."""
     url = make_database()
-    done = run("-m", "flask", "--app", "app", "demo", "--use-database-url", DATABASE_URL=url)
+    done = run("flags.py", "demo", "--use-database-url", DATABASE_URL=url)
     assert done.returncode == 0, done.stderr
     token = re.search(r"signup token: (\w+)", done.stdout)
     assert token is not None
@@ -131,7 +131,7 @@ def test_the_commands_page_lists_every_command_with_its_options():
         re.MULTILINE,
     )
     listed = {name: set(re.findall(r"`(--[a-z-]+)`", options)) for name, options in rows}
-    assert listed == dict(commands_in(create_app(SETTINGS | {"DATABASE_URL": "postgresql://nowhere"}).cli))
+    assert listed == dict(commands_in(program))
 
 
 def commands_in(group: click.Group, *names: str) -> Iterator[tuple[str, set[str]]]:

@@ -79,7 +79,7 @@ def test_an_instance_of_the_first_version_answers_as_one_of_this(
     make_database: Callable[..., str], make_app: Any
 ) -> None:
     one, other = make_database(), make_database(empty=True)
-    assert run("-m", "flask", "--app", "app", "demo", "--use-database-url", DATABASE_URL=one).returncode == 0
+    assert run("flags.py", "demo", "--use-database-url", DATABASE_URL=one).returncode == 0
     with connect(one) as new, connect(other) as old:
         fill_the_rest(make_app(one), new)
         old.execute(FIRST_SCHEMA.read_bytes())

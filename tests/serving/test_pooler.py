@@ -235,7 +235,7 @@ def test_the_commands_work_through_the_pooler(pooled: Pooled) -> None:
 
 def command(pooler: Pooler, name: str, setting: str, *arguments: str) -> CompletedProcess[str]:
     """What a command says on a database behind a pooler."""
-    return run("-m", "flask", "--app", "app", name, *arguments, DATABASE_URL=pooler.url, DATABASE_POOLER=setting)
+    return run("flags.py", name, *arguments, DATABASE_URL=pooler.url, DATABASE_POOLER=setting)
 
 
 def test_a_missing_pooler_setting_is_reported(pooled: Pooled) -> None:

@@ -159,20 +159,20 @@ def texts(service: Service, story: Story) -> None:
 def commanded(service: Service, story: Story) -> None:
     """The same by the command line: a secret that it creates is on its stdout, and nowhere afterwards."""
 
-    def flask(*words: str) -> str:
-        done = run("-m", "flask", "--app", "app", *words, **service.settings)
+    def command(*words: str) -> str:
+        done = run("flags.py", *words, **service.settings)
         assert done.returncode == 0, done.stderr
         story.logs["stderr of commands"] = story.logs.get("stderr of commands", "") + done.stderr
         return done.stdout.strip()
 
-    story.digested["a key by command"] = flask("api-token", "create", "--name", "by command", "--type", "admin")
-    story.readable["signup_tokens, by command"] = flask("signup-token", "create", "--name", "by command").partition(
+    story.digested["a key by command"] = command("api-token", "create", "--name", "by command", "--type", "admin")
+    story.readable["signup_tokens, by command"] = command("signup-token", "create", "--name", "by command").partition(
         "invite="
     )[2]
-    story.passwords["Carl's"] = flask("user", "create", "--username", "carl", "--generate")
-    story.passwords["Carl's new"] = flask("user", "reset-password", "carl", "--generate")
+    story.passwords["Carl's"] = command("user", "create", "--username", "carl", "--generate")
+    story.passwords["Carl's new"] = command("user", "reset-password", "carl", "--generate")
     for words in ("api-token list --json", "user list --json", "events export", "doctor"):
-        story.logs[words] = flask(*words.split())
+        story.logs[words] = command(*words.split())
         assert story.logs[words]
 
 

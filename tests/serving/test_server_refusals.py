@@ -98,7 +98,7 @@ SENTENCES = {
     "wrong password": r'The database cannot be reached: .*password authentication failed for user "guest"\.',
     "no database": r'The database cannot be reached: .*database "absent" does not exist\.',
     "no rights": r"The role \w+ cannot create the schema: permission denied for schema public\. "
-    r"Run flask --app app migrate as the owner of the schema\.",
+    r"Run ./flags migrate as the owner of the schema\.",
     "newer": r"The database has schema version \d+; this service supports versions up to \d+\. Upgrade the service\.",
     "other tables": r"The database is not empty: it contains customers\. Use an empty database\.",
 }

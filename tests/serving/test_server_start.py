@@ -199,7 +199,7 @@ def test_secrets_can_stand_in_files(make_database, tmp_path):
 
 
 def test_make_run_ignores_an_empty_number_of_workers_and_names_a_wrong_one():
-    assert SERVE[1] in (ROOT / "Makefile").read_text()
+    assert "./flags serve" in (ROOT / "Makefile").read_text()
     # No process listens there: the refusal comes after gunicorn has parsed the number.
     nowhere = {"DATABASE_URL": f"postgresql://127.0.0.1:{free_port()}/x", "PORT": free_port()}
     wrong, empty = run_together(

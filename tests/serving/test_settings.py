@@ -1,7 +1,5 @@
 """The settings: defaults, invalid values, and the sentence that names each of them."""
 
-from pathlib import Path
-
 import pytest
 
 from serving.settings import PROJECT, SETTINGS, SettingError, load
@@ -54,7 +52,7 @@ def test_a_valid_value_is_taken(name: str):
         expected = (
             int(text)
             if name in WHOLE_NUMBERS
-            else Path(text)
+            else PROJECT / text
             if name == "DATA_DIR"
             else (text,)
             if name.endswith("TOKENS")

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,10 +16,12 @@ from click.testing import Result
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from commands import program
 from sql.database import Connection
 
-FLASK = Path(sys.executable).with_name("flask")
 ROOT = Path(__file__).parents[2]
+# What ./flags runs, with the Python of the tests.
+FLAGS = (sys.executable, str(ROOT / "flags.py"))
 TABLES = (
     "users",
     "sessions",
@@ -41,7 +44,7 @@ class CommandLine:
 
     def run(self, *args: str, **kwargs: Any) -> Result:
         """Run a command in this process. Unexpected exceptions are raised."""
-        return self.app.test_cli_runner().invoke(args=args, catch_exceptions=False, **kwargs)
+        return self.app.test_cli_runner().invoke(program, args, catch_exceptions=False, **kwargs)
 
     def does(self, *args: str, **kwargs: Any) -> str:
         """Run a command, assert that it succeeds, and return its stdout."""
@@ -120,21 +123,28 @@ def only_line(text: str) -> str:
     return text.removeprefix("Error: ").rstrip("\n")
 
 
-def flask(*args: str, **environ: str) -> subprocess.CompletedProcess[str]:
+def install(folder: Path) -> Path:
+    """Install the program with the packages of the tests in a folder, and return its path."""
+    (folder / ".venv").symlink_to(sys.prefix)
+    (folder / "flags.py").symlink_to(ROOT / "flags.py")
+    return Path(shutil.copy(ROOT / "flags", folder))
+
+
+def run_flags(*args: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """Run the real program with only these settings."""
     return subprocess.run(
-        [FLASK, "--app", "app", *args], cwd=ROOT, env=clean(environ), capture_output=True, text=True, timeout=PATIENCE
+        [*FLAGS, *args], cwd=ROOT, env=clean(environ), capture_output=True, text=True, timeout=PATIENCE
     )
 
 
-def flask_at_terminal(*args: str, typed: list[tuple[str, str | None]], **environ: str) -> tuple[int, str]:
+def run_flags_at_terminal(*args: str, typed: list[tuple[str, str | None]], **environ: str) -> tuple[int, str]:
     """Run the real program at a terminal, and return its exit status and the text on the screen.
 
     typed: pairs of a prompt and the answer to type. None instead of an answer: send SIGTERM.
     """
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [FLASK, "--app", "app", *args],
+        [*FLAGS, *args],
         cwd=ROOT,
         env=clean(environ),
         stdin=theirs,

@@ -23,8 +23,8 @@ Read = Callable[[str], list[dict[str, Any]]]
 
 
 def fill(url: str) -> CompletedProcess[str]:
-    """Run flask demo to fill the database of this URL, and return the finished process."""
-    return run("-m", "flask", "--app", "app", "demo", "--use-database-url", DATABASE_URL=url)
+    """Run flags demo to fill the database of this URL, and return the finished process."""
+    return run("flags.py", "demo", "--use-database-url", DATABASE_URL=url)
 
 
 def digests(read: Read) -> dict[str, str]:

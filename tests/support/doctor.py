@@ -1,4 +1,4 @@
-"""Runs `flask doctor` and reads its lines."""
+"""Runs `./flags doctor` and reads its lines."""
 
 from collections.abc import Callable
 from typing import Any

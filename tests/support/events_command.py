@@ -1,4 +1,4 @@
-"""Events for the tests of `flask events`, and what an export contains."""
+"""Events for the tests of `./flags events`, and what an export contains."""
 
 import json
 from datetime import UTC, datetime

@@ -15,7 +15,7 @@ import pytest
 
 from sql.database import connect, value
 from sql.tokens import api_tokens
-from tests.support.command_line import FLASK, ROOT, clean
+from tests.support.command_line import FLAGS, ROOT, clean
 from tests.support.event_search import PATH
 from tests.support.instance import ADMIN_KEY
 from tests.support.service import PATIENCE, Service, wait_until
@@ -123,7 +123,7 @@ def export(url: str, is_warm: Event) -> tuple[int, int]:
     """How many events the command writes, which must be those from 1 on, each once; and how much memory it took for
     that, in kB.
     """
-    command = [str(FLASK), "--app", "app", "events", "export"]
+    command = [*FLAGS, "events", "export"]
     with subprocess.Popen(
         command, cwd=ROOT, env=clean({"DATABASE_URL": url}), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:

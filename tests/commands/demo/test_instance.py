@@ -1,10 +1,9 @@
-"""flask demo: an instance of its own, filled once, all or nothing."""
+"""flags demo: an instance of its own, filled once, all or nothing."""
 
 import json
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sql.database import connect, rows
+from tests.support.command_line import FLAGS
 from tests.support.demo import digests, fill
 from tests.support.page_examples import README, fits
 from tests.support.service import ROOT, environment, free_port, run, wait_until
@@ -35,18 +35,7 @@ def own_instance(tmp_path: Path) -> Iterator[Callable[..., tuple[str, str]]]:
 
     def start(port: int, **settings: object) -> tuple[str, str]:
         log = tmp_path / "output"
-        words = [
-            sys.executable,
-            "-m",
-            "flask",
-            "--app",
-            "app",
-            "demo",
-            "--data-dir",
-            str(tmp_path / "data-demo"),
-            "--port",
-            str(port),
-        ]
+        words = [*FLAGS, "demo", "--data-dir", str(tmp_path / "data-demo"), "--port", str(port)]
         with log.open("wb") as output:
             process = subprocess.Popen(words, cwd=ROOT, env=environment(**settings), stdout=output, stderr=output)
         running.append(process)
@@ -127,9 +116,9 @@ def test_a_database_that_holds_something_is_refused(make_database):
 
 
 def test_the_data_folder_of_a_real_instance_is_refused(tmp_path):
-    assert run("-m", "flask", "--app", "app", "migrate", DATA_DIR=tmp_path).returncode == 0
+    assert run("flags.py", "migrate", DATA_DIR=tmp_path).returncode == 0
     before = sorted(path.name for path in tmp_path.iterdir())
-    refused = run("-m", "flask", "--app", "app", "demo", "--data-dir", str(tmp_path), "--port", str(free_port()))
+    refused = run("flags.py", "demo", "--data-dir", str(tmp_path), "--port", str(free_port()))
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr.endswith(
         f"Error: {tmp_path} contains an instance that is not a demo. Set --data-dir to another folder.\n"
@@ -140,7 +129,7 @@ def test_the_data_folder_of_a_real_instance_is_refused(tmp_path):
 def test_a_folder_with_other_files_is_refused(tmp_path):
     """Otherwise the advice about rm -rf would delete them."""
     (tmp_path / "photo").touch()
-    refused = run("-m", "flask", "--app", "app", "demo", "--data-dir", str(tmp_path), "--port", str(free_port()))
+    refused = run("flags.py", "demo", "--data-dir", str(tmp_path), "--port", str(free_port()))
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == f"Error: {tmp_path} contains other files. Set --data-dir to a new folder.\n"
     assert [path.name for path in tmp_path.iterdir()] == ["photo"]
@@ -148,13 +137,13 @@ def test_a_folder_with_other_files_is_refused(tmp_path):
 
 def test_the_api_key_of_a_new_database_is_printed(make_database):
     settings = {"DATABASE_URL": make_database(empty=True), "INIT_ADMIN_PASSWORD": "a password of the settings"}
-    done = run("-m", "flask", "--app", "app", "demo", "--use-database-url", **settings)
+    done = run("flags.py", "demo", "--use-database-url", **settings)
     assert done.returncode == 0
     assert re.search(r"API token +\*:\*\.[0-9a-f]{64}\n", done.stderr)
 
 
 def test_the_option_needs_the_setting():
-    refused = run("-m", "flask", "--app", "app", "demo", "--use-database-url")
+    refused = run("flags.py", "demo", "--use-database-url")
     assert (refused.returncode, refused.stderr.splitlines()[-1]) == (
         2,
         "Error: --use-database-url requires the setting DATABASE_URL.",

@@ -76,7 +76,7 @@ def test_a_migration_grants_no_rights(deployed, tmp_path):
     assert str(problem.value).startswith(
         f"The role {user} cannot upgrade the schema from version {found} to {needed}: "
     )
-    assert str(problem.value).endswith(". Run flask --app app migrate as the owner of the schema.")
+    assert str(problem.value).endswith(". Run ./flags migrate as the owner of the schema.")
     with connect(deployed.address("owner")) as owner:
         before = rights(owner)
         with owner.transaction(force_rollback=True):

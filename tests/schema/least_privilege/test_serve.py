@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rules import bootstrap
-from tests.support.command_line import CommandLine, flask
+from tests.support.command_line import CommandLine, run_flags
 from tests.support.deployment import GRANTS, Deployment
 from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.story import Story, documents, flags, people, places, strategies, vocabulary
@@ -98,7 +98,7 @@ def test_the_third_role_prunes(deployed, admin):
     admin.execute(OLD)
     before = admin.execute("SELECT count(*) AS number FROM events").fetchone()["number"]
     for options, message in ((["--dry-run"], "Would delete 5 events before "), ([], "Deleted 5 events before ")):
-        done = flask("events", "prune", "--days", "60", *options, DATABASE_URL=deployed.address("prune"))
+        done = run_flags("events", "prune", "--days", "60", *options, DATABASE_URL=deployed.address("prune"))
         assert done.stdout.startswith(message), done.stderr
     assert admin.execute("SELECT count(*) AS number FROM events").fetchone() == {"number": before - 5}
 
@@ -115,7 +115,7 @@ OLD_USAGE = """
 
 def test_the_third_role_prunes_usage(deployed, admin):
     admin.execute(OLD_USAGE)
-    done = flask("metrics", "prune", "--days", "60", DATABASE_URL=deployed.address("prune"))
+    done = run_flags("metrics", "prune", "--days", "60", DATABASE_URL=deployed.address("prune"))
     assert "Merged 2 hours" in done.stdout, done.stderr
     assert "Deleted 3 rows of usage" in done.stdout
     counts = "SELECT count FROM usage_variants WHERE flag_name = 'old'"
@@ -127,14 +127,14 @@ def test_the_owner_restores_and_the_service_goes_on(deployed, tmp_path):
         {"DATABASE_URL": deployed.address("owner")},
         {"DATABASE_URL": deployed.address("service"), "BCRYPT_ROUNDS": "12"},
     )
-    assert flask("backup", str(tmp_path / "x"), **service).stderr.startswith("Error: The backup failed: ")
-    assert flask("backup", str(tmp_path / "x"), **owner).returncode == 0
-    done = flask("restore", "--replace", str(tmp_path / "x"), **owner)
+    assert run_flags("backup", str(tmp_path / "x"), **service).stderr.startswith("Error: The backup failed: ")
+    assert run_flags("backup", str(tmp_path / "x"), **owner).returncode == 0
+    done = run_flags("restore", "--replace", str(tmp_path / "x"), **owner)
     assert done.returncode == 0, done.stderr
     role = deployed.renamed("flags_service")
     assert (
         f"The role {role} cannot use the schema. Run deploy/grants.sql (docs/how-to/deploy.md)."
-        in flask("doctor", **service).stdout
+        in run_flags("doctor", **service).stdout
     )
     deployed.psql(GRANTS, "owner")
-    assert f"The role {role} has the privileges that the service needs." in flask("doctor", **service).stdout
+    assert f"The role {role} has the privileges that the service needs." in run_flags("doctor", **service).stdout

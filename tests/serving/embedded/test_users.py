@@ -151,7 +151,7 @@ def test_a_command_reports_a_folder_that_its_user_cannot_enter(tmp: Path):
     closed = tmp / "closed to others"
     closed.mkdir(mode=0)
     without_rights = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if is_root else ()
-    done = run("-m", "flask", "--app", "app", "user", "list", prefix=without_rights, DATA_DIR=closed)
+    done = run("flags.py", "user", "list", prefix=without_rights, DATA_DIR=closed)
     assert done.returncode == 1
     assert done.stderr == f"Error: The data folder {closed} cannot be used: Permission denied ({closed}/postgres).\n"
     closed.rmdir()

@@ -1,0 +1,35 @@
+"""What ./flags runs: one of the commands."""
+
+import os
+import signal
+import sys
+from importlib import import_module
+
+# While modules are imported, Ctrl-C ends the process without a traceback.
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+try:
+    from flask import Flask
+    from flask.cli import ScriptInfo
+
+    from commands import program
+    from commands.database import valid_settings
+except ImportError as error:
+    sys.exit(f"The packages cannot be loaded: {error}. Run make clean, then make install.")
+
+
+def main() -> None:
+    """Run the command in the arguments of this process."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    program.main(prog_name="flags", obj=ScriptInfo(create_app=create_app, set_debug_flag=False))
+
+
+def create_app() -> Flask:
+    """Return the application. Invalid settings have their defaults here: each command reports them itself."""
+    # `flags serve` and --help do not need the application.
+    return import_module("app").create_app(environ=valid_settings(os.environ)[0])
+
+
+if __name__ == "__main__":
+    main()

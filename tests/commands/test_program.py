@@ -1,0 +1,80 @@
+"""./flags: its help, the folder that it is run in, and what it says of a .venv that cannot be used."""
+
+import re
+import shutil
+import subprocess
+import venv
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import PATIENCE, clean, install, run_flags
+from tests.support.service import ROOT
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A copy of ./flags in a folder without .venv."""
+    for name in ("flags", "flags.py"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path / "flags"
+
+
+def refusal(program: Path) -> str:
+    """Run a command that cannot start, and return its only line on stderr."""
+    done = subprocess.run([program, "user", "list"], capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    return done.stderr.rstrip("\n")
+
+
+def test_without_packages_the_program_says_make_install(program: Path) -> None:
+    assert refusal(program) == f"The packages are not installed. Run make install in {program.parent}."
+
+
+def test_a_python_that_no_longer_exists_says_make_clean(program: Path) -> None:
+    (program.parent / ".venv" / "bin").mkdir(parents=True)
+    (program.parent / ".venv" / "bin" / "python").symlink_to("/nowhere/python3")
+    folder = program.parent
+    expected = f"The Python of {folder}/.venv no longer exists. Run make clean, then make install, in {folder}."
+    assert refusal(program) == expected
+
+
+@pytest.mark.slow
+def test_packages_that_are_missing_say_make_clean(program: Path) -> None:
+    venv.create(program.parent / ".venv", symlinks=True)
+    expected = "The packages cannot be loaded: No module named 'flask'. Run make clean, then make install."
+    assert refusal(program) == expected
+
+
+@pytest.mark.slow
+def test_the_help_lists_the_commands_and_none_of_flask() -> None:
+    shown = run_flags().stderr
+    assert shown == run_flags("--help").stdout
+    assert re.findall(r"^  (-\S+)", shown, re.MULTILINE) == ["--help"]
+    commands = re.findall(r"^  ([a-z-]+) ", shown.partition("Commands:")[2], re.MULTILINE)
+    assert commands == sorted(commands)
+    assert {"serve", "user", "api-token"} <= set(commands)
+    assert not {"run", "shell", "routes"} & set(commands)
+    assert len(shown.splitlines()) <= 30
+    assert run_flags("api-key", "list").stderr.endswith("Error: No such command 'api-key'. Did you mean 'api-token'?\n")
+
+
+@pytest.mark.slow
+def test_another_folder_gives_the_same_data_and_its_own_files(make_database, tmp_path: Path) -> None:
+    link, elsewhere = tmp_path / "link", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    program = install(elsewhere)
+    link.symlink_to(program)
+    # A module of this name in the current folder is not loaded.
+    (tmp_path / "app.py").write_text("raise SystemExit('the wrong app')")
+    environ = clean({"DATABASE_URL": make_database()})
+    for path in (program, link):
+        done = subprocess.run(
+            [path, "backup", f"{path.name}.dump"], cwd=tmp_path, env=environ, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / f"{path.name}.dump").exists()
+    done = subprocess.run(
+        [program, "user", "list"], cwd=tmp_path, env=clean({"DATA_DIR": "data-x"}), capture_output=True
+    )
+    assert f"{ROOT}/data-x contains no database." in done.stderr.decode()
