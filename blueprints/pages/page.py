@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from flask import Response, current_app, g, render_template
+from werkzeug.exceptions import Forbidden, HTTPException, NotFound
 
 from blueprints.pages.assets import asset
 from rules.access import Actor, require
@@ -70,14 +72,25 @@ def require_reader(
     list_projects: bool = False,
 ) -> Reader:
     """Return the user who reads the page. Raises as rules.access.require() does. Visitors are sent to /login by 401."""
-    actor = require(
-        conn,
-        *permissions,
-        project=project,
-        environment=environment,
-        credential="user",
-        list_projects=list_projects,
-    )
+    try:
+        actor = require(
+            conn,
+            *permissions,
+            project=project,
+            environment=environment,
+            credential="user",
+            list_projects=list_projects,
+        )
+    except (Forbidden, NotFound):
+        # The page of the error has the menu too, if a user reads it.
+        with suppress(HTTPException):
+            set_reader(conn, require(conn, credential="user"))
+        raise
+    return set_reader(conn, actor)
+
+
+def set_reader(conn: Connection, actor: Actor) -> Reader:
+    """Return the user who reads the page. page() shows their name and the menu."""
     record = json.loads(account.get(conn, actor.user_id, None) or "{}")
     g.reader = Reader(actor, record["user"], record["permissions"])
     return g.reader

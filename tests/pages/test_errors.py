@@ -90,3 +90,10 @@ def test_scripts_and_styles_weigh_at_most_60_kb(stranger: Caller) -> None:
     sizes = [len(stranger.get(f"/static/{name}").get_data()) for name in ("console.js", "console.css")]
     assert sum(sizes) <= 60_000
     assert stranger.get("/static/console.js").text.count("\n") <= 300
+
+
+@pytest.mark.usefixtures("apollo")
+@pytest.mark.parametrize(("path", "status"), [("/admin/users", 403), ("/projects/apollo", 404), ("/projects/x", 404)])
+def test_the_page_of_a_refusal_has_the_menu_of_the_reader(victor: Caller, path: str, status: int) -> None:
+    links = open_page(victor, path, status).links
+    assert (links["Events"], links["Victor"]) == ("/events", "/profile")
