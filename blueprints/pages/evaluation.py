@@ -9,11 +9,11 @@ from marshmallow import ValidationError
 from blueprints.pages.constraints import describe
 from blueprints.pages.filters import read_filters
 from blueprints.pages.page import page, require_reader
+from blueprints.pages.project import read_project
 from rules.playground import evaluate
 from rules.strategies import NO_FLAG_THERE
 from sql.database import connection
 from sql.flags import records
-from sql.projects import overview
 from validators import Query, load_or_400
 from validators.fields import Text
 from validators.playground import FlagEvaluation
@@ -55,7 +55,7 @@ def show_evaluation(project_id: str, feature_name: str) -> Response:
     """Show whether a flag is on for a context, and which strategies, constraints and buckets decided."""
     with connection() as conn:
         reader = require_reader(conn, project=project_id)
-        project = json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))
+        project = read_project(conn, project_id, reader)
         flag = json.loads(records.get(conn, project_id, feature_name, reader.user_id) or abort(404, "No such flag."))
         filters = read_filters(ContextQuery)
         result = None
@@ -69,7 +69,7 @@ def show_evaluation(project_id: str, feature_name: str) -> Response:
         "flag/why.html",
         400 if filters.errors else 200,
         flag=flag,
-        project={"id": project_id, **project},
+        project=project,
         filters=filters,
         query=filters.texts,
         fields=FIELDS,

@@ -13,6 +13,7 @@ from blueprints.pages.project import read_project
 from sql import event_search
 from sql.database import Connection, connection
 from sql.flags import dependencies, records, stages, usage
+from sql.projects import list as project_list
 from sql.vocabulary import flag_types, segments, tag_types
 
 bp = Blueprint("flag", __name__)
@@ -72,12 +73,18 @@ def archived_page(conn: Connection, project_id: str, name: str, context: dict[st
 
 def form_choices(conn: Connection, reader: Reader, project_id: str, name: str) -> dict[str, Any]:
     """Return what the forms of the page offer, if the reader may use them."""
-    choices: dict[str, Any] = {"types": [], "tag_types": [], "parents": []}
+    choices: dict[str, Any] = {"types": [], "tag_types": [], "parents": [], "targets": []}
     if reader.may("UPDATE_FEATURE", project=project_id):
         choices["types"] = json.loads(flag_types.list_all(conn))["types"]
         choices["tag_types"] = json.loads(tag_types.list_all(conn))["tagTypes"]
     if reader.may("UPDATE_FEATURE_DEPENDENCY", project=project_id):
         choices["parents"] = json.loads(dependencies.list_parents(conn, project_id, name) or "[]")[:PARENTS_OFFERED]
+    if reader.may("MOVE_FEATURE_TOGGLE", project=project_id):
+        choices["targets"] = [
+            target
+            for target in project_list.list_names(conn, reader.actor.viewer)
+            if target["id"] != project_id and reader.may("MOVE_FEATURE_TOGGLE", project=target["id"])
+        ]
     return choices
 
 

@@ -203,3 +203,22 @@ def test_the_focus_follows_a_strategy_that_moves(service: Service, api: Api, bro
     assert browser.run("return document.activeElement.id") == button
     strategies = api("GET", f"{FLAG}/order/{STRATEGIES}")
     assert [strategy["id"] for strategy in strategies] == [ids[1], ids[0], ids[2]]
+
+
+@pytest.mark.slow
+def test_a_flag_is_cloned_and_the_clone_moved(service: Service, api: Api, browser: Browser) -> None:
+    api("POST", FLAG, {"name": "original"})
+    api("POST", f"{FLAG}/original/{STRATEGIES}", {"name": "default", "title": "For all"})
+    api("POST", "/api/admin/projects", {"id": "shop", "name": "Shop"})
+    browser.open(f"{service.origin}/projects/default/flags/original")
+    click(browser, "Clone")
+    browser.run(FILL, "clone-name", "clone")
+    browser.run("document.querySelector('#clone-flag form').requestSubmit()")
+    browser.wait_for("return location.pathname", lambda path: path == "/projects/default/flags/clone")
+    browser.wait_for(TEXT, lambda text: "For all" in text)
+    click(browser, "Move")
+    browser.run(FILL, "target", "shop")
+    browser.run("document.querySelector('#move-flag form').requestSubmit()")
+    browser.wait_for("return location.pathname", lambda path: path == "/projects/shop/flags/clone")
+    browser.wait_for(TEXT, lambda text: "moved clone from default to shop" in text)
+    assert browser.complaints() == []
