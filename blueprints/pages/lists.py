@@ -32,5 +32,9 @@ def list_page(items: Sequence[Mapping[str, Any]], *names: str) -> dict[str, Any]
 
 
 def slice_of(items: Sequence[Any], offset: int) -> dict[str, Any]:
-    """Return the items of one page, and what the macro pager() needs: offset, limit and total."""
+    """Return the items of one page, and what the macro pager() needs: offset, limit and total.
+
+    After the end of the list, for example when the last item of the last page was deleted, it is the last page.
+    """
+    offset = min(offset, max(0, len(items) - 1) // PAGE_SIZE * PAGE_SIZE)
     return {"items": items[offset : offset + PAGE_SIZE], "offset": offset, "limit": PAGE_SIZE, "total": len(items)}

@@ -157,6 +157,16 @@ def test_many_tag_types_have_pages_and_a_search(alice: Caller, conn: Connection)
     assert "No tag type has this text" in open_page(alice, "/admin/tag-types?query=unknown").text
 
 
+def test_after_the_end_of_a_list_readers_see_its_end(alice: Caller, conn: Connection) -> None:
+    for number in range(51):
+        tag_types.insert(conn, f"Team{number:02}")
+    page = open_page(alice, "/admin/tag-types?query=team&offset=100")
+    assert page.texts(".//tbody/tr/td[1]") == ["Team50"]
+    assert "There are no signup tokens." in open_page(alice, "/admin/signup-tokens?offset=50").text
+    for path in ("/projects/default", "/projects/default/archive", "/admin/applications"):
+        assert "on this page of the list" in open_page(alice, f"{path}?offset=50").text
+
+
 def test_a_permission_in_a_project_is_enough_to_create_a_segment_for_it(world: World, alice: Caller) -> None:
     uma = world.user("Uma", 3)
     assert "Create segment" not in open_page(uma, "/admin/segments").links
