@@ -203,6 +203,17 @@ def test_an_archived_flag_can_be_revived_or_deleted(world: World, alice: Caller,
     open_page(alice, PAGE, 404)
 
 
+def test_a_flag_of_an_archived_project_cannot_be_revived(world: World, alice: Caller) -> None:
+    world.project("shop")
+    world.flag("moon", "shop")
+    for method, path in (("DELETE", "/projects/shop/features/moon"), ("POST", "/projects/archive/shop")):
+        assert alice.request(method, f"/api/admin{path}").status_code < 300
+    for page in ("flags/moon", "archive"):
+        requests = open_page(alice, f"/projects/shop/{page}").requests
+        assert ("POST", "/api/admin/archive/revive/moon") not in requests
+        assert ("DELETE", "/api/admin/archive/moon") in requests
+
+
 def test_an_unknown_flag_and_one_of_a_hidden_project_are_not_found(world: World, victor: Caller) -> None:
     world.project("apollo", mode="private")
     world.flag("moon", "apollo")
