@@ -35,7 +35,7 @@ def show_new_segment() -> Response:
     """Show the form of a new segment."""
     with connection() as conn:
         reader = require_reader(conn)
-        choices = form_choices(conn, reader)
+        choices = form_choices(conn, reader, "CREATE_SEGMENT")
     if not reader.may("CREATE_SEGMENT") and not choices["projects"]:
         abort(403, "You lack the permission CREATE_SEGMENT.")
     return page("admin/segment.html", record={"constraints": []}, is_new=True, **choices)
@@ -50,17 +50,20 @@ def show_segment(segment_id: str) -> Response:
         query = load_query(ListQuery)
         record = json.loads(segments.get(conn, number, reader.actor.viewer) or abort(404, "No segment has that id."))
         found = segment_strategies.list_strategies(conn, number, reader.actor.viewer)
-        choices = form_choices(conn, reader)
+        choices = form_choices(conn, reader, "UPDATE_SEGMENT")
     uses = slice_of(json.loads(found or '{"strategies": []}')["strategies"], query["offset"])
     return page("admin/segment.html", record=record, is_new=False, describe=describe, **choices, **uses)
 
 
-def form_choices(conn: Connection, reader: Reader) -> dict[str, Any]:
-    """Return what the form offers: context fields, operators, and the projects whose segments the reader may change."""
+def form_choices(conn: Connection, reader: Reader, permission: str) -> dict[str, Any]:
+    """Return what the form offers: context fields, operators, and the projects whose segments the reader may change.
+
+    permission: the one that is needed for all projects.
+    """
     text = project_list.list_all(conn, archived=False, viewer=reader.actor.viewer, user_id=reader.user_id)
     projects = [
         project
         for project in json.loads(text)["projects"]
-        if reader.may("CREATE_SEGMENT", PROJECT_PERMISSION, project=project["id"])
+        if reader.may(permission, PROJECT_PERMISSION, project=project["id"])
     ]
     return {"projects": projects, **constraint_choices(json.loads(context_fields.list_all(conn)))}

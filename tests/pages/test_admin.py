@@ -7,6 +7,7 @@ import pytest
 from sql.database import Connection
 from sql.vocabulary import tag_types
 from tests.support import fixtures, segments
+from tests.support.api_tokens import holder
 from tests.support.page import open_page
 from tests.support.reports import register, report
 from tests.support.world import Caller, World
@@ -179,6 +180,12 @@ def test_a_permission_in_a_project_is_enough_to_create_a_segment_for_it(world: W
     assert uma.post(f"{ADMIN}/segments", json=body).status_code == 201
 
 
+def test_a_segment_can_move_to_the_projects_that_the_api_permits(world: World, alice: Caller) -> None:
+    segment = segments.make(alice)
+    page = open_page(holder(world, "UPDATE_SEGMENT"), f"/admin/segments/{segment}")
+    assert [option.get("value") for option in page.all(".//select[@name='project']/option")] == ["", "default"]
+
+
 def test_environments_are_switched_and_sorted(alice: Caller) -> None:
     page = open_page(alice, "/admin/environments")
     environments = f"{ADMIN}/environments"
@@ -214,6 +221,17 @@ def test_the_flags_of_an_application_are_links_unless_they_are_archived(world: W
     assert "old-cart" not in page.links
     assert "Asks for flags that do not exist: chekout" in page.text
     assert "chekout" in open_page(alice, "/admin/applications").texts(".//tbody/tr/td[1]")
+
+
+def test_the_newest_instances_of_an_application_are_shown(world: World, alice: Caller) -> None:
+    world.flag("checkout")
+    client = world.api_key("client")
+    for number in range(51):
+        register(client, appName="shop", instanceId=f"i-{number:02}")
+    report(client, {"checkout": {"yes": 1, "no": 0}})
+    page = open_page(alice, "/admin/applications/shop")
+    assert sum(text.startswith("i-") for text in page.texts(".//td")) == 50
+    assert "These are the 50 that were seen last." in page.text
 
 
 def test_many_unknown_flags_are_counted(world: World, alice: Caller) -> None:
