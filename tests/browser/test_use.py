@@ -8,7 +8,7 @@ from sql.database import connect, run
 from tests.support.demo import ADMIN, OWNER
 from tests.support.every_page import values
 from tests.support.service import Service, wait_until
-from tests.support.window import MakeWindow, Window
+from tests.support.window import Window
 
 pytestmark = pytest.mark.slow
 # Keep the last aria-busy of the form in the dialog, also when the next page has opened.
@@ -27,9 +27,10 @@ def flag(demo_url: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def second_module_window(demo: Service, make_window: MakeWindow) -> Window:
+def second_module_window(demo: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Window]:
     """Another browser."""
-    return make_window(f"{demo.origin}/flags")
+    with Window(tmp_path_factory.mktemp("browser"), f"{demo.origin}/flags") as window:
+        yield window
 
 
 @pytest.fixture
@@ -192,11 +193,17 @@ def test_after_a_logout_the_back_button_and_reload_show_nothing(window: Window, 
         assert "Checkout" not in window.text()
 
 
-def test_a_session_that_ends_while_a_form_is_open_leads_to_the_login_form(window: Window, demo_url: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "form"), [("settings", "main form[data-send=PUT]"), ("tokens", "main form[data-find]")]
+)
+def test_a_session_that_ends_while_a_form_is_open_leads_to_the_login_form(
+    window: Window, demo_url: str, path: str, form: str
+) -> None:
     window.log_in(demo_url, ADMIN)
-    window.visit("/projects/checkout/settings")
+    window.visit(f"/projects/checkout/{path}")
     with connect(demo_url) as conn:
         run(conn, "DELETE FROM sessions")
     window.expect("status of 401")
-    window.run("document.querySelector('main form[data-send=PUT]').requestSubmit()")
-    wait_until(lambda: window.path() == "/login?next=/projects/checkout/settings", "the login form was there")
+    # The script asks the reader before it sends some forms.
+    window.run("window.confirm = () => true; document.querySelector(arguments[0]).requestSubmit()", form)
+    wait_until(lambda: window.path() == f"/login?next=/projects/checkout/{path}", "the login form was there")

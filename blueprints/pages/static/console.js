@@ -71,7 +71,9 @@ function fill(address, record) {
 // The only record of a list of the API that has the values of data-match, or null.
 async function find(form) {
   const values = Object.entries(JSON.parse(form.dataset.match));
-  const lists = await (await fetch(form.dataset.find)).json();
+  const response = await fetch(form.dataset.find);
+  if (response.status === 401) location.reload();
+  const lists = await response.json();
   const found = (Object.values(lists).find(Array.isArray) ?? []).filter((record) => values.every(([key, value]) => record[key] === value));
   return found.length === 1 ? found[0] : null;
 }
