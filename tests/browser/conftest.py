@@ -1,14 +1,13 @@
 """A service with the data of the demo, and browsers in which its users are logged in."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 
 import pytest
 
 from tests.support.browser import missing_programs
 from tests.support.demo import fill
 from tests.support.service import Service
-from tests.support.window import MakeWindow, Window
+from tests.support.window import Window
 
 
 @pytest.fixture(scope="session")
@@ -33,19 +32,19 @@ def demo(demo_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
         yield service
 
 
-@pytest.fixture(scope="module")
-def make_window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeWindow]:
-    """make_window(home): a new browser for the pages below this address, closed with the module."""
+@pytest.fixture(scope="session")
+def session_window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Window]:
+    """The browser of all tests: its start takes a second. forget() removes what the test before has left."""
     if missing := missing_programs():
         pytest.skip(f"needs {missing} (on Debian: apt-get install chromium chromium-driver)")
-    with ExitStack() as stack:
-        yield lambda home: stack.enter_context(Window(tmp_path_factory.mktemp("browser"), home))
+    with Window(tmp_path_factory.mktemp("browser")) as window:
+        yield window
 
 
 @pytest.fixture(scope="module")
-def module_window(demo: Service, make_window: MakeWindow) -> Window:
-    """The browser of a file of tests."""
-    return make_window(f"{demo.origin}/flags")
+def module_window(demo: Service, session_window: Window) -> Window:
+    """The browser, for the pages of the demo."""
+    return session_window.at(f"{demo.origin}/flags")
 
 
 @pytest.fixture

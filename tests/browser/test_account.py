@@ -30,9 +30,9 @@ def service(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serv
 
 
 @pytest.fixture(scope="module")
-def module_window(service: Service, make_window: Callable[[str], Window]) -> Window:
-    """A browser for the pages of this service."""
-    return make_window(f"{service.origin}/flags")
+def module_window(service: Service, session_window: Window) -> Window:
+    """The browser, for the pages of this service."""
+    return session_window.at(f"{service.origin}/flags")
 
 
 def link(url: str) -> str:

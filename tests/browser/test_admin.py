@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.support.browser import Browser, missing_programs
+from tests.support.browser import Browser
 from tests.support.instance import SETTINGS
 from tests.support.service import Service
+from tests.support.window import Window
 
 # Fill in the fields of the form that contains a button with this text, and press it.
 SEND = """
@@ -37,17 +38,16 @@ def service(make_database: Callable[..., str], tmp_path_factory: pytest.TempPath
 
 
 @pytest.fixture
-def browser(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def browser(service: Service, session_window: Window) -> Window:
     """A browser in which the administrator is logged in."""
-    if missing := missing_programs():
-        pytest.skip(f"needs {missing} (on Debian: apt-get install chromium chromium-driver)")
     login = {"username": "admin", "password": SETTINGS["INIT_ADMIN_PASSWORD"]}
     cookie = service.request("POST", "/auth/simple/login", login).headers["Set-Cookie"].partition(";")[0]
     name, _, value = cookie.partition("=")
-    with Browser(tmp_path_factory.mktemp("browser")) as browser:
-        browser.open(f"{service.origin}/health")
-        browser.call("POST", f"/session/{browser.session}/cookie", {"cookie": {"name": name, "value": value}})
-        yield browser
+    browser = session_window
+    browser.forget()
+    browser.open(f"{service.origin}/health")
+    browser.call("POST", f"/session/{browser.session}/cookie", {"cookie": {"name": name, "value": value}})
+    return browser
 
 
 def click(browser: Browser, text: str) -> None:

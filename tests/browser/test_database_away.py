@@ -8,7 +8,7 @@ import pytest
 
 from sql.database import embedded
 from tests.support.service import Service
-from tests.support.window import MakeWindow, Window
+from tests.support.window import Window
 
 pytestmark = pytest.mark.slow
 
@@ -25,11 +25,12 @@ def server() -> Iterator[embedded.Server]:
 
 
 @pytest.fixture
-def window(server: embedded.Server, make_window: MakeWindow) -> Iterator[Window]:
+def window(server: embedded.Server, session_window: Window) -> Iterator[Window]:
     """A browser in which the administrator of a new instance is logged in."""
     url = server.ensure()
     with Service(url, STATEMENT_TIMEOUT_SECONDS=2, WAIT_SECONDS=2) as service:
-        window = make_window(service.origin)
+        window = session_window.at(service.origin)
+        window.forget()
         window.log_in(url, "admin")
         yield window
 

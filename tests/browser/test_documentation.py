@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from blueprints.documentation import SCRIPT, VIEWER
-from tests.support.browser import Browser, missing_programs
+from tests.support.browser import Browser
 from tests.support.openapi_document import DOCUMENT, OPERATIONS
 from tests.support.service import Service
+from tests.support.window import Window
 from tests.support.world import Caller
 
 PAGE = (VIEWER / "index.html").read_text(encoding="utf-8")
@@ -143,22 +144,23 @@ def service(make_database: Callable[..., str], tmp_path_factory: pytest.TempPath
         yield service
 
 
+def open_viewer(browser: Browser, url: str) -> None:
+    """Open the page, and wait until it lists the operations."""
+    browser.open(url)
+    browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
+
+
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """A browser with an empty profile."""
-    if missing := missing_programs():
-        pytest.skip(f"needs {missing} (on Debian: apt-get install chromium chromium-driver)")
-    with Browser(tmp_path_factory.mktemp("browser")) as browser:
-        yield browser
+def page(session_window: Window, service: Service) -> Browser:
+    """The browser with the open page. It renders for seconds, so the tests use it one after another."""
+    session_window.forget()
+    open_viewer(session_window, f"{service.origin}/flags/docs")
+    return session_window
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("path", ["/flags/docs", "/docs"])
-def test_the_page_lists_every_operation_and_loads_nothing_from_other_sites(
-    browser: Browser, service: Service, path: str
-) -> None:
-    browser.open(f"{service.origin}{path}")
-    entries = browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
+def check_list(browser: Browser, origin: str, path: str) -> None:
+    """Assert that the open page lists every operation, and has loaded nothing from other sites."""
+    entries = browser.run(NAVIGATION)
     summaries = {path_id(method, route): operation["summary"] for (method, route), operation in OPERATIONS.items()}
     assert {key: text.split(" ", 1)[1] for key, text in entries} == summaries
     # The search comes before its deprecated form.
@@ -166,61 +168,63 @@ def test_the_page_lists_every_operation_and_loads_nothing_from_other_sites(
     assert ids.index("get-/api/admin/search/events") < ids.index("post-/api/admin/events/search")
     assert browser.run(COUNT_NODES) < 5000
     loaded = browser.addresses()
-    assert {f"{service.origin}{path}", f"{service.origin}{path}/{SCRIPT}"} <= set(loaded)
-    assert [address for address in loaded if not address.startswith((f"{service.origin}/", "data:"))] == []
+    assert {f"{origin}{path}", f"{origin}{path}/{SCRIPT}"} <= set(loaded)
+    assert [address for address in loaded if not address.startswith((f"{origin}/", "data:"))] == []
     assert browser.complaints() == []
 
 
 @pytest.mark.slow
-def test_the_page_shows_every_operation(browser: Browser, service: Service) -> None:
-    browser.open(f"{service.origin}/flags/docs")
-    browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
-    texts = browser.run(OPEN_EACH, [path_id(method, route) for method, route in OPERATIONS])
-    for (method, route), operation in OPERATIONS.items():
-        text = " ".join(texts[path_id(method, route)].split())
-        assert f"{method.upper()} {route}" in text
-        assert operation["summary"] in text
-        # The page shows code without its backticks, and with spaces of its own.
-        assert operation["description"].replace("`", "")[:50] in text
-    assert browser.run(COUNT_NODES) < 5000
+def test_the_page_lists_every_operation_and_loads_nothing_from_other_sites(page: Browser, service: Service) -> None:
+    check_list(page, service.origin, "/flags/docs")
 
 
 @pytest.mark.slow
-def test_the_page_warns_about_try_and_explains_authentication(browser: Browser, service: Service) -> None:
-    browser.open(f"{service.origin}/flags/docs")
-    browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
-    assert browser.run("return document.body.innerText").startswith("TRY sends real requests to this instance.")
-    headings = browser.run(
+def test_the_page_warns_about_try_and_explains_authentication(page: Browser) -> None:
+    assert page.run("return document.body.innerText").startswith("TRY sends real requests to this instance.")
+    headings = page.run(
         "return [...document.querySelector('rapi-doc').shadowRoot.querySelectorAll('h2')].map(node => node.innerText)"
     )
     assert "Authentication" in headings
 
 
 @pytest.mark.slow
-def test_a_tag_shows_its_description(browser: Browser, service: Service) -> None:
-    browser.open(f"{service.origin}/flags/docs")
-    browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
+def test_the_page_shows_every_operation(page: Browser) -> None:
+    texts = page.run(OPEN_EACH, [path_id(method, route) for method, route in OPERATIONS])
+    for (method, route), operation in OPERATIONS.items():
+        text = " ".join(texts[path_id(method, route)].split())
+        assert f"{method.upper()} {route}" in text
+        assert operation["summary"] in text
+        # The page shows code without its backticks, and with spaces of its own.
+        assert operation["description"].replace("`", "")[:50] in text
+    assert page.run(COUNT_NODES) < 5000
+
+
+@pytest.mark.slow
+def test_a_tag_shows_its_description(page: Browser) -> None:
     tag = DOCUMENT["tags"][0]
-    browser.run("document.querySelector('rapi-doc').shadowRoot.querySelector('.nav-bar-tag').click()")
+    page.run("document.querySelector('rapi-doc').shadowRoot.querySelector('.nav-bar-tag').click()")
     main = "return document.querySelector('rapi-doc').shadowRoot.querySelector('.main-content').innerText"
-    browser.wait_for(main, lambda text: tag["description"] in text)
+    page.wait_for(main, lambda text: tag["description"] in text)
 
 
 @pytest.mark.slow
-def test_an_operation_can_be_tried_on_the_page(browser: Browser, service: Service) -> None:
-    browser.open(f"{service.origin}/flags/docs")
-    browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
-    browser.run(PRESS, "get-/health")
-    browser.wait_for(RESPONSE, lambda text: '"health": "GOOD"' in text)
-    assert f"{service.origin}/flags/health" in browser.addresses()
-    assert browser.complaints() == []
+def test_an_operation_can_be_tried_on_the_page(page: Browser, service: Service) -> None:
+    page.run(PRESS, "get-/health")
+    page.wait_for(RESPONSE, lambda text: '"health": "GOOD"' in text)
+    assert f"{service.origin}/flags/health" in page.addresses()
+    assert page.complaints() == []
 
 
 @pytest.mark.slow
-def test_the_browser_keeps_the_page_from_other_sites(browser: Browser, service: Service) -> None:
-    browser.open(f"{service.origin}/flags/docs")
+def test_the_browser_keeps_the_page_from_other_sites(page: Browser, service: Service) -> None:
     # The same service under another name: it would answer.
     other = f"http://localhost:{urlsplit(service.origin).port}/health"
-    assert browser.run(ASK, f"{service.origin}/health") == "answered"
-    assert browser.run(ASK, other) == "TypeError"
-    assert any("Content Security Policy" in complaint for complaint in browser.complaints())
+    assert page.run(ASK, f"{service.origin}/health") == "answered"
+    assert page.run(ASK, other) == "TypeError"
+    assert any("Content Security Policy" in complaint for complaint in page.complaints())
+
+
+@pytest.mark.slow
+def test_the_page_works_without_the_path_of_the_service(page: Browser, service: Service) -> None:
+    open_viewer(page, f"{service.origin}/docs")
+    check_list(page, service.origin, "/docs")

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.browser import Browser, missing_programs
+from tests.support.browser import Browser
 from tests.support.instance import SETTINGS
 from tests.support.service import Service
+from tests.support.window import Window
 
 FLAG = "/api/admin/projects/default/features"
 STRATEGIES = "environments/development/strategies"
@@ -95,15 +96,14 @@ def api(service: Service) -> Api:
 
 
 @pytest.fixture(scope="module")
-def browser(service: Service, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def browser(service: Service, api: Api, session_window: Window) -> Window:
     """A browser in which the administrator is logged in."""
-    if missing := missing_programs():
-        pytest.skip(f"needs {missing} (on Debian: apt-get install chromium chromium-driver)")
-    with Browser(tmp_path_factory.mktemp("browser")) as browser:
-        browser.open(f"{service.origin}/health")
-        name, _, value = api.cookie.partition("=")
-        browser.call("POST", f"/session/{browser.session}/cookie", {"cookie": {"name": name, "value": value}})
-        yield browser
+    browser = session_window
+    browser.forget()
+    browser.open(f"{service.origin}/health")
+    name, _, value = api.cookie.partition("=")
+    browser.call("POST", f"/session/{browser.session}/cookie", {"cookie": {"name": name, "value": value}})
+    return browser
 
 
 def click(browser: Browser, text: str) -> None:

@@ -9,13 +9,13 @@ from tests.support.certificate import OPENSSL
 from tests.support.instance import SETTINGS
 from tests.support.nginx import Nginx
 from tests.support.service import Service, free_port, wait_until
-from tests.support.window import MakeWindow, Window
+from tests.support.window import Window
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def window(make_database: Callable[..., str], make_window: MakeWindow) -> Iterator[Window]:
+def window(make_database: Callable[..., str], session_window: Window) -> Iterator[Window]:
     """A browser that opens a new instance by nginx."""
     if not nginx.PROGRAM or not OPENSSL:
         pytest.skip("needs nginx and openssl (on Debian: apt-get install nginx-light openssl)")
@@ -26,7 +26,8 @@ def window(make_database: Callable[..., str], make_window: MakeWindow) -> Iterat
         Service(make_database(), BASE_URL=home, TRUSTED_PROXIES=1) as service,
         Nginx(nginx.under_a_path(stripped), port, free_port(), service.port),
     ):
-        yield make_window(home)
+        session_window.forget()
+        yield session_window.at(home)
 
 
 def test_a_user_logs_in_creates_a_project_and_logs_out_below_a_path(window: Window) -> None:

@@ -15,7 +15,7 @@ for (const dialog of document.querySelectorAll('dialog:not([open])')) {
 }
 """
 RUN = """
-const result = await axe.run(document, { runOnly: { type, values }, resultTypes: ['violations'] });
+const result = await axe.run(document, { runOnly: { type, values }, resultTypes: ['violations'], preload: false });
 return result.violations.flatMap((violation) =>
     violation.nodes.map((node) => `${violation.id}: ${node.target}: ${node.failureSummary}`));
 """

@@ -2,9 +2,8 @@
 
 import re
 import secrets
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from rules.access import SESSION_COOKIE
 from sql import sessions
@@ -33,15 +32,20 @@ def open_session(url: str, name: str) -> str:
 class Window(Browser):
     """A browser with an empty profile, started on entry and closed on exit.
 
-    home: the address of the start page without the last slash.
+    home: the address of the start page without the last slash. at() sets another one.
     """
 
-    def __init__(self, folder: Path, home: str) -> None:
+    def __init__(self, folder: Path, home: str = "") -> None:
         # Tests answer the questions of confirm() themselves. nginx has a certificate that only the tests know.
         super().__init__(folder, unhandledPromptBehavior="ignore", acceptInsecureCerts=True)
         self.home = home
         self.faults: list[str] = []
         self.expected: list[str] = []
+
+    def at(self, home: str) -> Self:
+        """Let the paths of visit() and path() begin at this address. Return the browser."""
+        self.home = home
+        return self
 
     # --- The reader ---------------------------------------------------------------------------------------------------
 
@@ -78,9 +82,14 @@ class Window(Browser):
 
         Role and name are those that screen readers hear.
         """
-        wait_until(lambda: len(self.nodes(role, name)) == 1, f"the page had one {role} {name!r}: {self.text()}")
-        [node] = self.nodes(role, name)
-        found = self.cdp("DOM.resolveNode", backendNodeId=node)
+        nodes: list[int] = []
+
+        def is_there() -> bool:
+            nodes[:] = self.nodes(role, name)
+            return len(nodes) == 1
+
+        wait_until(is_there, f"the page had one {role} {name!r}: {self.text()}")
+        found = self.cdp("DOM.resolveNode", backendNodeId=nodes[0])
         self.cdp("Runtime.callFunctionOn", objectId=found["object"]["objectId"], functionDeclaration=KEEP)
         return f"/element/{next(iter(self.run(TAKE).values()))}"
 
@@ -178,7 +187,3 @@ class Window(Browser):
     def cdp(self, command: str, **parameters: Any) -> Any:
         """Run a command of the Chrome DevTools Protocol."""
         return self.send("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
-
-
-# make_window(home): a new browser for the pages below this address.
-MakeWindow = Callable[[str], Window]
