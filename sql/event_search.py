@@ -77,8 +77,7 @@ def search(
         ),
         {SIZE}
         SELECT json_build_object('events', coalesce(json_agg(entry), '[]'),
-                                 'total', (SELECT number FROM total))::text AS body,
-               (SELECT is_due FROM total) AS is_due
+                                 'total', (SELECT number FROM total))::text AS body
           FROM (SELECT {RECORD} AS entry FROM page ORDER BY created_at DESC, id DESC) AS entries
         HAVING (SELECT is_small FROM size)
     """
@@ -107,8 +106,7 @@ def search_from_id(
         ),
         {SIZE}
         SELECT json_build_object('version', 1, 'events', coalesce(json_agg(entry), '[]'),
-                                 'totalEvents', (SELECT number FROM total))::text AS body,
-               (SELECT is_due FROM total) AS is_due
+                                 'totalEvents', (SELECT number FROM total))::text AS body
           FROM (SELECT {RECORD} AS entry FROM page ORDER BY id DESC) AS entries
         HAVING (SELECT is_small FROM size)
     """
@@ -133,8 +131,7 @@ def of_flag(conn: Connection, flag: str, visible: VisibleEvents | None) -> str |
         SELECT json_build_object('version', 1,
                                  'toggleName', %(feature)s::text,
                                  'events', coalesce(json_agg(entry), '[]'),
-                                 'totalEvents', (SELECT number FROM total))::text AS body,
-               (SELECT is_due FROM total) AS is_due
+                                 'totalEvents', (SELECT number FROM total))::text AS body
           FROM (SELECT {RECORD} AS entry FROM page ORDER BY created_at DESC, id DESC) AS entries
         HAVING (SELECT is_small FROM size)
     """
@@ -188,14 +185,14 @@ def has_week_totals(filters: Mapping[str, Any]) -> bool:
 
 
 def total(filters: Mapping[str, Any]) -> LiteralString:
-    """Return the table total (number, is_due) of a WITH list: the number of matches, and whether weeks can be added up.
+    """Return the table total (number) of a WITH list: the number of matches.
 
     For filters with totals in finished_weeks, also the table spans: the number of matches in each week or gap.
     """
     if not has_week_totals(filters):
         return f"""
         total AS (
-            SELECT count(*) AS number, false AS is_due FROM events WHERE {conditions(filters)}
+            SELECT count(*) AS number FROM events WHERE {conditions(filters)}
         )"""
     kind = next(iter(filters.keys() - DAYS.keys() - {"readable"}), None)
     number: LiteralString = "number"
@@ -218,7 +215,7 @@ def total(filters: Mapping[str, Any]) -> LiteralString:
               FROM event_gaps(%(first_day)s::date, %(last_day)s::date) AS gap
         ),
         total AS (
-            SELECT coalesce(sum(number), 0)::bigint AS number, event_weeks_are_due() AS is_due FROM spans
+            SELECT coalesce(sum(number), 0)::bigint AS number FROM spans
         )"""
 
 

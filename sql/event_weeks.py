@@ -3,21 +3,28 @@
 The first request that needs the totals of a week computes and stores them.
 """
 
+import time
 from contextlib import suppress
 from typing import LiteralString
 
 import psycopg
 
-from sql.database import Connection, Params, one, run
+from sql.database import Connection, Params, run, value
+from sql.database.connections import DeadlineConnection
+
+# Seconds in which a process does not check again whether a week has ended. The check takes longer than a short search.
+CHECK_PAUSE = 60.0
 
 
 def body(conn: Connection, statement: LiteralString, params: Params, *, prepare: bool | None = None) -> str | None:
-    """Run a statement and return its column body, or None without a row. Add up weeks if its column is_due is true."""
-    row = one(conn, statement, params, prepare=prepare)
-    if row is None:
-        return None
-    if row["is_due"]:
-        # If this fails, requests go on counting the events of these weeks.
-        with suppress(psycopg.Error), conn.transaction():
-            run(conn, "SELECT fill_event_weeks()")
-    return row["body"]
+    """Run a statement and return its column body, or None without a row. Then add up weeks, if some have ended."""
+    text = value(conn, statement, params, prepare=prepare)
+    database = conn.database if isinstance(conn, DeadlineConnection) else None
+    if database is None or time.monotonic() > database.weeks_checked_at + CHECK_PAUSE:
+        if value(conn, "SELECT event_weeks_are_due()"):
+            # If this fails, requests go on counting the events of these weeks.
+            with suppress(psycopg.Error), conn.transaction():
+                run(conn, "SELECT fill_event_weeks()")
+        elif database is not None:
+            database.weeks_checked_at = time.monotonic()
+    return text

@@ -220,7 +220,7 @@ INSIGHTS: LiteralString = f"""{WEEKS}{USERS}{FLAGS}{PROJECT_FLAGS}{METRICS}{ENVI
                        'totalUpdates', "totalUpdates")
                        ORDER BY place, "environmentType"), '[]')
               FROM environment_type_trends)
-    )::text AS body, event_weeks_are_due() AS is_due
+    )::text AS body
 """
 
 

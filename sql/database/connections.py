@@ -16,10 +16,14 @@ Result = TypeVar("Result")
 
 
 class Responsive(Protocol):
-    """A database with a deadline in seconds, and when it last responded (a time of time.monotonic())."""
+    """A database with a deadline in seconds, when it last responded, and when weeks were last checked.
+
+    Both are times of time.monotonic(). weeks_checked_at: see event_weeks.body().
+    """
 
     deadline: float
     answered_at: float
+    weeks_checked_at: float
 
 
 class DatabaseUnavailable(psycopg.OperationalError):

@@ -79,6 +79,7 @@ class Database:
         self.revive: Callable[[], None] | None = None
         # The time of the last response on any connection of the pool.
         self.answered_at = 0.0
+        self.weeks_checked_at = float("-inf")
         self._revive_at = self._drain_at = 0.0
         self._lock = Lock()
         self._pool: ConnectionPool[DeadlineConnection] | None = None

@@ -11,12 +11,13 @@ import psycopg
 import pytest
 
 from rules.access import Actor
-from sql import event_search, events, insights
-from sql.database import Connection, connect, rows, value
+from sql import event_search, event_weeks, events, insights
+from sql.database import Connection, connect, rows, timing, value
 from sql.events import Event
 from sql.vocabulary import environments
 from tests.support import insights_by_week
-from tests.support.event_rows import add
+from tests.support.event_rows import add, fill_weeks
+from tests.support.pool import opened
 from tests.support.service import wait_until
 
 NOW = datetime.now(UTC)
@@ -95,6 +96,22 @@ def test_the_first_search_adds_up_finished_weeks_and_the_next_uses_them(connecti
     # Of a day, the week is counted.
     days = {"first_day": OLD.date(), "last_day": OLD.date() + timedelta(days=7)}
     assert total(conn, project="default", **days) == 120
+
+
+def test_a_process_checks_once_a_minute_whether_a_week_has_ended(connections: list[Connection], empty_log: str) -> None:
+    fill_weeks(connections[0])
+    with opened(empty_log) as database, database.connection() as conn:
+        assert [total(conn), checks(conn), checks(conn)] == [40, 0, 0]
+        database.weeks_checked_at -= event_weeks.CHECK_PAUSE
+        assert [checks(conn), checks(conn)] == [1, 0]
+
+
+def checks(conn: Connection) -> int:
+    """The number of times that a search asks whether a week has ended."""
+    statements: list[tuple[str, float]] = []
+    timing.statements.set(statements)
+    total(conn)
+    return [statement for statement, _ in statements].count(IS_DUE)
 
 
 @pytest.mark.parametrize("change", CHANGES)
