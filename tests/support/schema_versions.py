@@ -1,12 +1,18 @@
-"""The first schema, and the schema of a database as pg_dump writes it."""
+"""The schemas of releases, and the schema of a database as pg_dump writes it."""
 
 import subprocess
 from pathlib import Path
 
 from sql.database import embedded
 
-# The schema of 0.1.0. It never changes.
-FIRST_SCHEMA = Path(__file__).parents[1] / "schema" / "0001.sql"
+
+def kept_schema(version: int) -> Path:
+    """Return the schema.sql of a release with this version of the schema."""
+    return Path(__file__).parents[1] / "schema" / f"{version:04}.sql"
+
+
+# The schema of 0.1.0.
+FIRST_SCHEMA = kept_schema(1)
 
 
 def schema_of(url: str) -> str:
