@@ -133,8 +133,7 @@ def outage(load: Load, kill: Callable[[], None]) -> Iterator[None]:
     load.wait_for_changes()
     back = min(began for began, _ in load.acknowledged if began > max(at for at, _ in load.refused)) - killed
     print(f"changes were accepted again after {back:.1f} s", end=", ")
-    # 15 s with the Patroni of Debian 12.
-    assert back < cluster.time_to_live() + 5
+    assert back < cluster.longest_outage()
 
 
 def names_in_log(url: str) -> set[str]:

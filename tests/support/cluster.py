@@ -37,13 +37,12 @@ def text_of(name: str) -> str:
     return (FILES / name).read_text(encoding="utf-8")
 
 
-def time_to_live() -> int:
-    """Return the seconds after which Patroni replaces a primary that does not respond. Newer versions need 20."""
+def longest_outage() -> float:
+    """Return the seconds that docs/how-to/scale.md allows. The ttl of newer versions of Patroni is 20 s at least."""
     assert PATRONI
     printed = subprocess.run([PATRONI, "--version"], capture_output=True, text=True).stdout
-    (ttl,) = re.findall(r"^    ttl: (\d+)$", text_of("patroni.yml"), re.MULTILINE)
     major, minor = re.findall(r"\d+", printed)[:2]
-    return max(int(ttl), 20 if (int(major), int(minor)) >= (3, 1) else 0)
+    return 15 if (int(major), int(minor)) < (3, 1) else 25
 
 
 def listens(host: str, port: int) -> bool:
