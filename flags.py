@@ -14,7 +14,7 @@ try:
     from flask.cli import ScriptInfo
 
     from commands import program
-    from commands.database import valid_settings
+    from serving import settings
 except ImportError as error:
     sys.exit(f"The packages cannot be loaded: {error}. Run make clean, then make install.")
 
@@ -28,7 +28,8 @@ def main() -> None:
 def create_app() -> Flask:
     """Return the application. Invalid settings have their defaults here: each command reports them itself."""
     # `flags serve` and --help do not need the application.
-    return import_module("app").create_app(environ=valid_settings(os.environ)[0])
+    found, _ = settings.read(os.environ)
+    return import_module("app").create_app(found, environ={})
 
 
 if __name__ == "__main__":

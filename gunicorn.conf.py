@@ -84,8 +84,9 @@ def on_starting(_server):
 
 
 def when_ready(_server):
-    """Print the address, and listen on METRICS_PORT."""
+    """Print and keep the address, and listen on METRICS_PORT."""
     metrics.serve()
+    start.keep_address(chosen["BASE_URL"])
     print(f"Serving at {chosen['BASE_URL']} (Ctrl-C to stop)", file=sys.stderr, flush=True)
 
 

@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from werkzeug.exceptions import HTTPException
 
 from commands.output import cell
 from serving import settings, start
+from serving.misspelt_settings import misspelt
 from serving.settings import SettingError
 from sql.database import database, embedded, migrate
 
@@ -26,6 +27,8 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command in an application context."""
         with one_line():
+            for message in misspelt(os.environ):
+                click.echo(message, err=True)
             settings.load(os.environ)
             with ctx.ensure_object(ScriptInfo).load_app().app_context():
                 return self.run(ctx)
@@ -59,16 +62,30 @@ def database_url(*, create: bool = False) -> Iterator[str]:
     # SIGTERM must stop the embedded PostgreSQL too.
     before = signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     try:
-        # find_database() changes its argument: this copy keeps the URL of a temporary server out of os.environ.
-        yield config["DATABASE_URL"] or start.find_database(valid_settings(os.environ)[0])
+        yield start.find_database(config, {})
     finally:
         start.release_servers()
         signal.signal(signal.SIGTERM, before)
 
 
+def service_address() -> str:
+    """Return the address of the service for links.
+
+    That is BASE_URL, or the address at which the service on this data folder was started last.
+    """
+    config = current_app.config
+    if config["BASE_URL"] != settings.default_address(config):
+        return config["BASE_URL"]
+    if not config["DATABASE_URL"] and (address := start.kept_address(config)):
+        return address
+    # Our choice: a service on another server does not keep its address, because others can use the same database.
+    click.echo(f"BASE_URL is not set, so links begin with {config['BASE_URL']}.", err=True)
+    return config["BASE_URL"]
+
+
 @contextmanager
 def one_line() -> Iterator[None]:
-    """Turn errors that an operator can fix into one line. Other exceptions keep their traceback."""
+    """Turn errors that an operator can fix into one line each. Other exceptions keep their traceback."""
     try:
         yield
     except click.UsageError:
@@ -76,7 +93,7 @@ def one_line() -> Iterator[None]:
     except click.ClickException as error:
         raise click.ClickException(cell(error.message)) from None
     except (SettingError, migrate.DatabaseProblem) as error:
-        raise click.ClickException(cell(str(error))) from None
+        raise click.ClickException("\n".join(map(cell, str(error).splitlines()))) from None
     except HTTPException as error:
         raise click.ClickException(cell(error.description)) from None
     except DATABASE_ERRORS as error:
@@ -89,21 +106,3 @@ DATABASE_ERRORS = (
     psycopg.errors.InsufficientPrivilege,
     psycopg.errors.ReadOnlySqlTransaction,
 )
-
-
-def valid_settings(environ: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return the valid settings, and an error message for each other one.
-
-    A setting is valid if load() accepts it together with the valid settings before it.
-    """
-    valid: dict[str, str] = {}
-    errors: list[str] = []
-    for setting in settings.SETTINGS:
-        own = {name: environ[name] for name in (setting.name, f"{setting.name}_FILE") if name in environ}
-        try:
-            settings.load(valid | own)
-        except SettingError as error:
-            errors.append(str(error))
-        else:
-            valid |= own
-    return valid, errors

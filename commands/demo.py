@@ -74,7 +74,7 @@ def demo(data_dir: Path, port: int, use_database_url: bool) -> None:
         environ = environment(data_dir.absolute(), port)
         try:
             click.echo(f"Starting the demo's PostgreSQL in {data_dir.absolute()} ...", err=True)
-            url = start.find_database(environ)
+            url = start.find_database(settings.load(environ), environ)
             login = read_login(data_dir, url)
             first = {f"INIT_ADMIN_{name}": text for name, text in login.items()}
             summary = fill(url, settings.load(environ | first))

@@ -13,8 +13,10 @@ from flask import current_app
 from flask.cli import with_appcontext
 from psycopg.rows import DictRow
 
-from commands.database import database_url, valid_settings
+from commands.database import database_url
 from commands.output import say
+from serving import settings
+from serving.misspelt_settings import misspelt
 from sql import event_retention
 from sql.database import Connection, migrate, server
 from sql.database.migrate import DatabaseProblem
@@ -54,9 +56,9 @@ def doctor(ctx: click.Context) -> None:
 
 def findings(config: Config) -> Iterator[Finding]:
     """Yield the findings. A check that depends on a failed one is skipped."""
-    errors = valid_settings(os.environ)[1]
+    _, errors = settings.read(os.environ)
     yield from ((FAIL, "settings", error) for error in errors)
-    weak = list(weak_settings(config))
+    weak = [*misspelt(os.environ), *weak_settings(config)]
     yield from ((WARN, "settings", sentence) for sentence in weak)
     if not errors and not weak:
         yield OK, "settings", "All settings are valid."

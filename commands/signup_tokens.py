@@ -3,9 +3,8 @@
 import json
 
 import click
-from flask import current_app
 
-from commands.database import DatabaseCommand
+from commands.database import DatabaseCommand, service_address
 from commands.output import json_option, show
 from rules.bootstrap import System
 from sql import events
@@ -31,11 +30,12 @@ def create(name: str, expires: str | None) -> None:
     the part of the link after invite=.
     """
     options = load_or_400(NewSignupToken(), {"name": name} if expires is None else {"name": name, "expires": expires})
+    address = service_address()
     with transaction() as conn:
         secret = signup_tokens.generate()
         token = signup_tokens.insert(conn, secret, options, created_by=System().name)
         events.record(conn, Event("public-signup-token-created", System(), data=token))
-        record = signup_tokens.get(conn, secret, current_app.config["BASE_URL"])
+        record = signup_tokens.get(conn, secret, address)
     assert record is not None
     click.echo(f"The link is valid until {json.loads(record)['expiresAt']}:", err=True)
     click.echo(json.loads(record)["url"])
@@ -45,8 +45,9 @@ def create(name: str, expires: str | None) -> None:
 @json_option
 def list_tokens(as_json: bool) -> None:
     """List signup tokens, newest first, including disabled and expired ones."""
+    address = service_address()
     with connection() as conn:
-        tokens = signup_tokens.list_rows(conn, current_app.config["BASE_URL"])
+        tokens = signup_tokens.list_rows(conn, address)
     show(tokens, COLUMNS, as_json=as_json)
 
 

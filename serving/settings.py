@@ -3,7 +3,7 @@
 A test compares them with docs/reference/settings.md.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -193,30 +193,67 @@ SETTINGS = (
 )
 
 
+BY_NAME = {setting.name: setting for setting in SETTINGS}
+
+
 def load(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return all settings by name, and BASE_PATH, the path of BASE_URL. Raises SettingError if one is invalid."""
-    settings: dict[str, Any] = {}
+    """Return all settings by name, and BASE_PATH, the path of BASE_URL.
+
+    Raises SettingError if settings are invalid. Its message has one line for each of them.
+    """
+    found, errors = read(environ)
+    if errors:
+        raise SettingError("\n".join(errors))
+    return found
+
+
+def read(environ: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+    """Return the same as load(), with the defaults of invalid settings, and an error message for each of those."""
+    found: dict[str, Any] = {}
+    errors: list[str] = []
     for setting in SETTINGS:
-        text = given(setting, environ) or setting.default
+        text = None
         try:
-            settings[setting.name] = None if text is None else setting.read(text)
+            text = given(setting, environ)
+        except SettingError as error:
+            errors.append(str(error))
+        try:
+            found[setting.name] = parsed(setting, text)
         except ValueError as error:
-            raise SettingError(f"The setting {setting.name} {error}.") from None
+            errors.append(f"The setting {setting.name} {error}.")
+            found[setting.name] = parsed(setting, None)
     # Our choice: the service and all commands use the same folder, whatever the current folder is.
-    settings["DATA_DIR"] = PROJECT / settings["DATA_DIR"]
-    if settings["BASE_URL"] is None:
-        name = f"[{settings['HOST']}]" if ":" in settings["HOST"] else settings["HOST"]
-        settings["BASE_URL"] = f"http://{name}:{settings['PORT']}"
-    if settings["METRICS_PORT"] == settings["PORT"]:
-        raise SettingError("The setting METRICS_PORT must differ from PORT.")
-    if settings["DATABASE_POOLER"] != "none" and settings["DATABASE_URL"] is None:
-        raise SettingError("The setting DATABASE_POOLER must be none without DATABASE_URL.")
-    first_password = settings["INIT_ADMIN_PASSWORD"]
-    if first_password is not None and len(first_password) < settings["PASSWORD_MIN_LENGTH"]:
-        length = settings["PASSWORD_MIN_LENGTH"]
-        raise SettingError(f"The setting INIT_ADMIN_PASSWORD must be at least {length} characters long.")
-    settings["BASE_PATH"] = urlsplit(settings["BASE_URL"]).path
-    return settings
+    found["DATA_DIR"] = PROJECT / found["DATA_DIR"]
+    for name, error in conflicts(found):
+        errors.append(error)
+        found[name] = parsed(BY_NAME[name], None)
+    if found["BASE_URL"] is None:
+        found["BASE_URL"] = default_address(found)
+    found["BASE_PATH"] = urlsplit(found["BASE_URL"]).path
+    return found, errors
+
+
+def parsed(setting: Setting, text: str | None) -> Any:
+    """Return the value of a setting. Raises ValueError if the text is invalid."""
+    text = text or setting.default
+    return None if text is None else setting.read(text)
+
+
+def conflicts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each setting that is invalid because of another one, and an error message."""
+    if found["METRICS_PORT"] == found["PORT"]:
+        yield "METRICS_PORT", "The setting METRICS_PORT must differ from PORT."
+    if found["DATABASE_POOLER"] != "none" and found["DATABASE_URL"] is None:
+        yield "DATABASE_POOLER", "The setting DATABASE_POOLER must be none without DATABASE_URL."
+    password, length = found["INIT_ADMIN_PASSWORD"], found["PASSWORD_MIN_LENGTH"]
+    if password is not None and len(password) < length:
+        yield "INIT_ADMIN_PASSWORD", f"The setting INIT_ADMIN_PASSWORD must be at least {length} characters long."
+
+
+def default_address(found: Mapping[str, Any]) -> str:
+    """Return the default of BASE_URL."""
+    host = f"[{found['HOST']}]" if ":" in found["HOST"] else found["HOST"]
+    return f"http://{host}:{found['PORT']}"
 
 
 def given(setting: Setting, environ: Mapping[str, str]) -> str | None:

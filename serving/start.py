@@ -5,11 +5,13 @@ import runpy
 import signal
 import sys
 from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from rules import bootstrap
 from serving import settings
+from serving.misspelt_settings import misspelt
 from serving.settings import PROJECT, SettingError
 from sql.database import embedded
 
@@ -27,6 +29,8 @@ def reload_settings() -> dict[str, Any]:
 
     Raises SettingError if the settings are invalid at the first call.
     """
+    for message in () if last_settings else misspelt(os.environ):
+        print(message, file=sys.stderr, flush=True)
     try:
         config = settings.load(os.environ)
         if last_settings.get("DATABASE_URL") and not config["DATABASE_URL"]:
@@ -55,18 +59,17 @@ def prepare_database_once(environ: MutableMapping[str, str]) -> None:
     if DATABASE_READY in environ:
         return
     config = settings.load(environ)
-    first_start = bootstrap.prepare_database(find_database(environ), config)
+    first_start = bootstrap.prepare_database(find_database(config, environ), config)
     if first_start:
         print(bootstrap.announcement(first_start, config["BASE_URL"]), file=sys.stderr, flush=True)
     environ[DATABASE_READY] = "1"
 
 
-def find_database(environ: MutableMapping[str, str]) -> str:
+def find_database(config: Mapping[str, Any], environ: MutableMapping[str, str]) -> str:
     """Return the URL of the database.
 
     Without DATABASE_URL, start the embedded PostgreSQL, and put its URL into environ.
     """
-    config = settings.load(environ)
     if config["DATABASE_URL"]:
         return config["DATABASE_URL"]
     server = embedded.Server(Path(config["DATA_DIR"]))
@@ -77,6 +80,23 @@ def find_database(environ: MutableMapping[str, str]) -> str:
     if last_settings:
         last_settings["DATABASE_URL"] = environ["DATABASE_URL"]
     return environ["DATABASE_URL"]
+
+
+def keep_address(address: str) -> None:
+    """Write the address of the service to its data folder, for commands. With DATABASE_URL, do nothing."""
+    for server in _servers:
+        # PostgreSQL's user can own the folder, so root must not follow a link in it.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        with suppress(OSError), os.fdopen(os.open(server.folder / embedded.ADDRESS, flags, 0o600), "w") as file:
+            file.write(f"{address}\n")
+
+
+def kept_address(config: Mapping[str, Any]) -> str | None:
+    """Return what keep_address() has written, or None."""
+    try:
+        return (Path(config["DATA_DIR"]) / embedded.ADDRESS).read_text(encoding="utf-8").strip() or None
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def revive() -> None:
@@ -98,7 +118,7 @@ def serve() -> None:
     try:
         workers = settings.load(os.environ)["WEB_CONCURRENCY"]
     except SettingError as error:
-        sys.exit(str(error))
+        sys.exit("\n".join([*misspelt(os.environ), str(error)]))
     # gunicorn itself also reads WEB_CONCURRENCY, and prints a traceback if it is not a number.
     os.environ["WEB_CONCURRENCY"] = str(workers)
     os.chdir(PROJECT)

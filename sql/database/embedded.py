@@ -44,7 +44,9 @@ SERVER_OPTIONS = (
     " -c log_rotation_age=1d -c log_rotation_size=0 -c log_truncate_on_rotation=on"
 )
 # Everything that we create in DATA_DIR.
-CONTENTS = {"postgres", "postgres.new", "socket", "starting.lock", "in-use.lock"}
+CONTENTS = {"postgres", "postgres.new", "socket", "starting.lock", "in-use.lock", "address"}
+# The service keeps its address in this file.
+ADDRESS = "address"
 FIRST_OWN_UID = 25432
 
 

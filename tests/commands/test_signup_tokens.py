@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from sql.database import connect
 from tests.support import fixtures
 from tests.support.command_line import CommandLine, event, only_line, run_flags
+from tests.support.service import Service
 from tests.support.signup_tokens import stored
 
 SITE = "https://flags.example.org/unleash"
@@ -115,8 +117,23 @@ def test_list_counts_the_users_of_a_token(line: CommandLine) -> None:
 
 
 @pytest.mark.slow
+def test_a_link_has_the_address_at_which_the_service_runs(tmp_path: Path) -> None:
+    create = ("signup-token", "create", "--name", "link")
+    with Service(DATA_DIR=tmp_path / "data") as service:
+        done = run_flags(*create, DATA_DIR=str(tmp_path / "data"))
+        assert done.stdout.startswith(f"{service.origin}/new-user?invite=")
+        done = run_flags(*create, DATA_DIR=str(tmp_path / "data"), BASE_URL="https://flags.example.org")
+        assert done.stdout.startswith("https://flags.example.org/new-user?invite=")
+    # Also after the service has stopped.
+    done = run_flags("signup-token", "list", DATA_DIR=str(tmp_path / "data"))
+    assert done.stdout.count(f"{service.origin}/new-user?invite=") == 2
+    assert "BASE_URL" not in done.stderr
+
+
+@pytest.mark.slow
 def test_the_real_program_prints_the_link_alone_on_stdout(line: CommandLine, url: str) -> None:
     done = run_flags("signup-token", "create", "--name", "real", DATABASE_URL=url)
+    assert done.stderr.startswith("BASE_URL is not set, so links begin with http://127.0.0.1:4242.\n")
     assert (done.returncode, done.stdout) == (0, f"http://127.0.0.1:4242/new-user?invite={newest(line)['secret']}\n")
     done = run_flags("signup-token", "create", "--name", "real", "--expires", "soon", DATABASE_URL=url)
     assert (done.returncode, done.stdout) == (1, "")

@@ -1,0 +1,30 @@
+"""Find environment variables whose names are nearly those of settings."""
+
+from collections.abc import Mapping
+from difflib import SequenceMatcher
+
+from serving.settings import SETTINGS
+
+
+def misspelt(environ: Mapping[str, str]) -> list[str]:
+    """Return a message for each environment variable whose name is nearly that of a setting without a value.
+
+    A name is nearly another if at most two characters were added, omitted or changed, not the first one.
+    """
+    # Our choice: a message is no error, because the variable may belong to another program. Shorter names are too
+    # similar to those of other programs, such as HOSTS.
+    names = {f"{setting.name}{end}" for setting in SETTINGS for end in ("", "_FILE") if not end or setting.secret}
+    unset = [name for name in sorted(names) if len(name) >= 8 and not environ.get(name)]
+    return [
+        f"{name} is not a setting. Did you mean {near[0]}?"
+        for name in sorted(set(environ) - names)
+        if name.isprintable() and (near := [other for other in unset if is_near(name, other)])
+    ]
+
+
+def is_near(name: str, other: str) -> bool:
+    """Return whether two names differ in at most two characters, not in the first one."""
+    if name[:1] != other[0] or abs(len(name) - len(other)) > 2:
+        return False
+    changes = SequenceMatcher(None, name, other, autojunk=False).get_opcodes()
+    return sum(max(end - start, to - from_) for tag, start, end, from_, to in changes if tag != "equal") <= 2
