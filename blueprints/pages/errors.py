@@ -8,7 +8,7 @@ from werkzeug.exceptions import HTTPException, NotFound, Unauthorized
 from werkzeug.wrappers import Response as Redirect
 
 from blueprints.pages.page import page
-from serving.errors import error_response, exception_response
+from serving.errors import PLAIN_MESSAGES, error_response, exception_response
 from serving.session_cookie import logged_out
 
 TITLES = {
@@ -21,6 +21,7 @@ TITLES = {
     500: "Something went wrong",
     503: "The service is not available",
 }
+NOT_FOUND = "Check the address. The page may have been deleted, or you may not be permitted to see it."
 # Unknown addresses below these have the error body of the API, also for browsers.
 API_ROOTS = {"api", "auth", "invite", "ofrep"}
 
@@ -75,8 +76,9 @@ def accepts_html() -> bool:
 def as_page(response: Response) -> Response:
     """Return an error of the API as a page, with the same status, message and id."""
     error = json.loads(response.get_data())
+    message = NOT_FOUND if error["message"] == PLAIN_MESSAGES[404] else error["message"]
     title = TITLES.get(response.status_code, TITLES[400])
-    shown = page("error.html", response.status_code, title=title, message=error["message"], error_id=error["id"])
+    shown = page("error.html", response.status_code, title=title, message=message, error_id=error["id"])
     if "Retry-After" in response.headers:
         shown.headers["Retry-After"] = response.headers["Retry-After"]
     return shown

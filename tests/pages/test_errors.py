@@ -16,6 +16,7 @@ def test_an_unknown_address_is_a_page_for_browsers(stranger: Caller) -> None:
     page = open_page(stranger, "/no/such/page", 404)
     assert page.heading == "Page not found"
     assert page.links["Go to the start page"] == "/"
+    assert "Check the address." in page.text
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/json", "text/html;q=0", ""])
