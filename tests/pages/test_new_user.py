@@ -95,9 +95,9 @@ def test_hostile_names_are_shown_as_text(world: World, stranger: Caller) -> None
 @pytest.mark.parametrize(
     ("ends", "status", "sentence"),
     [
-        ({"expires_in": timedelta(0)}, 403, "This invitation is disabled or has expired. Ask for a new one."),
-        ({"enabled": False}, 403, "This invitation is disabled or has expired. Ask for a new one."),
-        (None, 404, "This invitation does not exist. Check that you opened the whole link, or ask for a new one."),
+        ({"expires_in": timedelta(0)}, 403, "This signup link is disabled or has expired."),
+        ({"enabled": False}, 403, "This signup link is disabled or has expired."),
+        (None, 404, "This signup link does not exist. Check that you opened the whole link,"),
     ],
 )
 def test_links_that_do_not_work_are_explained(
