@@ -104,7 +104,7 @@ def test_a_user_creates_and_deletes_a_token(window: Window, service: Service, ur
 
     window.type("Description", "nightly job")
     window.click("button", "Create token")
-    window.wait_for_text("description: a token with this description already exists")
+    window.wait_for_text("Description: a token with this description already exists")
 
     window.click("button", "Delete")
     assert window.accept().startswith("Delete the token “nightly job”?")
@@ -127,7 +127,7 @@ def test_a_user_sees_the_typed_password_and_changes_it(window: Window, url: str)
     window.type("Current password", "wrong password")
     window.click("button", "Change password")
     # The 401 of a wrong password is no end of the session.
-    window.wait_for_text("oldPassword: must be your current password")
+    window.wait_for_text("Current password: must be your current password")
     window.type("Current password", PASSWORD)
     window.click("button", "Change password")
     window.wait_for_path("/login?notice=password-changed")

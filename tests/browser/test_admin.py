@@ -71,6 +71,7 @@ def press(browser: Browser, selector: str) -> None:
 def read_secret(browser: Browser) -> str:
     """Copy the secret of the dialog, close it, and return the secret. The page does not show it again."""
     browser.wait_for(DIALOG, lambda text: text is not None and "Copy" in text)
+    assert browser.run("return document.querySelectorAll('dialog[open]').length") == 1
     secret = browser.run("return [...document.querySelectorAll('dialog[open] .secret')].at(-1).textContent")
     press(browser, "dialog[open]:has(.secret) [data-copy]")
     browser.wait_for(DIALOG, lambda text: "Copied" in text)
@@ -97,7 +98,7 @@ def test_an_administrator_manages_people_and_reads_what_happened(service: Servic
     browser.open(f"{home}/admin/users")
     click(browser, "Create user")
     browser.run(SEND, "Create user", {"name": "Ada", "username": "admin"})
-    browser.wait_for(DIALOG, lambda text: "a user with this user name already exists" in text)
+    browser.wait_for(DIALOG, lambda text: "User name: a user with this user name already exists" in text)
     [refusal] = browser.complaints()
     assert "409" in refusal
     browser.run(SEND, "Create user", {"username": "", "email": "ada@example.org"})
@@ -105,8 +106,8 @@ def test_an_administrator_manages_people_and_reads_what_happened(service: Servic
     assert link.startswith(f"{home}/new-user?token=")
     shows(browser, "Ada", "ada@example.org")
     role = browser.run("return [...document.querySelectorAll('option')].find((one) => one.text === 'Releaser').value")
-    browser.run("document.querySelectorAll('tbody details')[0].open = true")
-    browser.run(SEND, "Save", {"name": "Ada King", "rootRole": role})
+    press(browser, "tbody [data-open]")
+    browser.run(SEND, "Save user", {"name": "Ada King", "rootRole": role})
     shows(browser, "Ada King", "Releaser")
 
     # A group with that user. From here on, the console stays empty.

@@ -57,9 +57,11 @@ function read(container) {
   return body;
 }
 
+// The message of a refusal. Names of fields at its beginning become their labels.
 function refuse(form, message) {
+  const label = (name) => form.elements[name]?.labels?.[0]?.firstChild.textContent.trim() || name;
   const place = form.querySelector(".refusal");
-  place.textContent = message;
+  place.textContent = message.replace(/(^|; )(\w+)(?=: )/g, (_, before, name) => before + label(name));
   place.hidden = !message;
 }
 
@@ -113,6 +115,7 @@ async function send(form) {
 
 // Show the result of a success. Return whether another page opens.
 async function done(form, record) {
+  form.closest("dialog")?.close();
   const then = form.dataset.then ?? "";
   if (form.dataset.show) {
     const box = document.getElementById(form.dataset.show);
