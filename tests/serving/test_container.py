@@ -1,0 +1,259 @@
+"""The image of Containerfile, built by podman and run as in compose.yaml, with the commands of its page."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psycopg
+import pytest
+
+from rules import bootstrap
+from serving.settings import load
+from serving.version import VERSION
+from sql.database.embedded import BINARIES
+from tests.support.containers import CAN_RUN, SERVER, Image, built, restrictions
+from tests.support.service import AS_UNPRIVILEGED, PATIENCE, ROOT, UNPRIVILEGED, Service, free_port, wait_until
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not CAN_RUN, reason="needs root, podman and mmdebstrap (on Debian: apt-get install podman mmdebstrap)"
+    ),
+]
+
+PASSWORD = "not a/part@of:an address?"
+HOME = "/opt/flag-administration"
+USER = 10001
+PAGE = ROOT / "docs" / "how-to" / "container.md"
+
+
+@pytest.fixture(scope="module")
+def image() -> Iterator[Image]:
+    with built() as image:
+        yield image
+
+
+@dataclass(frozen=True)
+class Database:
+    """A PostgreSQL server with the database of deploy/compose.sql. folder: of its Unix socket."""
+
+    folder: Path
+    port: int
+
+    def run(self, program: str, *arguments: str, **kwargs: object) -> subprocess.CompletedProcess[bytes]:
+        """Run a program of PostgreSQL as in the container of the database."""
+        environ = {**os.environ, "PGHOST": str(self.folder), "PGPORT": str(self.port), "POSTGRES_PASSWORD": PASSWORD}
+        command = [*AS_UNPRIVILEGED, BINARIES / program, *arguments]
+        return subprocess.run(command, env=environ, cwd=self.folder, capture_output=True, timeout=PATIENCE, **kwargs)  # pyright: ignore
+
+    @property
+    def address(self) -> str:
+        """The address of the database, for the role of the server."""
+        return f"postgresql://flags@/flags?host={self.folder}&port={self.port}"
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """The settings that compose.yaml makes from POSTGRES_PASSWORD, with the address of this server."""
+        url = SERVER["environment"]["DATABASE_URL"].replace("@database/", f"@127.0.0.1:{self.port}/")
+        assert SERVER["environment"]["PGPASSWORD"].startswith("${POSTGRES_PASSWORD:?")
+        return {"DATABASE_URL": url, "PGPASSWORD": PASSWORD}
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[Database]:
+    """Passwords are checked as in the official image: over TCP, but not on the Unix socket."""
+    with TemporaryDirectory(prefix="postgres-") as folder:
+        os.chown(folder, UNPRIVILEGED, UNPRIVILEGED)
+        server = Database(Path(folder), free_port())
+        data = f"--pgdata={folder}/data"
+
+        def must(program: str, *arguments: str) -> None:
+            done = server.run(program, *arguments)
+            assert done.returncode == 0, done.stderr.decode()
+
+        (server.folder / "password").write_text(PASSWORD)
+        access = ("--auth-local=trust", "--auth-host=scram-sha-256", f"--pwfile={folder}/password")
+        must("initdb", data, "--username=postgres", "--encoding=UTF8", "--locale=C.UTF-8", *access)
+        options = (
+            f"-c listen_addresses=127.0.0.1 -c port={server.port} -c unix_socket_directories={folder} -c fsync=off"
+        )
+        must("pg_ctl", "start", data, "--wait", "--silent", f"--log={folder}/log", f"--options={options}")
+        try:
+            with (ROOT / "deploy" / "compose.sql").open("rb") as script:
+                done = server.run("psql", "--no-psqlrc", "--username=postgres", stdin=script)
+            assert done.returncode == 0, done.stderr.decode()
+            yield server
+        finally:
+            must("pg_ctl", "stop", data, "--mode=immediate", "--silent")
+
+
+class Container(Service):
+    """The command of the image, in a container."""
+
+    def __init__(self, image: Image, settings: dict[str, object]) -> None:
+        super().__init__(HOST="127.0.0.1", BCRYPT_ROUNDS=10, **settings)
+        self.image = image
+
+    def start(self) -> "Container":
+        """Start the container without waiting for it."""
+        settings = {name: text for name, text in self.settings.items() if text != ""}
+        with self._stdout.open("ab") as out, self._stderr.open("ab") as err:
+            self._process = subprocess.Popen(
+                self.image.command(settings=settings, options=tuple(restrictions())),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+        return self
+
+
+def test_the_container_serves_and_stops(image: Image, database: Database) -> None:
+    health = SERVER["healthcheck"]["test"]
+    with Container(image, database.settings | {"INIT_ADMIN_PASSWORD": "chosen for the test"}) as server:
+        assert server.get("/health").json == {"health": "GOOD"}
+        login = server.request(
+            "POST", "/auth/simple/login", json={"username": "admin", "password": "chosen for the test"}
+        )
+        assert login.status == 200
+        token = re.findall(r"\S+:\S+\.[0-9a-f]{16,}", server.err)[0]
+        created = server.request(
+            "POST",
+            "/api/admin/projects/default/features",
+            json={"name": "new-basket"},
+            headers={"Authorization": token},
+        )
+        assert created.status == 201
+        assert server.get("/docs").status == 200
+        wait_until(lambda: re.search(r'"status": ?201\b.*\n', server.out), "the request was in the log")
+        checked = image.run(*health[1:], PORT=server.port)
+        assert checked.returncode == 0, checked.stderr
+        began = time.monotonic()
+        assert server.stop(signal.SIGTERM) == 0
+        assert time.monotonic() - began < 10
+        checked = image.run(*health[1:], PORT=server.port)
+        assert checked.returncode == 1
+        assert checked.stderr.strip() == f"The server does not respond on port {server.port}: Connection refused."
+
+
+def test_without_a_database_the_container_refuses_to_start(image: Image) -> None:
+    done = image.run(options=tuple(restrictions()), PORT=free_port())
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert re.fullmatch(r"Set DATABASE_URL\b.*\.\n", done.stderr)
+
+
+def test_only_root_can_change_the_files(image: Image) -> None:
+    found = image.run("sh", "-c", "id -u; find / -xdev '(' -writable -o -user 10001 -o -group 10001 ')' -not -type l")
+    user, *writable = found.stdout.splitlines()
+    assert user == str(USER)
+    # Everybody's folders for temporary files, which belong to the base image. compose.yaml makes them read-only too.
+    assert set(writable) <= {"/tmp", "/var/tmp", "/run/lock"}
+    refused = image.run("sh", "-c", "touch /tmp/a || touch /var/tmp/a", options=tuple(restrictions()))
+    assert refused.returncode != 0
+
+
+def test_the_image_contains_what_the_server_needs(image: Image) -> None:
+    listed = image.run("find", ".", "-maxdepth", "2", "-not", "-path", "./.venv/*", "-not", "-name", "*.pyc").stdout
+    names = {name.removeprefix("./") for name in listed.splitlines()}
+    assert {name for name in names if "/" not in name} == {
+        *(
+            ".",
+            ".venv",
+            "__pycache__",
+            "app.py",
+            "flags",
+            "flags.py",
+            "wsgi.py",
+            "gunicorn.conf.py",
+            "install.py",
+            "requirements.txt",
+        ),
+        *("schema.sql", "setup.cfg", "blueprints", "commands", "docs", "evaluation", "rules", "serving", "sql"),
+        "validators",
+    }
+    assert {name for name in names if name.startswith("docs/")} == {"docs/openapi.json", "docs/viewer"}
+    found = image.run("sh", "-c", "grep -rl 'not for the image' . ; ls .venv/lib/python3*/site-packages").stdout
+    assert "gunicorn" in found
+    assert not re.search(r"^\./|pgserver|^pip|pytest", found, re.MULTILINE)
+    # Python would compile uncompiled modules at each start.
+    modules = image.run("find", ".", "-name", "*.py", "-path", "./s*").stdout.split()
+    compiled = image.run("find", ".", "-name", "*.pyc", "-path", "./s*").stdout.split()
+    assert len(compiled) == len(modules) > 50
+
+
+def test_the_image_says_what_it_is(image: Image) -> None:
+    labels, user, environ, health = image.do(
+        "image",
+        "inspect",
+        "--format={{.Config.Labels}}\n{{.Config.User}}\n{{.Config.Env}}\n{{.HealthCheck.Test}}",
+        image.name,
+    ).splitlines()
+    assert f"org.opencontainers.image.version:{VERSION}" in labels
+    assert user == f"{USER}:{USER}"
+    assert "HOST=0.0.0.0" in environ
+    assert health == f"[{' '.join(SERVER['healthcheck']['test'])}]"
+
+
+def test_the_role_of_the_server_is_no_superuser(database: Database) -> None:
+    address = f"host=127.0.0.1 port={database.port}"
+    with psycopg.connect(address, user="flags", password=PASSWORD, dbname="flags") as conn:
+        found = conn.execute(
+            "SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls FROM pg_roles"
+            " WHERE rolname = current_user"
+        ).fetchone()
+        assert found == (False,)
+    for user in ("postgres", "flags"):
+        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+            psycopg.connect(address, user=user, password=PASSWORD if user == "postgres" else "guessed", dbname="flags")
+
+
+# The page's `docker compose` without containers: programs of the database run here, all others do nothing.
+DOCKER = """
+docker() {
+  shift
+  if [ "$1" = exec ]; then
+    shift
+    if [ "$1" = -T ]; then shift; fi
+    if [ "$1" = database ]; then shift; "$@"; fi
+  fi
+}
+"""
+
+
+def test_the_commands_of_the_page_back_up_and_restore(database: Database, tmp_path: Path) -> None:
+    bootstrap.prepare_database(database.address, load({}) | {"BCRYPT_ROUNDS": 10})
+    blocks = re.findall(r"^```bash\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    environ = {**os.environ, "PGHOST": str(database.folder), "PGPORT": str(database.port)}
+    environ["PATH"] = f"{BINARIES}:{environ['PATH']}"
+
+    def type_in(*words: str) -> None:
+        (block,) = (block for block in blocks if all(word in block for word in words))
+        block = re.sub(r"flags-2[0-9-]*\.dump", "flags-*.dump", block.replace("git pull\n", ""))
+        done = subprocess.run(
+            ["bash", "-euc", DOCKER + block], env=environ, cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+
+    type_in("POSTGRES_PASSWORD")
+    assert re.fullmatch(r"POSTGRES_PASSWORD=[0-9a-f]{64}\n", (tmp_path / ".env").read_text())
+    type_in("pg_dump")
+    (backup,) = tmp_path.glob("flags-*.dump")
+    assert [oct(path.stat().st_mode) for path in (backup, tmp_path / ".env")] == ["0o100600", "0o100600"]
+    with psycopg.connect(database.address, autocommit=True) as conn:
+        conn.execute("UPDATE users SET username = 'changed' WHERE username = 'admin'")
+    type_in("pg_restore")
+    with psycopg.connect(database.address) as conn:
+        assert conn.execute("SELECT count(*) FROM users WHERE username = 'admin'").fetchone() == (1,)
+        assert conn.execute("SELECT tableowner FROM pg_tables WHERE tablename = 'users'").fetchone() == ("flags",)
+    # The server does not begin a second instance.
+    assert bootstrap.prepare_database(database.address, load({})) is None
+    type_in("DROP DATABASE")
+    with psycopg.connect(database.address) as conn:
+        assert conn.execute("SELECT count(*) FROM pg_database WHERE datname = 'flags_before'").fetchone() == (0,)
