@@ -61,6 +61,7 @@ def etag_response(
         response = empty_response(304)
     elif replaces and "client_age" in g and request.if_none_match:
         # Our choice: another worker may have sent newer flags, and the client has them until the database is back.
+        del g.client_age
         raise Unavailable
     elif gzipped and request.accept_encodings["gzip"]:
         response = Response(gzipped(), mimetype="application/json")

@@ -105,7 +105,7 @@ def test_flags_from_memory_replace_none_that_may_be_newer(
 ) -> None:
     switch(admin, "on")
     secret = secret_of(admin)
-    behind, ahead = Caller(make_app(proxy.url), secret), Caller(make_app(url), secret)
+    behind, ahead = Caller(make_app(proxy.url, METRICS_TOKEN=TOKEN), secret), Caller(make_app(url), secret)
     older = behind.get(FEATURES).headers["ETag"]
     proxy.refuse()
     switch(admin, "off")
@@ -115,6 +115,7 @@ def test_flags_from_memory_replace_none_that_may_be_newer(
     assert behind.get(FEATURES, headers={"If-None-Match": older}).status_code == 304
     # A client without flags gets those that there are, and so does a page whose user has changed.
     assert is_on(behind.get(FEATURES))
+    assert Scraped(behind.app).total("client_responses_from_memory_total") == 2
     page = Caller(behind.app, secret_of(admin, type="frontend"))
     proxy.talk()
     wait_until(lambda: page.get("/api/frontend").status_code == 200, "the database is used again")

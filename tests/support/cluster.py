@@ -25,11 +25,10 @@ from tests.support.secrecy import VAULT
 from tests.support.service import PATIENCE, ROOT, Answer, Service, encode, free_port, wait_until
 
 FILES = ROOT / "deploy" / "cluster"
-ROLES = ROOT / "deploy" / "roles.sql"
+PAGE = ROOT / "docs" / "how-to" / "scale.md"
 PATH = f"{os.environ['PATH']}:/usr/sbin"
 ETCD, PATRONI, HAPROXY = (shutil.which(program, path=PATH) for program in ("etcd", "patroni", "haproxy"))
-IS_COMPLETE = bool(ETCD and PATRONI and HAPROXY and OPENSSL and IS_INSTALLED)
-PASSWORD = "secret"
+IS_COMPLETE = bool(ETCD and PATRONI and HAPROXY and OPENSSL and IS_INSTALLED and shutil.which("psql"))
 
 
 def text_of(name: str) -> str:
@@ -168,12 +167,12 @@ class Cluster:
         # The whole of 127.0.0.0/8 leads to this machine, so each test can have its own 10.0.0.0/24.
         self._net = f"127.{random.randint(1, 254)}.{random.randint(1, 254)}."
         self.https, self._http, self._primary = free_port(), free_port(), free_port()
-        url = f"postgresql://flags_owner:{PASSWORD}@127.0.0.1:{self._primary}/flags"
         base = f"https://localhost:{self.https}"
-        self.services = [Service(url, BASE_URL=base, TRUSTED_PROXIES=1, **settings) for _ in range(2)]
+        self.services = [Service(BASE_URL=base, TRUSTED_PROXIES=1, **settings) for _ in range(2)]
         self.nodes: list[Node] = []
         self._programs: list[Program] = []
-        self.url = url
+        # The address of the database, for the role of the owner.
+        self.url = ""
 
     def __enter__(self) -> Self:
         try:
@@ -280,12 +279,16 @@ class Cluster:
         program.wait_until(lambda: listens("127.0.0.1", self.https), "haproxy listened")
 
     def _create_database(self) -> None:
-        """Run deploy/roles.sql on the primary, and give the owner a password."""
-        address = f"postgresql://postgres:PASSWORD-2@127.0.0.1:{self._primary}/postgres"
-        for options in (["-f", ROLES], ["-c", f"ALTER ROLE flags_owner PASSWORD '{PASSWORD}'"]):
-            command = [f"{BINARIES}/psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", address, *options]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-            assert done.returncode == 0, done.stderr
+        """Run the commands of the page, and let the services use the role of the owner."""
+        (commands,) = re.findall(r"^```bash\n(export PGPASSWORD.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+        own = {"127.0.0.1:5000": f"127.0.0.1:{self._primary}", "/etc/flag-administration": f"{self._folder}/urls"}
+        for before, after in own.items():
+            commands = commands.replace(before, after)
+        done = subprocess.run(["bash", "-ec", commands], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+        assert (done.returncode, done.stderr) == (0, "")
+        self.url = (self._folder / "urls" / "owner-url").read_text().strip()
+        for service in self.services:
+            service.settings |= {"DATABASE_URL": self.url}
 
     def request(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
         """Send one request to the address of all services, on a connection of its own."""
