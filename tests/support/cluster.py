@@ -149,11 +149,6 @@ class Node:
         """Whether this node has everything that is acknowledged."""
         return self.ask("/synchronous")[0] == 200
 
-    @property
-    def log(self) -> str:
-        """The output of Patroni and PostgreSQL."""
-        return (self._data.parent / "log").read_text()
-
 
 class Cluster:
     """etcd, two nodes, haproxy, and the services behind it;
