@@ -23,6 +23,9 @@ _servers: list[embedded.Server] = []
 # The last valid settings, by name. gunicorn's master reads them, and its workers inherit them.
 last_settings: dict[str, Any] = {}
 
+# The file in DATA_DIR with the address of the service.
+ADDRESS = "address"
+
 
 def reload_settings() -> dict[str, Any]:
     """Read the settings and return them. If they have become invalid, print the error and return the previous ones.
@@ -87,14 +90,14 @@ def keep_address(address: str) -> None:
     for server in _servers:
         # PostgreSQL's user can own the folder, so root must not follow a link in it.
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-        with suppress(OSError), os.fdopen(os.open(server.folder / embedded.ADDRESS, flags, 0o600), "w") as file:
+        with suppress(OSError), os.fdopen(os.open(server.folder / ADDRESS, flags, 0o600), "w") as file:
             file.write(f"{address}\n")
 
 
 def kept_address(config: Mapping[str, Any]) -> str | None:
     """Return what keep_address() has written, or None."""
     try:
-        return (Path(config["DATA_DIR"]) / embedded.ADDRESS).read_text(encoding="utf-8").strip() or None
+        return (Path(config["DATA_DIR"]) / ADDRESS).read_text(encoding="utf-8").strip() or None
     except (OSError, UnicodeDecodeError):
         return None
 

@@ -45,8 +45,6 @@ SERVER_OPTIONS = (
 )
 # Everything that we create in DATA_DIR.
 CONTENTS = {"postgres", "postgres.new", "socket", "starting.lock", "in-use.lock", "address"}
-# The service keeps its address in this file.
-ADDRESS = "address"
 FIRST_OWN_UID = 25432
 
 
@@ -90,8 +88,8 @@ class Server:
                 version = (self.cluster / "PG_VERSION").read_text(errors="replace").strip()
                 if version != str(MAJOR_VERSION):
                     data = f"The data folder {self.folder} was created by PostgreSQL {version or '(unknown)'}"
-                    advice = "Restore a backup into a new data folder."
-                    raise DatabaseProblem(f"{data}; this version needs PostgreSQL {MAJOR_VERSION}. {advice}")
+                    advice = f"this version needs PostgreSQL {MAJOR_VERSION}. Restore a backup into a new data folder."
+                    raise DatabaseProblem(f"{data}; {advice}")
                 if self._lock_fd is None:
                     self._lock_fd = self._open_own(self.folder / "in-use.lock")
                     fcntl.flock(self._lock_fd, fcntl.LOCK_SH)
