@@ -93,9 +93,7 @@ class Node:
     """A machine with Patroni and the PostgreSQL that Patroni starts."""
 
     def __init__(self, folder: Path, name: str, host: str, text: str) -> None:
-        self.name = name
         self.host = host
-        self._folder = folder
         self._data = folder / name / "data"
         self._program: Program | None = None
         self._settings = folder / name / "patroni.yml"
@@ -173,7 +171,7 @@ class Cluster:
         try:
             self._start()
         except BaseException as error:
-            for log in sorted(self._folder.rglob("log")):
+            for log in sorted(self._folder.glob("**/*log")):
                 error.add_note(f"{log}:\n{log.read_text()[-3000:]}")
             self.__exit__()
             raise
@@ -202,9 +200,8 @@ class Cluster:
 
     def _start(self) -> None:
         self._trust = certify(self._folder)
-        (self._folder / "flags.pem").write_text(
-            "".join((self._folder / name).read_text() for name in ("certificate", "key"))
-        )
+        texts = [(self._folder / name).read_text() for name in ("certificate", "key")]
+        (self._folder / "flags.pem").write_text("".join(texts))
         self._start_etcd()
         self.nodes = [self._node("db1", 11), self._node("db2", 12)]
         self._own()
@@ -232,8 +229,7 @@ class Cluster:
         for name, host in (("etcd2", "10.0.0.12"), ("etcd3", "10.0.0.21")):
             text = changed(text, {f",{name}=http://{host}:2380": ""})
         text = self._local(changed(text, {"/var/lib/etcd/default": str(self._folder / "etcd")}))
-        lines = [line.split("=", 1) for line in text.splitlines() if not line.startswith("#")]
-        environ = {name: value for name, value in lines}
+        environ = dict(line.split("=", 1) for line in text.splitlines() if not line.startswith("#"))
         program = Program([ETCD, "--logger=zap"], self._folder / "etcd.log", environ)
         self._programs.append(program)
         program.wait_until(lambda: listens(f"{self._net}11", 2379), "etcd listened")
@@ -276,9 +272,8 @@ class Cluster:
     def _create_database(self) -> None:
         """Run the commands of the page, and let the services use the role of the owner."""
         (commands,) = re.findall(r"^```bash\n(export PGPASSWORD.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
-        own = {"127.0.0.1:5000": f"127.0.0.1:{self._primary}", "/etc/flag-administration": f"{self._folder}/urls"}
-        for before, after in own.items():
-            commands = commands.replace(before, after)
+        commands = commands.replace("127.0.0.1:5000", f"127.0.0.1:{self._primary}")
+        commands = commands.replace("/etc/flag-administration", f"{self._folder}/urls")
         done = subprocess.run(["bash", "-ec", commands], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
         assert (done.returncode, done.stderr) == (0, "")
         self.url = (self._folder / "urls" / "owner-url").read_text().strip()
