@@ -1,6 +1,5 @@
 """A story over HTTP alone, from an empty instance on, and all that the nine operations return at its end."""
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -8,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from flask import Flask
 
-from tests.support.service import ROOT
+from tests.support.event_types_page import unrecorded
 from tests.support.story import PASSWORDS, SEARCH, Having, Story
 from tests.support.story.people import LATER
 from tests.support.story.whole import whole_story
@@ -34,12 +33,8 @@ def overview(story):
 
 
 def test_every_type_of_events_was_recorded_or_there_is_a_reason_why_not(story):
-    page = (ROOT / "docs" / "development" / "decisions.md").read_text(encoding="utf-8")
-    section = page.partition("## Event types that nothing records")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| ([a-z, -]+) \| \S.* \|$", section, re.MULTILINE)
-    unrecorded = ", ".join(rows).split(", ")
-    assert len(unrecorded) == len(set(unrecorded)) > 50
-    assert {event["type"] for event in story.ledger} == set(TYPES) - set(unrecorded)
+    assert len(unrecorded()) == len(set(unrecorded())) > 50
+    assert {event["type"] for event in story.ledger} == set(TYPES) - set(unrecorded())
 
 
 # Project overview

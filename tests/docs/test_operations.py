@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable
 from datetime import date
@@ -19,9 +20,10 @@ from tests.support.service import PATIENCE, ROOT, Service
 
 PAGES = (
     "run",
-    "back-up",
+    "backup",
     "upgrade",
-    "replace-a-token",
+    "tokens",
+    "invite-people",
     "recover-an-administrator",
     "read-the-log",
     "monitor",
@@ -34,7 +36,7 @@ def blocks() -> list[tuple[str, str]]:
     """The commands of each block, and all that it shows of what they say."""
     found: list[tuple[str, str]] = []
     for block in re.findall(r"```console\n(.*?)```", TEXT, re.DOTALL):
-        lines = block.splitlines()
+        lines = textwrap.dedent(block).splitlines()
         commands = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
         found.append(("\n".join(commands), "\n".join(line for line in lines if not line.startswith("$ "))))
     return found

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from sql.database import connect, value
+from tests.support.page_examples import fits
 from tests.support.service import (
     IMPORT,
     PATIENCE,
@@ -91,6 +92,12 @@ def test_the_first_start_prints_a_password_a_key_and_a_curl_line_once(starts):
     assert re.fullmatch(r"\*:\*\.[0-9a-f]{64}", starts.key)
     assert starts.first.count(HEADLINE) == starts.first.count("curl ") == 1
     assert starts.first.count(starts.password) == 1
+
+
+def test_the_tutorial_shows_what_the_first_start_prints(starts):
+    tutorial = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    shown = re.search(r"```text\n(The database is new.*?)```", tutorial, re.DOTALL)[1]
+    assert fits(f"{shown}…", re.sub(r":\d+", ":4242", starts.first))
 
 
 def test_stdout_has_no_secrets_of_the_start(starts):

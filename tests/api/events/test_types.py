@@ -1,9 +1,8 @@
 """The list of event types: as in the specification, and used by the one search that knows it (api.md, Events and 9)."""
 
-import re
-
 from tests.support.deprecated_event_search import PATH as DEPRECATED
 from tests.support.event_search import PATH
+from tests.support.event_types_page import recorded, unrecorded
 from tests.support.service import ROOT
 from tests.support.world import Caller
 from validators.events import TYPES
@@ -48,14 +47,6 @@ def test_the_types_are_those_of_the_specification() -> None:
     assert sorted(TYPES) == sorted(words)
 
 
-def unrecorded() -> list[str]:
-    """The types that docs/development/decisions.md says nothing records, each with a reason beside it."""
-    page = (ROOT / "docs" / "development" / "decisions.md").read_text(encoding="utf-8")
-    section = page.partition("## Event types that nothing records")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| ([a-z, -]+) \| \S.* \|$", section, re.MULTILINE)
-    return [type for row in rows for type in row.split(", ")]
-
-
 def test_every_type_is_recorded_or_the_reason_documented() -> None:
     code = "".join(
         path.read_text(encoding="utf-8")
@@ -64,11 +55,9 @@ def test_every_type_is_recorded_or_the_reason_documented() -> None:
         # Pages only show events.
         if "pages" not in path.parts
     )
-    recorded = {type for type in TYPES if f'"{type}"' in code}
     assert len(unrecorded()) == len(set(unrecorded()))
-    assert sorted(recorded & set(unrecorded())) == []
-    assert sorted(TYPES - recorded - set(unrecorded())) == []
-    assert sorted(set(unrecorded()) - TYPES) == []
+    assert sorted(recorded()) == sorted(type for type in TYPES if f'"{type}"' in code)
+    assert sorted(TYPES - recorded().keys()) == sorted(unrecorded())
 
 
 def test_each_type_can_be_searched_for_in_both_forms(alice: Caller) -> None:
