@@ -78,7 +78,14 @@ def as_page(response: Response) -> Response:
     error = json.loads(response.get_data())
     message = NOT_FOUND if error["message"] == PLAIN_MESSAGES[404] else error["message"]
     title = TITLES.get(response.status_code, TITLES[400])
-    shown = page("error.html", response.status_code, title=title, message=message, error_id=error["id"])
+    shown = page(
+        "error.html",
+        response.status_code,
+        title=title,
+        message=message,
+        error_id=error["id"],
+        retry=response.status_code == 503,
+    )
     if "Retry-After" in response.headers:
         shown.headers["Retry-After"] = response.headers["Retry-After"]
     return shown

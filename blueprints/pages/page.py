@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -99,7 +100,7 @@ def set_reader(conn: Connection, actor: Actor) -> Reader:
 def page(template: str, status: int = 200, **context: Any) -> Response:
     """Return a page.
 
-    Templates also get reader (or None), base (the path of BASE_URL), base_url, version, and the functions asset(),
+    Templates also get reader (or None), base (the path of BASE_URL), base_url, version, now, and the functions asset(),
     segment(), json_text(), fit_lines() and user_name().
     """
     text = render_template(
@@ -109,6 +110,7 @@ def page(template: str, status: int = 200, **context: Any) -> Response:
         base=current_app.config["BASE_PATH"],
         base_url=current_app.config["BASE_URL"],
         asset=asset,
+        now=datetime.now(UTC).isoformat(),
         segment=segment,
         json_text=json.dumps,
         fit_lines=fit_lines,

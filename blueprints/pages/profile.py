@@ -29,7 +29,6 @@ def show_profile() -> Response:
         "account/profile.html",
         profile=profile,
         tokens=tokens,
-        now=now.isoformat(),
         lifetimes=[(text, (now + timedelta(days=days)).isoformat(timespec="seconds")) for text, days in LIFETIMES],
         most_tokens=current_app.config["MAX_PERSONAL_TOKENS"],
         password_min_length=current_app.config["PASSWORD_MIN_LENGTH"],

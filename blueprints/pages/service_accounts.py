@@ -1,7 +1,6 @@
 """The service accounts and their tokens, for administrators."""
 
 import json
-from datetime import UTC, datetime
 
 from flask import Blueprint, Response
 
@@ -22,7 +21,6 @@ def show_service_accounts() -> Response:
     return page(
         "admin/service_accounts.html",
         roles=body["rootRoles"],
-        now=datetime.now(UTC).isoformat(),
         role_names={role["id"]: role["name"] for role in body["rootRoles"]},
         **list_page(body["serviceAccounts"], "name", "username"),
     )

@@ -1,7 +1,6 @@
 """The public signup tokens, for administrators."""
 
 import json
-from datetime import UTC, datetime
 
 from flask import Blueprint, Response, current_app
 
@@ -21,6 +20,5 @@ def show_signup_tokens() -> Response:
         body = json.loads(signup_tokens.list_all(conn, current_app.config["BASE_URL"]))
     return page(
         "admin/signup_tokens.html",
-        now=datetime.now(UTC).isoformat(),
         **list_page(body["tokens"], "name"),
     )

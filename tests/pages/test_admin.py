@@ -40,6 +40,15 @@ def test_api_tokens_show_no_secret(alice: Caller) -> None:
     assert sum(found.items() >= match for match in values) == 1
 
 
+def test_expired_api_tokens_are_marked(alice: Caller) -> None:
+    body = {"type": "client", "environment": "development"}
+    for name, day in (("old", "2020-01-01"), ("new", "2099-01-01")):
+        body |= {"tokenName": name, "expiresAt": f"{day}T00:00:00Z"}
+        assert alice.post(f"{ADMIN}/api-tokens", json=body).status_code == 201
+    rows = open_page(alice, "/admin/api-tokens").texts(".//tbody/tr")
+    assert [row.split()[0] for row in rows if "expired" in row] == ["old"]
+
+
 def test_the_form_of_a_new_token_sends_no_environment_for_an_admin_token(alice: Caller) -> None:
     page = open_page(alice, "/admin/api-tokens")
     form = f".//form[@data-path='{ADMIN}/api-tokens']"

@@ -3,6 +3,7 @@
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import psycopg
 import pytest
 from flask import Flask
 
@@ -62,6 +63,20 @@ def test_an_error_of_a_page_names_its_id_and_hides_its_cause(
     assert page.heading == "Something went wrong"
     assert "id of this error" in page.text
     assert "a secret" not in page.response.text
+
+
+def test_readers_can_try_again_while_the_database_is_away(
+    app: Flask, alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise psycopg.OperationalError
+
+    assert "Try again" not in open_page(alice, "/no/such/page", 404).links
+    monkeypatch.setitem(app.view_functions, "pages.projects.show_projects", fail)
+    page = open_page(alice, "/?query=x", 503)
+    assert page.heading == "The service is not available"
+    # The address of the page itself.
+    assert page.links["Try again"] == ""
 
 
 def test_pages_allow_no_inline_scripts_and_are_not_kept(alice: Caller) -> None:
