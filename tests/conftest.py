@@ -38,6 +38,7 @@ LONG = (
     "commands/test_restore",
     "docs/test_operations",
     "docs/test_pages",
+    "pages/test_permissions",
     "sdk/",
     "serving/test_caller_limit",
     "serving/test_crashes",

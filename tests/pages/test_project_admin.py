@@ -123,7 +123,7 @@ def test_a_project_is_archived_on_its_settings_and_revived_by_its_head(world: Wo
     assert ("POST", archive) in page.requests
     assert alice.post(archive).status_code == 200
     page = open_page(alice, "/projects/shop/settings")
-    assert "This project is archived since" in page.text
+    assert "This project has been archived since" in page.text
     assert ("POST", archive) not in page.requests
     assert ("POST", "/api/admin/projects/revive/shop") in page.requests
     # An archived project can lose an environment, and cannot get one.

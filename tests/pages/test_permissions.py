@@ -1,0 +1,100 @@
+"""Readers see a control if the API permits its request, and otherwise not."""
+
+import json
+
+import pytest
+
+from sql.database import Connection, rows
+from sql.people import groups, roles
+from tests.support import fixtures, segments
+from tests.support.page import Page
+from tests.support.reports import register
+from tests.support.world import Caller, World
+
+PROJECT = "/projects/apollo"
+FLAG = f"{PROJECT}/flags/moon"
+API = "/api/admin"
+PERMISSIONS = "SELECT name, type FROM permissions WHERE name <> 'ADMIN' ORDER BY id"
+
+
+def furnish(world: World, alice: Caller, conn: Connection) -> list[str]:
+    """Create something for each control, and return the paths of the pages."""
+    world.project("apollo")
+    world.project("old")
+    flags = {name: world.flag(name, "apollo") for name in ("moon", "sun", "gone")}
+    # A switch needs another permission if there is no strategy yet. Two of them can be moved.
+    for place in ("development", "production"):
+        world.strategy(flags["sun"], place)
+        world.strategy(flags["moon"], place)
+        strategy = world.strategy(flags["moon"], place)
+    fixtures.tag(conn, flags["moon"], "simple", "beta")
+    register(world.api_key("client"), appName="shop")
+    world.member("apollo", world.user("Sam"), 5)
+    shared, own = segments.make(alice), segments.make(alice, "Ours", project="apollo")
+    group = groups.insert(conn, "Team", description="", root_role=None, mappings_sso=[])
+    for method, path, body in (
+        ("DELETE", f"{PROJECT}/features/gone", None),
+        ("POST", "/projects/archive/old", None),
+        ("POST", f"{PROJECT}/features/moon/dependencies", {"feature": "sun"}),
+        ("POST", f"{PROJECT}/api-tokens", {"tokenName": "a", "type": "client", "environment": "development"}),
+        ("POST", f"{PROJECT}/api-tokens", {"tokenName": "b", "type": "frontend", "environment": "development"}),
+    ):
+        assert alice.request(method, API + path, json=body).status_code < 300, path
+    return [
+        *("/", "/archived-projects", PROJECT, "/projects/old", f"{PROJECT}/flags/gone", FLAG),
+        *(f"{PROJECT}/{tab}" for tab in ("archive", "access", "environments", "tokens", "settings")),
+        *(f"{FLAG}/environments/production/strategies/{end}" for end in ("new", strategy)),
+        *("/admin/api-tokens", "/admin/environments", "/admin/tag-types", "/admin/applications", "/admin/roles"),
+        *("/admin/segments", "/admin/segments/new", f"/admin/segments/{shared}", f"/admin/segments/{own}"),
+        *("/admin/context-fields", "/admin/context-fields/userId", "/admin/roles/4", f"/admin/groups/{group}"),
+        *(f"/admin/{name}" for name in ("users", "groups", "service-accounts", "signup-tokens")),
+    ]
+
+
+def holder(world: World, conn: Connection, permission: str, type: str) -> Caller:
+    """Return a viewer who has one more permission: in the instance, in three projects or in an environment of them."""
+    name = permission.lower()
+    role = roles.insert(conn, name, type="root-custom" if type == "root" else "custom")
+    fixtures.allow(conn, role, permission, environment="production" if type == "environment" else None)
+    if type == "root":
+        return world.user(name, role)
+    user = world.user(name)
+    for project in ("apollo", "old", "default"):
+        world.member(project, user, role)
+    return user
+
+
+def requests_of(caller: Caller, path: str) -> dict[tuple[str, str], str | None] | None:
+    """Return the requests that the page sends, with the bodies that are not from fields. None if it is refused."""
+    response = caller.get(path, headers={"Accept": "text/html"})
+    if response.status_code == 403:
+        return None
+    assert response.status_code == 200, response.text
+    forms = Page(response).all(".//form[@data-send]")
+    return {(form.get("data-send", ""), form.get("data-path", "")): form.get("data-body") for form in forms}
+
+
+def is_refused(caller: Caller, conn: Connection, method: str, path: str, body: str | None) -> bool:
+    """Return whether the API refuses the request with 403. Its changes are undone."""
+    sent = {} if method == "DELETE" else {"json": json.loads(body or "{}")}
+    with conn.transaction(force_rollback=True):
+        return caller.request(method, path.replace("{secret}", "unknown"), **sent).status_code == 403
+
+
+@pytest.mark.slow
+def test_controls_are_those_that_the_api_permits(world: World, alice: Caller, conn: Connection) -> None:
+    pages = furnish(world, alice, conn)
+    everything = {path: requests_of(alice, path) or {} for path in pages}
+    assert sum(len(requests) for requests in everything.values()) >= 100
+    # Each permission alone, on each page that the reader can open.
+    wrong: list[tuple[str, ...]] = []
+    for permission in rows(conn, PERMISSIONS):
+        reader = holder(world, conn, permission["name"], permission["type"])
+        for page, requests in everything.items():
+            seen = requests_of(reader, page)
+            if seen is None:
+                continue
+            for (method, path), body in requests.items():
+                if is_refused(reader, conn, method, path, body) == ((method, path) in seen):
+                    wrong.append((permission["name"], page, method, path))
+    assert wrong == []
