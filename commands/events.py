@@ -2,7 +2,7 @@
 
 import gzip
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from datetime import date
 from pathlib import Path
@@ -13,12 +13,12 @@ from flask import current_app
 
 from commands.database import DatabaseCommand
 from commands.output import say
-from sql import event_retention
+from sql import event_filters, event_retention
 from sql.database import connection, migrate, transaction
 from sql.event_stream import OpenTransaction, Stream, newest
 from validators import load_or_400
 from validators.commands import EventExport
-from validators.events import filters
+from validators.events import TYPES, filters
 
 
 @click.group()
@@ -64,6 +64,7 @@ def export(after: int, output: Path | None, **options: Any) -> None:
     """
     given = {name.rstrip("_"): value for name, value in options.items() if value not in (None, ())}
     search = load_or_400(EventExport(), given)
+    refuse_unknown(search)
     try:
         until = newest(connection, after, current_app.config["WAIT_SECONDS"])
     except OpenTransaction as error:
@@ -85,6 +86,27 @@ def export(after: int, output: Path | None, **options: Any) -> None:
             print_summary(written, reached)
             raise
     print_summary(written, reached)
+
+
+def refuse_unknown(search: Mapping[str, Any]) -> None:
+    """Raise ClickException for filters that match no event because a name is mistyped."""
+    with connection() as conn:
+        found = event_filters.unknown(
+            conn, search.get("project", ()), search.get("feature", ()), search.get("createdBy", ())
+        )
+    found["types"] = [type for type in search.get("type", ()) if type not in TYPES]
+    messages = [
+        f"{option}: unknown {noun} {', '.join(map(str, found[key]))}"
+        for option, noun, key in (
+            ("project", "project", "projects"),
+            ("type", "event type", "types"),
+            ("feature", "flag", "flags"),
+            ("created-by", "user", "users"),
+        )
+        if found[key]
+    ]
+    if messages:
+        raise click.ClickException("; ".join(messages))
 
 
 def print_summary(written: int, reached: int) -> None:

@@ -6,6 +6,7 @@ import click
 
 from commands.database import DatabaseCommand, service_address
 from commands.output import json_option, show
+from rules.access import ID_MAX
 from rules.bootstrap import System
 from sql import events
 from sql.database import connection, transaction
@@ -52,6 +53,7 @@ def list_tokens(as_json: bool) -> None:
 
 
 COLUMNS = {
+    "id": "ID",
     "name": "NAME",
     "state": "STATE",
     "expiresAt": "EXPIRES",
@@ -59,3 +61,16 @@ COLUMNS = {
     "users": "USERS",
     "url": "LINK",
 }
+
+
+@signup_token.command(cls=DatabaseCommand)
+@click.argument("token_id", metavar="ID", type=click.IntRange(1, ID_MAX))
+def disable(token_id: int) -> None:
+    """Disable the signup token with this ID. Its link stops working at once."""
+    with transaction() as conn:
+        before = signup_tokens.lock_by_id(conn, token_id)
+        if before is None:
+            raise click.ClickException(f"No signup token has the id {token_id}.")
+        after = signup_tokens.update(conn, before | {"enabled": False})
+        events.record_change(conn, Event("public-signup-token-updated", System(), data=after, pre_data=before))
+    click.echo(f"Disabled signup token {token_id}.")

@@ -10,6 +10,7 @@ from flask import current_app
 
 from commands.database import DatabaseCommand
 from commands.output import json_option, show
+from rules import users as rules
 from rules.bootstrap import System
 from rules.instance_limits import unique_or_409
 from rules.login import name_digest
@@ -136,6 +137,35 @@ def unlock(name: str) -> None:
     click.echo(f"User {person['id']} can log in again.")
 
 
+@user.command("set-role", cls=DatabaseCommand)
+@click.argument("name")
+@click.argument("role")
+def set_role(name: str, role: str) -> None:
+    """Change the root role of a user.
+
+    NAME is the user name or the email. ROLE is admin, editor, viewer, or the name of a custom root role. The last
+    administrator must keep the role admin.
+    """
+    with transaction() as conn:
+        before, administrators = rules.lock_user(conn, user_id(conn, name))
+        rules.change_user(conn, System(), before, administrators, {"rootRole": root_role(conn, role)})
+    click.echo(f"User {before['id']} has the root role {role}.")
+
+
+@user.command(cls=DatabaseCommand)
+@click.argument("name")
+def delete(name: str) -> None:
+    """Delete a user.
+
+    NAME is the user name or the email. Also deletes the user's sessions, personal access tokens, roles and memberships.
+    The last administrator cannot be deleted.
+    """
+    with transaction() as conn:
+        number = user_id(conn, name)
+        rules.remove_user(conn, System(), number)
+    click.echo(f"Deleted user {number}.")
+
+
 def without_none(**options: Any) -> dict[str, Any]:
     """Return the options that have a value."""
     return {option: value for option, value in options.items() if value is not None}
@@ -147,6 +177,14 @@ def root_role(conn: Connection, name: str) -> int:
     if role is None:
         raise click.ClickException(f"role: unknown root role {name}")
     return role["id"]
+
+
+def user_id(conn: Connection, name: str) -> int:
+    """Return the id of the user with this user name or email."""
+    person = users.find_for_login(conn, load_or_400(UserName(), {"user": name})["user"])
+    if person is None:
+        raise click.ClickException(f"No user has the user name or email {name}.")
+    return person["id"]
 
 
 def lock_user(conn: Connection, name: str) -> dict[str, Any]:

@@ -42,6 +42,10 @@ class Actor:
         return None if self.sees_all else self.user_id
 
 
+# The service itself, as the author of what commands change.
+SYSTEM = Actor("system", is_admin=True, sees_all=True, held=frozenset({"CREATE_FEATURE_STRATEGY"}))
+
+
 def require(
     conn: Connection,
     *permissions: str,

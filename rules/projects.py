@@ -1,13 +1,52 @@
-"""Check the project that gets flags: it is not archived, and has room for them."""
+"""Create projects, and check the project that gets flags: it is not archived, and has room for them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from psycopg.rows import DictRow
-from werkzeug.exceptions import Conflict, NotFound
+from werkzeug.exceptions import BadRequest, Conflict, NotFound
 
+from rules.access import Actor
+from rules.instance_limits import refuse_excess, unique_or_409
 from rules.refusals import Refuse, quantity, raise_error
+from rules.stickiness import check_default_stickiness
+from sql import events
 from sql.database import Connection
+from sql.events import Event
 from sql.projects import core as projects
+from validators.errors import NameExists
+from validators.projects.core import RESERVED, slug
+
+# The same message for all cases, so that it does not reveal whether a hidden project has or had the id.
+TAKEN = "id: already used by a project, which may be archived or deleted; choose another id"
+
+
+def add_project(conn: Connection, actor: Actor, payload: Mapping[str, Any]) -> DictRow:
+    """Create the project of a loaded NewProject, record the event, and return the project as projects.created() does.
+
+    If the caller is a user, they become its owner. Raise 400 or 409 if it cannot be created.
+    """
+    refuse_excess(conn, "MAX_PROJECTS", "live project")
+    check_default_stickiness(conn, payload["defaultStickiness"])
+    project_id = payload["id"] or projects.free_id(conn, slug(payload["name"]), RESERVED)
+    with unique_or_409({"projects_pkey": TAKEN}):
+        projects.create(conn, {**payload, "id": project_id})
+    # The insert waits for a running deletion of a project with this id, so this check comes after it.
+    refuse_past_private(conn, actor, project_id)
+    unknown = projects.add_environments(conn, project_id, payload["environments"])
+    if unknown:
+        raise BadRequest(f"environments: unknown environments: {', '.join(unknown[:20])}")
+    projects.add_owner(conn, project_id, actor.user_id)
+    project = projects.created(conn, project_id)
+    events.record(conn, Event("project-created", actor, project=project_id, data=project["record"]))
+    return project
+
+
+def refuse_past_private(conn: Connection, actor: Actor, project_id: str) -> None:
+    """Raise 409 for the id of a deleted private project. Administrators can reuse it."""
+    # Our choice: the events of a deleted private project stay hidden.
+    if not actor.is_admin and projects.was_private(conn, project_id):
+        raise NameExists(TAKEN)
 
 
 def share_project(conn: Connection, project_id: str) -> DictRow:

@@ -99,7 +99,8 @@ def switch_on(conn: Connection, actor: Actor, flags: Sequence[DictRow], *, activ
                     )
     lacking = [flag for flag in off if not (found[flag["id"]] if activate else is_any_enabled(found[flag["id"]]))]
     if lacking:
-        require(conn, "CREATE_FEATURE_STRATEGY", project=lacking[0]["project_id"], environment=environment)
+        if "CREATE_FEATURE_STRATEGY" not in actor.held:
+            require(conn, "CREATE_FEATURE_STRATEGY", project=lacking[0]["project_id"], environment=environment)
         add_strategies(conn, actor, default_strategies(conn, lacking))
     environments.switch(conn, ids, environment, enabled=True)
     events.record(conn, *log, *[flag_event("feature-environment-enabled", actor, flag) for flag in off])

@@ -1,12 +1,17 @@
-"""Check changes of the root roles of users: the role must exist, and an administrator must remain."""
+"""Change the root role of a user, and delete users. An administrator must remain."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from flask import abort
 from psycopg.rows import DictRow
 
+from sql import events
 from sql.database import Connection
-from sql.people import root_roles
+from sql.events import Author, Event
+from sql.people import past_users, root_roles, users
+
+UNKNOWN_USER = "No user has that id."
 
 
 def share_role(conn: Connection, id_or_name: int | str) -> DictRow:
@@ -21,3 +26,36 @@ def refuse_last_administrator(administrators: set[int], user: dict[str, Any]) ->
     """Raise 409 if this user is the only administrator. administrators: ids of users."""
     if administrators == {user["id"]}:
         abort(409, "This user is the last administrator. Make another user an administrator first.")
+
+
+def lock_user(conn: Connection, user_id: int) -> tuple[dict[str, Any], set[int]]:
+    """Lock a user and all administrators. Return the user as users.lock() does, and the ids of the administrators.
+
+    Raise 404 if the user does not exist.
+    """
+    administrators = root_roles.lock_administrators(conn, user_id)
+    return users.lock(conn, user_id) or abort(404, UNKNOWN_USER), administrators
+
+
+def change_user(
+    conn: Connection, author: Author, before: dict[str, Any], administrators: set[int], change: Mapping[str, Any]
+) -> None:
+    """Change name, email and rootRole of a user, and record the event. before, administrators: from lock_user().
+
+    Raise 400 for an unknown role, and 409 if no administrator would remain.
+    """
+    role = share_role(conn, change.get("rootRole", before["rootRole"]))
+    if not role["is_admin"]:
+        refuse_last_administrator(administrators, before)
+    after = users.update(conn, before | dict(change) | {"rootRole": role["id"]})
+    events.record_change(
+        conn, Event("user-updated", author, data=users.event_data(after), pre_data=users.event_data(before))
+    )
+
+
+def remove_user(conn: Connection, author: Author, user_id: int) -> None:
+    """Delete a user, and record the event. Raise 404 for an unknown user, and 409 for the last administrator."""
+    before, administrators = lock_user(conn, user_id)
+    refuse_last_administrator(administrators, before)
+    past_users.delete(conn, before["id"])
+    events.record(conn, Event("user-deleted", author, pre_data=users.event_data(before)))

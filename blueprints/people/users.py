@@ -8,14 +8,14 @@ from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
 from rules.passwords import password_hasher
 from rules.reset_links import create_link
-from rules.users import refuse_last_administrator, share_role
+from rules.users import UNKNOWN_USER, change_user, lock_user, remove_user, share_role
 from serving.contract import operation
 from serving.request_data import load, load_query
 from serving.responses import created, empty_response, json_response, json_text
 from sql import events, sessions
 from sql.database import connection, transaction
 from sql.events import Event
-from sql.people import past_passwords, past_users, root_roles, user_records, users
+from sql.people import past_passwords, user_records, users
 from validators.people.users import (
     CheckPassword,
     CreateResetLink,
@@ -28,8 +28,6 @@ from validators.people.users import (
 from validators.returned import without_read_only
 
 bp = Blueprint("users", __name__)
-
-UNKNOWN = "No user has that id."
 
 
 @bp.get("/api/admin/user-admin")
@@ -149,7 +147,7 @@ def get_user(user_id: str) -> Response:
     """
     with connection() as conn:
         require(conn, "ADMIN")
-        body = user_records.get(conn, id_in_path(user_id)) or abort(404, UNKNOWN)
+        body = user_records.get(conn, id_in_path(user_id)) or abort(404, UNKNOWN_USER)
     return json_response(body)
 
 
@@ -163,16 +161,9 @@ def update_user(user_id: str) -> Response:
     with transaction() as conn, unique_or_409(users.TAKEN):
         actor = require(conn, "ADMIN")
         change = load(UpdateUser())
-        administrators = root_roles.lock_administrators(conn, id_in_path(user_id))
-        before = users.lock(conn, int(user_id)) or abort(404, UNKNOWN)
+        before, administrators = lock_user(conn, id_in_path(user_id))
         change = without_read_only(change, lambda: user_records.get(conn, before["id"]))
-        role = share_role(conn, change.get("rootRole", before["rootRole"]))
-        if not role["is_admin"]:
-            refuse_last_administrator(administrators, before)
-        after = users.update(conn, before | change | {"rootRole": role["id"]})
-        events.record_change(
-            conn, Event("user-updated", actor, data=users.event_data(after), pre_data=users.event_data(before))
-        )
+        change_user(conn, actor, before, administrators, change)
         body = user_records.get(conn, before["id"])
     return json_response(body)
 
@@ -187,11 +178,7 @@ def delete_user(user_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        administrators = root_roles.lock_administrators(conn, id_in_path(user_id))
-        before = users.lock(conn, int(user_id)) or abort(404, UNKNOWN)
-        refuse_last_administrator(administrators, before)
-        past_users.delete(conn, before["id"])
-        events.record(conn, Event("user-deleted", actor, pre_data=users.event_data(before)))
+        remove_user(conn, actor, id_in_path(user_id))
     return empty_response()
 
 
@@ -208,7 +195,7 @@ def set_user_password(user_id: str) -> Response:
     password_hash = password_hasher().hash(payload["password"])
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        user = users.lock(conn, id_in_path(user_id)) or abort(404, UNKNOWN)
+        user = users.lock(conn, id_in_path(user_id)) or abort(404, UNKNOWN_USER)
         refuse_own_name(payload["password"], user)
         past_passwords.replace(conn, user["id"], password_hash)
         sessions.delete_of_user(conn, user["id"])

@@ -6,7 +6,7 @@ from typing import Any
 from flask import Blueprint, Response, abort
 
 from rules.access import Actor, require
-from rules.instance_limits import refuse_excess, unique_or_409
+from rules.projects import TAKEN, add_project, refuse_past_private
 from rules.stickiness import check_default_stickiness
 from serving.contract import operation
 from serving.request_data import load, load_query
@@ -22,13 +22,11 @@ from sql.projects import overview as project_overview
 from validators import Body
 from validators.errors import NameExists
 from validators.projects.core import (
-    RESERVED,
     NewProject,
     ProjectChange,
     ProjectFilter,
     ProjectId,
     ProjectSettings,
-    slug,
 )
 from validators.returned import without_read_only
 
@@ -38,8 +36,6 @@ bp = Blueprint("projects", __name__)
 UPDATE_PERMISSIONS = ("UPDATE_PROJECT", "PROJECT_SETTINGS_WRITE")
 # The advice for a response that is too large.
 ADVICE = "Use GET /api/admin/projects/{projectId}/overview, and GET /api/admin/search/features for the flags."
-# The same message for all cases, so that it does not reveal whether a hidden project has or had the id.
-TAKEN = "id: already used by a project, which may be archived or deleted; choose another id"
 
 
 @bp.get("/api/admin/projects")
@@ -70,27 +66,8 @@ def create_project() -> Response:
     with transaction() as conn:
         actor = require(conn, "CREATE_PROJECT")
         payload = load(NewProject())
-        refuse_excess(conn, "MAX_PROJECTS", "live project")
-        check_default_stickiness(conn, payload["defaultStickiness"])
-        project_id = payload["id"] or projects.free_id(conn, slug(payload["name"]), RESERVED)
-        with unique_or_409({"projects_pkey": TAKEN}):
-            projects.create(conn, {**payload, "id": project_id})
-        # The insert waits for a running deletion of a project with this id, so this check comes after it.
-        refuse_past_private(conn, actor, project_id)
-        unknown = projects.add_environments(conn, project_id, payload["environments"])
-        if unknown:
-            abort(400, f"environments: unknown environments: {', '.join(unknown[:20])}")
-        projects.add_owner(conn, project_id, actor.user_id)
-        project = projects.created(conn, project_id)
-        events.record(conn, Event("project-created", actor, project=project_id, data=project["record"]))
-    return created(project["text"], "projects/{}", project_id)
-
-
-def refuse_past_private(conn: Connection, actor: Actor, project_id: str) -> None:
-    """Raise 409 for the id of a deleted private project. Administrators can reuse it."""
-    # Our choice: the events of a deleted private project stay hidden.
-    if not actor.is_admin and projects.was_private(conn, project_id):
-        raise NameExists(TAKEN)
+        project = add_project(conn, actor, payload)
+    return created(project["text"], "projects/{}", project["record"]["id"])
 
 
 @bp.post("/api/admin/projects/validate")

@@ -127,3 +127,26 @@ SWITCH = """
 def switch(conn: Connection, ids: Sequence[int], environment: str, *, enabled: bool) -> None:
     """Switch flags from lock() on or off."""
     run(conn, SWITCH, {"ids": list(ids), "environment": environment, "enabled": enabled})
+
+
+LIST_ROWS = """
+    SELECT flags.name,
+           project_id AS project,
+           type,
+           ARRAY(SELECT environment
+                   FROM flag_environments
+                  WHERE flag_id = flags.id
+                    AND enabled
+                  ORDER BY environment COLLATE "C") AS "enabledIn",
+           iso(created_at) AS "createdAt"
+      FROM flags
+     WHERE archived_at IS NULL
+       AND deleted_at IS NULL
+       AND (%(project)s::text IS NULL OR project_id = %(project)s)
+     ORDER BY flags.name COLLATE "C"
+"""
+
+
+def list_rows(conn: Connection, project: str | None) -> list[DictRow]:
+    """Return the live flags of a project, or of all projects, by name, for the command line."""
+    return rows(conn, LIST_ROWS, {"project": project})

@@ -123,3 +123,20 @@ OWNERS_OF: LiteralString = f"""
 def owners_of(conn: Connection, project: str) -> list[dict[str, Any]]:
     """Return the owners of a project as the list of projects has them."""
     return value(conn, OWNERS_OF, {"project": project, "owner": roles.OWNER})
+
+
+LIST_ROWS = """
+    SELECT id,
+           name,
+           mode,
+           (SELECT count(*) FROM flags WHERE project_id = projects.id AND archived_at IS NULL) AS flags,
+           iso(created_at) AS "createdAt"
+      FROM projects
+     WHERE archived_at IS NULL
+     ORDER BY id COLLATE "C"
+"""
+
+
+def list_rows(conn: Connection) -> list[DictRow]:
+    """Return every live project by id, for the command line."""
+    return rows(conn, LIST_ROWS)

@@ -65,6 +65,14 @@ def lock(conn: Connection, secret: str) -> dict[str, Any] | None:
     return value(conn, LOCK, {"digest": digest(secret)})
 
 
+LOCK_BY_ID: LiteralString = f"SELECT {LOGGED} FROM signup_tokens WHERE id = %(id)s FOR UPDATE"
+
+
+def lock_by_id(conn: Connection, token_id: int) -> dict[str, Any] | None:
+    """Do the same as lock() for the token with this id."""
+    return value(conn, LOCK_BY_ID, {"id": token_id})
+
+
 UPDATE: LiteralString = f"""
     UPDATE signup_tokens
        SET enabled = %(enabled)s,

@@ -1,4 +1,4 @@
-"""flags signup-token: create, list."""
+"""flags signup-token: create, list, disable."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -112,8 +112,22 @@ def test_list_counts_the_users_of_a_token(line: CommandLine) -> None:
     [entry] = [entry for entry in line.lists("signup-token") if entry["name"] == "door"]
     assert entry["users"] == 2
     lines = line.does("signup-token", "list").splitlines()
-    [shown] = [text for text in lines if text.startswith("door ")]
+    [shown] = [text for text in lines if text.split()[1] == "door"]
     assert shown[lines[0].index("USERS") :].split() == ["2", f"{SITE}/new-user?invite={newest(line)['secret']}"]
+
+
+def test_disable_ends_signups_and_records_the_change_once(line: CommandLine) -> None:
+    line.does("signup-token", "create", "--name", "closed")
+    before = newest(line)
+    number = str(line.lists("signup-token")[0]["id"])
+    [recorded] = line.events_of(lambda: line.does("signup-token", "disable", number))
+    assert (recorded["type"], recorded["created_by"]) == ("public-signup-token-updated", "system")
+    assert (recorded["pre_data"]["enabled"], recorded["data"]["enabled"]) == (True, False)
+    assert line.lists("signup-token")[0]["state"] == "disabled"
+    path = f"/unleash/invite/{before['secret']}/signup"
+    assert line.app.test_client().post(path, json=INVITED | {"email": "late@example.org"}).status_code == 403
+    assert line.events_of(lambda: line.does("signup-token", "disable", number)) == []
+    assert line.refuses("signup-token", "disable", "999999") == "No signup token has the id 999999."
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""flags user: create, list, reset-password, unlock."""
+"""flags user: create, list, reset-password, unlock, set-role, delete."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -176,6 +176,43 @@ def test_the_real_program_reports_an_error_in_one_line(url: str) -> None:
         done = run_flags("user", "create", *args, DATABASE_URL=url)
         assert (done.returncode, done.stdout) == (1, "")
         only_line(done.stderr)
+
+
+def test_set_role_changes_the_role_and_records_it(line: CommandLine, password_file: str) -> None:
+    number = make_user(line, "riser", password_file)
+    [recorded] = line.events_of(lambda: line.does("user", "set-role", "Riser@example.org", "editor"))
+    assert line.rows("SELECT root_role_id FROM users WHERE id = %s", number) == [{"root_role_id": 2}]
+    assert (recorded["type"], recorded["created_by"], recorded["created_by_user_id"]) == (
+        "user-updated",
+        "system",
+        None,
+    )
+    assert (recorded["pre_data"]["rootRole"], recorded["data"]["rootRole"]) == (3, 2)
+    assert line.events_of(lambda: line.does("user", "set-role", "riser", "Editor")) == []
+    assert line.refuses("user", "set-role", "riser", "king") == "role: unknown root role king"
+    assert line.refuses("user", "set-role", "carl?", "admin") == "No user has the user name or email carl?."
+
+
+def test_delete_ends_sessions_and_records_it(line: CommandLine, password_file: str) -> None:
+    number = make_user(line, "leaver", password_file)
+    assert line.log_in("leaver", PASSWORD).status_code == 200
+    data = {"id": number, "username": "leaver", "email": "leaver@example.org", "rootRole": 3}
+    assert line.events_of(lambda: line.does("user", "delete", "leaver")) == [event("user-deleted", pre_data=data)]
+    assert line.rows("SELECT FROM sessions WHERE user_id = %s", number) == []
+    assert line.log_in("leaver", PASSWORD, "192.0.2.9").status_code == 401
+    assert line.refuses("user", "delete", "leaver") == "No user has the user name or email leaver."
+
+
+def test_the_last_administrator_keeps_the_role_and_the_account(line: CommandLine) -> None:
+    admin, *others = line.rows(
+        "SELECT coalesce(username, email) AS name FROM users WHERE root_role_id = %s AND deleted_at IS NULL",
+        roles.ADMIN,
+    )
+    for other in others:
+        line.does("user", "set-role", other["name"], "viewer")
+    message = "This user is the last administrator. Make another user an administrator first."
+    assert line.refuses("user", "delete", admin["name"]) == message
+    assert line.refuses("user", "set-role", admin["name"], "viewer") == message
 
 
 @pytest.mark.slow

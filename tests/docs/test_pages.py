@@ -131,7 +131,7 @@ def test_the_settings_page_lists_every_setting():
 
 def test_the_commands_page_lists_every_command_with_its_options():
     rows = re.findall(
-        r"^\| `([a-z -]+[a-z])(?: \[?[A-Z]+\]?)?` \| (.*?) ?\| ",
+        r"^\| `([a-z -]+[a-z])(?: \[?[A-Z]+\]?)*` \| (.*?) ?\| ",
         COMMANDS_PAGE.read_text(encoding="utf-8"),
         re.MULTILINE,
     )
