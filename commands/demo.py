@@ -14,7 +14,7 @@ from commands.database import one_line
 from commands.output import say
 from rules import bootstrap
 from serving import settings, start
-from serving.settings import PROJECT, SETTINGS
+from serving.settings import FOLDER, PROJECT, SETTINGS
 from sql.database import Connection, embedded, migrate, value
 from sql.tokens import api_tokens
 
@@ -41,7 +41,7 @@ GET_SIGNUP_TOKEN = "SELECT secret FROM signup_tokens WHERE name = 'New colleague
 @click.option(
     "--data-dir",
     type=click.Path(path_type=Path),
-    default=PROJECT / "data-demo",
+    default=FOLDER / "data-demo",
     help="Folder for the demo's data.  [default: ./data-demo]",
 )
 @click.option("--port", type=click.IntRange(1, 65535), default=4243, show_default=True, help="Port to listen on.")

@@ -3,6 +3,7 @@
 A test compares them with docs/reference/settings.md.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ from serving.setting_values import (
 from validators.people.users import PASSWORD_MAX_BYTES
 
 PROJECT = Path(__file__).parent.parent
+# Relative paths begin in this folder. deploy/single_file.py sets it, because each version has its own PROJECT there.
+FOLDER = Path(os.environ.get("FLAGS_FOLDER") or PROJECT)
 
 
 class SettingError(ValueError):
@@ -223,7 +226,7 @@ def read(environ: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
             errors.append(f"The setting {setting.name} {error}.")
             found[setting.name] = parsed(setting, None)
     # Our choice: the service and all commands use the same folder, whatever the current folder is.
-    found["DATA_DIR"] = PROJECT / found["DATA_DIR"]
+    found["DATA_DIR"] = FOLDER / found["DATA_DIR"]
     for name, error in conflicts(found):
         errors.append(error)
         found[name] = parsed(BY_NAME[name], None)
@@ -264,7 +267,7 @@ def given(setting: Setting, environ: Mapping[str, str]) -> str | None:
         raise SettingError(f"Set only one of {setting.name} and {setting.name}_FILE.")
     try:
         if path:
-            text = (PROJECT / path).read_text(encoding="utf-8").rstrip("\r\n") or None
+            text = (FOLDER / path).read_text(encoding="utf-8").rstrip("\r\n") or None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise SettingError(f"The file in {setting.name}_FILE cannot be read: {reason}.") from None
