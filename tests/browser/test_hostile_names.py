@@ -1,4 +1,4 @@
-"""Names with HTML, in every place where a name can appear: pages show them as text."""
+"""Names with HTML and long words, in every place where a name can appear: pages show them as text and break them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.support.every_page import PAGES, Example, values
 from tests.support.window import Window
 
 pytestmark = pytest.mark.slow
-HOSTILE = """<img src=x onerror="document.title='taken'">'</textarea></script><b>"""
+HOSTILE = """<img src=x onerror="document.title='taken'">'</textarea></script><b>""" + 80 * "W"
 FILL = Path(__file__).with_name("hostile_names.sql")
 ELEMENTS = """
 const others = document.querySelectorAll('main b, main script, [onerror], [href^="javascript:"]');
@@ -42,5 +42,6 @@ def test_names_are_shown_as_text(example: Example, window: Window, demo_url: str
     images, others, title = window.run(ELEMENTS)
     assert (images, others) == (0, 0)
     assert title != "taken"
-    window.resize(360)
-    assert window.overflow() == 0
+    for width in (1280, 360):
+        window.resize(width)
+        assert window.overflow() == 0
