@@ -155,7 +155,7 @@ def test_the_page_about_scaling_sets_only_existing_settings():
     text = SCALING.read_text(encoding="utf-8")
     names = {setting.name for setting in settings.SETTINGS}
     named = re.findall(r"\b([A-Z]{3,}(?:_[A-Z]+)*(?:_(?=…))?)(?=[`=…])", text)
-    assert {name for name in named if name not in names} == {"LOGIN_", "MAX_", "INIT_ADMIN_"}
+    assert {name for name in named if name not in names} == {"LOGIN_", "MAX_", "INIT_ADMIN_", "PGPASSWORD"}
     assert {
         "DATABASE_URL",
         "DATABASE_POOLER",
