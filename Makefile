@@ -9,6 +9,12 @@ packages := $(if $(DATABASE_URL)$(DATABASE_URL_FILE),.venv/installed,.venv/embed
 # With this variable set, every process that a test starts would compile all code again.
 unexport PYTHONDONTWRITEBYTECODE
 
+# A new Python on the machine can remove the one that an environment uses.
+broken := $(foreach folder,.venv .venv-dev,$(if $(wildcard $(folder)),$(if $(realpath $(folder)/bin/python),,$(folder))))
+ifneq ($(and $(strip $(broken)),$(filter-out clean help,$(MAKECMDGOALS))),)
+$(error The Python of $(strip $(broken)) no longer exists. Run make clean, then this command again)
+endif
+
 .PHONY: help
 help: ## Print this help
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done

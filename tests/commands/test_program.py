@@ -39,6 +39,21 @@ def test_a_python_that_no_longer_exists_says_make_clean(program: Path) -> None:
     assert refusal(program) == expected
 
 
+@pytest.mark.parametrize("folder", [".venv", ".venv-dev"])
+def test_make_says_make_clean_too(tmp_path: Path, folder: str) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / folder / "bin").mkdir(parents=True)
+    (tmp_path / folder / "bin" / "python").symlink_to("/nowhere/python3")
+    expected = f"The Python of {folder} no longer exists. Run make clean, then this command again."
+    for target in ("run", "test", "check"):
+        done = subprocess.run(["make", target], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert expected in done.stderr
+    for words in (["make"], ["make", "clean"]):
+        assert subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=PATIENCE).returncode == 0
+    assert not (tmp_path / folder).exists()
+
+
 @pytest.mark.slow
 def test_packages_that_are_missing_say_make_clean(program: Path) -> None:
     venv.create(program.parent / ".venv", symlinks=True)
