@@ -1,0 +1,73 @@
+"""Ctrl-C at many moments of a start."""
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import install
+from tests.support.service import PATIENCE, environment, free_port, is_alive, postmaster_of, wait_until
+
+pytestmark = pytest.mark.slow
+MOMENTS = 15
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    """A folder with the program. Every user can enter it, as the user of PostgreSQL has to."""
+    with tempfile.TemporaryDirectory(prefix="ctrl-c-") as name:
+        Path(name).chmod(0o755)
+        install(Path(name))
+        yield Path(name)
+
+
+def interrupt(folder: Path, data: Path, seconds: float | None) -> tuple[float, str]:
+    """Start the service as at a terminal, and press Ctrl-C after so many seconds; None: when it serves.
+
+    Return the seconds until Ctrl-C, and the output.
+    """
+    log = folder / "output"
+    began = time.monotonic()
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [folder / "flags", "serve"],
+            env=environment(DATA_DIR=data, PORT=free_port()),
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    if seconds is None:
+        wait_until(lambda: "Serving at" in log.read_text(), "it serves")
+    else:
+        # The moment is what is tested, so there is no condition to wait for.
+        time.sleep(seconds)
+    spent = time.monotonic() - began
+    os.killpg(process.pid, signal.SIGINT)
+    # Until flags.py runs, Ctrl-C is ignored. gunicorn waits up to 40 s for a worker (graceful_timeout).
+    while process.poll() is None:
+        assert time.monotonic() < began + spent + 40 + PATIENCE, log.read_text()
+        time.sleep(0.5)
+        if process.poll() is None and "Serving at" not in log.read_text():
+            os.killpg(process.pid, signal.SIGINT)
+    return spent, log.read_text()
+
+
+def test_ctrl_c_prints_no_traceback_at_any_moment(folder: Path) -> None:
+    data = folder / "data"
+    # The first start creates the database.
+    whole, shown = interrupt(folder, data, None)
+    moments = [whole * number / 4 for number in range(1, 4)]
+    outputs = {f"new, {moment:.2f} s": interrupt(folder, folder / f"data-{moment}", moment) for moment in moments}
+    whole, shown = interrupt(folder, data, None)
+    moments = [whole * number / MOMENTS for number in range(MOMENTS)]
+    outputs |= {f"again, {moment:.2f} s": interrupt(folder, data, moment) for moment in moments}
+    outputs["serving"] = whole, shown
+    bad = {moment: text for moment, (_, text) in outputs.items() if "Traceback" in text or "Interrupt" in text}
+    assert bad == {}
+    running = [path.name for path in folder.glob("data*") if is_alive(postmaster_of(path))]
+    assert running == []
