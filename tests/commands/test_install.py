@@ -97,6 +97,16 @@ def test_install_fails_if_the_hash_of_one_package_differs(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
+def test_install_refuses_a_package_without_a_hash(tmp_path: Path) -> None:
+    file = make_requirements(tmp_path, "unpinned")
+    file.write_text(file.read_text().partition(" ")[0])
+    done = install(tmp_path / "env", file)
+    assert done.returncode == 1
+    assert "Hashes are required" in done.stderr
+    assert packages_in(tmp_path / "env") == set()
+
+
+@pytest.mark.slow
 def test_install_removes_the_packages_for_development_of_an_older_version(tmp_path: Path) -> None:
     assert install(tmp_path / "env", make_requirements(tmp_path, "pytest")).returncode == 0
     (tmp_path / "env" / "installed-dev").touch()
