@@ -40,12 +40,15 @@ class Machine:
         for name in ("program", "etc", "systemd", "sbin"):
             (self.folder / name).mkdir()
         for path in ROOT.iterdir():
-            if path.name not in ("deploy", "data", ".venv"):
+            if path.name not in ("deploy", "data", ".venv", "flags"):
                 (self.folder / "program" / path.name).symlink_to(path)
+        # Not a link: it would lead to the packages of this checkout.
+        shutil.copy(ROOT / "flags", self.folder / "program")
         (self.folder / "program" / ".venv").symlink_to(sys.prefix)
         shutil.copytree(ROOT / "deploy", self.folder / "program" / "deploy")
-        for path in (self.folder / "program" / "deploy").iterdir():
-            path.write_text(self.here(path.read_text(encoding="utf-8")), encoding="utf-8")
+        for path in [path for path in (self.folder / "program" / "deploy").rglob("*") if path.suffix != ".pyc"]:
+            if path.is_file():
+                path.write_text(self.here(path.read_text(encoding="utf-8")), encoding="utf-8")
 
     def here(self, text: str) -> str:
         """A text of the page as it is to be on this machine."""
