@@ -66,7 +66,7 @@ bench: .venv-dev/installed ## Measure with up to 1 million events and 10,000 fla
 check: .venv-dev/installed ## Check style, types and English
 	$(dev)/ruff check .
 	$(dev)/ruff format --check .
-	$(dev)/basedpyright
+	$(dev)/basedpyright --pythonpath $(dev)/python
 	$(dev)/python -m pytest -q tests/docs/test_plain_english.py tests/docs/test_links.py
 
 .PHONY: format

@@ -68,10 +68,10 @@ def test_a_request_costs_no_more_than_its_number(known: Stage, family: Family) -
     complaints = []
     for route in (route for route, home in ROUTES.items() if home is family):
         wire = wire_of(known, route)
-        if wire.round_trips != ROUND_TRIPS[route]:
-            complaints.append(
-                "\n    ".join([f"{route}: {wire.round_trips}, not {ROUND_TRIPS[route]}", *wire.statements])
-            )
+        # A process asks this once a minute. On the connection of these tests, each request does.
+        round_trips = wire.round_trips - sum("event_weeks_are_due" in statement for statement in wire.statements)
+        if round_trips != ROUND_TRIPS[route]:
+            complaints.append("\n    ".join([f"{route}: {round_trips}, not {ROUND_TRIPS[route]}", *wire.statements]))
     assert not complaints, "\n".join(["", *complaints])
 
 

@@ -26,6 +26,7 @@ def test_the_type_checker_rejects_a_statement_with_text_that_is_not_literal(tmp_
     for type in ("str", "LiteralString"):
         file = tmp_path / f"{type}.py"
         file.write_text(MODULE.format(type=type))
-        outputs[type] = subprocess.run([CHECKER, file], cwd=ROOT, capture_output=True, text=True).stdout
+        command = [CHECKER, "--pythonpath", sys.executable, file]
+        outputs[type] = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
     assert '"str" is not assignable to "LiteralString"' in outputs["str"]
     assert "0 errors" in outputs["LiteralString"]
