@@ -5,6 +5,9 @@ from difflib import SequenceMatcher
 
 from serving.settings import SETTINGS
 
+# Variables of other programs: make sets it for the programs that it runs.
+FOREIGN = {"MAKEFLAGS"}
+
 
 def misspelt(environ: Mapping[str, str]) -> list[str]:
     """Return a message for each environment variable whose name is nearly that of a setting without a value.
@@ -17,7 +20,7 @@ def misspelt(environ: Mapping[str, str]) -> list[str]:
     unset = [name for name in sorted(names) if len(name) >= 8 and not environ.get(name)]
     return [
         f"{name} is not a setting. Did you mean {near[0]}?"
-        for name in sorted(set(environ) - names)
+        for name in sorted(environ.keys() - names - FOREIGN)
         if name.isprintable() and (near := [other for other in unset if is_near(name, other)])
     ]
 

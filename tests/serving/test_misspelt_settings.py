@@ -28,7 +28,9 @@ def test_a_name_that_is_nearly_a_setting_is_pointed_out(name: str, meant: str) -
     [
         # Variables of systems, shells, container engines and PostgreSQL.
         dict.fromkeys(("HOSTNAME", "HOSTS", "PORTS", "PGHOST", "PGDATABASE", "XDG_DATA_DIRS", "OMP_NUM_THREADS"), "x"),
-        dict.fromkeys(("PATH", "HOME", "PAGE_URL", "CACHE_DIR", "FLAGS_PORT", "DATABASE_HOST", "DATABASE_NAME"), "x"),
+        dict.fromkeys(
+            ("PATH", "HOME", "MAKEFLAGS", "PAGE_URL", "CACHE_DIR", "FLAGS_PORT", "DATABASE_HOST", "DATABASE_NAME"), "x"
+        ),
         {setting.name: "x" for setting in SETTINGS},
         {f"{setting.name}_FILE": "x" for setting in SETTINGS if setting.secret},
         # The setting has a value, so this is another program's.
