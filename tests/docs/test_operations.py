@@ -57,6 +57,7 @@ def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
                 "/srv/flags/", f"{tmp_path}/"
             )
             script = script.replace(".venv/bin/", f"{Path(sys.executable).parent}/")
+            script = script.replace("./flags ", f"{sys.executable} flags.py ")
             command = ["bash", "-ec", script]
             done = subprocess.run(
                 command, cwd=ROOT, env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
