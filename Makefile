@@ -1,8 +1,8 @@
 # `make` prints the targets.
 
 PYTHON ?= python3
-bin := .venv/bin
 dev := .venv-dev/bin
+flags := ./flags
 # The server needs the packages of the embedded PostgreSQL only without DATABASE_URL.
 packages := $(if $(DATABASE_URL)$(DATABASE_URL_FILE),.venv/installed,.venv/embedded)
 
@@ -23,23 +23,23 @@ help: ## Print this help
 
 .PHONY: run
 run: $(packages) ## Install the packages and start the server on http://127.0.0.1:4242
-	@exec ./flags serve
+	@exec $(flags) serve
 
 .PHONY: demo
 demo: .venv/embedded ## Start a demo with example data on http://127.0.0.1:4243
-	@exec ./flags demo
+	@exec $(flags) demo
 
 .PHONY: backup
 backup: $(packages) ## Write a backup to a new file, or to FILE=name
-	@exec ./flags backup $(if $(FILE),-- "$$FILE")
+	@exec $(flags) backup $(if $(FILE),-- "$$FILE")
 
 .PHONY: restore
 restore: $(packages) ## Restore FILE=name into an empty instance; REPLACE=yes first drops the existing schema
-	@exec ./flags restore $(if $(filter yes,$(REPLACE)),--replace) $(if $(FILE),-- "$$FILE",$(error FILE is missing: make restore FILE=name))
+	@exec $(flags) restore $(if $(filter yes,$(REPLACE)),--replace) $(if $(FILE),-- "$$FILE",$(error FILE is missing: make restore FILE=name))
 
 .PHONY: schema-diff
 schema-diff: $(packages) ## Compare the schema of the instance with schema.sql
-	@exec ./flags schema-diff
+	@exec $(flags) schema-diff
 
 .PHONY: test
 test: .venv-dev/installed ## Run the tests on an embedded PostgreSQL, or on TEST_DATABASE_URL

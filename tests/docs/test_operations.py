@@ -45,7 +45,7 @@ def blocks() -> list[tuple[str, str]]:
 @pytest.mark.slow
 def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
     # Nothing is installed by these tests.
-    make = f"make --no-print-directory -o .venv/embedded bin={Path(sys.executable).parent}"
+    make = f"make --no-print-directory -o .venv/embedded flags='{sys.executable} flags.py'"
     settings = {"DATA_DIR": str(tmp_path / "data"), "BCRYPT_ROUNDS": "12"}
     with Service(stdout=str(tmp_path / "log"), **settings) as service:
         environ = {
@@ -56,8 +56,7 @@ def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
             script = re.sub(r"^(DATA_DIR=\S+ )?make ", rf"\1{make} ", commands, flags=re.MULTILINE).replace(
                 "/srv/flags/", f"{tmp_path}/"
             )
-            script = script.replace(".venv/bin/", f"{Path(sys.executable).parent}/")
-            script = script.replace("./flags ", f"{sys.executable} flags.py ")
+            script = in_this_environment(script)
             command = ["bash", "-ec", script]
             done = subprocess.run(
                 command, cwd=ROOT, env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -102,9 +101,15 @@ def test_a_pipe_leaves_no_file_of_a_backup_that_failed(make_database: Callable[[
         assert [path.name for path in backups.iterdir()] == found
 
 
+def in_this_environment(script: str) -> str:
+    """The script with the Python of these tests, because a clone can have no .venv."""
+    python = Path(sys.executable)
+    return script.replace(".venv/bin/", f"{python.parent}/").replace("./flags ", f"{python} flags.py ")
+
+
 def at_hand(script: str, folder: Path, shell: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """Run what the page shows with the page's folders in this one, and with no more than cron gives."""
-    script = script.replace("cd /srv/flags ", f"cd {ROOT} ").replace(".venv/bin/", f"{Path(sys.executable).parent}/")
+    script = in_this_environment(script.replace("cd /srv/flags ", f"cd {ROOT} "))
     script = script.replace("/srv/backups", f"{folder}/backups").replace("/etc/flags.env", f"{folder}/flags.env")
     given = {"HOME": "/", "LOGNAME": "root", "SHELL": shell, "PATH": f"/usr/bin:/bin:{folder}"}
     return subprocess.run(

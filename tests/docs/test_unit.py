@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,10 @@ def analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_systemd_understands_every_line(tmp_path: Path) -> None:
     for name in UNITS:
         # Its programs are looked for.
-        text = (FOLDER / name).read_text(encoding="utf-8").replace(HOME, str(ROOT))
+        text = (
+            (FOLDER / name).read_text(encoding="utf-8").replace(f"{HOME}/.venv/bin", str(Path(sys.executable).parent))
+        )
+        text = text.replace(HOME, str(ROOT))
         (tmp_path / name).write_text(text, encoding="utf-8")
     drop_in = tmp_path / "flag-administration.service.d"
     drop_in.mkdir()
