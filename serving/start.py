@@ -18,9 +18,6 @@ from sql.database import embedded
 # Environment variable that tells child processes that the database is ready.
 DATABASE_READY = "FLAGS_DATABASE_IS_UP"
 
-# The file of the data folder in which the service keeps its address.
-ADDRESS = "address"
-
 _servers: list[embedded.Server] = []
 
 # The last valid settings, by name. gunicorn's master reads them, and its workers inherit them.
