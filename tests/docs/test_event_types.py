@@ -2,14 +2,16 @@
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from click import Group
 from werkzeug.test import TestResponse
 
+from commands import program
 from sql.database import Connection, rows, value
 from tests.access import FAMILIES, ROUTES, Family, Stage
-from tests.support.event_types_page import recorded
+from tests.support.event_types_page import PAGE, recorded
 from tests.support.openapi_document import DOCUMENT
 from tests.support.world import Caller
 
@@ -69,3 +71,11 @@ def test_the_page_names_existing_operations() -> None:
     named = {operation for operations in recorded().values() for operation in operations}
     assert len(named) > 90
     assert named <= set(OPERATIONS.values())
+
+
+def test_the_page_names_the_commands_that_record_an_event() -> None:
+    groups = ("api-token", "flag", "project", "signup-token", "user")
+    commands = {f"{group} {name}" for group in groups for name in cast(Group, program.commands[group]).commands}
+    silent = {f"{group} list" for group in groups} | {"user unlock"}
+    named = re.findall(rf"`((?:{'|'.join(groups)}) [a-z-]+)`", PAGE.read_text(encoding="utf-8"))
+    assert set(named) == commands - silent
