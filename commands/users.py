@@ -181,15 +181,17 @@ def root_role(conn: Connection, name: str) -> int:
 
 def user_id(conn: Connection, name: str) -> int:
     """Return the id of the user with this user name or email."""
-    person = users.find_for_login(conn, load_or_400(UserName(), {"user": name})["user"])
-    if person is None:
-        raise click.ClickException(f"No user has the user name or email {name}.")
-    return person["id"]
+    return known_user(users.find_for_login, conn, name)["id"]
 
 
 def lock_user(conn: Connection, name: str) -> dict[str, Any]:
     """Lock the user with this user name or email. Return the same as users.lock_by_login()."""
-    person = users.lock_by_login(conn, load_or_400(UserName(), {"user": name})["user"])
+    return known_user(users.lock_by_login, conn, name)
+
+
+def known_user(find: Callable[[Connection, str], dict[str, Any] | None], conn: Connection, name: str) -> dict[str, Any]:
+    """Return what find() returns for a user name or email. Raise ClickException if it finds no user."""
+    person = find(conn, load_or_400(UserName(), {"user": name})["user"])
     if person is None:
         raise click.ClickException(f"No user has the user name or email {name}.")
     return person
