@@ -32,7 +32,6 @@ WEEKS: LiteralString = f"""
                array_agg(until + interval '1 microsecond' ORDER BY until) AS after_ends,
                array_agg(until ORDER BY until) AS ends,
                array_agg(since ORDER BY since) AS starts,
-               array_agg((until AT TIME ZONE 'UTC')::date ORDER BY until) AS days,
                min(since) AS first_start,
                min(until) AS first_end,
                max(until) AS last_end
@@ -45,50 +44,26 @@ WEEKS: LiteralString = f"""
     )
 """
 
-# Regular users, and those of them who were seen in the 90 days before the end of each week. As in sql/flag_trends.py,
-# born and gone are the first week at whose end a user exists, or exists no more. Each day on which a user was seen
-# makes them active for some consecutive weeks. Of these, only the weeks after those of the previous day are counted.
+# Regular users, and those of them who were seen in the 90 days before the end of each week. A search in the index for
+# each user and week reads less than all days of all users.
 USERS: LiteralString = """
-    , user_weeks AS (
-        SELECT id, born, gone
-          FROM bounds
-         CROSS JOIN users
-         CROSS JOIN LATERAL (
-            SELECT width_bucket(created_at, after_ends) AS born,
-                   coalesce(width_bucket(deleted_at, after_ends), week_count) AS gone) AS ends
-         WHERE account_type = 'User'
-           AND created_at <= last_end
-           AND born < gone
-    ),
-    active_weeks AS (
-        SELECT greatest(first_week, lag(last_week) OVER of_user, born) AS since, least(last_week, gone) AS until
-          FROM (SELECT user_id, day,
-                       width_bucket(day - 1, days) AS first_week, width_bucket(day + 89, days) AS last_week
-                  FROM bounds
-                  JOIN user_seen_days ON day > days[1] - 90 AND day <= days[week_count]) AS seen
-          JOIN user_weeks ON user_weeks.id = user_id
-        WINDOW of_user AS (PARTITION BY user_id ORDER BY day)
-    ),
-    user_changes AS (
-        SELECT week AS week_of_change, sum(users)::integer AS users, sum(active)::integer AS active
-          FROM (SELECT born AS week, 1 AS users, 0 AS active FROM user_weeks
-             UNION ALL
-                SELECT gone, -1, 0 FROM user_weeks
-             UNION ALL
-                SELECT since, 0, 1 FROM active_weeks WHERE since < until
-             UNION ALL
-                SELECT until, 0, -1 FROM active_weeks WHERE since < until) AS all_changes
-         GROUP BY week
-    ),
-    user_trends AS (
+    , user_trends AS (
         SELECT number AS place, date, total, active, total - active AS inactive
           FROM (SELECT number,
                        date,
-                       coalesce(sum(users) OVER so_far, 0) AS total,
-                       coalesce(sum(user_changes.active) OVER so_far, 0) AS active
+                       count(users.id) AS total,
+                       count(*) FILTER (WHERE EXISTS (
+                           SELECT
+                             FROM user_seen_days
+                            WHERE user_id = users.id
+                              AND day > last_day - 90
+                              AND day <= last_day)) AS active
                   FROM weeks
-                  LEFT JOIN user_changes ON week_of_change = number
-                WINDOW so_far AS (ORDER BY number)) AS sums
+                 CROSS JOIN LATERAL (SELECT (until AT TIME ZONE 'UTC')::date AS last_day) AS days
+                  LEFT JOIN users ON account_type = 'User'
+                                 AND created_at <= until
+                                 AND (deleted_at IS NULL OR deleted_at > until)
+                 GROUP BY number, date) AS counted
     )
 """
 
