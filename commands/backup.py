@@ -47,7 +47,7 @@ def backup(file: Path | None) -> None:
 def restore(file: Path, *, replace: bool) -> None:
     """Restore FILE into an empty database. If an error occurs, nothing changes.
 
-    If FILE is -, read stdin. A backup of an older version is migrated. Stop the service before you use --replace. API
+    If FILE is -, read stdin. A backup of an older version is migrated. With --replace, the service must be stopped. API
     tokens, sessions and passwords that were revoked after the backup work again.
     """
     began = time.monotonic()

@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, LiteralString
 
 import psycopg
@@ -19,6 +19,9 @@ from sql.database.pool import Database, Meter
 
 Params = Mapping[str, Any]
 IDLE = TransactionStatus.IDLE
+
+# The name of the service in pg_stat_activity, unless DATABASE_URL contains application_name.
+APPLICATION_NAME = "flags"
 
 # Session options that override the defaults of the database. Our statements are too short to gain from JIT compilation.
 # "read committed": after waiting for a lock, a statement sees what the other transaction has committed.
@@ -62,7 +65,10 @@ def init_app(app: Flask) -> None:
     options = f"{OPTIONS} -c statement_timeout={timeout}s -c lock_timeout={config['LOCK_TIMEOUT_SECONDS']}s"
     # PostgreSQL cancels long statements itself. The deadline is later, for a server that is frozen and cannot.
     limits = {"wait": config["WAIT_SECONDS"], "deadline": timeout + 5.0}
-    arguments = partial(connect_options, url, pooler, options)
+
+    def arguments() -> dict[str, Any]:
+        return connect_options(url, pooler, options) | {"fallback_application_name": APPLICATION_NAME}
+
     app.extensions["database"] = Database(url, config["DATABASE_POOL_SIZE"], pooler, arguments, **limits)
 
 

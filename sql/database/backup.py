@@ -13,13 +13,19 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 from psycopg.sql import SQL, Identifier
 
-from sql.database import Connection, embedded, migrate, value
+from sql.database import APPLICATION_NAME, Connection, embedded, migrate, value
 from sql.database.migrate import DatabaseProblem
 
 # Seconds that a backup waits while the definition of a table changes, and that a restore with --replace waits for a
 # table in use.
 LOCK_TIMEOUT = 60
 SCHEMA = "SELECT current_schema()"
+SERVICE_CONNECTIONS = """
+    SELECT count(*)
+      FROM pg_stat_activity
+     WHERE datname = current_database()
+       AND application_name = %(name)s
+"""
 
 
 def programs(server: int) -> Path:
@@ -103,6 +109,8 @@ def restore(conn: Connection, url: str, path: Path, *, replace: bool) -> None:
     elif not replace:
         advice = "Use an empty database, or --replace to delete the instance."
         raise DatabaseProblem(f"The database already contains an instance. {advice}")
+    elif value(conn, SERVICE_CONNECTIONS, {"name": APPLICATION_NAME}):
+        raise DatabaseProblem("A running service is connected to this database. Stop it, then restore.")
     schema, folder = value(conn, SCHEMA), programs(conn.info.server_version // 10000)
     entries = [entry for entry in contents(folder / "pg_restore", path, schema) if not SKIPPED.match(entry)]
     begin = BEGIN + (SQL(REPLACE).format(schema=Identifier(schema)).as_string(conn) if replace else "")
@@ -150,8 +158,10 @@ def contents(pg_restore: Path, path: Path, schema: str) -> list[str]:
 
 
 SUMMARY = """
-    SELECT format('%s events and %s users', (SELECT count(*) FROM events),
-                  (SELECT count(*) FROM users WHERE deleted_at IS NULL))
+    SELECT format('%s event%s and %s user%s',
+                  events, CASE WHEN events <> 1 THEN 's' END, users, CASE WHEN users <> 1 THEN 's' END)
+      FROM (SELECT count(*) AS events FROM events) AS of_log,
+           (SELECT count(*) AS users FROM users WHERE deleted_at IS NULL) AS of_people
 """
 
 

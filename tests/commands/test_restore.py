@@ -92,6 +92,20 @@ def test_replace_also_drops_what_the_backup_lacks(
         assert rows(conn, "SELECT FROM pg_proc WHERE proname = 'feel'") == []
 
 
+def test_replace_refuses_while_the_service_is_connected(file: Path, make_database: Maker, make_app: Maker) -> None:
+    url = make_database()
+    app = make_app(url)
+    with connect(url) as conn:
+        line = CommandLine(make_app(url), conn)
+        before = contents(conn)
+        assert app.test_client().get("/ready").status_code == 200
+        message = line.refuses("restore", "--replace", str(file))
+        assert message == "A running service is connected to this database. Stop it, then restore."
+        assert contents(conn) == before
+        app.extensions["database"].close()
+        line.does("restore", "--replace", str(file))
+
+
 def test_the_restoring_role_owns_everything_and_the_planner_has_statistics(
     file: Path, empty: CommandLine, make_app: Maker
 ) -> None:
@@ -227,6 +241,7 @@ def test_applications_get_current_flags_after_a_restore(line: CommandLine, empty
     before, revision, etag = poll(line.app)
     assert before == {"first": True, "second": False}
     # The same service goes on, and there is a new one. The next change raises the revision to the same number.
+    line.app.extensions["database"].close()
     line.does("restore", "--replace", str(tmp_path / "x"))
     empty.does("restore", str(tmp_path / "x"))
     assert poll(empty.app, **{"If-None-Match": etag})[0] == {"first": False, "second": False}

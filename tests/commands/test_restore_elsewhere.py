@@ -48,7 +48,7 @@ def test_a_backup_of_an_older_version_is_migrated(make_database: Maker, empty: C
         )
     result = empty.run("restore", str(tmp_path / "x"))
     assert result.exit_code == 0, result.stderr
-    assert f"0 events and 1 users, schema version 1, upgraded to {migrate.VERSION}, in " in result.stderr
+    assert f"0 events and 1 user, schema version 1, upgraded to {migrate.VERSION}, in " in result.stderr
     assert migrate.version(empty.conn) == migrate.VERSION
 
 
