@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -234,7 +234,8 @@ class Server:
         """Run a command of PostgreSQL. Raises DatabaseProblem with its error message if it fails."""
         # A file, not a pipe: the server that pg_ctl starts would keep a pipe open.
         with tempfile.TemporaryFile() as output:
-            with uninterrupted():
+            # A later start deletes what an interrupted initdb has left.
+            with nullcontext() if command == "initdb" else uninterrupted():
                 done = subprocess.run(
                     [*(self._account.prefix if self._account else ()), str(BINARIES / command), *arguments],
                     stdin=subprocess.DEVNULL,

@@ -120,6 +120,8 @@ def test_a_stop_during_the_start_leaves_no_postgresql(tmp: Path, folder: str, cr
         assert service.process.wait(PATIENCE) == 128 + number
         assert not is_alive(postmaster)
         assert postmaster_of(data) is None
+        # initdb creates this database, postgres, last. It does not finish first.
+        assert not (data / "postgres.new" / "base" / "5").exists()
         assert "Traceback" not in service.err
     finally:
         service.end()
