@@ -132,6 +132,14 @@ def post_worker_init(worker):
     signal.signal(signal.SIGINT, worker.handle_exit)
 
 
+def worker_exit(_server, _worker):
+    """Ignore SIGQUIT, which the master sends on Ctrl-C.
+
+    Otherwise it kills a worker that has almost ended, and the master logs a warning.
+    """
+    signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+
+
 def child_exit(_server, worker):
     """Drop the dead worker's gauges, keep its counters."""
     metrics.forget_gauges(worker.slot)

@@ -6,6 +6,7 @@ import os
 import signal
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -104,6 +105,16 @@ def test_running_requests_finish_then_gunicorn_then_postgresql(data: Path, stop:
         assert postmaster_of(data) is None
         assert "Traceback" not in service.err
         assert [line["status"] for line in service.lines if line["method"] == "PUT"] == [200]
+
+
+def test_ctrl_c_prints_nothing(data: Path):
+    with service_on(data) as service:
+        printed = service.err
+        # An idle worker has almost ended when the master sends SIGQUIT. There is no condition to wait for.
+        time.sleep(2)
+        os.killpg(service.process.pid, signal.SIGINT)
+        assert service.process.wait(PATIENCE) == 0
+        assert service.err == printed
 
 
 @pytest.mark.parametrize(
