@@ -27,12 +27,13 @@ def main() -> None:
         data = find_folder("XDG_DATA_HOME", ".local/share")
         python = folder / ".venv" / "bin" / "python"
         try:
+            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            require_own(folder.parent)
             if not folder.is_dir():
                 extract(archive, folder)
+            require_own(folder)
             if not python.exists():
                 link(python)
-            if folder.stat().st_uid != os.geteuid():
-                sys.exit(f"{folder} belongs to another user. Set XDG_CACHE_HOME to a folder of your own.")
         except OSError as error:
             reason = f"The server cannot be extracted to {folder}: {error.strerror}."
             sys.exit(f"{reason} Set XDG_CACHE_HOME to a folder on a disk with 150 MB, in which you can create files.")
@@ -69,10 +70,15 @@ def find_folder(variable: str, default: str) -> Path:
         sys.exit(f"The home folder of this user is unknown. Set HOME or {variable}.")
 
 
+def require_own(folder: Path) -> None:
+    """Exit if the folder belongs to another user, who could choose what this user runs and overwrites."""
+    if folder.stat().st_uid != os.geteuid():
+        sys.exit(f"{folder} belongs to another user. Set XDG_CACHE_HOME to a folder of your own.")
+
+
 def extract(archive: ZipFile, folder: Path) -> None:
     """Extract the server. The folder exists only when it is complete."""
     print(f"Extracting the server to {folder} ...", file=sys.stderr, flush=True)
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-", ignore_cleanup_errors=True) as new:
         for item in archive.infolist():
             if item.filename.startswith("server/"):

@@ -177,19 +177,30 @@ def test_a_home_without_room_for_the_server_is_refused_in_one_sentence(file: Pat
 
 
 @pytest.mark.slow
-def test_the_folder_of_another_user_is_not_run(file: Path, python: str, home: Path) -> None:
+@pytest.mark.parametrize("owned", ["the server", "the folder around it"])
+def test_the_folder_of_another_user_is_neither_run_nor_changed(file: Path, python: str, home: Path, owned: str) -> None:
     if not AS_USER:
         pytest.skip("only root can create files of another user")
     with ZipFile(file) as archive:
         name = json.loads(archive.read("build.json"))["folder"]
-    theirs = home / ".cache" / "flags" / name
-    (theirs / ".venv" / "bin").mkdir(parents=True)
-    (theirs / ".venv" / "bin" / "python").symlink_to(python)
+    around = home / ".cache" / "flags"
+    theirs = around / name if owned == "the server" else around
+    (theirs / ".venv").mkdir(parents=True, mode=0o777)
+    # Another user could make the start overwrite any file of its user by a link.
+    precious = home / "precious"
+    precious.write_text("kept")
+    (theirs / ".venv" / "pyvenv.cfg").symlink_to(precious)
+    for path in (precious, *(() if theirs == around else (around,))):
+        os.chown(path, UNPRIVILEGED, UNPRIVILEGED)
+    for path in (theirs, theirs / ".venv"):
+        path.chmod(0o777)
     done = run((python, file, "serve"), home)
     assert (done.returncode, done.stderr) == (
         1,
         f"{theirs} belongs to another user. Set XDG_CACHE_HOME to a folder of your own.\n",
     )
+    assert precious.read_text() == "kept"
+    assert [path.name for path in theirs.iterdir()] == [".venv"]
 
 
 @pytest.mark.slow
