@@ -178,7 +178,7 @@ def schema_findings(conn: Connection, config: Config) -> Iterator[Finding]:
     yield (
         OK,
         "schema",
-        f"The schema has version {migrate.VERSION}. To compare it with schema.sql, run make schema-diff.",
+        f"The schema has version {migrate.VERSION}. To compare it with schema.sql, run ./flags schema-diff.",
     )
     if unreadable:
         return
