@@ -31,7 +31,7 @@ REPORTS_PER_MINUTE = 6_000
 GROUP_ROWS = 2_000
 
 # Why something was dropped, for the log.
-TOO_MANY_APPLICATIONS = f"everything, because there are {applications.MAX_APPLICATIONS} applications"
+TOO_MANY_APPLICATIONS = "everything, because there are too many applications"
 TOO_MANY_INSTANCES = f"an instance, because there are {applications.MAX_INSTANCES} instances"
 NO_ENVIRONMENT = "usage in an environment that does not exist"
 OTHER_PROJECT = "usage of a flag that the token cannot see"
@@ -202,15 +202,19 @@ def make_known(conn: Connection, group: Sequence[Report]) -> set[str]:
     """Insert the applications of reports, and record the event of each new one. Return those that now exist."""
     strategies: dict[str, list[str] | None] = {}
     tokens: dict[str, tuple[ClientToken, str]] = {}
+    servers: set[str] = set()
     for report in group:
         for found in (*report.registrations, *report.usage):
             name = found.app_name
             known = found.strategies if isinstance(found, Registration) else None
             strategies[name] = strategies.get(name) if known is None else known
             tokens.setdefault(name, (report.token, environment_of(report.token, found.environment)))
+            if report.token.kind != "frontend":
+                servers.add(name)
     # The lock of the insertion comes before the locks of rows, so that workers do not wait for each other in a circle.
     if applications.any_missing(conn, strategies):
-        record_created(conn, applications.insert(conn, strategies), strategies, tokens)
+        created = applications.insert(conn, strategies, public=strategies.keys() - servers)
+        record_created(conn, created, strategies, tokens)
     return applications.see(conn, strategies)
 
 

@@ -7,6 +7,8 @@ from sql import locks
 from sql.database import Connection, array_text, rows, run, value
 
 MAX_APPLICATIONS = 1_000
+# The last of these are for servers. Otherwise anybody with a frontend token, which is public, could keep them out.
+SERVER_APPLICATIONS = 100
 MAX_INSTANCES = 10_000
 # Events of the type application-created for each API token in 24 hours.
 MAX_EVENTS = 100
@@ -85,10 +87,14 @@ INSERT: LiteralString = f"""
     WITH {REPORTED_APPLICATIONS}
     INSERT INTO applications (name, strategies)
     SELECT name, coalesce(strategies, '{{}}')
-      FROM reported
-     WHERE name NOT IN (SELECT name FROM applications)
+      FROM (SELECT reported.*,
+                   name = ANY(%(public)s::text[]) AS is_public,
+                   row_number() OVER (ORDER BY name = ANY(%(public)s::text[]), name) AS place
+              FROM reported
+             WHERE name NOT IN (SELECT name FROM applications)) AS new
+     WHERE place + (SELECT count(*) FROM applications)
+           <= %(most)s - CASE WHEN is_public THEN %(server_applications)s ELSE 0 END
      ORDER BY name
-     LIMIT (SELECT greatest(%(most)s - count(*), 0) FROM applications)
     ON CONFLICT DO NOTHING
     RETURNING name
 """
@@ -111,15 +117,16 @@ FORGET: LiteralString = """
 """
 
 
-def insert(conn: Connection, strategies: Mapping[str, Sequence[str] | None]) -> list[str]:
+def insert(conn: Connection, strategies: Mapping[str, Sequence[str] | None], public: Iterable[str]) -> list[str]:
     """Insert those of these applications that do not exist, up to MAX_APPLICATIONS. Return the names of the new ones.
 
     Applications that were not seen for 30 days are deleted first. Other transactions that insert applications wait for
-    this one. strategies: as in see().
+    this one. strategies: as in see(). public: those that only frontend tokens report.
     """
     run(conn, LOCK, {"what": "applications"})
     run(conn, FORGET)
-    params = {"most": MAX_APPLICATIONS, **application_columns(strategies)}
+    limits = {"most": MAX_APPLICATIONS, "server_applications": SERVER_APPLICATIONS}
+    params = {**limits, "public": list(public), **application_columns(strategies)}
     return [row["name"] for row in rows(conn, INSERT, params)]
 
 

@@ -28,10 +28,25 @@ def test_one_application_more_than_the_maximum_is_dropped(
     assert names(conn) == ["a", "b"]
     assert value(conn, "SELECT count(*) FROM usage_metrics") == 0
     assert unknown(conn) == []
-    assert caplog.text.count("'one too many': everything, because there are 1000 applications") == 1
+    assert caplog.text.count("'one too many': everything, because there are too many applications") == 1
     # Those that exist are still kept.
     report(client, {"f": YES}, app="b")
     assert value(conn, "SELECT count(*) FROM usage_metrics") == 1
+
+
+def test_frontend_tokens_leave_room_for_servers(
+    world: World, client: Caller, conn: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(applications, "MAX_APPLICATIONS", 3)
+    monkeypatch.setattr(applications, "SERVER_APPLICATIONS", 1)
+    page = world.api_key("frontend")
+    for name in ("a", "b", "c"):
+        response = page.post("/api/frontend/client/register", json={"appName": name})
+        assert response.status_code == 200
+    assert names(conn) == ["a", "b"]
+    register(client, appName="server")
+    register(client, appName="one too many")
+    assert names(conn) == ["a", "b", "server"]
 
 
 def test_a_new_application_removes_those_of_a_month_ago(client: Caller, conn: Connection) -> None:
