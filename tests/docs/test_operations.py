@@ -57,6 +57,10 @@ def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
                 "/srv/flags/", f"{tmp_path}/"
             )
             script = in_this_environment(script)
+            # The page says so above that command.
+            must_stop = "REPLACE=yes" in commands
+            if must_stop:
+                service.stop()
             command = ["bash", "-ec", script]
             done = subprocess.run(
                 command, cwd=ROOT, env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -64,6 +68,8 @@ def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
             output = done.stdout.replace(f"{tmp_path}/", "/srv/flags/")
             assert done.returncode == 0, f"{commands}\n{output}"
             assert fits(shown, output), f"{commands}\n{output}"
+            if must_stop:
+                service.start().wait()
 
 
 def test_the_line_for_cron_works_in_the_environment_of_cron(make_database: Callable[[], str], tmp_path: Path) -> None:
