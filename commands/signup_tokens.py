@@ -27,8 +27,8 @@ def signup_token() -> None:
 def create(name: str, expires: str | None) -> None:
     """Create a signup token and print its link on stdout.
 
-    Send the link to people. Anybody with it can create an account with the role Viewer until it expires. The token is
-    the part of the link after invite=.
+    Until the token expires or is disabled, anybody with the link can create an account with the role Viewer. The token
+    is the part of the link after invite=.
     """
     options = load_or_400(NewSignupToken(), {"name": name} if expires is None else {"name": name, "expires": expires})
     address = service_address()
@@ -45,7 +45,10 @@ def create(name: str, expires: str | None) -> None:
 @signup_token.command("list", cls=DatabaseCommand)
 @json_option
 def list_tokens(as_json: bool) -> None:
-    """List signup tokens, newest first, including disabled and expired ones."""
+    """List all signup tokens, newest first.
+
+    The list includes disabled and expired tokens.
+    """
     address = service_address()
     with connection() as conn:
         tokens = signup_tokens.list_rows(conn, address)

@@ -80,8 +80,9 @@ def test_a_newcomer_gets_a_running_instance_beside_the_real_one(own_instance, ma
 
 def test_a_second_start_serves_the_same_demo(own_instance):
     first, _ = own_instance(free_port())
-    busy, _ = own_instance(int(re.search(r":(\d+)\n", first)[1]))
-    assert re.search(r"Error: Cannot listen on 127\.0\.0\.1:\d+: .* If the demo is already running", busy)
+    port = int(re.search(r":(\d+)\n", first)[1])
+    busy, _ = own_instance(port)
+    assert f"Error: Cannot listen on 127.0.0.1:{port}: Address already in use. If the demo is already running" in busy
     second, _ = own_instance(free_port())
     assert "already filled" in second
     assert re.search(r"password .*", second)[0] == re.search(r"password .*", first)[0]
