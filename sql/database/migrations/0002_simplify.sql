@@ -1,4 +1,4 @@
--- From 0.1.0 to 0.2.0. This file changes until 0.2.0 is released.
+-- The first step from 0.1.0 to 0.2.0.
 
 
 -- Ids of projects that were private and were then deleted or opened. Only administrators can reuse such an id, because

@@ -1,4 +1,4 @@
--- What SDKs need. From 0.1.0 to 0.2.0, after 0002. This file changes until 0.2.0 is released.
+-- The second step from 0.1.0 to 0.2.0: what SDKs need.
 
 
 -- What SDKs report.
