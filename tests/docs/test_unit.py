@@ -111,7 +111,6 @@ def test_the_service_and_the_deletion_of_old_events_are_shut_in_alike() -> None:
         "OOMPolicy",
         "StateDirectory",
         "StateDirectoryMode",
-        "LimitCORE",
         "RemoveIPC",
         "AmbientCapabilities",
         "SystemCallFilter",
