@@ -141,7 +141,6 @@ LIST_ROWS = """
            iso(created_at) AS "createdAt"
       FROM flags
      WHERE archived_at IS NULL
-       AND deleted_at IS NULL
        AND (%(project)s::text IS NULL OR project_id = %(project)s)
      ORDER BY flags.name COLLATE "C"
 """

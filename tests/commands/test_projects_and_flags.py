@@ -1,5 +1,6 @@
 """flags project and flags flag: list, create, on, off."""
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,6 +24,20 @@ def line(make_database: Callable[..., str], make_app: Callable[..., Any]) -> Ite
 def admin(line: CommandLine) -> Caller:
     """An API token of an administrator."""
     return Caller(line.app, ADMIN_KEY)
+
+
+def test_lists_omit_archived_flags_and_projects_and_flags_of_others(line: CommandLine, admin: Caller) -> None:
+    admin.post("/api/admin/projects", json={"name": "Gone", "id": "gone"})
+    for project, name in (("gone", "live"), ("gone", "archived"), ("default", "other")):
+        assert admin.post(f"/api/admin/projects/{project}/features", json={"name": name}).status_code == 201
+    admin.delete("/api/admin/projects/gone/features/archived")
+    flags = json.loads(line.does("flag", "list", "--project", "gone", "--json"))
+    assert [(item["name"], item["project"]) for item in flags] == [("live", "gone")]
+    assert {"live", "other"} <= {item["name"] for item in line.lists("flag")}
+    assert {item["id"]: item["flags"] for item in line.lists("project")} == {"default": 1, "gone": 1}
+    admin.delete("/api/admin/projects/gone/features/live")
+    assert admin.post("/api/admin/projects/archive/gone").status_code == 200
+    assert [item["id"] for item in line.lists("project")] == ["default"]
 
 
 def test_a_project_is_created_as_by_the_api(line: CommandLine, admin: Caller) -> None:
