@@ -108,3 +108,8 @@ def test_the_real_program_names_invalid_settings(line: CommandLine) -> None:
         ("FAIL", "The setting BASE_URL"),
     ]
     assert [subject for _, subject, _ in found][2:] == SUBJECTS[1:]
+
+
+def test_a_misspelt_setting_is_a_warning(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABSE_URL", "x")
+    assert "warn  settings        DATABSE_URL is not a setting. Did you mean DATABASE_URL?" in line.run("doctor").stdout

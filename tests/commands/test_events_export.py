@@ -20,6 +20,7 @@ from tests.support import fixtures
 from tests.support.command_line import FLAGS, PATIENCE, ROOT, CommandLine, clean, run_flags, run_flags_at_terminal
 from tests.support.events_command import INSERT_MANY, NOON, add, exported
 from tests.support.instance import ADMIN_KEY, address_of
+from tests.support.world import Caller
 
 
 def test_the_lines_are_those_of_the_search(log: CommandLine) -> None:
@@ -81,6 +82,14 @@ def test_each_filter_works_as_in_the_search(log: CommandLine) -> None:
 )
 def test_an_invalid_option_is_refused_in_one_line(line: CommandLine, args: tuple[str, ...], says: str) -> None:
     assert line.refuses("events", "export", *args) == says
+
+
+def test_projects_flags_and_users_without_events_are_known(log: CommandLine) -> None:
+    response = Caller(log.app, ADMIN_KEY).post("/api/admin/projects/default/features", json={"name": "quiet"})
+    assert response.status_code == 201
+    log.conn.execute("TRUNCATE events")
+    for filters in (("--project", "default"), ("--feature", "quiet"), ("--created-by", "1")):
+        assert exported(log, *filters)[0] == []
 
 
 def test_an_export_can_be_gone_on_with(log: CommandLine) -> None:

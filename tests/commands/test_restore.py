@@ -103,7 +103,11 @@ def test_replace_refuses_while_the_service_is_connected(file: Path, make_databas
         assert message == "A running service is connected to this database. Stop it, then restore."
         assert contents(conn) == before
         app.extensions["database"].close()
+        # A service on another database of the server does not matter.
+        other = make_app(make_database())
+        assert other.test_client().get("/ready").status_code == 200
         line.does("restore", "--replace", str(file))
+        other.extensions["database"].close()
 
 
 def test_the_restoring_role_owns_everything_and_the_planner_has_statistics(

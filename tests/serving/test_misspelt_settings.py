@@ -36,6 +36,8 @@ def test_a_name_that_is_nearly_a_setting_is_pointed_out(name: str, meant: str) -
         # The setting has a value, so this is another program's.
         {"BASE_URI": "x", "BASE_URL": "http://h"},
         {"BASE_URL\n": "x"},
+        # Only secrets can be in files.
+        {"DATA_DIR_FIEL": "x"},
     ],
 )
 def test_other_names_are_not(environ: dict[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from serving.settings import PROJECT, SETTINGS, SettingError, load
+from serving.settings import PROJECT, SETTINGS, SettingError, load, read
 
 SECRETS = [setting.name for setting in SETTINGS if setting.secret]
 
@@ -163,3 +163,8 @@ def test_the_first_password_is_as_long_as_all_others_have_to_be():
         load(settings)
     assert str(problem.value) == "The setting INIT_ADMIN_PASSWORD must be at least 20 characters long."
     assert load(settings | {"PASSWORD_MIN_LENGTH": "19"})["INIT_ADMIN_PASSWORD"] == "x" * 19
+
+
+def test_commands_run_with_the_default_of_a_setting_that_contradicts_another_one():
+    found, errors = read({"METRICS_PORT": "4242"})
+    assert (found["METRICS_PORT"], errors) == (None, ["The setting METRICS_PORT must differ from PORT."])

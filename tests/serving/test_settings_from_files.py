@@ -1,8 +1,10 @@
 """Secrets in files: which settings may be read from a file, and which files are refused."""
 
+import os
+
 import pytest
 
-from serving.settings import SETTINGS, SettingError, load
+from serving.settings import FOLDER, SETTINGS, SettingError, load
 
 SECRETS = [setting.name for setting in SETTINGS if setting.secret]
 VALUES = {
@@ -60,3 +62,10 @@ def test_an_invalid_value_in_a_file_is_refused(tmp_path, name):
 
 def test_only_secrets_are_read_from_files():
     assert load({"HOST_FILE": "missing"}) == load({})
+
+
+def test_a_relative_path_begins_in_the_folder_of_the_project(tmp_path, monkeypatch):
+    (tmp_path / "secret").write_text(VALUES["METRICS_TOKEN"])
+    monkeypatch.chdir(tmp_path)
+    path = os.path.relpath(tmp_path / "secret", FOLDER)
+    assert load({"METRICS_TOKEN_FILE": path})["METRICS_TOKEN"] == VALUES["METRICS_TOKEN"]
