@@ -34,9 +34,12 @@ def schema_diff(conn: Connection, url: str) -> list[str]:
 
 
 def schema_of(conn: Connection, url: str) -> list[str]:
-    """Return the lines that pg_dump writes about a schema, without comments."""
+    """Return the lines that pg_dump writes about a schema, without comments.
+
+    PostgreSQL describes the schema public by a comment, which restore --replace drops with the schema.
+    """
     with NamedTemporaryFile() as file:
-        backup.pg_dump(conn, url, "--schema-only", "--no-owner", f"--file={file.name}")
+        backup.pg_dump(conn, url, "--schema-only", "--no-owner", "--no-comments", f"--file={file.name}")
         lines = Path(file.name).read_text(encoding="utf-8").splitlines()
     # Lines with a backslash contain a random word.
     return [line for line in lines if line and not line.startswith(("--", "\\"))]

@@ -88,6 +88,7 @@ def test_replace_also_drops_what_the_backup_lacks(
         other.does("restore", "--replace", str(file))
         assert contents(conn) == contents(line.conn)
         assert migrate.has_word_indexes(conn) is migrate.can_index_words(conn)
+        assert other.does("schema-diff") == "The schema is the same as in schema.sql.\n"
         assert rows(conn, "SELECT FROM pg_type WHERE typname IN ('mood', 'small')") == []
         assert rows(conn, "SELECT FROM pg_proc WHERE proname = 'feel'") == []
 
