@@ -208,7 +208,7 @@ def test_secrets_can_stand_in_files(make_database, tmp_path):
 
 def test_make_run_ignores_an_empty_number_of_workers_and_names_a_wrong_one():
     recipe = subprocess.run(["make", "--dry-run", "run"], cwd=ROOT, capture_output=True, text=True).stdout
-    assert recipe.endswith("exec ./flags serve\n")
+    assert "exec ./flags serve" in recipe.splitlines()
     # No process listens there: the refusal comes after gunicorn has parsed the number.
     nowhere = {"DATABASE_URL": f"postgresql://127.0.0.1:{free_port()}/x", "PORT": free_port()}
     wrong, empty = run_together(

@@ -4,6 +4,7 @@ import os
 import subprocess
 
 from sql.database import embedded
+from sql.database.server_account import account_for
 
 
 def copy_of(first: embedded.Server, second: embedded.Server) -> None:
@@ -11,7 +12,7 @@ def copy_of(first: embedded.Server, second: embedded.Server) -> None:
     second.folder.mkdir()
     owner = first.cluster.stat()
     os.chown(second.folder, owner.st_uid, owner.st_gid)
-    account = embedded.account_for(first.folder) if os.geteuid() == 0 else None
+    account = account_for(first.folder, embedded.PROGRAM) if os.geteuid() == 0 else None
     source = f"host={first.folder / 'socket'} user=postgres application_name=second"
     command = [
         embedded.BINARIES / "pg_basebackup",
