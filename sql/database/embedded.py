@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
@@ -100,7 +100,8 @@ class Server:
             with suppress(BlockingIOError):
                 fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if self._is_running():
-                    self._run("pg_ctl", "stop", "--pgdata=.", "--mode=fast", "--wait", "--silent")
+                    with uninterrupted():
+                        self._run("pg_ctl", "stop", "--pgdata=.", "--mode=fast", "--wait", "--silent")
             os.close(self._lock_fd)
             self._lock_fd = None
 
@@ -194,7 +195,8 @@ class Server:
             log.unlink(missing_ok=True)
             try:
                 arguments = ("--pgdata=.", "--wait", "--silent", "--log=server.log", "--options", options)
-                return self._run("pg_ctl", "start", "-p", "postgres", *arguments)
+                with uninterrupted():
+                    return self._run("pg_ctl", "start", "-p", "postgres", *arguments)
             except DatabaseProblem:
                 # The processes of a killed server keep its shared memory until they notice that it is gone.
                 is_in_use = log.exists() and "is still in use" in log.read_text(errors="replace")
@@ -225,18 +227,17 @@ class Server:
         """Run a command of PostgreSQL. Raises DatabaseProblem with its error message if it fails."""
         # A file, not a pipe: the server that pg_ctl starts would keep a pipe open.
         with tempfile.TemporaryFile() as output:
-            with nullcontext() if command == "initdb" else uninterrupted():
-                done = subprocess.run(
-                    [*(self._account.prefix if self._account else ()), str(BINARIES / command), *arguments],
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    cwd=self.cluster if self.cluster.exists() else self.folder,
-                    # Nothing else: our own environment contains secrets.
-                    env={"PATH": f"{BINARIES}:{os.defpath}", "LANG": "C.UTF-8", "TZ": "UTC"},
-                    # Ctrl-C in a terminal must reach only this process.
-                    start_new_session=True,
-                )
+            done = subprocess.run(
+                [*(self._account.prefix if self._account else ()), str(BINARIES / command), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=self.cluster if self.cluster.exists() else self.folder,
+                # Nothing else: our own environment contains secrets.
+                env={"PATH": f"{BINARIES}:{os.defpath}", "LANG": "C.UTF-8", "TZ": "UTC"},
+                # Ctrl-C in a terminal must reach only this process.
+                start_new_session=True,
+            )
             output.seek(0)
             lines = [line.strip() for line in output.read().decode(errors="replace").split("\n")]
         if done.returncode != 0:
