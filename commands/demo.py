@@ -63,10 +63,9 @@ def demo(data_dir: Path, port: int, use_database_url: bool) -> None:
             socket.create_server((HOST, port)).close()
         except OSError as error:
             # error.strerror of create_server() repeats the address.
-            reason = f"Cannot listen on {HOST}:{port}: {os.strerror(error.errno or 0)}. If the demo is already running"
-            raise click.ClickException(
-                f"{reason}, use it. If not, choose another port: ./flags demo --port NUMBER"
-            ) from None
+            reason = f"Cannot listen on {HOST}:{port}: {os.strerror(error.errno or 0)}."
+            advice = "If the demo is already running, use it. If not, choose another port: ./flags demo --port NUMBER"
+            raise click.ClickException(f"{reason} {advice}") from None
         # instructions() tells people to delete the whole folder.
         if data_dir.exists() and not {path.name for path in data_dir.iterdir()} <= {*embedded.CONTENTS, LOGIN}:
             raise migrate.DatabaseProblem(

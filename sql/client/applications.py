@@ -7,7 +7,7 @@ from sql import locks
 from sql.database import Connection, array_text, rows, run, value
 
 MAX_APPLICATIONS = 1_000
-# The last of these are for servers. Otherwise anybody with a frontend token, which is public, could keep them out.
+# Our choice: the last of these are for servers. Frontend tokens are public, so anybody could keep servers out.
 SERVER_APPLICATIONS = 100
 MAX_INSTANCES = 10_000
 # Events of the type application-created for each API token in 24 hours.

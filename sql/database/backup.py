@@ -20,6 +20,7 @@ from sql.database.migrate import DatabaseProblem
 # table in use.
 LOCK_TIMEOUT = 60
 SCHEMA = "SELECT current_schema()"
+# Our choice: a restore does not replace an instance in use.
 SERVICE_CONNECTIONS = """
     SELECT count(*)
       FROM pg_stat_activity
