@@ -7,6 +7,7 @@ import shlex
 import socket
 import sys
 from pathlib import Path
+from typing import LiteralString
 
 import click
 
@@ -16,7 +17,7 @@ from rules import bootstrap
 from serving import settings, start
 from serving.settings import FOLDER, PROJECT, SETTINGS
 from sql.database import Connection, embedded, migrate, value
-from sql.tokens import api_tokens
+from sql.tokens import api_tokens, signup_tokens
 
 SQL = Path(__file__).with_name("demo.sql")
 STEP = "-- Step: "
@@ -34,7 +35,7 @@ COUNTS = """
                   (SELECT count(*) FROM users), (SELECT count(*) FROM projects),
                   (SELECT count(*) FROM flags), (SELECT count(*) FROM events))
 """
-GET_SIGNUP_TOKEN = "SELECT secret FROM signup_tokens WHERE name = 'New colleagues'"  # noqa: S105
+GET_SIGNUP_LINK: LiteralString = f"SELECT {signup_tokens.URL} FROM signup_tokens WHERE name = 'New colleagues'"
 
 
 @click.command()
@@ -124,7 +125,8 @@ def fill(url: str, config: dict) -> str:
                 run_steps(conn)
         conn.execute("ANALYZE")
         state = "ready" if is_new else "already filled"
-        return f"The demo is {state}: {value(conn, COUNTS)}. A signup token: {value(conn, GET_SIGNUP_TOKEN)}"
+        link = value(conn, GET_SIGNUP_LINK, {"base_url": config["BASE_URL"]})
+        return f"The demo is {state}: {value(conn, COUNTS)}. A signup link: {link}"
 
 
 def must_be_filled(conn: Connection) -> bool:
