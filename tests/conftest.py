@@ -2,6 +2,7 @@
 commits or races.
 """
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -80,6 +81,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if module_of(item).startswith(POSTGRES):
             item.add_marker(pytest.mark.postgres)
     items.sort(key=lambda item: not module_of(item).startswith(LONG))
+
+
+def pytest_collection_finish() -> None:
+    """Leave out the collected tests when garbage is collected: they stay until the end. That saves 6 % of the processor
+    time.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 100)
 
 
 def module_of(item: pytest.Item) -> str:
