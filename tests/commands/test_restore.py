@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -218,6 +219,19 @@ def test_the_dump_of_a_tool_with_a_table_of_that_name_replaces_nothing(
     assert line.refuses("restore", "--replace", str(other)).endswith(
         "is not a complete backup of this service in the schema public."
     )
+
+
+def test_replace_waits_for_the_connections_of_a_service_that_has_just_stopped(
+    file: Path, make_database: Maker, make_app: Maker
+) -> None:
+    url = make_database()
+    app = make_app(url)
+    with connect(url) as conn:
+        assert app.test_client().get("/ready").status_code == 200
+        stop = Timer(0.5, app.extensions["database"].close)
+        stop.start()
+        CommandLine(make_app(url), conn).does("restore", "--replace", str(file))
+        stop.join()
 
 
 # Applications
