@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from psycopg.conninfo import make_conninfo
+from psycopg.errors import InsufficientPrivilege
 from psycopg.sql import SQL, Identifier
 
 from sql.database import Connection, backup, connect, migrate, value
@@ -16,10 +17,18 @@ CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS {schema}"
 
 
 def schema_diff(conn: Connection, url: str) -> list[str]:
-    """Return the lines of a diff from schema.sql to this database. The list is empty if they are the same."""
+    """Return the lines of a diff from schema.sql to this database. The list is empty if they are the same.
+
+    Raises DatabaseProblem if the role cannot create databases.
+    """
     name = f"flags_schema_{secrets.token_hex(8)}"
     fresh_url = make_conninfo(url, dbname=name)
-    conn.execute(SQL(CREATE).format(name=Identifier(name)))
+    try:
+        conn.execute(SQL(CREATE).format(name=Identifier(name)))
+    except InsufficientPrivilege:
+        allow = SQL("ALTER ROLE {role} CREATEDB").format(role=Identifier(conn.info.user)).as_string(conn)
+        problem = "The role cannot create the temporary database that this command needs."
+        raise migrate.DatabaseProblem(f"{problem} To allow it, run as a superuser: {allow}") from None
     try:
         with connect(fresh_url) as fresh:
             fresh.execute(SQL(CREATE_SCHEMA).format(schema=Identifier(value(conn, backup.SCHEMA))))

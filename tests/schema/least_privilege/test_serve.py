@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rules import bootstrap
-from tests.support.command_line import CommandLine, run_flags
+from tests.support.command_line import CommandLine, only_line, run_flags
 from tests.support.deployment import GRANTS, Deployment
 from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.story import Story, documents, flags, people, places, strategies, vocabulary
@@ -143,3 +143,15 @@ def test_the_owner_restores_and_the_service_goes_on(deployed, admin, tmp_path):
     )
     deployed.psql(GRANTS, "owner")
     assert f"The role {role} has the privileges that the service needs." in run_flags("doctor", **service).stdout
+
+
+def test_the_owner_compares_the_schema_if_it_can_create_databases(deployed, admin):
+    owner = {"DATABASE_URL": deployed.address("owner")}
+    refused = run_flags("schema-diff", **owner)
+    problem = "The role cannot create the temporary database that this command needs."
+    allow = f'ALTER ROLE "{deployed.renamed("flags_owner")}" CREATEDB'
+    assert refused.returncode == 1
+    assert only_line(refused.stderr) == f"{problem} To allow it, run as a superuser: {allow}"
+    admin.execute(allow)
+    done = run_flags("schema-diff", **owner)
+    assert (done.returncode, done.stdout) == (0, "The schema is the same as in schema.sql.\n"), done.stderr
