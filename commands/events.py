@@ -147,7 +147,8 @@ def prune(days: int | None, dry_run: bool) -> None:
     """
     kept_days = days or current_app.config["EVENT_RETENTION_DAYS"]
     if kept_days == 0:
-        raise click.ClickException("EVENT_RETENTION_DAYS is 0: events are kept for ever. Set it, or use --days.")
+        say("EVENT_RETENTION_DAYS is 0: events are kept for ever. To delete old events, set it or use --days.")
+        return
     with connection() as conn:
         first_day = event_retention.first_kept_day(conn, kept_days)
     if dry_run:
