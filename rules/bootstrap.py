@@ -37,7 +37,8 @@ def prepare_database(url: str, config: Mapping[str, Any]) -> FirstStart | None:
     """Create or upgrade the schema in one transaction. In an empty database, create the first administrator.
 
     Return what was generated for an empty database, or None. If several processes start at once, one does the work and
-    the others wait. Prints a note if the database is read-only. Raises DatabaseProblem if PostgreSQL reports an error.
+    the others wait. Prints a note about an upgrade, and if the database is read-only. Raises DatabaseProblem if
+    PostgreSQL reports an error.
     """
     try:
         with migrate.open_database(url, config["DATABASE_POOLER"]) as conn, conn.transaction():
@@ -45,6 +46,9 @@ def prepare_database(url: str, config: Mapping[str, Any]) -> FirstStart | None:
             old_version = migrate.migrate(conn)
             if old_version == 0:
                 migrate.index_words(conn)
+            elif old_version < migrate.VERSION:
+                message = f"Upgraded the schema from version {old_version} to {migrate.VERSION}."
+                print(message, file=sys.stderr, flush=True)
             if not users.any_exists(conn):
                 return create_administrator(conn, config)
             if is_read_only(conn):

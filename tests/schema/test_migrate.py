@@ -184,6 +184,16 @@ def test_old_and_migrated_is_the_same_as_new(make_database, version):
         assert contents(one) == contents(other)
 
 
+def test_a_start_says_that_it_upgraded_the_schema(make_database, capfd):
+    url = make_database(empty=True)
+    settings = SETTINGS | {"INIT_ADMIN_USERNAME": "admin", "PASSWORD_MIN_LENGTH": 8}
+    with connect(url) as conn:
+        conn.execute(FIRST_SCHEMA.read_bytes())
+    for message in (f"Upgraded the schema from version 1 to {migrate.VERSION}.\n", ""):
+        prepare_database(url, settings)
+        assert capfd.readouterr().err == message
+
+
 CHANGES = (
     "ALTER TABLE flags ADD COLUMN colour text",
     "ALTER TABLE flags ALTER COLUMN colour SET DEFAULT 'red'",
