@@ -101,6 +101,9 @@ BEGIN = f"BEGIN; SET LOCAL client_min_messages = warning; SET LOCAL lock_timeout
 REPLACE = "DROP SCHEMA {schema} CASCADE; CREATE SCHEMA {schema};\n"
 # PostgreSQL 16 and older refuse this setting.
 NEW_SETTING = b"SET transaction_timeout = 0;\n"
+# PostgreSQL 15.20 and other releases of November 2026 give each column such an option. pg_dump of an older release
+# writes it, and servers of older releases refuse it.
+COLUMN_OPTION = re.compile(rb"^ALTER TABLE ONLY .+ SET \(pg_attver=\d+\);\n", re.MULTILINE)
 
 
 def restore(conn: Connection, url: str, path: Path, *, replace: bool) -> None:
@@ -130,7 +133,9 @@ def restore(conn: Connection, url: str, path: Path, *, replace: bool) -> None:
         assert source.stdout
         assert target.stdin
         with suppress(BrokenPipeError), source, target:
-            target.stdin.write(begin.encode() + source.stdout.read(1 << 20).replace(NEW_SETTING, b"", 1))
+            # The definitions of tables are in the first 1 MB.
+            start = source.stdout.read(1 << 20).replace(NEW_SETTING, b"", 1)
+            target.stdin.write(begin.encode() + COLUMN_OPTION.sub(b"", start))
             shutil.copyfileobj(source.stdout, target.stdin)
             # Without this, psql rolls everything back.
             target.stdin.write(b"COMMIT;\n" if source.wait() == 0 else b"")

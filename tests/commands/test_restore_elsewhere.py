@@ -52,6 +52,26 @@ def test_a_backup_of_an_older_version_is_migrated(make_database: Maker, empty: C
     assert migrate.version(empty.conn) == migrate.VERSION
 
 
+# Versions of the server
+
+
+def test_an_option_that_newer_servers_give_each_column_is_left_out(
+    make_database: Maker, make_app: Maker, empty: CommandLine, tmp_path: Path
+) -> None:
+    url = make_database()
+    with connect(url) as conn:
+        # Newer servers have set it already.
+        conn.execute("""
+            UPDATE pg_attribute SET attoptions = '{pg_attver=1}'
+             WHERE attrelid = 'flags'::regclass AND attnum > 0 AND attoptions IS NULL
+        """)
+        line = CommandLine(make_app(url), conn)
+        assert line.does("schema-diff") == "The schema is the same as in schema.sql.\n"
+        line.does("backup", str(tmp_path / "x"))
+    empty.does("restore", str(tmp_path / "x"))
+    assert empty.does("schema-diff") == "The schema is the same as in schema.sql.\n"
+
+
 # Schemas of another name
 
 
