@@ -138,6 +138,7 @@ def test_a_link_has_the_address_at_which_the_service_runs(tmp_path: Path) -> Non
         assert done.stdout.startswith(f"{service.origin}/new-user?invite=")
         done = run_flags(*create, DATA_DIR=str(tmp_path / "data"), BASE_URL="https://flags.example.org")
         assert done.stdout.startswith("https://flags.example.org/new-user?invite=")
+        assert (tmp_path / "data" / "address").stat().st_mode & 0o777 == 0o600
     # Also after the service has stopped.
     done = run_flags("signup-token", "list", DATA_DIR=str(tmp_path / "data"))
     assert done.stdout.count(f"{service.origin}/new-user?invite=") == 2
@@ -145,8 +146,10 @@ def test_a_link_has_the_address_at_which_the_service_runs(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_the_real_program_prints_the_link_alone_on_stdout(line: CommandLine, url: str) -> None:
-    done = run_flags("signup-token", "create", "--name", "real", DATABASE_URL=url)
+def test_the_real_program_prints_the_link_alone_on_stdout(line: CommandLine, url: str, tmp_path: Path) -> None:
+    # The address of a service with another database.
+    (tmp_path / "address").write_text("http://127.0.0.1:9\n")
+    done = run_flags("signup-token", "create", "--name", "real", DATABASE_URL=url, DATA_DIR=str(tmp_path))
     assert done.stderr.startswith("BASE_URL is not set, so links begin with http://127.0.0.1:4242.\n")
     assert (done.returncode, done.stdout) == (0, f"http://127.0.0.1:4242/new-user?invite={newest(line)['secret']}\n")
     done = run_flags("signup-token", "create", "--name", "real", "--expires", "soon", DATABASE_URL=url)
