@@ -1,6 +1,6 @@
 """Evaluate flags for the playground, and say why each is on or off. The record has the form that Unleash documents."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -62,6 +62,8 @@ def playground_record(flag: Record, enabled: list[Record], explained: Explanatio
     """Return the record of a flag. enabled: its strategies that are not disabled."""
     by_id = dict(zip([strategy["id"] for strategy in enabled], explained.strategies, strict=False))
     strategies = [strategy_record(strategy, by_id.get(strategy["id"])) for strategy in flag["strategies"]]
+    # Readers count the disabled strategies too.
+    numbers = [number for number, strategy in enumerate(flag["strategies"], 1) if not strategy["disabled"]]
     decided_by = None if explained.decidedBy is None or not enabled else enabled[explained.decidedBy]
     variants = (decided_by or {}).get("variants") or flag["variants"]
     return {
@@ -69,7 +71,7 @@ def playground_record(flag: Record, enabled: list[Record], explained: Explanatio
         "projectId": flag["project"],
         "isEnabled": explained.enabled,
         "isEnabledInCurrentEnvironment": flag["enabled"],
-        "reason": reason(explained),
+        "reason": reason(explained, numbers or [1]),
         "hasUnsatisfiedDependency": not all(parent.satisfied for parent in explained.parents),
         "strategies": {"result": cumulative(flag, strategies), "data": strategies},
         "variant": variant_record(variants, explained),
@@ -146,8 +148,8 @@ def variant_record(variants: list[Record], explained: Explanation) -> Record:
     return record | ({"payload": chosen["payload"]} if chosen and "payload" in chosen else {})
 
 
-def reason(explained: Explanation) -> str:
-    """Return why a flag is on or off, in one or more sentences."""
+def reason(explained: Explanation, numbers: Sequence[int]) -> str:
+    """Return why a flag is on or off, in one or more sentences. numbers: of the explained strategies."""
     if explained.problem is not None:
         return f"The flag is malformed: {explained.problem}."
     if not explained.environmentEnabled:
@@ -158,8 +160,8 @@ def reason(explained: Explanation) -> str:
     if explained.decidedBy is not None:
         strategy = explained.strategies[explained.decidedBy]
         rollout = f" {bucket_text(strategy.rollout)}" if strategy.rollout and strategy.rollout.percentage < 100 else ""
-        return f"Strategy {explained.decidedBy + 1} ({strategy.name}) matches.{rollout}"
-    return " ".join(mismatches(explained))
+        return f"Strategy {numbers[explained.decidedBy]} ({strategy.name}) matches.{rollout}"
+    return " ".join(mismatches(explained, numbers))
 
 
 def parent_reason(parent: ExplainedParent) -> str:
@@ -172,9 +174,9 @@ def parent_reason(parent: ExplainedParent) -> str:
     return f"The parent flag {parent.name} must be {required}. It is {found}."
 
 
-def mismatches(explained: Explanation) -> Iterator[str]:
+def mismatches(explained: Explanation, numbers: Sequence[int]) -> Iterator[str]:
     """Yield a sentence for each strategy: the first thing in it that does not match."""
-    for number, strategy in enumerate(explained.strategies, 1):
+    for number, strategy in zip(numbers, explained.strategies, strict=False):
         constraints = chain(strategy.constraints, *(segment.constraints for segment in strategy.segments))
         failed = next((one for one in constraints if not one.satisfied), None)
         if strategy.problem is not None:

@@ -118,6 +118,13 @@ def test_a_constraint_says_what_it_requires(alice: Caller, context: Json, reason
     assert found["isEnabled"] is found["strategies"]["result"] is False
 
 
+def test_a_reason_counts_disabled_strategies(alice: Caller) -> None:
+    add_strategy(alice, disabled=True)
+    add_strategy(alice, constraints=[USER_7])
+    assert evaluated(alice, {"userId": "7"})["reason"] == "Strategy 2 (default) matches."
+    assert evaluated(alice, {"userId": "8"})["reason"].startswith("Strategy 2 (default) does not match.")
+
+
 def test_segments_show_their_constraints(alice: Caller) -> None:
     segment = alice.post("/api/admin/segments", json={"name": "sevens", "constraints": [USER_7]}).json["id"]
     add_strategy(alice, segments=[segment])
