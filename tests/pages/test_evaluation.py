@@ -23,7 +23,9 @@ def test_why_names_the_strategy_that_decides(world: World, victor: Caller) -> No
     flag = world.flag("checkout", enabled_in=("development",))
     world.strategy(flag, name="default", constraints=[{"contextName": "country", "operator": "IN", "values": ["NO"]}])
     why = f"{PAGE}?environment=development&properties="
-    assert "checkout is on in development" in open_page(victor, f"{why}country%3DNO").texts(".//h2")
+    page = open_page(victor, f"{why}country%3DNO")
+    assert "checkout is on in development" in page.texts(".//h2")
+    assert page.texts(".//section//h3") == ["Strategy 1: On for all users"]
     page = open_page(victor, f"{why}country%3DSE")
     assert "checkout is off in development" in page.texts(".//h2")
     assert "the context has SE does not match" in page.text
@@ -39,6 +41,7 @@ def test_a_rollout_names_the_bucket_of_the_user(world: World, victor: Caller) ->
     [item] = [text for text in page.texts(".//section//li") if text.startswith("Rollout 0 %")]
     assert "7 (stickiness userId) is in bucket" in item
     assert item.endswith("of 100 in the group g does not match")
+    assert page.texts(".//section//h3") == ["Strategy 1: 0 % of users (stickiness userId, group g)"]
     page = open_page(victor, f"{PAGE}?environment=development")
     assert "the context has no userId" in page.text
 
