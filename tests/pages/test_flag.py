@@ -16,6 +16,7 @@ PROJECT = "/api/admin/projects/default"
 API = f"{PROJECT}/features/checkout"
 PAGE = "/projects/default/flags/checkout"
 STRATEGIES = f"{API}/environments/development/strategies"
+COUNTRY = {"contextName": "country", "operator": "IN", "values": ["NO", "SE"]}
 EVIL = "<img src=x onerror=alert(1)>"
 
 
@@ -29,9 +30,8 @@ def send(caller: Caller, page: Page, method: str, path: str) -> int:
 
 def test_the_page_shows_environments_with_their_strategies(world: World, alice: Caller) -> None:
     flag_id = world.flag("checkout", enabled_in=("production",))
-    constraint = {"contextName": "country", "operator": "IN", "values": ["NO", "SE"]}
     parameters = {"rollout": "25", "stickiness": "userId", "groupId": "g"}
-    strategy = world.strategy(flag_id, parameters=parameters, constraints=[constraint])
+    strategy = world.strategy(flag_id, parameters=parameters, constraints=[COUNTRY])
     segment = insert_segment(world.conn, "nordics", [])
     fixtures.add_segment(world.conn, strategy, segment)
     page = open_page(alice, PAGE)
@@ -42,6 +42,28 @@ def test_the_page_shows_environments_with_their_strategies(world: World, alice: 
     assert ("DELETE", f"{STRATEGIES}/{strategy}") in page.requests
     switches = {button.get("aria-label"): button.get("aria-checked") for button in page.all(".//*[@role='switch']")}
     assert switches == {"checkout in development": "false", "checkout in production": "true"}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "shown"),
+    [
+        ({"parameters": {"rollout": "100", "stickiness": "default", "groupId": "g"}}, True),
+        ({"name": "default", "parameters": {}}, True),
+        ({"name": "default", "parameters": {}, "disabled": True}, False),
+        ({"name": "default", "parameters": {}, "constraints": [COUNTRY]}, False),
+        ({"parameters": {"rollout": "99", "stickiness": "default", "groupId": "g"}}, False),
+    ],
+    ids=str,
+)
+def test_a_strategy_for_all_users_beside_a_rollout_is_pointed_out(
+    world: World, victor: Caller, strategy: dict[str, Any], shown: bool
+) -> None:
+    hint = "This strategy matches all users. To limit the flag, edit or delete it."
+    flag_id = world.flag("checkout")
+    world.strategy(flag_id, **strategy)
+    assert hint not in open_page(victor, PAGE).text
+    world.strategy(flag_id, parameters={"rollout": "25", "stickiness": "default", "groupId": "g"})
+    assert (hint in open_page(victor, PAGE).text) is shown
 
 
 def test_readers_without_permissions_see_no_controls(world: World, victor: Caller) -> None:
