@@ -212,7 +212,8 @@ def test_an_operation_can_be_tried_on_the_page(page: Browser, service: Service) 
     page.run(PRESS, "get-/health")
     page.wait_for(RESPONSE, lambda text: '"health": "GOOD"' in text)
     assert f"{service.origin}/flags/health" in page.addresses()
-    assert page.complaints() == []
+    # Chromium may still complain about the test before, which opened all operations within seconds.
+    assert [text for text in page.complaints() if "Throttling navigation" not in text] == []
 
 
 @pytest.mark.slow
