@@ -99,11 +99,11 @@ SKIPPED = re.compile(rf"^\d+; \d+ \d+ (?:COMMENT )?(?:- )?(?:SCHEMA|EXTENSION|{I
 BEGIN = f"BEGIN; SET LOCAL client_min_messages = warning; SET LOCAL lock_timeout = '{LOCK_TIMEOUT}s'; {migrate.LOCK};\n"
 # This also drops tables that the backup does not contain.
 REPLACE = "DROP SCHEMA {schema} CASCADE; CREATE SCHEMA {schema};\n"
-# PostgreSQL 16 and older refuse this setting.
-NEW_SETTING = b"SET transaction_timeout = 0;\n"
-# PostgreSQL 15.20 and other releases of November 2026 give each column such an option. pg_dump of an older release
-# writes it, and servers of older releases refuse it.
-COLUMN_OPTION = re.compile(rb"^ALTER TABLE ONLY .+ SET \(pg_attver=\d+\);\n", re.MULTILINE)
+# Statements that older servers refuse: a setting of PostgreSQL 17, and an option that PostgreSQL 15.20 and the other
+# releases of November 2026 give each column. A row contains a tab, so it is never one of them.
+NEW_STATEMENTS = re.compile(
+    rb"^(?:SET transaction_timeout = 0|ALTER TABLE ONLY [^\t\n]+ SET \(pg_attver=\d+\));\n", re.MULTILINE
+)
 
 
 def restore(conn: Connection, url: str, path: Path, *, replace: bool) -> None:
@@ -134,8 +134,7 @@ def restore(conn: Connection, url: str, path: Path, *, replace: bool) -> None:
         assert target.stdin
         with suppress(BrokenPipeError), source, target:
             # The definitions of tables are in the first 1 MB.
-            start = source.stdout.read(1 << 20).replace(NEW_SETTING, b"", 1)
-            target.stdin.write(begin.encode() + COLUMN_OPTION.sub(b"", start))
+            target.stdin.write(begin.encode() + NEW_STATEMENTS.sub(b"", source.stdout.read(1 << 20)))
             shutil.copyfileobj(source.stdout, target.stdin)
             # Without this, psql rolls everything back.
             target.stdin.write(b"COMMIT;\n" if source.wait() == 0 else b"")

@@ -49,6 +49,6 @@ def schema_of(conn: Connection, url: str) -> list[str]:
     """
     with NamedTemporaryFile() as file:
         backup.pg_dump(conn, url, "--schema-only", "--no-owner", "--no-comments", f"--file={file.name}")
-        lines = backup.COLUMN_OPTION.sub(b"", Path(file.name).read_bytes()).decode().splitlines()
+        lines = backup.NEW_STATEMENTS.sub(b"", Path(file.name).read_bytes()).decode().splitlines()
     # Lines with a backslash contain a random word.
     return [line for line in lines if line and not line.startswith(("--", "\\"))]

@@ -72,6 +72,18 @@ def test_an_option_that_newer_servers_give_each_column_is_left_out(
     assert empty.does("schema-diff") == "The schema is the same as in schema.sql.\n"
 
 
+def test_rows_that_end_like_a_statement_that_is_left_out_are_restored(
+    make_database: Maker, make_app: Maker, empty: CommandLine, tmp_path: Path
+) -> None:
+    url = make_database()
+    values = ["ALTER TABLE ONLY tags SET (pg_attver=1);", "SET transaction_timeout = 0;"]
+    with connect(url) as conn:
+        conn.execute("INSERT INTO tags SELECT 'simple', unnest(%(values)s::text[])", {"values": values})
+        CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
+    empty.does("restore", str(tmp_path / "x"))
+    assert value(empty.conn, "SELECT array_agg(value ORDER BY value) FROM tags") == values
+
+
 # Schemas of another name
 
 

@@ -18,7 +18,7 @@ FIRST_SCHEMA = kept_schema(1)
 def schema_of(url: str) -> str:
     """What pg_dump says of a database's schema."""
     command = [embedded.BINARIES / "pg_dump", "--schema-only", "--no-owner", "--dbname", url]
-    text = backup.COLUMN_OPTION.sub(b"", subprocess.run(command, check=True, capture_output=True).stdout).decode()
+    text = backup.NEW_STATEMENTS.sub(b"", subprocess.run(command, check=True, capture_output=True).stdout).decode()
     # Comments contain the version of the server, and \restrict a random word.
     return "\n".join(
         line for line in text.splitlines() if line and not line.startswith(("--", "\\restrict", "\\unrestrict"))
