@@ -58,7 +58,7 @@ def test_the_page_shows_environments_with_their_strategies(world: World, alice: 
 def test_a_strategy_for_all_users_beside_a_rollout_is_pointed_out(
     world: World, victor: Caller, strategy: dict[str, Any], shown: bool
 ) -> None:
-    hint = "This strategy matches all users. To limit the flag, edit or delete it."
+    hint = "This strategy matches all users. To limit the flag, edit or delete this strategy."
     flag_id = world.flag("checkout")
     world.strategy(flag_id, **strategy)
     assert hint not in open_page(victor, PAGE).text
