@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 PAGE = """# Performance
 
-`make bench` measures how long requests take with an event log of three years, in 8 minutes. It fills its own
+`make bench` measures how long requests take with an event log of three years. It takes 8 minutes, and fills its own
 databases. Compare only figures of the same run: the client, two workers and PostgreSQL share one machine.
 
 - **ms** is the median time of a request, in milliseconds, if one client sends one request after the other.
