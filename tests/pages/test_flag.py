@@ -60,10 +60,15 @@ def test_a_strategy_for_all_users_beside_a_rollout_is_pointed_out(
 ) -> None:
     hint = "This strategy matches all users. To limit the flag, edit or delete this strategy."
     flag_id = world.flag("checkout")
-    world.strategy(flag_id, **strategy)
+    rollout = {"rollout": "25", "stickiness": "default", "groupId": "g"}
+    first = world.strategy(flag_id, **strategy)
+    world.strategy(flag_id, parameters=rollout, disabled=True)
     assert hint not in open_page(victor, PAGE).text
-    world.strategy(flag_id, parameters={"rollout": "25", "stickiness": "default", "groupId": "g"})
+    for _ in range(2):
+        world.strategy(flag_id, parameters=rollout)
     assert (hint in open_page(victor, PAGE).text) is shown
+    fixtures.add_segment(world.conn, first, insert_segment(world.conn, "nordics", []))
+    assert hint not in open_page(victor, PAGE).text
 
 
 def test_readers_without_permissions_see_no_controls(world: World, victor: Caller) -> None:
