@@ -62,8 +62,8 @@ def playground_record(flag: Record, enabled: list[Record], explained: Explanatio
     """Return the record of a flag. enabled: its strategies that are not disabled."""
     by_id = dict(zip([strategy["id"] for strategy in enabled], explained.strategies, strict=False))
     strategies = [strategy_record(strategy, by_id.get(strategy["id"])) for strategy in flag["strategies"]]
-    # Readers count the disabled strategies too.
-    numbers = [number for number, strategy in enumerate(flag["strategies"], 1) if not strategy["disabled"]]
+    # Readers count the disabled strategies too. Without strategies, one that matches everybody is evaluated.
+    numbers = [flag["strategies"].index(strategy) + 1 for strategy in enabled] or [1]
     decided_by = None if explained.decidedBy is None or not enabled else enabled[explained.decidedBy]
     variants = (decided_by or {}).get("variants") or flag["variants"]
     return {
@@ -71,7 +71,7 @@ def playground_record(flag: Record, enabled: list[Record], explained: Explanatio
         "projectId": flag["project"],
         "isEnabled": explained.enabled,
         "isEnabledInCurrentEnvironment": flag["enabled"],
-        "reason": reason(explained, numbers or [1]),
+        "reason": reason(explained, numbers),
         "hasUnsatisfiedDependency": not all(parent.satisfied for parent in explained.parents),
         "strategies": {"result": cumulative(flag, strategies), "data": strategies},
         "variant": variant_record(variants, explained),
@@ -149,7 +149,10 @@ def variant_record(variants: list[Record], explained: Explanation) -> Record:
 
 
 def reason(explained: Explanation, numbers: Sequence[int]) -> str:
-    """Return why a flag is on or off, in one or more sentences. numbers: of the explained strategies."""
+    """Return why a flag is on or off, in one or more sentences.
+
+    numbers: the place of each evaluated strategy among all strategies of the flag.
+    """
     if explained.problem is not None:
         return f"The flag is malformed: {explained.problem}."
     if not explained.environmentEnabled:
