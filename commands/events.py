@@ -147,6 +147,7 @@ def prune(days: int | None, dry_run: bool) -> None:
     """
     kept_days = days or current_app.config["EVENT_RETENTION_DAYS"]
     if kept_days == 0:
+        # Our choice: no error, so everybody can use the same timer.
         say("EVENT_RETENTION_DAYS is 0: events are kept for ever. To delete old events, set it or use --days.")
         return
     with connection() as conn:
