@@ -18,6 +18,9 @@ SEND_SECONDS = 15.0
 READ_SECONDS = 15.0
 # Seconds that a client has to close the connection after the last response.
 LINGER_SECONDS = 2.0
+# Bytes of a refused body that are read and dropped before the connection closes. nginx accepts bodies of up to 11 MiB
+# (client_max_body_size in docs/how-to/proxy.md), and responds 502 if it cannot send one completely.
+DROPPED_BYTES = 11 << 20
 # Milliseconds that a thread waits for the next request on a connection.
 NEXT_MS = 2
 
@@ -83,7 +86,7 @@ class Worker(gthread.ThreadWorker):
             keep_alive = super().handle(conn)
         if not keep_alive:
             conn.sock.deadline = time.monotonic() + LINGER_SECONDS
-            util.close_graceful(conn.sock)
+            util.close_graceful(conn.sock, max_drain=DROPPED_BYTES)
         return keep_alive
 
     def handle_error(self, req: Any, client: socket, addr: Any, exc: Exception) -> None:
