@@ -1,6 +1,7 @@
 """The public signup tokens, for administrators."""
 
 import json
+from datetime import UTC, datetime, timedelta
 
 from flask import Blueprint, Response, current_app
 
@@ -20,5 +21,6 @@ def show_signup_tokens() -> Response:
         body = json.loads(signup_tokens.list_all(conn, current_app.config["BASE_URL"]))
     return page(
         "admin/signup_tokens.html",
+        in_a_week=(datetime.now(UTC) + timedelta(days=7)).isoformat(),
         **list_page(body["tokens"], "name"),
     )

@@ -1,11 +1,12 @@
 """The pages of administrators in Chromium: create people, roles and links, and find the events of these changes."""
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from tests.support.browser import Browser
-from tests.support.instance import SETTINGS
+from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.service import Service
 from tests.support.window import Window
 
@@ -135,9 +136,15 @@ def test_an_administrator_manages_people_and_reads_what_happened(service: Servic
     # A signup token that is disabled, and enabled again.
     browser.open(f"{home}/admin/signup-tokens")
     click(browser, "Create signup token")
-    browser.run(SEND, "Create signup token", {"name": "Interns", "expiresAt": "2099-12-31T12:00"})
+    browser.run(SEND, "Create signup token", {"name": "Interns"})
     invitation = read_secret(browser)
     shows(browser, "Interns", "enabled", invitation)
+    headers = {"Authorization": ADMIN_KEY}
+    [signup_token] = service.get("/flags/api/admin/invite-link/tokens", headers=headers).json["tokens"]
+    left = datetime.fromisoformat(signup_token["expiresAt"]) - datetime.now(UTC)
+    assert timedelta(days=7) - timedelta(minutes=5) < left < timedelta(days=7)
+    shown = browser.run("return new Date(document.querySelector('section [name=expiresAt]').value).toISOString()")
+    assert shown == signup_token["expiresAt"]
     click(browser, "Disable")
     shows(browser, "disabled")
     click(browser, "Enable")

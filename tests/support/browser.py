@@ -4,6 +4,7 @@ The browser can reach only this machine.
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -44,8 +45,13 @@ class Browser:
         self.seen: dict[str, list[dict[str, Any]]] = {"browser": [], "performance": []}
 
     def __enter__(self) -> "Browser":
+        # Pages show times in the zone of the reader, so it must differ from UTC.
         self.driver = subprocess.Popen(
-            ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            ["chromedriver", "--port=0"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=os.environ | {"TZ": "America/New_York"},
         )
         try:
             assert self.driver.stdout

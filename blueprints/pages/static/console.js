@@ -144,7 +144,7 @@ async function refresh() {
   (document.getElementById(focused) ?? document.getElementById("main")).focus({ preventScroll: true });
 }
 
-// Times in the zone of the reader, with UTC on hover. Values of sliders beside them.
+// Times in the zone of the reader, in texts (with UTC on hover) and in fields. Values of sliders beside them.
 function prepare(root) {
   const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
   for (const element of root.querySelectorAll("time[datetime]")) {
@@ -152,6 +152,10 @@ function prepare(root) {
     if (isNaN(time)) continue;
     element.title = `${element.dateTime.slice(0, 19).replace("T", " ")} UTC`;
     element.textContent = format.format(time);
+  }
+  for (const field of root.querySelectorAll("input[data-time]")) {
+    const time = new Date(field.dataset.time);
+    field.value = new Date(time - time.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
   }
   for (const slider of root.querySelectorAll("input[type=range]")) show(slider);
 }
