@@ -1,11 +1,12 @@
 """flags flag: list flags, and switch them on and off."""
 
 import click
+from psycopg.rows import DictRow
 
 from commands.database import DatabaseCommand
 from commands.output import json_option, show
 from rules.access import SYSTEM
-from rules.strategies import lock_in_environment, switch_off, switch_on
+from rules.strategies import switch_off, switch_on
 from sql.database import Connection, connection, transaction
 from sql.flags import core as flag_core
 from sql.flags import environments
@@ -44,7 +45,7 @@ def on(name: str, environment: str) -> None:
     none, the flag is on for all users.
     """
     with transaction() as conn:
-        switch_on(conn, SYSTEM, [lock_in_environment(conn, project_of(conn, name), name, environment)])
+        switch_on(conn, SYSTEM, [lock_flag(conn, name, environment)])
     click.echo(f"{name} is on in {environment}.")
 
 
@@ -54,13 +55,18 @@ def on(name: str, environment: str) -> None:
 def off(name: str, environment: str) -> None:
     """Switch off the flag NAME in an environment. Its strategies stay."""
     with transaction() as conn:
-        switch_off(conn, SYSTEM, [lock_in_environment(conn, project_of(conn, name), name, environment)])
+        switch_off(conn, SYSTEM, [lock_flag(conn, name, environment)])
     click.echo(f"{name} is off in {environment}.")
 
 
-def project_of(conn: Connection, name: str) -> str:
-    """Return the id of the project of a flag."""
+def lock_flag(conn: Connection, name: str, environment: str) -> DictRow:
+    """Lock a live flag, and return it with its environment."""
     project = flag_core.project_of(conn, name, None)
     if project is None:
         raise click.ClickException(f"No flag has the name {name}.")
-    return project
+    if not environments.is_linked(conn, project, environment):
+        raise click.ClickException(f"The project {project} has no environment {environment}.")
+    found = environments.lock(conn, project, [name], environment)
+    if not found:
+        raise click.ClickException(f"The flag {name} is archived.")
+    return found[0]

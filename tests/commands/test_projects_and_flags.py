@@ -78,10 +78,13 @@ def test_a_flag_is_switched_as_by_the_api(line: CommandLine, admin: Caller) -> N
 
 
 def test_unknown_flags_environments_and_projects_are_refused(line: CommandLine, admin: Caller) -> None:
-    admin.post("/api/admin/projects/default/features", json={"name": "known"})
+    for name in ("known", "gone"):
+        admin.post("/api/admin/projects/default/features", json={"name": name})
+    admin.delete("/api/admin/projects/default/features/gone")
     for command in ("on", "off"):
         assert line.refuses("flag", command, "payy", "--environment", "development") == "No flag has the name payy."
         message = line.refuses("flag", command, "known", "--environment", "moon")
-        assert message.endswith("or the environment is not linked to the project.")
+        assert message == "The project default has no environment moon."
+        assert line.refuses("flag", command, "gone", "--environment", "development") == "The flag gone is archived."
     assert line.refuses("flag", "list", "--project", "chekout") == "project: unknown project chekout"
     assert "known" in line.does("flag", "list", "--project", "default")
