@@ -13,6 +13,7 @@ from flask import current_app
 
 from commands.database import DatabaseCommand
 from commands.output import say
+from rules.refusals import quantity
 from sql import event_filters, event_retention
 from sql.database import connection, migrate, transaction
 from sql.event_stream import OpenTransaction, Stream, newest
@@ -111,7 +112,7 @@ def refuse_unknown(search: Mapping[str, Any]) -> None:
 
 def print_summary(written: int, reached: int) -> None:
     """Print on stderr how many events were written, and the --after value for the next export."""
-    click.echo(f"Wrote {written} events. To continue later: --after {reached}", err=True)
+    click.echo(f"Wrote {quantity(written, 'event')}. To continue later: --after {reached}", err=True)
 
 
 def new_file(path: Path | None) -> AbstractContextManager[Any]:
@@ -153,9 +154,9 @@ def prune(days: int | None, dry_run: bool) -> None:
     with connection() as conn:
         first_day = event_retention.first_kept_day(conn, kept_days)
     if dry_run:
-        say(f"Would delete {number_before(first_day)} events before {first_day} (UTC).")
+        say(f"Would delete {quantity(number_before(first_day), 'event')} before {first_day} (UTC).")
     else:
-        say(f"Deleted {delete_before(first_day)} events before {first_day} (UTC).")
+        say(f"Deleted {quantity(delete_before(first_day), 'event')} before {first_day} (UTC).")
 
 
 def delete_before(first_day: date) -> int:

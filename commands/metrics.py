@@ -8,6 +8,7 @@ from flask import current_app
 
 from commands.database import DatabaseCommand
 from commands.output import say
+from rules.refusals import quantity
 from sql import usage_retention
 from sql.database import connection, migrate, transaction
 
@@ -53,6 +54,7 @@ def prune(days: int | None, dry_run: bool) -> None:
                     deleted += usage_retention.delete(conn, day)
                 else:
                     merged += usage_retention.merge(conn, day)
-    say(f"{'Would merge' if dry_run else 'Merged'} {merged} hours before {first_hourly} (UTC) into days.")
+    merge, delete = ("Would merge", "Would delete") if dry_run else ("Merged", "Deleted")
+    say(f"{merge} {quantity(merged, 'hour')} before {first_hourly} (UTC) into days.")
     if kept_days:
-        say(f"{'Would delete' if dry_run else 'Deleted'} {deleted} rows of usage before {first_kept} (UTC).")
+        say(f"{delete} {quantity(deleted, 'row')} of usage before {first_kept} (UTC).")

@@ -97,7 +97,7 @@ def test_an_export_can_be_gone_on_with(log: CommandLine) -> None:
     assert exported(log) == (list(range(1, 2501)), "Wrote 2500 events. To continue later: --after 2500\n")
     assert exported(log, "--after", "2500") == ([], "Wrote 0 events. To continue later: --after 2500\n")
     add(log)
-    assert exported(log, "--after", "2500") == ([2501], "Wrote 1 events. To continue later: --after 2501\n")
+    assert exported(log, "--after", "2500") == ([2501], "Wrote 1 event. To continue later: --after 2501\n")
     # What does not match need not be looked at again.
     assert exported(log, "--query", "nowhere") == ([], "Wrote 0 events. To continue later: --after 2501\n")
 

@@ -39,7 +39,7 @@ def test_an_option_overrides_the_retention_setting(log: CommandLine, make_app: C
         add(log, created_at=NOON - timedelta(days=days))
     set_to_20 = CommandLine(make_app(log.app.config["DATABASE_URL"], EVENT_RETENTION_DAYS=20), log.conn)
     assert "Would delete 2 events" in set_to_20.does("events", "prune", "--days", "10", "--dry-run")
-    assert "Deleted 1 events" in set_to_20.does("events", "prune")
+    assert "Deleted 1 event " in set_to_20.does("events", "prune")
     assert kept(log) == [1, 2]
 
 
@@ -131,7 +131,7 @@ def test_writers_do_not_wait_for_a_prune_nor_a_prune_for_them(log: CommandLine) 
     add(log, created_at=NOON - timedelta(days=100))
     with connect(log.app.config["DATABASE_URL"]) as other, other.transaction():
         events.record(other, Event("tag-created", System()))
-        assert "Deleted 1 events" in log.does("events", "prune", "--days", "30")
+        assert "Deleted 1 event " in log.does("events", "prune", "--days", "30")
         with log.conn.transaction():
             event_retention.Prune(MIDNIGHT.date()).delete_some(log.conn)
             other.execute("SET LOCAL lock_timeout = '1s'")
@@ -151,4 +151,4 @@ def test_export_and_prune_are_commands_of_the_service(log: CommandLine) -> None:
     assert run_flags("events", "export", DATABASE_URL=url).stdout.count("\n") == 1
     done = run_flags("events", "prune", DATABASE_URL=url)
     assert (done.returncode, done.stdout[:20]) == (0, "EVENT_RETENTION_DAYS")
-    assert "Deleted 1 events" in run_flags("events", "prune", DATABASE_URL=url, EVENT_RETENTION_DAYS="99").stdout
+    assert "Deleted 1 event " in run_flags("events", "prune", DATABASE_URL=url, EVENT_RETENTION_DAYS="99").stdout
