@@ -35,8 +35,10 @@ def test_a_python_that_no_longer_exists_says_make_clean(program: Path) -> None:
     (program.parent / ".venv" / "bin").mkdir(parents=True)
     (program.parent / ".venv" / "bin" / "python").symlink_to("/nowhere/python3")
     folder = program.parent
-    expected = f"The Python of {folder}/.venv no longer exists. Run make clean, then make install, in {folder}."
-    assert refusal(program) == expected
+    assert refusal(program) == (
+        f"The Python of {folder}/.venv no longer exists, or is in a folder that this user cannot read. "
+        f"Run make clean, then make install PYTHON=/usr/bin/python3, in {folder}."
+    )
 
 
 @pytest.mark.parametrize("folder", [".venv", ".venv-dev"])
