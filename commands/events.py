@@ -55,7 +55,7 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="New file to write, compressed if its name ends in .gz.  [default: stdout]",
+    help="New file to write, compressed if its name ends in .gz. - is stdout.  [default: stdout]",
 )
 def export(after: int, output: Path | None, **options: Any) -> None:
     """Write events as JSON, one per line, oldest first.
@@ -116,8 +116,8 @@ def print_summary(written: int, reached: int) -> None:
 
 
 def new_file(path: Path | None) -> AbstractContextManager[Any]:
-    """Create a file that only its owner can read, and open it for bytes. Without a path, return stdout."""
-    if path is None:
+    """Create a file that only its owner can read, and open it for bytes. Without a path, and for -, return stdout."""
+    if path is None or str(path) == "-":
         return nullcontext(sys.stdout.buffer)
     try:
         path.touch(0o600, exist_ok=False)

@@ -112,6 +112,30 @@ def test_a_file_is_its_owners_alone_and_never_overwritten(log: CommandLine, tmp_
     assert plain.read_bytes() == gzip.decompress(packed.read_bytes()) == log.run("events", "export").stdout_bytes
 
 
+def test_a_hyphen_as_the_file_is_stdout(log: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    add(log, 2)
+    assert len(log.does("events", "export", "--output", "-").splitlines()) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_said_in_one_line(log: CommandLine, tmp_path: Path) -> None:
+    add(log, 2000)
+    program = shlex.join(FLAGS)
+    environ = clean({"DATABASE_URL": log.app.config["DATABASE_URL"]})
+    for script, says in (
+        (f"exec {program} user list > /dev/full", "No space left on device"),
+        (f"exec {program} events export > /dev/full", "No space left on device"),
+        (f'ulimit -f 8; exec {program} events export --output "$1"', "File too large"),
+    ):
+        command = ["bash", "-c", script, "bash", str(tmp_path / "x")]
+        done = subprocess.run(command, cwd=ROOT, env=environ, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
+        assert done.returncode == 1
+        assert done.stderr.removeprefix("Wrote 0 events. To continue later: --after 0\n") == (
+            f"Error: The output cannot be written: {says}.\n"
+        )
+
+
 @pytest.mark.parametrize("where", ["here", "elsewhere"])
 def test_an_open_transaction_ends_an_export_with_a_sentence(
     log: CommandLine, make_app: Callable[..., Any], shared_url: str, tmp_path: Path, where: str
