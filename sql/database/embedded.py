@@ -118,7 +118,12 @@ class Server:
 
     def _unusable(self, error: OSError) -> DatabaseProblem:
         where = f" ({error.filename})" if error.filename and Path(error.filename) != self.folder else ""
-        return DatabaseProblem(f"The data folder {self.folder} cannot be used: {error.strerror}{where}.")
+        advice = (
+            " Run the command as a user who can write there, such as that of the service."
+            if isinstance(error, PermissionError)
+            else ""
+        )
+        return DatabaseProblem(f"The data folder {self.folder} cannot be used: {error.strerror}{where}.{advice}")
 
     def _create_folder(self) -> None:
         """Create DATA_DIR, and close it to other users unless it contains other files."""
