@@ -99,10 +99,6 @@ def test_the_page_about_servers_shows_programs_that_ask(terminal: Terminal) -> N
     terminal.run(f"{sys.executable} -m venv .venv")
     install_python_sdks(terminal)
     (terminal.folder / "node_modules").symlink_to(NODE_MODULES)
-    features = f"curl -s -X POST -H 'Authorization: {ADMIN_KEY}' \"$BASE/api/admin/projects/default/features"
-    header = "-H 'Content-Type: application/json'"
-    terminal.run(f'{features}" {header} -d \'{{"name": "short-checkout"}}\'')
-    terminal.run(f'{features}/short-checkout/environments/development/on"')
     for language, block in blocks(SERVERS):
         for command, shown in commands(block) if language == "console" else ():
             type_in(terminal, command, shown)
