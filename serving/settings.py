@@ -90,7 +90,9 @@ SETTINGS = (
         "none",
         "`transaction` behind PgBouncer in transaction mode; `prepared` if it also keeps prepared statements",
     ),
-    Setting("CONSOLE", switch, "on", "`off` removes the pages for people, except login, sign-up and password reset"),
+    Setting(
+        "CONSOLE", switch, "on", "`off` removes the pages for people, except login, sign-up, password reset and `/docs`"
+    ),
     Setting("SESSION_TTL_HOURS", number(1, 8760), "48", "hours that a session lasts"),
     Setting("BCRYPT_ROUNDS", number(10, 20), "12", "cost of a password hash; each step doubles the time of a login"),
     Setting(
