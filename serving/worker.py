@@ -1,6 +1,7 @@
 """gunicorn's thread worker, with deadlines for slow clients, JSON errors, and no text of requests in its log."""
 
 import errno
+import math
 import select
 import time
 from contextlib import suppress
@@ -18,9 +19,6 @@ SEND_SECONDS = 15.0
 READ_SECONDS = 15.0
 # Seconds that a client has to close the connection after the last response.
 LINGER_SECONDS = 2.0
-# Bytes of a refused body that are read and dropped before the connection closes. nginx accepts bodies of up to 11 MiB
-# (client_max_body_size in docs/how-to/proxy.md), and responds 502 if it cannot send one completely.
-DROPPED_BYTES = 11 << 20
 # Milliseconds that a thread waits for the next request on a connection.
 NEXT_MS = 2
 
@@ -86,7 +84,8 @@ class Worker(gthread.ThreadWorker):
             keep_alive = super().handle(conn)
         if not keep_alive:
             conn.sock.deadline = time.monotonic() + LINGER_SECONDS
-            util.close_graceful(conn.sock, max_drain=DROPPED_BYTES)
+            # Read the rest of a refused body, whatever its size: if nginx cannot send it, it responds 502.
+            util.close_graceful(conn.sock, max_drain=math.inf)
         return keep_alive
 
     def handle_error(self, req: Any, client: socket, addr: Any, exc: Exception) -> None:
