@@ -1,8 +1,10 @@
 """What ./flags runs: one of the commands."""
 
+import errno
 import os
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 # While modules are imported, Ctrl-C ends the process without a traceback.
@@ -22,7 +24,15 @@ except ImportError as error:
 def main() -> None:
     """Run the command in the arguments of this process."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    program.main(prog_name="flags", obj=ScriptInfo(create_app=create_app, set_debug_flag=False))
+    try:
+        program.main(prog_name="flags", obj=ScriptInfo(create_app=create_app, set_debug_flag=False))
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        # At the exit, Python would try again to write the rest of stdout, and print a traceback.
+        with suppress(OSError), open(os.devnull, "wb") as devnull:
+            os.dup2(devnull.fileno(), sys.stdout.fileno())
+        sys.exit(f"Error: The output or a temporary file cannot be written: {error.strerror}.")
 
 
 def create_app() -> Flask:

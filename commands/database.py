@@ -1,11 +1,10 @@
 """Base classes for commands: they check the settings, connect to the database, and print errors as one line."""
 
-import errno
 import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -99,17 +98,6 @@ def one_line() -> Iterator[None]:
         raise click.ClickException(cell(error.description)) from None
     except DATABASE_ERRORS as error:
         raise click.ClickException(f"Database error: {migrate.reason(error)}.") from None
-    except OSError as error:
-        if error.errno not in DISK_ERRORS:
-            raise
-        discard_stdout()
-        raise click.ClickException(f"The output cannot be written: {error.strerror}.") from None
-
-
-def discard_stdout() -> None:
-    """Send the rest of stdout to /dev/null. At its exit, Python would fail again to write it."""
-    with suppress(OSError), open(os.devnull, "wb") as devnull:
-        os.dup2(devnull.fileno(), sys.stdout.fileno())
 
 
 DATABASE_ERRORS = (
@@ -118,4 +106,3 @@ DATABASE_ERRORS = (
     psycopg.errors.InsufficientPrivilege,
     psycopg.errors.ReadOnlySqlTransaction,
 )
-DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

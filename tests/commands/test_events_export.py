@@ -123,17 +123,19 @@ def test_a_full_disk_is_said_in_one_line(log: CommandLine, tmp_path: Path) -> No
     add(log, 2000)
     program = shlex.join(FLAGS)
     environ = clean({"DATABASE_URL": log.app.config["DATABASE_URL"]})
-    for script, says in (
-        (f"exec {program} user list > /dev/full", "No space left on device"),
-        (f"exec {program} events export > /dev/full", "No space left on device"),
-        (f'ulimit -f 8; exec {program} events export --output "$1"', "File too large"),
+    nothing = "Wrote 0 events. To continue later: --after 0\n"
+    for script, summary, reason in (
+        (f"exec {program} user list > /dev/full", "", "No space left on device"),
+        (f"exec {program} doctor > /dev/full", "", "No space left on device"),
+        (f"exec {program} --help > /dev/full", "", "No space left on device"),
+        (f"exec {program} events export > /dev/full", nothing, "No space left on device"),
+        (f'ulimit -f 8; exec {program} events export --output "$1"', nothing, "File too large"),
+        (f"ulimit -f 8; head -c 99999 /dev/zero | {program} restore -", "", "File too large"),
     ):
         command = ["bash", "-c", script, "bash", str(tmp_path / "x")]
         done = subprocess.run(command, cwd=ROOT, env=environ, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
         assert done.returncode == 1
-        assert done.stderr.removeprefix("Wrote 0 events. To continue later: --after 0\n") == (
-            f"Error: The output cannot be written: {says}.\n"
-        )
+        assert done.stderr == f"{summary}Error: The output or a temporary file cannot be written: {reason}.\n"
 
 
 @pytest.mark.parametrize("where", ["here", "elsewhere"])
