@@ -53,9 +53,9 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--after", type=click.IntRange(min=0), default=0, help="Start after the event with this id.")
 @click.option(
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
     metavar="FILE",
-    help="New file to write, compressed if its name ends in .gz. - is stdout.  [default: stdout]",
+    help="New file to write, or - for stdout. Compressed if its name ends in .gz.  [default: stdout]",
 )
 def export(after: int, output: Path | None, **options: Any) -> None:
     """Write events as JSON, one per line, oldest first.
@@ -116,7 +116,7 @@ def print_summary(written: int, reached: int) -> None:
 
 
 def new_file(path: Path | None) -> AbstractContextManager[Any]:
-    """Create a file that only its owner can read, and open it for bytes. Without a path, and for -, return stdout."""
+    """Create a file that only its owner can read, and open it for bytes. If the path is None or -, return stdout."""
     if path is None or str(path) == "-":
         return nullcontext(sys.stdout.buffer)
     try:
