@@ -1,6 +1,6 @@
 """Schemas of the options of commands. They have the same fields as the requests of the HTTP API."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from marshmallow import ValidationError, fields, validates_schema
@@ -9,7 +9,7 @@ from validators import Body
 from validators.events import QUERY_MAX
 from validators.fields import DateTime, Day, Email, Integer, Text, Username
 from validators.people.users import InvitedUser
-from validators.tokens.signup_tokens import PublicSignupTokenCreate
+from validators.tokens.signup_tokens import DEFAULT_LIFETIME, PublicSignupTokenCreate
 
 
 class NewUser(Body):
@@ -63,7 +63,7 @@ class NewApiToken(Body):
 class NewSignupToken(PublicSignupTokenCreate):
     """The options of signup-token create."""
 
-    expiresAt = DateTime(data_key="expires", load_default=lambda: datetime.now(UTC) + timedelta(days=7))
+    expiresAt = DateTime(data_key="expires", load_default=lambda: datetime.now(UTC) + DEFAULT_LIFETIME)
 
 
 class EventExport(Body):

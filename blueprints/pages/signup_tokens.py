@@ -1,7 +1,7 @@
 """The public signup tokens, for administrators."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from flask import Blueprint, Response, current_app
 
@@ -9,6 +9,7 @@ from blueprints.pages.lists import list_page
 from blueprints.pages.page import page, require_reader
 from sql.database import connection
 from sql.tokens import signup_tokens
+from validators.tokens.signup_tokens import DEFAULT_LIFETIME
 
 bp = Blueprint("signup_tokens", __name__)
 
@@ -21,6 +22,6 @@ def show_signup_tokens() -> Response:
         body = json.loads(signup_tokens.list_all(conn, current_app.config["BASE_URL"]))
     return page(
         "admin/signup_tokens.html",
-        in_a_week=(datetime.now(UTC) + timedelta(days=7)).isoformat(),
+        in_a_week=(datetime.now(UTC) + DEFAULT_LIFETIME).isoformat(),
         **list_page(body["tokens"], "name"),
     )

@@ -1,11 +1,15 @@
 """Requests about public signup tokens (api.md 1, neighbours.md 3.5)."""
 
+from datetime import timedelta
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, validates_schema
 
 from validators import Body
 from validators.fields import Boolean, DateTime, Text
+
+# Of the command and of the page. Requests must have an expiry.
+DEFAULT_LIFETIME = timedelta(days=7)
 
 
 class SignupTokenUpdate(Body):
