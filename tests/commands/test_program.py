@@ -37,7 +37,7 @@ def test_a_python_that_no_longer_exists_says_make_clean(program: Path) -> None:
     folder = program.parent
     assert refusal(program) == (
         f"The Python of {folder}/.venv no longer exists, or is in a folder that this user cannot read. "
-        f"Run make clean, then make install PYTHON=/usr/bin/python3, in {folder}."
+        f"Run make clean, then make install, in {folder}. If Python is in a home folder, add PYTHON=/usr/bin/python3."
     )
 
 
