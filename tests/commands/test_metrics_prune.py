@@ -96,6 +96,13 @@ def test_an_instance_without_usage_has_nothing_to_merge(log: CommandLine) -> Non
     assert log.does("metrics", "prune") == f"Merged 0 hours before {HOURLY} (UTC) into days.\n"
 
 
+def test_one_hour_and_one_row_are_no_plural(log: CommandLine) -> None:
+    for day, hour in ((41, 1), (31, 1), (31, 2)):
+        report(log, at(day, hour), 1)
+    expected = f"Merged 1 hour before {HOURLY} (UTC) into days.\nDeleted 1 row of usage before {at(40):%F} (UTC).\n"
+    assert log.does("metrics", "prune", "--days", "40") == expected
+
+
 def test_no_reader_sees_a_difference(log: CommandLine) -> None:
     world = World(log.app, log.conn)
     world.project("hermes")
