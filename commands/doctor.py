@@ -75,10 +75,10 @@ def findings(config: Config) -> Iterator[Finding]:
 
 
 def weak_settings(config: Config) -> Iterator[str]:
-    """Yield a message about each setting that is valid but unsafe. Messages contain no secrets."""
+    """Yield a message about each setting that is valid, but unsafe or useless. Messages contain no secrets."""
     site, proxies, password = urlsplit(config["BASE_URL"]), config["TRUSTED_PROXIES"], config["INIT_ADMIN_PASSWORD"]
     if site.scheme == "http" and site.hostname in ("0.0.0.0", "::"):  # noqa: S104
-        reason = "other machines cannot open its links, and passwords and tokens are sent unencrypted"
+        reason = "links with it work only on this machine, and passwords and tokens are sent unencrypted"
         yield f"BASE_URL is {config['BASE_URL']}: {reason}. Set it to the https address that users open."
     elif site.scheme == "http" and not is_local(site.hostname or ""):
         yield f"BASE_URL is {config['BASE_URL']}: passwords and tokens are sent unencrypted. Use https."

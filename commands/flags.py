@@ -45,7 +45,7 @@ def on(name: str, environment: str) -> None:
     none, the flag is on for all users.
     """
     with transaction() as conn:
-        switch_on(conn, SYSTEM, [lock_flag(conn, name, environment)])
+        switch_on(conn, SYSTEM, [lock_by_name(conn, name, environment)])
     click.echo(f"{name} is on in {environment}.")
 
 
@@ -55,18 +55,18 @@ def on(name: str, environment: str) -> None:
 def off(name: str, environment: str) -> None:
     """Switch off the flag NAME in an environment. Its strategies stay."""
     with transaction() as conn:
-        switch_off(conn, SYSTEM, [lock_flag(conn, name, environment)])
+        switch_off(conn, SYSTEM, [lock_by_name(conn, name, environment)])
     click.echo(f"{name} is off in {environment}.")
 
 
-def lock_flag(conn: Connection, name: str, environment: str) -> DictRow:
-    """Lock a live flag, and return it with its environment."""
+def lock_by_name(conn: Connection, name: str, environment: str) -> DictRow:
+    """Lock a live flag, and return it with its environment. Raise ClickException that says what is wrong."""
     project = flag_core.project_of(conn, name, None)
     if project is None:
         raise click.ClickException(f"No flag has the name {name}.")
-    if not environments.is_linked(conn, project, environment):
-        raise click.ClickException(f"The project {project} has no environment {environment}.")
     found = environments.lock(conn, project, [name], environment)
-    if not found:
+    if found:
+        return found[0]
+    if environments.is_linked(conn, project, environment):
         raise click.ClickException(f"The flag {name} is archived.")
-    return found[0]
+    raise click.ClickException(f"The project {project} has no environment {environment}.")

@@ -47,7 +47,7 @@ def create(name: str, expires: str | None) -> None:
 def list_tokens(as_json: bool) -> None:
     """List all signup tokens, newest first.
 
-    The list includes disabled and expired tokens, and all links: keep it secret.
+    The list includes disabled and expired tokens. Keep it secret: everybody with a link can sign up.
     """
     address = service_address()
     with connection() as conn:

@@ -118,11 +118,7 @@ class Server:
 
     def _unusable(self, error: OSError) -> DatabaseProblem:
         where = f" ({error.filename})" if error.filename and Path(error.filename) != self.folder else ""
-        advice = (
-            " Run the command as a user who can write there, such as that of the service."
-            if isinstance(error, PermissionError)
-            else ""
-        )
+        advice = " Run this as a user who can write there." if isinstance(error, PermissionError) else ""
         return DatabaseProblem(f"The data folder {self.folder} cannot be used: {error.strerror}{where}.{advice}")
 
     def _create_folder(self) -> None:

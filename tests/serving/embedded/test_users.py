@@ -153,7 +153,6 @@ def test_a_command_reports_a_folder_that_its_user_cannot_enter(tmp: Path):
     without_rights = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if is_root else ()
     done = run("flags.py", "user", "list", prefix=without_rights, DATA_DIR=closed)
     assert done.returncode == 1
-    advice = "Run the command as a user who can write there, such as that of the service."
-    reason = f"Permission denied ({closed}/postgres). {advice}"
+    reason = f"Permission denied ({closed}/postgres). Run this as a user who can write there."
     assert done.stderr == f"Error: The data folder {closed} cannot be used: {reason}\n"
     closed.rmdir()
