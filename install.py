@@ -34,7 +34,12 @@ def main(name: str, *files: str) -> None:
     venv.create(folder, clear=has_development, symlinks=True)
     # The files also name all indirect dependencies.
     options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes", "--requirement")
-    running = [subprocess.Popen([folder / "bin" / "python", pip(), "install", *options, file]) for file in files]
+    pips = [[folder / "bin" / "python", pip(), "install", *options, file] for file in files]
+    running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in pips]
+    for process in running:
+        assert process.stderr
+        # Each pip warns of a package that another one is still installing.
+        sys.stderr.writelines(line for line in process.stderr if "due to invalid metadata entry" not in line)
     if any([process.wait() for process in running]):
         sys.exit(1)
 
