@@ -54,10 +54,11 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    default="-",
     metavar="FILE",
     help="New file to write, or - for stdout. Compressed if its name ends in .gz.  [default: stdout]",
 )
-def export(after: int, output: Path | None, **options: Any) -> None:
+def export(after: int, output: Path, **options: Any) -> None:
     """Write events as JSON, one per line, oldest first.
 
     The lines are the same as those of an event search with Accept: application/x-ndjson. At the end, stderr shows the
@@ -115,9 +116,9 @@ def print_summary(written: int, reached: int) -> None:
     click.echo(f"Wrote {quantity(written, 'event')}. To continue later: --after {reached}", err=True)
 
 
-def new_file(path: Path | None) -> AbstractContextManager[Any]:
-    """Create a file that only its owner can read, and open it for bytes. If the path is None or -, return stdout."""
-    if path is None or str(path) == "-":
+def new_file(path: Path) -> AbstractContextManager[Any]:
+    """Create a file that only its owner can read, and open it for bytes. If the path is -, return stdout."""
+    if str(path) == "-":
         return nullcontext(sys.stdout.buffer)
     try:
         path.touch(0o600, exist_ok=False)

@@ -117,6 +117,8 @@ def test_a_hyphen_as_the_file_is_stdout(log: CommandLine, tmp_path: Path, monkey
     add(log, 2)
     assert len(log.does("events", "export", "--output", "-").splitlines()) == 2
     assert list(tmp_path.iterdir()) == []
+    (tmp_path / "-").mkdir()
+    assert len(log.does("events", "export", "--output", "-").splitlines()) == 2
 
 
 def test_a_full_disk_is_said_in_one_line(log: CommandLine, tmp_path: Path) -> None:
