@@ -14,6 +14,7 @@ from flask import current_app
 
 from commands.database import Command, database_url
 from commands.migrate import upgrade_schema
+from rules.refusals import quantity
 from sql.database import Connection, migrate
 from sql.database import backup as backups
 from sql.database.migrate import DatabaseProblem
@@ -59,10 +60,11 @@ def restore(file: Path, *, replace: bool) -> None:
         version, is_indexed = upgrade_schema(url)
         conn.execute("SET statement_timeout = 0")
         conn.execute("ANALYZE")
-        summary = backups.summary(conn)
+        counts = backups.count(conn)
     upgraded = "" if version == migrate.VERSION else f", upgraded to {migrate.VERSION}"
+    restored = f"{quantity(counts['events'], 'event')} and {quantity(counts['users'], 'user')}"
     spent = f"{time.monotonic() - began:.1f} s"
-    click.echo(f"Restored {file}: {summary}, schema version {version}{upgraded}, in {spent}.", err=True)
+    click.echo(f"Restored {file}: {restored}, schema version {version}{upgraded}, in {spent}.", err=True)
     if not is_indexed:
         click.echo("The extension pg_trgm is not available: text searches read the whole event log.", err=True)
 

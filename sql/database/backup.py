@@ -12,9 +12,10 @@ from typing import IO
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
+from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier
 
-from sql.database import APPLICATION_NAME, Connection, embedded, migrate, value
+from sql.database import APPLICATION_NAME, Connection, embedded, migrate, rows, value
 from sql.database.migrate import DatabaseProblem
 
 # Seconds that a backup waits while the definition of a table changes, and that a restore with --replace waits for a
@@ -175,14 +176,12 @@ def contents(pg_restore: Path, path: Path, schema: str) -> list[str]:
     return [line for line in listed.splitlines() if not line.startswith(";")]
 
 
-SUMMARY = """
-    SELECT format('%s event%s and %s user%s',
-                  events, CASE WHEN events <> 1 THEN 's' END, users, CASE WHEN users <> 1 THEN 's' END)
-      FROM (SELECT count(*) AS events FROM events) AS of_log,
-           (SELECT count(*) AS users FROM users WHERE deleted_at IS NULL) AS of_people
+COUNT = """
+    SELECT (SELECT count(*) FROM events) AS events,
+           (SELECT count(*) FROM users WHERE deleted_at IS NULL) AS users
 """
 
 
-def summary(conn: Connection) -> str:
-    """Return the numbers of events and users as text."""
-    return value(conn, SUMMARY)
+def count(conn: Connection) -> DictRow:
+    """Return the numbers of events and users."""
+    return rows(conn, COUNT)[0]
