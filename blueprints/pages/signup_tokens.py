@@ -22,6 +22,6 @@ def show_signup_tokens() -> Response:
         body = json.loads(signup_tokens.list_all(conn, current_app.config["BASE_URL"]))
     return page(
         "admin/signup_tokens.html",
-        in_a_week=(datetime.now(UTC) + DEFAULT_LIFETIME).isoformat(),
+        default_expiry=(datetime.now(UTC) + DEFAULT_LIFETIME).isoformat(),
         **list_page(body["tokens"], "name"),
     )

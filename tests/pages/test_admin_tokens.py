@@ -82,6 +82,10 @@ def test_signup_tokens_show_their_link_their_state_and_who_used_them(
     signup_tokens.add_user(conn, row["id"], victor.id or 0)
     page = open_page(alice, "/admin/signup-tokens")
     assert states(page) == {"Interns": "enabled", "Old": "expired"}
+    # The fields of the expired token, of the other one, and of a new one begin with these times.
+    in_a_week = datetime.now(UTC) + timedelta(days=7)
+    for field, expected in zip(page.all(".//input[@data-time]"), (in_a_week, TOMORROW, in_a_week), strict=True):
+        assert abs(datetime.fromisoformat(field.get("data-time", "")) - expected) < timedelta(minutes=1)
     assert any(link.endswith(f"/new-user?invite={secret}") for link in page.texts(".//code"))
     assert any(text.startswith("1 user Victor victor@example.org") for text in page.texts(".//section/details"))
     assert page.text.count("No user has signed up with it.") == 1
