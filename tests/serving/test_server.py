@@ -137,7 +137,7 @@ def test_a_large_body_is_refused_before_anything_else_whatever_its_framing(servi
 
 
 def test_a_client_that_still_sends_gets_its_refusal(service):
-    body = b"x" * (10 << 20)
+    body = b"x" * (20 << 20)
     with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as connection:
         connection.sendall(
             b"POST /absent HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body
