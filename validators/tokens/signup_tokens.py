@@ -8,7 +8,7 @@ from marshmallow import ValidationError, validates_schema
 from validators import Body
 from validators.fields import Boolean, DateTime, Text
 
-# Of the command and of the page. Requests must have an expiry.
+# Our choice, of the command and of the page. Requests must have an expiry.
 DEFAULT_LIFETIME = timedelta(days=7)
 
 
