@@ -138,12 +138,13 @@ def is_idle(service: Metered) -> bool:
 def test_a_start_clears_up_what_a_killed_service_has_left_and_nothing_else(make_database):
     url = make_database()
     with Metered(url) as living:
-        killed = Metered(url)
-        with killed:
+        with Metered(url) as killed:
             left, workers = killed.folder, killed.workers
-            assert killed.stop(signal.SIGKILL) == -signal.SIGKILL
-        wait_until(lambda: not any(map(is_alive, workers)), "its worker processes had noticed")
-        assert left.exists()
+            killed.process.send_signal(signal.SIGKILL)
+            wait_until(lambda: not any(map(is_alive, workers)), "its worker processes had noticed")
+            # The master is a zombie until wait() is called, so no service of another test has removed its folder.
+            assert left.exists()
+            assert killed.process.wait(PATIENCE) == -signal.SIGKILL
         with Metered(url, METRICS_PORT=killed.metrics_port):
             assert not left.exists()
             assert total(living.scraped(), "flags_workers") == 2
