@@ -5,7 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
+import psycopg
 from marshmallow import ValidationError
+from psycopg.conninfo import conninfo_to_dict
 
 from validators.people.users import PASSWORD_MAX_BYTES
 from validators.tokens.origins import Origin
@@ -28,15 +30,30 @@ HOST_AND_PORT = r"(\[[0-9A-Fa-f:.]+\]|[^\s@/?:,\[\]]*)(:\d{1,5})?"
 DATABASE_URL = re.compile(
     rf"postgres(ql)?://([^\s@/]*@)?{HOST_AND_PORT}(,{HOST_AND_PORT})*(/[^\s@/?]*)?(\?\S*)?", re.ASCII
 )
+DATABASE_URL_FORM = (
+    "must look like postgresql://user:password@host:5432/database, with special characters percent-encoded"
+)
 
 
 def database_url(text: str) -> str:
     """Read a PostgreSQL URL."""
     if not DATABASE_URL.fullmatch(text) or re.search(r"%(?![0-9A-Fa-f]{2})", text):
-        raise ValueError(
-            "must look like postgresql://user:password@host:5432/database, with special characters percent-encoded"
-        )
+        raise ValueError(DATABASE_URL_FORM)
+    try:
+        conninfo_to_dict(text)
+    except (psycopg.ProgrammingError, UnicodeDecodeError):
+        # The message of libpq is not shown: it can quote a part of the password. psycopg reads only UTF-8.
+        raise ValueError(unknown_parameter(text) or DATABASE_URL_FORM) from None
     return text
+
+
+def unknown_parameter(url: str) -> str | None:
+    """Return the message about the first parameter that PostgreSQL does not have. It never contains a password."""
+    query = url.rpartition("@")[2].partition("?")[2]
+    known = {option.keyword.decode() for option in psycopg.pq.Conninfo.get_defaults()}
+    names = [] if "password" in query else re.findall(r"(?:^|&)(\w+)=", query, re.ASCII)
+    unknown = next((name for name in names if name not in known), None)
+    return unknown and f"must not have the parameter {unknown}: PostgreSQL has no such parameter"
 
 
 def folder(text: str) -> Path:

@@ -40,9 +40,6 @@ def open_database(url: str, pooler: str) -> Connection:
     """Open a connection for a start of the service or a command. Raises DatabaseProblem if it is not usable."""
     try:
         conn = connect(url, pooler)
-    except (psycopg.ProgrammingError, UnicodeDecodeError):
-        # The message of libpq is not shown: it can quote a part of the password. psycopg reads only UTF-8.
-        raise DatabaseProblem("The setting DATABASE_URL is invalid. Percent-encode special characters.") from None
     except psycopg.Error as error:
         advice = f" {BEHIND_POOLER}" if "unsupported startup parameter" in str(error) and pooler == "none" else ""
         raise DatabaseProblem(f"The database cannot be reached: {reason(error)}.{advice}") from None

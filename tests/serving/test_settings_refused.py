@@ -41,6 +41,10 @@ SENSELESS = {
         " postgresql://h/d",
         "postgresql://h/d\n",
         "postgresql://h/\udcff",
+        "postgresql://h/%00",
+        "postgresql://h/%ff",
+        "postgresql://h/d?sslmode",
+        "postgresql://h/d?schema=public",
     ],
     "DATA_DIR": ["a\nb", "\x1b[31m", "data\x7f", "\udcff"],
     "HOST": ["a b", "http://h", "[::1]", "h/p", "é", "h\n", "*", "127.0.0.1,::1"],
@@ -155,6 +159,20 @@ def test_an_invalid_value_is_refused_by_name(name: str):
         assert sentence.endswith("."), ascii(text)
         assert sentence.isprintable(), ascii(text)
         assert len(text) < 3 or text not in sentence
+
+
+UNKNOWN = "The setting DATABASE_URL must not have the parameter {}: PostgreSQL has no such parameter."
+
+
+def test_an_unknown_parameter_is_named_but_no_part_of_a_password():
+    for query, name in {"schema=public": "schema", "sslmode=require&pgbouncer=true": "pgbouncer"}.items():
+        for start in ("postgresql://h/d", "postgresql://u:p?a=b@h/d"):
+            with pytest.raises(SettingError) as problem:
+                load({"DATABASE_URL": f"{start}?{query}"})
+            assert str(problem.value) == UNKNOWN.format(name)
+    for text in ("postgresql://u:12/?secret=x@h/d", "postgresql://h/d?password=p&secret=1", "postgresql://h/d?sslmode"):
+        with pytest.raises(SettingError, match=r"^The setting DATABASE_URL must look like [^ ]+, with [a-z -]+\.$"):
+            load({"DATABASE_URL": text})
 
 
 @pytest.mark.parametrize("text", NUMBERS)
