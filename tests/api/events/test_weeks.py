@@ -42,6 +42,7 @@ WRONG = """
        AND (kind = 'all' OR name <> '')
        AND monday IN (SELECT monday FROM event_weeks)
 """
+WEEKS = "SELECT count(DISTINCT date_trunc('week', created_at, 'UTC')) FROM events"
 # Where the finished weeks end.
 BOUNDARY: LiteralString = "date_trunc('week', now() - interval '26 hours')"
 PAST_WEEKS: LiteralString = (
@@ -158,16 +159,32 @@ CLOCK = """
         AS $$SELECT '{at}'::timestamptz$$;
     SET search_path = clock, public, pg_catalog
 """
+# When all transactions began, as this session sees it.
+BEGUN = """
+    CREATE VIEW clock.pg_stat_activity AS
+        SELECT datname, pid, backend_xid, '{at}'::timestamptz AS xact_start FROM pg_catalog.pg_stat_activity
+"""
 
 
 def test_a_transaction_that_is_open_across_the_end_of_a_week_is_waited_for(connections: list[Connection]) -> None:
     conn, other, _ = connections
-    conn.execute(CLOCK.format(at=OLD + timedelta(days=35)))  # pyright: ignore
+    # By this clock, the week has ended in which the transaction begins.
+    conn.execute(CLOCK.format(at=OLD + timedelta(days=42)))  # pyright: ignore
     with other.transaction():
         # Of the running week, so no past is changed.
         add(other)
         assert (total(conn), filled(conn)) == (40, 0)
-    assert (total(conn), filled(conn)) == (41, 4)
+    assert (total(conn), filled(conn)) == (41, value(conn, WEEKS))
+
+
+@pytest.mark.parametrize(("hours", "weeks"), [(24, 0), (26, 3)])
+def test_a_transaction_that_began_a_day_after_the_end_of_a_week_is_waited_for(
+    connections: list[Connection], hours: int, weeks: int
+) -> None:
+    conn, *_ = connections
+    conn.execute(CLOCK.format(at=OLD + timedelta(days=24)))  # pyright: ignore
+    conn.execute(BEGUN.format(at=OLD + timedelta(days=21, hours=hours)))  # pyright: ignore
+    assert (total(conn), filled(conn)) == (40, weeks)
 
 
 @pytest.mark.parametrize(("hours", "weeks"), [(25, 2), (27, 3)])
