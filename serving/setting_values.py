@@ -48,11 +48,16 @@ def database_url(text: str) -> str:
 
 
 def unknown_parameter(url: str) -> str | None:
-    """Return the message about the first parameter that PostgreSQL does not have. It never contains a password."""
+    """Return the message about the first parameter that PostgreSQL does not have. It never contains a secret.
+
+    None: there is none, or it can be a part of a secret that contains an unencoded &.
+    """
     query = url.rpartition("@")[2].partition("?")[2]
-    known = {option.keyword.decode() for option in psycopg.pq.Conninfo.get_defaults()}
-    names = [] if "password" in query else re.findall(r"(?:^|&)(\w+)=", query, re.ASCII)
-    unknown = next((name for name in names if name not in known), None)
+    names = re.findall(r"(?:^|&)(\w+)=", query, re.ASCII)
+    is_secret = {option.keyword.decode(): option.dispchar == b"*" for option in psycopg.pq.Conninfo.get_defaults()}
+    if any(is_secret.get(name) for name in names):
+        return None
+    unknown = next((name for name in names if name not in is_secret), None)
     return unknown and f"must not have the parameter {unknown}: PostgreSQL has no such parameter"
 
 
