@@ -2,10 +2,8 @@
 
 import json
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -15,6 +13,7 @@ from app import create_app
 from rules.bootstrap import prepare_database
 from sql import database
 from sql.database import embedded
+from tests.support.embedded_server import own_server
 from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.secrecy import Watched
 from tests.support.service import wait_until
@@ -108,12 +107,11 @@ def test_a_large_body_is_refused_before_anything_else(app, alice, stranger, monk
 class Outage:
     """A service on a embedded PostgreSQL that can go away."""
 
-    def __init__(self, folder: Path) -> None:
-        self.server = embedded.Server(folder)
-        url = self.server.ensure()
-        self.app = create_app(SETTINGS | {"DATABASE_URL": url, "DATABASE_POOL_SIZE": 2})
+    def __init__(self, server: embedded.Server) -> None:
+        self.server = server
+        self.app = create_app(SETTINGS | {"DATABASE_URL": server.url, "DATABASE_POOL_SIZE": 2})
         self.app.test_client_class = Watched
-        prepare_database(url, self.app.config)
+        prepare_database(server.url, self.app.config)
         self.admin = Caller(self.app, ADMIN_KEY)
 
     def control(self, *arguments: str) -> None:
@@ -134,13 +132,11 @@ class Outage:
 @pytest.fixture(scope="module")
 def outage() -> Iterator[Outage]:
     """Such a service, with its database there."""
-    with tempfile.TemporaryDirectory(prefix="outage-") as name:
-        Path(name).chmod(0o755)
-        outage = Outage(Path(name) / "data")
+    with own_server() as server:
+        outage = Outage(server)
         yield outage
         with outage.app.app_context():
             database.database().close()
-        outage.server.release()
 
 
 def test_the_service_reports_a_missing_database_and_recovers(outage):

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from sql.database import embedded
 from tests.support.demo import ADMIN, fill
+from tests.support.embedded_server import own_server
 from tests.support.every_page import values
 from tests.support.service import ROOT, Service
 from tests.support.window import Window
@@ -29,16 +29,10 @@ PAGES = {
 def main() -> None:
     """Start the demo, and write each picture."""
     FOLDER.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="pictures-") as name:
-        Path(name).chmod(0o755)
-        server = embedded.Server(Path(name) / "data")
-        url = server.ensure()
-        try:
-            assert fill(url).returncode == 0
-            with Service(url) as service, Window(Path(name) / "browser", service.origin) as window:
-                write(window, url)
-        finally:
-            server.release()
+    with own_server() as server, tempfile.TemporaryDirectory(prefix="pictures-") as browser:
+        assert fill(server.url).returncode == 0
+        with Service(server.url) as service, Window(Path(browser), service.origin) as window:
+            write(window, server.url)
 
 
 def write(window: Window, url: str) -> None:

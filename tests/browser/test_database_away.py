@@ -1,12 +1,11 @@
 """Pages while the database is away, and after it is back."""
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from sql.database import embedded
+from tests.support.embedded_server import own_server
 from tests.support.service import Service
 from tests.support.window import Window
 
@@ -16,12 +15,8 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def server() -> Iterator[embedded.Server]:
     """A PostgreSQL for this test: ensure() starts it, release() stops it."""
-    with tempfile.TemporaryDirectory(prefix="away-") as name:
-        Path(name).chmod(0o755)
-        server = embedded.Server(Path(name) / "data")
-        server.ensure()
+    with own_server() as server:
         yield server
-        server.release()
 
 
 @pytest.fixture

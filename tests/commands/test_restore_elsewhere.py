@@ -13,6 +13,7 @@ from commands import program
 from sql.database import backup, connect, embedded, migrate, value
 from tests.support.command_line import CommandLine, only_line
 from tests.support.dumps import contents, holds_nothing, make_url
+from tests.support.embedded_server import own_server
 from tests.support.instance import address_of
 from tests.support.machine_server import IS_INSTALLED, machine_server
 from tests.support.schema_versions import FIRST_SCHEMA
@@ -135,11 +136,10 @@ def machine() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def private(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def private() -> Iterator[str]:
     """The address of an embedded server, which has no contrib."""
-    server = embedded.Server(tmp_path_factory.mktemp("private") / "data")
-    yield server.ensure()
-    server.release()
+    with own_server() as server:
+        yield server.url
 
 
 @pytest.mark.slow

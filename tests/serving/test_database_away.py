@@ -4,7 +4,6 @@ back.
 
 import os
 import signal
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ import pytest
 from sql.database import connect, embedded
 from sql.tokens import api_tokens
 from tests.support import fixtures
+from tests.support.embedded_server import own_server
 from tests.support.outage import (
     ABSENT,
     AUTHORIZED,
@@ -39,12 +39,8 @@ FOUND = FROZEN + 4.0
 @pytest.fixture(scope="module")
 def server() -> Iterator[embedded.Server]:
     """A PostgreSQL that the service takes for somebody else's: ensure() starts it, release() stops it."""
-    with tempfile.TemporaryDirectory(prefix="away-") as name:
-        Path(name).chmod(0o755)
-        server = embedded.Server(Path(name) / "data")
-        server.ensure()
+    with own_server() as server:
         yield server
-        server.release()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +13,7 @@ from threading import Event
 import pytest
 
 from sql.database import connect, embedded, rows
+from tests.support.embedded_server import own_server
 from tests.support.outage import AUTHORIZED, KEY
 from tests.support.reports import METRICS, metrics
 from tests.support.service import Answer, Service, postmaster_of, wait_until
@@ -28,12 +28,8 @@ KILLS = 2
 @pytest.fixture
 def server() -> Iterator[embedded.Server]:
     """A PostgreSQL server that the test starts, and the service does not."""
-    with tempfile.TemporaryDirectory(prefix="killed-") as name:
-        Path(name).chmod(0o755)
-        server = embedded.Server(Path(name) / "data")
-        server.ensure()
+    with own_server() as server:
         yield server
-        server.release()
 
 
 def kill(server: embedded.Server) -> None:

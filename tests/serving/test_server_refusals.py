@@ -2,9 +2,7 @@
 
 import re
 import socket
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from subprocess import CompletedProcess
 from urllib.parse import urlsplit
 
@@ -14,8 +12,8 @@ from psycopg.sql import SQL, Identifier
 
 from serving.settings import SettingError
 from serving.start import prepare_database_once
-from sql.database import embedded
 from sql.database.migrate import DatabaseProblem
+from tests.support.embedded_server import own_server
 from tests.support.instance import address_of
 from tests.support.service import GUNICORN, IMPORT, address_in, free_port, run_together
 
@@ -28,18 +26,13 @@ PASSWORD = "s3cret-of-the-database"
 @pytest.fixture(scope="module")
 def locked() -> Iterator[str]:
     """The address of a embedded PostgreSQL that lets `guest` in with the right password alone."""
-    with tempfile.TemporaryDirectory(prefix="locked-") as name:
-        Path(name).chmod(0o755)
-        server = embedded.Server(Path(name) / "data")
-        try:
-            with psycopg.connect(server.ensure(), autocommit=True) as conn:
-                conn.execute("CREATE ROLE guest LOGIN PASSWORD 'another'")
-                rules = server.cluster / "pg_hba.conf"
-                rules.write_text("local all guest scram-sha-256\n" + rules.read_text())
-                conn.execute("SELECT pg_reload_conf()")
-            yield address_in(server.folder).replace("postgres@", f"guest:{PASSWORD}@")
-        finally:
-            server.release()
+    with own_server() as server:
+        with psycopg.connect(server.url, autocommit=True) as conn:
+            conn.execute("CREATE ROLE guest LOGIN PASSWORD 'another'")
+            rules = server.cluster / "pg_hba.conf"
+            rules.write_text("local all guest scram-sha-256\n" + rules.read_text())
+            conn.execute("SELECT pg_reload_conf()")
+        yield address_in(server.folder).replace("postgres@", f"guest:{PASSWORD}@")
 
 
 @pytest.fixture(scope="module")

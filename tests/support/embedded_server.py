@@ -1,16 +1,35 @@
-"""Kills an embedded server, and reads its log."""
+"""Starts and kills an embedded server, and reads its log."""
 
 import os
 import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from sql.database import embedded
+
 is_root = os.geteuid() == 0
 
 
 root_only = pytest.mark.skipif(not is_root, reason="only root may become another user")
+
+
+@contextmanager
+def own_server() -> Iterator[embedded.Server]:
+    """Start a PostgreSQL that no other test uses, and stop it at the end."""
+    with tempfile.TemporaryDirectory(prefix="postgres-") as name:
+        # Root's PostgreSQL runs as another user, who has to get in.
+        Path(name).chmod(0o755)
+        server = embedded.Server(Path(name) / "data")
+        try:
+            server.ensure()
+            yield server
+        finally:
+            server.release()
 
 
 def kill(pid: int | None, number: signal.Signals = signal.SIGKILL) -> None:

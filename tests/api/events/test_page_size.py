@@ -12,8 +12,9 @@ from flask import Flask
 
 from rules.bootstrap import System
 from sql import event_search, events
-from sql.database import connect, embedded, value
+from sql.database import connect, value
 from sql.events import Event
+from tests.support.embedded_server import own_server
 from tests.support.instance import ADMIN_KEY
 from tests.support.service import Service
 from tests.support.world import Caller, World, refused
@@ -188,33 +189,29 @@ def test_a_value_that_is_too_large_for_postgresql_is_refused_for_good(
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service() -> Iterator[Service]:
     """The real service with one process and one connection, 1,000 events and 100 flags of a megabyte each.
 
     No other test has used its PostgreSQL. The memory of a PostgreSQL process contains the shared memory that it has
     touched, and that also depends on what was there before.
     """
-    server = embedded.Server(tmp_path_factory.mktemp("memory") / "data")
-    url = server.ensure()
-    try:
-        with Service(url, DATABASE_POOL_SIZE=1, INIT_ADMIN_API_TOKENS=ADMIN_KEY) as service:
-            with connect(url) as conn:
-                conn.execute("SET statement_timeout = 0")
-                conn.execute("TRUNCATE events RESTART IDENTITY")
-                conn.execute(
-                    "INSERT INTO events (type, created_by, feature_name, data)"
-                    " SELECT 'feature-updated', 'system', 'f', json_build_object('text', repeat('x', 1000000)) "
-                    "FROM generate_series(1, 1000)"
-                )
-                # As an earlier version took them.
-                conn.execute(
-                    "INSERT INTO flags (name, project_id, description)"
-                    " SELECT 'f-' || number, 'default', repeat('x', 1000000) FROM generate_series(1, 100) AS number"
-                )
-            assert service.get(f"{SEARCH}?limit=1", headers=KEY).status == 200
-            yield service
-    finally:
-        server.release()
+    given = {"DATABASE_POOL_SIZE": 1, "INIT_ADMIN_API_TOKENS": ADMIN_KEY}
+    with own_server() as server, Service(server.url, **given) as service:
+        with connect(server.url) as conn:
+            conn.execute("SET statement_timeout = 0")
+            conn.execute("TRUNCATE events RESTART IDENTITY")
+            conn.execute(
+                "INSERT INTO events (type, created_by, feature_name, data)"
+                " SELECT 'feature-updated', 'system', 'f', json_build_object('text', repeat('x', 1000000)) "
+                "FROM generate_series(1, 1000)"
+            )
+            # As an earlier version took them.
+            conn.execute(
+                "INSERT INTO flags (name, project_id, description)"
+                " SELECT 'f-' || number, 'default', repeat('x', 1000000) FROM generate_series(1, 100) AS number"
+            )
+        assert service.get(f"{SEARCH}?limit=1", headers=KEY).status == 200
+        yield service
 
 
 @contextmanager

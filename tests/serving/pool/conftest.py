@@ -1,25 +1,20 @@
 """A PostgreSQL server behind a proxy that can fall silent."""
 
-import tempfile
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from sql.database import embedded
+from tests.support.embedded_server import own_server
 from tests.support.silent_proxy import Proxy
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[embedded.Server]:
     """A PostgreSQL."""
-    with tempfile.TemporaryDirectory(prefix="pool-") as name:
-        Path(name).chmod(0o755)
-        server = embedded.Server(Path(name) / "data")
-        server.ensure()
+    with own_server() as server:
         yield server
-        server.release()
 
 
 @pytest.fixture
