@@ -18,7 +18,7 @@ from sql.database import connect, embedded, value
 from sql.events import Event
 from tests.support import fixtures
 from tests.support.command_line import FLAGS, PATIENCE, ROOT, CommandLine, clean, run_flags, run_flags_at_terminal
-from tests.support.events_command import INSERT_MANY, NOON, add, exported
+from tests.support.events_command import INSERT_MANY, add, exported, noon
 from tests.support.instance import ADMIN_KEY, address_of
 from tests.support.world import Caller
 
@@ -43,10 +43,10 @@ def test_each_filter_works_as_in_the_search(log: CommandLine) -> None:
             project=f"p{number}",
             feature=f"f{number}",
             data=data,
-            created_at=NOON - timedelta(days=day),
+            created_at=noon() - timedelta(days=day),
         )
         log.conn.execute("UPDATE events SET created_by_user_id = id WHERE id = %s", [number])
-    yesterday = f"{NOON - timedelta(days=1):%F}"
+    yesterday = f"{noon() - timedelta(days=1):%F}"
     for args, found in (
         ((), [1, 2, 3, 4]),
         (("--project", "p2"), [2]),

@@ -12,18 +12,18 @@ from sql import event_retention, events
 from sql.database import connect
 from sql.events import Event
 from tests.support.command_line import CommandLine, run_flags
-from tests.support.events_command import INSERT_MANY, MIDNIGHT, NOON, add, kept
+from tests.support.events_command import INSERT_MANY, add, kept, midnight, noon
 from tests.support.instance import ADMIN_KEY
 
 
 def test_whole_days_are_kept_and_what_is_older_goes(log: CommandLine) -> None:
     moment = timedelta(microseconds=1)
     instants = [
-        MIDNIGHT - timedelta(days=days) + more for days in (400, 31, 30, 29, 0) for more in (-moment, timedelta(0))
+        midnight() - timedelta(days=days) + more for days in (400, 31, 30, 29, 0) for more in (-moment, timedelta(0))
     ]
     for at in instants:
         add(log, created_at=at)
-    first_day = f"{MIDNIGHT - timedelta(days=30):%F}"
+    first_day = f"{midnight() - timedelta(days=30):%F}"
     before = kept(log)
     assert (
         log.does("events", "prune", "--days", "30", "--dry-run") == f"Would delete 5 events before {first_day} (UTC).\n"
@@ -36,7 +36,7 @@ def test_whole_days_are_kept_and_what_is_older_goes(log: CommandLine) -> None:
 
 def test_an_option_overrides_the_retention_setting(log: CommandLine, make_app: Callable[..., Any]) -> None:
     for days in (5, 15, 25):
-        add(log, created_at=NOON - timedelta(days=days))
+        add(log, created_at=noon() - timedelta(days=days))
     set_to_20 = CommandLine(make_app(log.app.config["DATABASE_URL"], EVENT_RETENTION_DAYS=20), log.conn)
     assert "Would delete 2 events " in set_to_20.does("events", "prune", "--days", "10", "--dry-run")
     assert "Would delete 1 event " in set_to_20.does("events", "prune", "--dry-run")
@@ -45,7 +45,7 @@ def test_an_option_overrides_the_retention_setting(log: CommandLine, make_app: C
 
 
 def test_the_default_retention_keeps_events_for_ever(log: CommandLine) -> None:
-    add(log, created_at=NOON - timedelta(days=10000))
+    add(log, created_at=noon() - timedelta(days=10000))
     for args in ((), ("--dry-run",)):
         advice = "To delete old events, set it or use --days."
         assert log.does("events", "prune", *args) == f"EVENT_RETENTION_DAYS is 0: events are kept for ever. {advice}\n"
@@ -58,8 +58,8 @@ def test_a_prune_goes_by_batches_that_are_each_committed(log: CommandLine, monke
     log.conn.execute(INSERT_MANY, [2000])
     # Many of one instant, more than a batch holds.
     log.conn.execute("UPDATE events SET created_at = now() - interval '70 days' WHERE id % 10 = 3")
-    first_day = f"{MIDNIGHT - timedelta(days=30):%F}"
-    old = log.rows("SELECT count(*) AS number FROM events WHERE created_at < %s", MIDNIGHT - timedelta(days=30))[0][
+    first_day = f"{midnight() - timedelta(days=30):%F}"
+    old = log.rows("SELECT count(*) AS number FROM events WHERE created_at < %s", midnight() - timedelta(days=30))[0][
         "number"
     ]
     log.conn.execute("CREATE TABLE batches (number integer)")
@@ -86,7 +86,7 @@ def test_the_totals_of_the_searches_are_right_after_every_batch(
     monkeypatch.setattr(event_retention, "BATCH_SIZE", 97)
     log.conn.execute(INSERT_MANY, [1000])
     client = log.app.test_client()
-    day = MIDNIGHT.date() - timedelta(days=38)
+    day = midnight().date() - timedelta(days=38)
     searches = {
         "": "true",
         "?project=IS:p1": "project = 'p1'",
@@ -94,7 +94,7 @@ def test_the_totals_of_the_searches_are_right_after_every_batch(
         f"?to=IS:{day}": f"(created_at AT TIME ZONE 'UTC')::date <= '{day}'",
         f"?from=IS:{day}&to=IS:{day}": f"(created_at AT TIME ZONE 'UTC')::date = '{day}'",
     }
-    work, batches, number = event_retention.Prune(MIDNIGHT.date() - timedelta(days=30)), 0, None
+    work, batches, number = event_retention.Prune(midnight().date() - timedelta(days=30)), 0, None
     while number != 0:
         with log.conn.transaction():
             number = work.delete_some(log.conn)
@@ -108,7 +108,7 @@ def test_the_totals_of_the_searches_are_right_after_every_batch(
 def test_two_prunes_at_once_delete_everything_once(log: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     log.conn.execute(INSERT_MANY, [2000])
     monkeypatch.setattr(event_retention, "BATCH_SIZE", 10)
-    first_day = MIDNIGHT.date() - timedelta(days=30)
+    first_day = midnight().date() - timedelta(days=30)
     old = event_retention.count(log.conn, first_day)
 
     def prune() -> int:
@@ -129,12 +129,12 @@ def test_two_prunes_at_once_delete_everything_once(log: CommandLine, monkeypatch
 
 
 def test_writers_do_not_wait_for_a_prune_nor_a_prune_for_them(log: CommandLine) -> None:
-    add(log, created_at=NOON - timedelta(days=100))
+    add(log, created_at=noon() - timedelta(days=100))
     with connect(log.app.config["DATABASE_URL"]) as other, other.transaction():
         events.record(other, Event("tag-created", System()))
         assert "Deleted 1 event " in log.does("events", "prune", "--days", "30")
         with log.conn.transaction():
-            event_retention.Prune(MIDNIGHT.date()).delete_some(log.conn)
+            event_retention.Prune(midnight().date()).delete_some(log.conn)
             other.execute("SET LOCAL lock_timeout = '1s'")
             events.record(other, Event("tag-created", System()))
     assert kept(log) == [2, 3]
@@ -148,7 +148,7 @@ def test_a_number_of_days_that_makes_no_sense_is_refused(line: CommandLine, opti
 @pytest.mark.slow
 def test_export_and_prune_are_commands_of_the_service(log: CommandLine) -> None:
     url = log.app.config["DATABASE_URL"]
-    add(log, created_at=NOON - timedelta(days=100))
+    add(log, created_at=noon() - timedelta(days=100))
     assert run_flags("events", "export", DATABASE_URL=url).stdout.count("\n") == 1
     done = run_flags("events", "prune", DATABASE_URL=url)
     assert (done.returncode, done.stdout[:20]) == (0, "EVENT_RETENTION_DAYS")

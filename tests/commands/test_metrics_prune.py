@@ -11,11 +11,10 @@ from sql import usage_retention
 from sql.database import connect
 from tests.support import fixtures
 from tests.support.command_line import CommandLine, run_flags
-from tests.support.events_command import MIDNIGHT
+from tests.support.events_command import midnight
 from tests.support.instance import ADMIN_KEY
 from tests.support.world import World
 
-HOURLY = f"{MIDNIGHT - timedelta(days=30):%F}"
 KEY = {"project": "default", "flag": "f", "environment": "production", "app": "shop"}
 USAGE = "SELECT flag_name AS flag, app_name AS app, hour, yes, no FROM usage_metrics ORDER BY hour, flag_name, app_name"
 VARIANTS = "SELECT hour, variant, count FROM usage_variants ORDER BY hour, variant"
@@ -41,7 +40,7 @@ def log(line: CommandLine) -> CommandLine:
 
 def at(days: int, hours: int = 0) -> datetime:
     """An hour of the day that is so many days ago."""
-    return MIDNIGHT - timedelta(days=days) + timedelta(hours=hours)
+    return midnight() - timedelta(days=days) + timedelta(hours=hours)
 
 
 def report(log: CommandLine, hour: datetime, yes: int, no: int = 0, variants: Any = (), **key: str) -> None:
@@ -68,7 +67,7 @@ def test_the_hours_of_an_old_day_become_one_row_at_its_last_hour(log: CommandLin
     report(log, at(32, 23), 7)
     report(log, at(31, 3), 9, flag="g")
     before = usage(log)
-    said = f"{{}} 2 hours before {HOURLY} (UTC) into days.\n"
+    said = f"{{}} 2 hours before {at(30):%F} (UTC) into days.\n"
     assert log.does("metrics", "prune", "--dry-run") == said.format("Would merge")
     assert usage(log) == before
     assert log.does("metrics", "prune") == said.format("Merged")
@@ -93,13 +92,13 @@ def test_the_hours_of_an_old_day_become_one_row_at_its_last_hour(log: CommandLin
 
 
 def test_an_instance_without_usage_has_nothing_to_merge(log: CommandLine) -> None:
-    assert log.does("metrics", "prune") == f"Merged 0 hours before {HOURLY} (UTC) into days.\n"
+    assert log.does("metrics", "prune") == f"Merged 0 hours before {at(30):%F} (UTC) into days.\n"
 
 
 def test_one_hour_and_one_row_are_no_plural(log: CommandLine) -> None:
     for day, hour in ((41, 1), (31, 1), (31, 2)):
         report(log, at(day, hour), 1)
-    expected = f"Merged 1 hour before {HOURLY} (UTC) into days.\nDeleted 1 row of usage before {at(40):%F} (UTC).\n"
+    expected = f"Merged 1 hour before {at(30):%F} (UTC) into days.\nDeleted 1 row of usage before {at(40):%F} (UTC).\n"
     assert log.does("metrics", "prune", "--days", "40") == expected
 
 
@@ -108,12 +107,12 @@ def test_no_reader_sees_a_difference(log: CommandLine) -> None:
     world.project("hermes")
     for number in (1, 2, 3):
         # Created during an hour of a day that has usage before and after it.
-        world.flag(f"f{number}", created_at=MIDNIGHT - timedelta(days=40 + number, hours=11.3))
+        world.flag(f"f{number}", created_at=midnight() - timedelta(days=40 + number, hours=11.3))
     log.conn.execute(RANDOM)
 
     def read() -> list[Any]:
         client = log.app.test_client()
-        first = f"{MIDNIGHT - timedelta(days=100):%F}"
+        first = f"{midnight() - timedelta(days=100):%F}"
         paths = [f"/api/admin/insights?from={first}", "/api/admin/projects/hermes/overview", "/api/admin/projects"]
         paths += [f"/api/admin/projects/default/features/f{number}" for number in (1, 2, 3)]
         paths += [f"/api/admin/client-metrics/features/f{number}/raw?hoursBack=700" for number in (1, 2, 3)]
@@ -142,12 +141,12 @@ def test_usage_older_than_the_retention_is_deleted(log: CommandLine, make_app: C
             report(log, at(days, hour), 1, 0, {"red": 1})
     set_to_40 = CommandLine(make_app(log.app.config["DATABASE_URL"], USAGE_RETENTION_DAYS=40), log.conn)
     said = "{} 2 hours before {} (UTC) into days.\n{} 2 rows of usage before {} (UTC).\n"
-    first_day = f"{at(40):%F}"
+    hourly, first_day = f"{at(30):%F}", f"{at(40):%F}"
     assert set_to_40.does("metrics", "prune", "--dry-run") == said.format(
-        "Would merge", HOURLY, "Would delete", first_day
+        "Would merge", hourly, "Would delete", first_day
     )
     assert len(usage(log)) == 10
-    assert set_to_40.does("metrics", "prune") == said.format("Merged", HOURLY, "Deleted", first_day)
+    assert set_to_40.does("metrics", "prune") == said.format("Merged", hourly, "Deleted", first_day)
     assert [row[2] for row in usage(log)][:2] == [at(40, 2), at(31, 2)]
     assert len(log.rows(VARIANTS)) == 6
     # The option wins over the setting, and days that are deleted need no merge.

@@ -8,17 +8,21 @@ from rules.bootstrap import System
 from tests.support import fixtures
 from tests.support.command_line import CommandLine
 
-NOON = datetime.now(UTC).replace(hour=12, minute=0)
-
-
-MIDNIGHT = NOON.replace(hour=0, second=0, microsecond=0)
-
-
 INSERT_MANY = """
     INSERT INTO events (created_at, type, created_by, project)
     SELECT now() - number * interval '1 hour', 'tag-created', 'system', 'p' || number %% 3
       FROM generate_series(1, %s) AS number
 """
+
+
+def noon() -> datetime:
+    """Today at 12:00 UTC."""
+    return midnight().replace(hour=12)
+
+
+def midnight() -> datetime:
+    """The beginning of today in UTC."""
+    return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def add(line: CommandLine, count: int = 1, **fields: Any) -> None:
