@@ -1,6 +1,7 @@
 """Ctrl-C at many moments of a start."""
 
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -47,14 +48,22 @@ def interrupt(folder: Path, data: Path, seconds: float | None) -> tuple[float, s
         # The moment is what is tested, so there is no condition to wait for.
         time.sleep(seconds)
     spent = time.monotonic() - began
-    os.killpg(process.pid, signal.SIGINT)
-    # Until flags.py runs, Ctrl-C is ignored. gunicorn waits up to 40 s for a worker (graceful_timeout).
+    is_ignored = press_ctrl_c(process)
+    # gunicorn waits up to 40 s for a worker (graceful_timeout).
     while process.poll() is None:
         assert time.monotonic() < began + spent + 40 + PATIENCE, log.read_text()
         time.sleep(0.5)
-        if process.poll() is None and "Serving at" not in log.read_text():
-            os.killpg(process.pid, signal.SIGINT)
+        if process.poll() is None and (is_ignored or "Serving at" not in log.read_text()):
+            is_ignored = press_ctrl_c(process)
     return spent, log.read_text()
+
+
+def press_ctrl_c(process: subprocess.Popen[bytes]) -> bool:
+    """Press Ctrl-C, and return whether the process could ignore it, as it does until flags.py runs."""
+    ignored = re.search(r"^SigIgn:\t(\w+)$", Path(f"/proc/{process.pid}/status").read_text(), re.MULTILINE)
+    assert ignored is not None
+    os.killpg(process.pid, signal.SIGINT)
+    return bool(int(ignored[1], 16) & 1 << signal.SIGINT - 1)
 
 
 def test_ctrl_c_prints_no_traceback_at_any_moment(folder: Path) -> None:
