@@ -111,11 +111,13 @@ class ClientAccess:
             # In a transaction, which only tests have here, changes do not raise the revision.
             revision = None if conn.info.transaction_status == IDLE else -next(UNIQUE)
         with self._lock:
-            self._known.pop(digest, None)
             if row is None:
+                self._known.pop(digest, None)
                 return None
             expires_at = float("inf") if row["expires_in"] is None else asked_at + row["expires_in"]
+            # find() reads without the lock, so the token must not be missing even for a moment.
             known = self._known[digest] = KnownToken(as_token(row, revision), asked_at, expires_at)
+            self._known.move_to_end(digest)
             if len(self._known) > MAX_KNOWN:
                 self._known.popitem(last=False)
         return known

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from rules import client_access
 from rules.access import digest
 from rules.client_documents import ClientDocuments, ClientQuery
 from rules.shared_calls import SharedCalls
@@ -159,6 +160,21 @@ def test_without_keeping_a_request_does_not_use_an_earlier_look_at_the_token(app
     running[digest(application.key or "")] = time.monotonic(), Future()
     assert "Age" not in application.get(FEATURES).headers
     assert running == {}
+
+
+def test_a_token_is_known_while_it_is_looked_up_again(application: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    known, key = application.app.extensions["client_access"]._known, digest(application.key or "")
+    seen = []
+
+    def look(*args: Any) -> client_access.ClientToken:
+        # What another thread finds now, if the database does not respond to it.
+        seen.append(key in known)
+        return as_token(*args)
+
+    as_token = client_access.as_token
+    monkeypatch.setattr(client_access, "as_token", look)
+    assert application.get(FEATURES).status_code == 200
+    assert seen == [True]
 
 
 def test_many_threads_share_one_call() -> None:
