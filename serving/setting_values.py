@@ -28,7 +28,7 @@ def number(low: int, high: int) -> Callable[[str], int]:
 # would contain it.
 HOST_AND_PORT = r"(\[[0-9A-Fa-f:.]+\]|[^\s@/?:,\[\]]*)(:\d{1,5})?"
 DATABASE_URL = re.compile(
-    rf"postgres(ql)?://([^\s@/]*@)?{HOST_AND_PORT}(,{HOST_AND_PORT})*(/[^\s@/?]*)?(\?\S*)?", re.ASCII
+    rf"postgres(ql)?://([^\s@/]*@)?{HOST_AND_PORT}(,{HOST_AND_PORT})*(/[^\s@/?]*)?(?P<query>\?\S*)?", re.ASCII
 )
 DATABASE_URL_FORM = (
     "must look like postgresql://user:password@host:5432/database, with special characters percent-encoded"
@@ -48,17 +48,26 @@ def database_url(text: str) -> str:
 
 
 def unknown_parameter(url: str) -> str | None:
-    """Return the message about the first parameter that PostgreSQL does not have. It never contains a secret.
+    """Return the message about the first parameter of a URL that libpq does not know. It never contains a secret.
 
-    None: there is none, or it can be a part of a secret that contains an unencoded &.
+    Return None if there is no such parameter, or if its name could be a part of a secret.
     """
-    query = url.rpartition("@")[2].partition("?")[2]
-    names = re.findall(r"(?:^|&)(\w+)=", query, re.ASCII)
-    is_secret = {option.keyword.decode(): option.dispchar == b"*" for option in psycopg.pq.Conninfo.get_defaults()}
-    if any(is_secret.get(name) for name in names):
+    match = DATABASE_URL.fullmatch(url)
+    query = match["query"] if match else None
+    # A password that contains an unencoded / or ? can be taken for a query.
+    if not query or "@" in query:
         return None
-    unknown = next((name for name in names if name not in is_secret), None)
-    return unknown and f"must not have the parameter {unknown}: PostgreSQL has no such parameter"
+    is_secret = {option.keyword.decode(): option.dispchar == b"*" for option in psycopg.pq.Conninfo.get_defaults()}
+    # libpq takes ssl=true as sslmode=require.
+    is_secret["ssl"] = False
+    for parameter in query[1:].split("&"):
+        name = parameter.partition("=")[0]
+        if name not in is_secret and re.fullmatch(r"\w+", name, re.ASCII):
+            return f"must not have the parameter {name}: PostgreSQL has no such connection parameter"
+        # What follows can be a part of this parameter, if that contains an unencoded &.
+        if is_secret.get(name, True):
+            return None
+    return None
 
 
 def folder(text: str) -> Path:

@@ -161,20 +161,30 @@ def test_an_invalid_value_is_refused_by_name(name: str):
         assert len(text) < 3 or text not in sentence
 
 
-UNKNOWN = "The setting DATABASE_URL must not have the parameter {}: PostgreSQL has no such parameter."
+UNKNOWN = "The setting DATABASE_URL must not have the parameter {}: PostgreSQL has no such connection parameter."
 
 
-# No error may contain a part of these passwords: an unencoded / or & makes it look like a parameter.
+# An unencoded /, ? or & in a password makes the rest of it look like a parameter. No error may contain it.
 SECRETS = [
     "postgresql://u:12/?secret=x@h/d",
     "postgresql://h/d?password=p&secret=1",
     "postgresql://h/d?sslpassword=p&secret=1",
     "postgresql://h/d?oauth_client_secret=p&secret=1",
+    "postgresql://h/d?password=p@x?secret=1",
+    "postgresql://h/d?sslmode=require&amp;password=p&secret=1",
+    "postgresql://h/d?%70assword=p&secret=1",
+    "postgresql://h/d??password=p&secret=1",
+    "postgresql://h/d?user=u&pass-word=p&secret=1",
 ]
 
 
 def test_an_unknown_parameter_is_named_but_no_part_of_a_password():
-    for query, name in {"schema=public": "schema", "sslmode=require&pgbouncer=true": "pgbouncer"}.items():
+    unknown = {
+        "schema=public": "schema",
+        "sslmode=require&pgbouncer=true": "pgbouncer",
+        "ssl=true&schema=public": "schema",
+    }
+    for query, name in unknown.items():
         for start in ("postgresql://h/d", "postgresql://u:p?a=b@h/d"):
             with pytest.raises(SettingError) as problem:
                 load({"DATABASE_URL": f"{start}?{query}"})
