@@ -35,7 +35,7 @@ def main(name: str, *files: str) -> None:
     # The files also name all indirect dependencies.
     options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes", "--requirement")
     pips = [[folder / "bin" / "python", pip(), "install", *options, file] for file in files]
-    running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in pips]
+    running = [subprocess.Popen(command, stderr=subprocess.PIPE, errors="replace") for command in pips]
     for process in running:
         assert process.stderr
         # Each pip warns of a package that another one is still installing.

@@ -84,7 +84,8 @@ class Worker(gthread.ThreadWorker):
             keep_alive = super().handle(conn)
         if not keep_alive:
             conn.sock.deadline = time.monotonic() + LINGER_SECONDS
-            # Our choice: read the rest of a refused body, whatever its size. If nginx cannot send it, it responds 502.
+            # Our choice: read the rest of a refused body, whatever its size. nginx responds 502 if it cannot send the
+            # whole body.
             util.close_graceful(conn.sock, max_drain=math.inf)
         return keep_alive
 

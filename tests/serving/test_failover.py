@@ -106,7 +106,8 @@ def test_a_first_server_that_can_only_be_read_from_now_on_is_left(servers):
         with connect(first) as conn:
             conn.execute("ALTER SYSTEM SET default_transaction_read_only = on")
             conn.execute("SELECT pg_reload_conf()")
-        # It accepts changes until it has reloaded. A new connection shows that it has told all others.
+        # The first server accepts changes until it has reloaded. It tells all connections before it accepts a new one,
+        # so a new one that can only read shows that all others can only read too.
         wait_until(lambda: is_read_only(first), "it had reloaded")
         began = time.monotonic()
         wait_until(lambda: change(service, "after") == 201, "it could be written")

@@ -22,7 +22,7 @@ root_only = pytest.mark.skipif(not is_root, reason="only root may become another
 def own_server() -> Iterator[embedded.Server]:
     """Start a PostgreSQL that no other test uses, and stop it at the end."""
     with tempfile.TemporaryDirectory(prefix="postgres-") as name:
-        # Root's PostgreSQL runs as another user, who has to get in.
+        # If root runs the tests, PostgreSQL runs as another user, which must be able to enter the folder.
         Path(name).chmod(0o755)
         server = embedded.Server(Path(name) / "data")
         try:

@@ -8,7 +8,7 @@ from marshmallow import ValidationError, validates_schema
 from validators import Body
 from validators.fields import Boolean, DateTime, Text
 
-# Our choice, of the command and of the page. Requests must have an expiry.
+# Our choice: the command and the page propose this expiry. A request that creates a token must contain one.
 DEFAULT_LIFETIME = timedelta(days=7)
 
 

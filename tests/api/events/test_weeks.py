@@ -168,7 +168,7 @@ BEGUN = """
 
 def test_a_transaction_that_is_open_across_the_end_of_a_week_is_waited_for(connections: list[Connection]) -> None:
     conn, other, _ = connections
-    # By this clock, the week has ended in which the transaction begins.
+    # By this clock, the week of the transaction's start is over.
     conn.execute(CLOCK.format(at=OLD + timedelta(days=42)))  # pyright: ignore
     with other.transaction():
         # Of the running week, so no past is changed.
@@ -178,7 +178,7 @@ def test_a_transaction_that_is_open_across_the_end_of_a_week_is_waited_for(conne
 
 
 @pytest.mark.parametrize(("hours", "weeks"), [(24, 0), (26, 3)])
-def test_a_transaction_that_began_a_day_after_the_end_of_a_week_is_waited_for(
+def test_a_week_waits_for_transactions_that_began_up_to_25_hours_after_its_end(
     connections: list[Connection], hours: int, weeks: int
 ) -> None:
     conn, *_ = connections
