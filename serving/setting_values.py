@@ -37,25 +37,24 @@ DATABASE_URL_FORM = (
 
 def database_url(text: str) -> str:
     """Read a PostgreSQL URL."""
-    if not DATABASE_URL.fullmatch(text) or re.search(r"%(?![0-9A-Fa-f]{2})", text):
+    match = DATABASE_URL.fullmatch(text)
+    if not match or re.search(r"%(?![0-9A-Fa-f]{2})", text):
         raise ValueError(DATABASE_URL_FORM)
     try:
         conninfo_to_dict(text)
     except (psycopg.ProgrammingError, UnicodeDecodeError):
         # The message of libpq is not shown: it can quote a part of the password. psycopg reads only UTF-8.
-        raise ValueError(unknown_parameter(text) or DATABASE_URL_FORM) from None
+        raise ValueError(unknown_parameter(match["query"] or "") or DATABASE_URL_FORM) from None
     return text
 
 
-def unknown_parameter(url: str) -> str | None:
-    """Return the message about the first parameter of a URL that libpq does not know. It never contains a secret.
+def unknown_parameter(query: str) -> str | None:
+    """Return the message about the first parameter of a query that libpq does not know. It never contains a secret.
 
     Return None if there is no such parameter, or if its name could be a part of a secret.
     """
-    match = DATABASE_URL.fullmatch(url)
-    query = match["query"] if match else None
     # A password that contains an unencoded / or ? can be taken for a query.
-    if not query or "@" in query:
+    if "@" in query:
         return None
     is_secret = {option.keyword.decode(): option.dispchar == b"*" for option in psycopg.pq.Conninfo.get_defaults()}
     # libpq takes ssl=true as sslmode=require.

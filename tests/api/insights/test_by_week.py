@@ -75,6 +75,7 @@ SETUP = """
     SELECT 'p' || 1 + number % 7, 'flag' || number % 9, pick('{staging,production}'), pick('{web,app}'),
            date_trunc('hour', some_instant()), 1, 2
       FROM generate_series(1, 100) AS number ON CONFLICT DO NOTHING;
+    -- On some dates, some of these rows are the same.
     INSERT INTO usage_metrics (project_id, flag_name, environment, app_name, hour, yes, no)
     SELECT DISTINCT 'p' || 1 + number % 7, 'flag' || number % 9, pick('{staging,production}'), pick('{web,app}'),
            date_trunc('hour', CASE WHEN random() < 0.1 THEN now() + random() * interval '9 days'
