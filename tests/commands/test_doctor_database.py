@@ -10,12 +10,13 @@ from urllib.parse import quote
 import pytest
 
 from commands import program
-from sql.database import connect, embedded, value
+from sql.database import connect, value
 from tests.support.command_line import CommandLine, run_flags
 from tests.support.doctor import about, parsed
+from tests.support.embedded_server import own_server
 from tests.support.service import wait_until
 from tests.support.silent_proxy import Proxy
-from tests.support.standby import copy_of
+from tests.support.standby import standby_of
 
 Maker = Callable[..., Any]
 
@@ -160,16 +161,11 @@ def test_differences_from_schema_sql_are_shown(line: CommandLine, change: str, l
 
 
 @pytest.mark.slow
-def test_a_standby_is_shown_on_both_servers(tmp_path: Path) -> None:
-    first = embedded.Server(tmp_path / "first")
-    url = first.ensure()
-    second = embedded.Server(tmp_path / "second")
-    try:
-        environ = {"DATABASE_URL": url, "BCRYPT_ROUNDS": "12"}
+def test_a_standby_is_shown_on_both_servers() -> None:
+    with own_server() as first, standby_of(first) as second:
+        environ = {"DATABASE_URL": first.url, "BCRYPT_ROUNDS": "12"}
         assert run_flags("migrate", **environ).returncode == 0
-        copy_of(first, second)
-        standby = second.ensure()
-        with connect(url) as conn, connect(standby) as follower:
+        with connect(first.url) as conn, connect(second.url) as follower:
             wait_until(
                 lambda: value(conn, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == 1,
                 "it streamed",
@@ -188,7 +184,7 @@ def test_a_standby_is_shown_on_both_servers(tmp_path: Path) -> None:
             [(grade, sentence)] = of(run_flags("doctor", **environ).stdout, "standby")
             assert grade == "warn"
             assert sentence.startswith("second is 1")
-            done = run_flags("doctor", DATABASE_URL=standby)
+            done = run_flags("doctor", DATABASE_URL=second.url)
             [(grade, sentence)] = of(done.stdout, "database")
             assert (done.returncode, grade) == (1, "FAIL")
             assert sentence == "This PostgreSQL is a read-only standby. Set DATABASE_URL to the primary server."
@@ -201,9 +197,6 @@ def test_a_standby_is_shown_on_both_servers(tmp_path: Path) -> None:
                 r"away is disconnected\. \d+ MB of WAL are kept for it\. Start it, or drop its replication slot\.",
                 away[1],
             )
-    finally:
-        second.release()
-        first.release()
 
 
 STREAMED = "SELECT pg_last_wal_receive_lsn() > pg_last_wal_replay_lsn() + 17000000"

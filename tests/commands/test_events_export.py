@@ -14,10 +14,11 @@ import pytest
 
 from rules.bootstrap import System
 from sql import events
-from sql.database import connect, embedded, value
+from sql.database import connect, value
 from sql.events import Event
 from tests.support import fixtures
 from tests.support.command_line import FLAGS, PATIENCE, ROOT, CommandLine, clean, run_flags, run_flags_at_terminal
+from tests.support.embedded_server import own_server
 from tests.support.events_command import INSERT_MANY, add, exported, noon
 from tests.support.instance import ADMIN_KEY, address_of
 from tests.support.world import Caller
@@ -171,11 +172,10 @@ def test_an_export_is_complete_after_a_restore_into_a_new_server(
     add(log, 2)
     _, message = exported(log)
     log.does("backup", str(tmp_path / "dump"))
-    server = embedded.Server(tmp_path / "data")
-    try:
-        with connect(server.ensure()) as conn:
+    with own_server() as server:
+        with connect(server.url) as conn:
             conn.execute("CREATE DATABASE restored")
-            url = address_of(server.ensure(), "restored")
+            url = address_of(server.url, "restored")
         with connect(url) as conn:
             new = CommandLine(make_app(url), conn)
             new.does("restore", str(tmp_path / "dump"))
@@ -195,8 +195,6 @@ def test_an_export_is_complete_after_a_restore_into_a_new_server(
                 hurried = CommandLine(make_app(url, WAIT_SECONDS=0.1), conn)
                 assert hurried.run("events", "export", "--after", "8").exit_code == 1
             assert exported(new, "--after", "8")[0] == [9, 10]
-    finally:
-        server.release()
 
 
 @pytest.mark.slow

@@ -2,19 +2,18 @@
 left.
 """
 
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from sql.database import connect, embedded, value
+from tests.support.embedded_server import own_server
 from tests.support.outage import ABSENT, AUTHORIZED, KEY, MARGIN, PROMISE, Callers, assert_told
 from tests.support.service import Service, wait_until
 from tests.support.silent_proxy import Proxy
-from tests.support.standby import copy_of
+from tests.support.standby import standby_of
 
 pytestmark = pytest.mark.slow
 
@@ -24,17 +23,8 @@ ONLY_READ = "The database is read-only at the moment."
 @pytest.fixture
 def servers() -> Iterator[tuple[embedded.Server, embedded.Server]]:
     """A PostgreSQL and its standby."""
-    with tempfile.TemporaryDirectory(prefix="failover-") as name:
-        Path(name).chmod(0o755)
-        first, second = embedded.Server(Path(name) / "first"), embedded.Server(Path(name) / "second")
-        try:
-            first.ensure()
-            copy_of(first, second)
-            second.ensure()
-            yield first, second
-        finally:
-            second.release()
-            first.release()
+    with own_server() as first, standby_of(first) as second:
+        yield first, second
 
 
 def together(first: str, second: str, target: str) -> str:

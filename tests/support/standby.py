@@ -1,14 +1,28 @@
-"""Makes a standby of a PostgreSQL server."""
+"""Starts a standby of a PostgreSQL server."""
 
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sql.database import embedded
 from sql.database.server_account import account_for
 
 
-def copy_of(first: embedded.Server, second: embedded.Server) -> None:
-    """Make the data of a standby, which follows the first under the name second."""
+@contextmanager
+def standby_of(first: embedded.Server) -> Iterator[embedded.Server]:
+    """Start a standby, which follows the first server under the name second, and stop it at the end."""
+    second = embedded.Server(first.folder.parent / "second")
+    copy(first, second)
+    try:
+        second.ensure()
+        yield second
+    finally:
+        second.release()
+
+
+def copy(first: embedded.Server, second: embedded.Server) -> None:
+    """Make the data of the standby."""
     second.folder.mkdir()
     owner = first.cluster.stat()
     os.chown(second.folder, owner.st_uid, owner.st_gid)
