@@ -115,9 +115,10 @@ def work(service: Service, number: int) -> list[tuple[str, Answer]]:
 
 
 def others(conn: psycopg.Connection) -> list[int]:
-    """The processes of all other sessions of the database."""
+    """The processes of all other sessions of clients in the database. Autovacuum has processes in it too."""
     found = conn.execute(
-        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        "SELECT pid FROM pg_stat_activity"
+        " WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
     )
     return [pid for (pid,) in found]
 
