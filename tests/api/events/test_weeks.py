@@ -11,19 +11,13 @@ import psycopg
 import pytest
 
 from rules.access import Actor
-from sql import event_search, event_weeks, events, insights
+from sql import event_search, event_weeks, events
 from sql.database import Connection, connect, rows, timing, value
 from sql.events import Event
-from sql.vocabulary import environments
-from tests.support import insights_by_week
 from tests.support.event_rows import add, fill_weeks
 from tests.support.pool import opened
 from tests.support.service import wait_until
 
-NOW = datetime.now(UTC)
-# The Monday three weeks before the first week that is not finished.
-OLD = (NOW - timedelta(hours=26)).replace(hour=0, minute=0, second=0, microsecond=0)
-OLD -= timedelta(days=21 + OLD.weekday())
 LOCK = "SELECT pg_advisory_xact_lock(7225432)"
 IS_DUE = "SELECT event_weeks_are_due()"
 FILLED = "SELECT monday FROM event_weeks WHERE kind = 'all' ORDER BY monday"
@@ -58,14 +52,21 @@ CHANGES: dict[str, LiteralString] = {
 
 
 @pytest.fixture
-def connections(empty_log: str) -> Iterator[list[Connection]]:
+def old() -> datetime:
+    """The Monday three weeks before the first week that is not finished."""
+    day = (datetime.now(UTC) - timedelta(hours=26)).replace(hour=0, minute=0, second=0, microsecond=0)
+    return day - timedelta(days=21 + day.weekday())
+
+
+@pytest.fixture
+def connections(empty_log: str, old: datetime) -> Iterator[list[Connection]]:
     """Three connections that commit, to a log of three finished weeks and the running one."""
     opened = [connect(empty_log) for _ in range(3)]
     opened[0].execute("DELETE FROM event_weeks")
     for conn in opened:
         conn.execute("SET lock_timeout = '20s'")
     for week in range(4):
-        add(opened[0], 10, at=OLD + timedelta(days=7 * week), project="default", environment="production")
+        add(opened[0], 10, at=old + timedelta(days=7 * week), project="default", environment="production")
     yield opened
     for conn in opened:
         conn.close()
@@ -82,7 +83,9 @@ def filled(conn: Connection) -> int:
     return len(rows(conn, FILLED))
 
 
-def test_the_first_search_adds_up_finished_weeks_and_the_next_uses_them(connections: list[Connection]) -> None:
+def test_the_first_search_adds_up_finished_weeks_and_the_next_uses_them(
+    connections: list[Connection], old: datetime
+) -> None:
     conn, *_ = connections
     assert (total(conn), filled(conn)) == (40, 3)
     conn.execute("UPDATE event_weeks SET number = number + 100 WHERE kind = 'project'")
@@ -94,7 +97,7 @@ def test_the_first_search_adds_up_finished_weeks_and_the_next_uses_them(connecti
     ):
         assert total(conn, **asked) == found
     # Of a day, the week is counted.
-    days = {"first_day": OLD.date(), "last_day": OLD.date() + timedelta(days=7)}
+    days = {"first_day": old.date(), "last_day": old.date() + timedelta(days=7)}
     assert total(conn, project="default", **days) == 120
 
 
@@ -165,10 +168,12 @@ BEGUN = """
 """
 
 
-def test_a_transaction_that_is_open_across_the_end_of_a_week_is_waited_for(connections: list[Connection]) -> None:
+def test_a_transaction_that_is_open_across_the_end_of_a_week_is_waited_for(
+    connections: list[Connection], old: datetime
+) -> None:
     conn, other, _ = connections
     # By this clock, the week of the transaction's start is over.
-    conn.execute(CLOCK.format(at=OLD + timedelta(days=42)))  # pyright: ignore
+    conn.execute(CLOCK.format(at=old + timedelta(days=42)))  # pyright: ignore
     with other.transaction():
         # Of the running week, so no past is changed.
         add(other)
@@ -178,24 +183,28 @@ def test_a_transaction_that_is_open_across_the_end_of_a_week_is_waited_for(conne
 
 @pytest.mark.parametrize(("hours", "weeks"), [(24, 0), (26, 3)])
 def test_a_week_waits_for_transactions_that_began_up_to_25_hours_after_its_end(
-    connections: list[Connection], hours: int, weeks: int
+    connections: list[Connection], hours: int, weeks: int, old: datetime
 ) -> None:
     conn, *_ = connections
-    conn.execute(CLOCK.format(at=OLD + timedelta(days=24)))  # pyright: ignore
-    conn.execute(BEGUN.format(at=OLD + timedelta(days=21, hours=hours)))  # pyright: ignore
+    conn.execute(CLOCK.format(at=old + timedelta(days=24)))  # pyright: ignore
+    conn.execute(BEGUN.format(at=old + timedelta(days=21, hours=hours)))  # pyright: ignore
     assert (total(conn), filled(conn)) == (40, weeks)
 
 
 @pytest.mark.parametrize(("hours", "weeks"), [(25, 2), (27, 3)])
-def test_a_week_is_added_up_a_day_after_its_end(connections: list[Connection], hours: int, weeks: int) -> None:
+def test_a_week_is_added_up_a_day_after_its_end(
+    connections: list[Connection], hours: int, weeks: int, old: datetime
+) -> None:
     conn, *_ = connections
-    conn.execute(CLOCK.format(at=OLD + timedelta(days=21, hours=hours)))  # pyright: ignore
+    conn.execute(CLOCK.format(at=old + timedelta(days=21, hours=hours)))  # pyright: ignore
     assert (total(conn), filled(conn)) == (40, weeks)
 
 
-def test_weeks_that_were_added_up_while_the_clock_was_ahead_are_counted(connections: list[Connection]) -> None:
+def test_weeks_that_were_added_up_while_the_clock_was_ahead_are_counted(
+    connections: list[Connection], old: datetime
+) -> None:
     conn, other, _ = connections
-    conn.execute(CLOCK.format(at=OLD + timedelta(days=35)))  # pyright: ignore
+    conn.execute(CLOCK.format(at=old + timedelta(days=35)))  # pyright: ignore
     assert (total(conn), filled(conn)) == (40, 4)
     # Of the running week by the right clock, so no past is changed.
     add(other)
@@ -246,15 +255,17 @@ def test_writers_of_new_events_never_wait(connections: list[Connection]) -> None
     assert (total(conn), filled(conn)) == (41, 3)
 
 
-def test_every_search_returns_the_count_while_others_write(connections: list[Connection], empty_log: str) -> None:
+def test_every_search_returns_the_count_while_others_write(
+    connections: list[Connection], empty_log: str, old: datetime
+) -> None:
     is_over, numbers = threading.Event(), set[int]()
 
     def change(conn: Connection, name: str) -> None:
         while not is_over.is_set():
             with conn.transaction():
                 conn.execute(CHANGES[name])
-                add(conn, 5, at=OLD + timedelta(days=8))
-            add(conn, 3, at=OLD)
+                add(conn, 5, at=old + timedelta(days=8))
+            add(conn, 3, at=old)
 
     def read(conn: Connection) -> None:
         for _ in range(100):
@@ -274,25 +285,3 @@ def test_every_search_returns_the_count_while_others_write(connections: list[Con
             writer.result()
     # Of all that is there, some was added up at times, and not at others.
     assert len(numbers) > 1
-
-
-def test_insights_count_a_week_in_which_a_type_changed(conn: Connection) -> None:
-    environments.insert(conn, "staging", "preproduction")
-    wednesday = OLD + timedelta(days=2, hours=12)
-    for week in (-7, 0, 7):
-        for hours in (0, 50, 70, 160):
-            add(conn, at=OLD + timedelta(days=week, hours=hours), environment="staging")
-    days = (OLD - timedelta(days=7)).date(), NOW.date()
-    insights.trends(conn, *days, None)
-    assert len(rows(conn, FILLED)) >= 3
-    conn.execute("INSERT INTO past_environment_types VALUES ('staging', 'test', %s)", [wednesday])
-    found, wanted = (
-        json.loads(module.trends(conn, *days, None))["environmentTypeTrends"] for module in (insights, insights_by_week)
-    )
-    assert found == wanted
-    of_staging = [
-        (row["environmentType"], row["totalUpdates"])
-        for row in found
-        if row["environmentType"] in ("test", "preproduction")
-    ]
-    assert of_staging == [("test", 4), ("preproduction", 2), ("test", 2), ("preproduction", 4)]

@@ -1,13 +1,15 @@
-"""The insights of instances at random, compared with a calculation week by week (tests/support/insights_by_week.py)."""
+"""The insights compared with a calculation week by week (tests/support/insights_by_week.py)."""
 
 import json
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
 from sql import insights
 from sql.database import Connection, value
+from sql.vocabulary import environments
 from tests.support import insights_by_week
+from tests.support.event_rows import add
 from tests.support.world import World
 
 # Instants at random, many of them at the very end or beginning of a week, or a microsecond beside.
@@ -114,3 +116,27 @@ def test_the_sum_of_changes_equals_a_count_of_every_week(conn: Connection, world
             assert [list(entry) for entry in found["projectFlagTrends"][:1]] == [
                 list(entry) for entry in wanted["projectFlagTrends"][:1]
             ]
+
+
+def test_insights_count_a_week_in_which_a_type_changed(conn: Connection) -> None:
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    monday = today - timedelta(days=28 + today.weekday())
+    environments.insert(conn, "staging", "preproduction")
+    wednesday = monday + timedelta(days=2, hours=12)
+    for week in (-7, 0, 7):
+        for hours in (0, 50, 70, 160):
+            add(conn, at=monday + timedelta(days=week, hours=hours), environment="staging")
+    days = (monday - timedelta(days=7)).date(), today.date()
+    insights.trends(conn, *days, None)
+    assert value(conn, "SELECT count(*) FROM event_weeks WHERE kind = 'all'") >= 3
+    conn.execute("INSERT INTO past_environment_types VALUES ('staging', 'test', %s)", [wednesday])
+    found, wanted = (
+        json.loads(module.trends(conn, *days, None))["environmentTypeTrends"] for module in (insights, insights_by_week)
+    )
+    assert found == wanted
+    of_staging = [
+        (row["environmentType"], row["totalUpdates"])
+        for row in found
+        if row["environmentType"] in ("test", "preproduction")
+    ]
+    assert of_staging == [("test", 4), ("preproduction", 2), ("test", 2), ("preproduction", 4)]
