@@ -110,11 +110,11 @@ def test_slow_statements_end_and_waiting_requests_get_503(hurried: Service, url:
 
 
 def pids_of(url: str) -> set[int]:
-    """The processes of PostgreSQL that serve a database, but for our own."""
+    """The processes of PostgreSQL that serve clients of a database, but for our own."""
     with connect(url) as conn:
         found = conn.execute(
             "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
-            "AND pid <> pg_backend_pid() AND query <> ''"
+            "AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND query <> ''"
         )
         return {row["pid"] for row in found}
 
