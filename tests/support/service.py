@@ -4,6 +4,7 @@ stopped by its pid.
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -29,6 +31,10 @@ SERVE = ("flags.py", "serve")
 IMPORT = ("-c", "import wsgi")
 # Far more than anything here takes on a busy machine, in seconds.
 PATIENCE = 30
+# Linux gives the ports from 32768 on to clients and to servers that listen on port 0, and a free one of them could be
+# given away before a test uses it. So tests use lower ones, and each process of pytest-xdist has its own.
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+PORTS = cycle(random.sample(range(10_000 + WORKER, 32_768, 16), 1_000))
 
 
 @dataclass(frozen=True)
@@ -54,10 +60,18 @@ def environment(**settings: object) -> dict[str, str]:
 
 
 def free_port() -> int:
-    """Return a free port."""
+    """Return a port on which no process listens. The next thousand calls return others."""
+    return next(port for port in PORTS if is_free(port))
+
+
+def is_free(port: int) -> bool:
+    """Return whether a server could listen on this port of all addresses."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True
 
 
 def wait_until(condition: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
