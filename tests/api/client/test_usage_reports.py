@@ -1,7 +1,8 @@
 """Usage that applications report: what is counted, for which hour, environment and project, and what is dropped."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
+from itertools import count
 from typing import Any
 
 import pytest
@@ -64,9 +65,6 @@ def test_variants_of_the_flag_are_counted(world: World, client: Caller, conn: Co
     assert counts(conn) == {"v": (9, 3)}
 
 
-NOW = datetime.now(UTC)
-
-
 @pytest.mark.parametrize(
     ("start", "expected"),
     [
@@ -88,6 +86,8 @@ NOW = datetime.now(UTC)
         ([], hour()),
         (True, hour()),
     ],
+    # pytest-xdist refuses workers whose tests have different names, so the names do not tell the hour.
+    ids=count(),
 )
 def test_the_hour_is_that_of_the_start_of_the_bucket(
     client: Caller, conn: Connection, start: Any, expected: Any
