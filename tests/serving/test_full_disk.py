@@ -52,9 +52,9 @@ def fill(disk: Path) -> Path:
 
 
 def make_log_grow(conn: Connection) -> None:
-    """Have PostgreSQL need another file for its write-ahead log.
+    """Make PostgreSQL need another file for its write-ahead log.
 
-    Without room for it, it ends, and cannot start before there is.
+    On a full disk, it stops, and cannot start again until there is space.
     """
     with pytest.raises(psycopg.OperationalError):
         conn.execute("SELECT pg_logical_emit_message(false, 'test', repeat('x', 40000000))")
@@ -82,7 +82,7 @@ def test_a_full_disk_is_503_and_nothing_is_lost(disk):
         workers = service.workers
         with Load(service, KEYS[:-1]) as load:
             load.go_on(50, "there were changes")
-            # Tables cannot grow: who only reads does not notice.
+            # Tables cannot grow. Reads still work.
             ballast = fill(disk)
             answers = (change(service, f"x{number}") for number in range(1000))
             refused = next(answer for answer in answers if answer.status != 201)
@@ -90,7 +90,8 @@ def test_a_full_disk_is_503_and_nothing_is_lost(disk):
             assert service.get("/ready").status == 200
             ballast.unlink()
             load.go_on(50, "there were changes again")
-            # The write-ahead log cannot grow.
+            # The write-ahead log cannot grow. Connect first: on a full disk, a new connection can fail to write
+            # pg_internal.init.
             with connect(address_in(data)) as conn:
                 ballast = fill(disk)
                 make_log_grow(conn)

@@ -110,7 +110,7 @@ def test_slow_statements_end_and_waiting_requests_get_503(hurried: Service, url:
 
 
 def pids_of(url: str) -> set[int]:
-    """The processes of PostgreSQL that serve clients of a database, but for our own."""
+    """Return the PIDs of the other client sessions of a database that have run a statement."""
     with connect(url) as conn:
         found = conn.execute(
             "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "

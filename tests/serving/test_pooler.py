@@ -81,7 +81,7 @@ def everything_works(pooled: Pooled) -> None:
     assert len(created) == CLIENTS * ROUNDS
     assert all(abs(datetime.fromisoformat(instant) - datetime.now(UTC)) < timedelta(minutes=5) for instant in created)
     with psycopg.connect(pooled.url) as conn:
-        assert 1 <= len(others(conn)) <= 2
+        assert 1 <= len(other_clients(conn)) <= 2
         events = conn.execute(
             "SELECT type, count(*) FROM events WHERE project = 'default' GROUP BY type ORDER BY type"
         ).fetchall()
@@ -114,8 +114,8 @@ def work(service: Service, number: int) -> list[tuple[str, Answer]]:
     return answers
 
 
-def others(conn: psycopg.Connection) -> list[int]:
-    """The processes of all other sessions of clients in the database. Autovacuum has processes in it too."""
+def other_clients(conn: psycopg.Connection) -> list[int]:
+    """Return the PIDs of all other client sessions of the database. Autovacuum workers are left out."""
     found = conn.execute(
         "SELECT pid FROM pg_stat_activity"
         " WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
@@ -215,7 +215,8 @@ def test_sessions_that_the_database_ends_are_not_noticed(pooled: Pooled) -> None
     assert pooled.get_many() == {200}
     known = pooled.pooler.log.count("closing because")
     with psycopg.connect(pooled.url, autocommit=True) as conn:
-        ended = others(conn)
+        ended = other_clients(conn)
+        assert ended
         conn.execute("SELECT pg_terminate_backend(pid) FROM unnest(%s::integer[]) AS pid", [ended])
         wait_until(lambda: pooled.pooler.log.count("closing because") >= known + len(ended), "the pooler had noticed")
     assert pooled.get_many() == {200}

@@ -31,10 +31,12 @@ SERVE = ("flags.py", "serve")
 IMPORT = ("-c", "import wsgi")
 # Far more than anything here takes on a busy machine, in seconds.
 PATIENCE = 30
-# Linux gives the ports from 32768 on to clients and to servers that listen on port 0, and a free one of them could be
-# given away before a test uses it. So tests use lower ones, and each process of pytest-xdist has its own.
+# By default, Linux gives the ports from 32768 on to clients and to servers that listen on port 0. It could give a free
+# one to another process before the test listens on it, so tests use lower ports. Each pytest-xdist worker has its own.
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-PORTS = cycle(random.sample(range(10_000 + WORKER, 32_768, 16), 1_000))
+MOST_WORKERS = 16
+assert WORKER < MOST_WORKERS
+PORTS = cycle(random.sample(range(10_000 + WORKER, 32_768, MOST_WORKERS), 1_000))
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,12 @@ def environment(**settings: object) -> dict[str, str]:
 
 
 def free_port() -> int:
-    """Return a port on which no process listens. The next thousand calls return others."""
+    """Return a port on which no process listens. It is not returned again until all other ports were tried."""
     return next(port for port in PORTS if is_free(port))
 
 
 def is_free(port: int) -> bool:
-    """Return whether a server could listen on this port of all addresses."""
+    """Return whether a server can listen on this port of all IPv4 addresses."""
     with socket.socket() as probe:
         try:
             probe.bind(("", port))
