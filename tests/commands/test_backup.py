@@ -13,13 +13,14 @@ import psycopg
 import pytest
 
 from commands import program
-from sql.database import backup, connect, embedded, migrate, rows, value
+from sql.database import backup, connect, embedded, migrate, value
 from sql.database.migrate import DatabaseProblem
 from tests.support import nine
 from tests.support.command_line import FLAGS, CommandLine, install, only_line, run_flags
 from tests.support.dumps import contents, fill_the_rest, make_url
 from tests.support.event_rows import add
 from tests.support.instance import ADMIN_KEY, SETTINGS
+from tests.support.lock_waiters import lock_waiters
 from tests.support.service import PATIENCE, ROOT, environment, is_alive, wait_until
 
 Maker = Callable[..., Any]
@@ -104,7 +105,6 @@ def test_the_private_instance_is_backed_up_while_running_and_while_stopped(tmp_p
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_an_aborted_backup_leaves_no_file_and_shows_no_password(make_database: Maker, tmp_path: Path, number) -> None:
     url = make_database()
-    waits = "SELECT pid FROM pg_locks WHERE NOT granted AND relation = 'events'::regclass"
     with connect(url) as conn, connect(url) as other, other.transaction():
         other.execute("LOCK TABLE events IN ACCESS EXCLUSIVE MODE")
         secret = f"{url}{'&' if '?' in url else '?'}password=the-secret"
@@ -112,7 +112,7 @@ def test_an_aborted_backup_leaves_no_file_and_shows_no_password(make_database: M
         command = [*FLAGS, "backup", str(tmp_path / "x")]
         process = subprocess.Popen(command, cwd=ROOT, env=environ, stderr=subprocess.DEVNULL)
         try:
-            wait_until(lambda: rows(conn, waits), "pg_dump waited for the table")
+            wait_until(lambda: lock_waiters(conn), "pg_dump waited for the table")
             [dumping] = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
             line = Path(f"/proc/{dumping}/cmdline").read_text()
             assert "pg_dump" in line

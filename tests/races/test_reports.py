@@ -9,6 +9,7 @@ from flask import Flask
 
 from rules.reports import GROUP_ROWS, ReportWriter
 from sql.database import Connection, value
+from tests.support.lock_waiters import lock_waiters
 from tests.support.races import at_once, statuses, wait_for
 from tests.support.reports import BULK, METRICS, REGISTER, metrics
 from tests.support.service import wait_until
@@ -55,6 +56,12 @@ def waiting(writer: ReportWriter) -> int:
     return len(writer._open.reports)
 
 
+def cancel_waiting_statement(conn: Connection) -> None:
+    """Cancel the one statement in the database that waits for a lock."""
+    [pid] = lock_waiters(conn)
+    assert value(conn, "SELECT pg_cancel_backend(%(pid)s)", {"pid": pid})
+
+
 def test_reports_that_arrive_during_a_write_go_together(
     app: Flask, client: Caller, conn: Connection, gate: Connection, flag: str, pool: ThreadPoolExecutor
 ) -> None:
@@ -65,8 +72,7 @@ def test_reports_that_arrive_during_a_write_go_together(
         wait_for(conn, [first])
         others = [pool.submit(send(client, flag, f"{flag}-{number % 10}")) for number in range(19)]
         wait_until(lambda: waiting(writer) == 19, "all reports were in the next group")
-        locks = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-        assert value(conn, locks) == 1
+        assert len(lock_waiters(conn)) == 1
         # None is acknowledged before its commit.
         assert not any(future.done() for future in [first, *others])
     assert statuses([future.result() for future in [first, *others]]) == {202: 20}
@@ -79,19 +85,18 @@ def test_a_failure_fails_all_reports_of_the_group_and_no_other(
     app: Flask, client: Caller, conn: Connection, gate: Connection, flag: str, pool: ThreadPoolExecutor
 ) -> None:
     writer = app.extensions["reports"]
-    victim = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
     with gate.transaction():
         gate.execute(LOCK)
         first = pool.submit(send(client, flag))
         wait_for(conn, [first])
         group = [pool.submit(send(client, flag)) for _ in range(5)]
         wait_until(lambda: waiting(writer) == 5, "all reports were in the next group")
-        assert value(conn, victim)
+        cancel_waiting_statement(conn)
         refused(first.result(), 503, "UnavailableError")
         wait_for(conn, [Future()])
         last = pool.submit(send(client, flag))
         wait_until(lambda: waiting(writer) == 1, "the report was in the group after that")
-        assert value(conn, victim)
+        cancel_waiting_statement(conn)
         assert statuses([future.result() for future in group]) == {503: 5}
     assert last.result().status_code == 202
     assert yes(conn, flag) == 1
@@ -109,7 +114,7 @@ def test_a_large_report_that_fails_counts_nothing_and_its_retry_counts_once(
         gate.execute("SELECT FROM usage_metrics WHERE flag_name = %s FOR UPDATE", [last])
         report = pool.submit(client.post, METRICS, json=document)
         wait_for(conn, [report])
-        assert value(conn, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+        cancel_waiting_statement(conn)
         refused(report.result(), 503, "UnavailableError")
     assert client.post(METRICS, json=document).status_code == 202
     assert (yes(conn, flag), yes(conn, last)) == (1, 2)

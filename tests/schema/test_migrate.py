@@ -17,6 +17,7 @@ from rules.bootstrap import prepare_database
 from sql.database import Connection, connect, migrate, rows, value
 from sql.database.migrate import DatabaseProblem
 from tests.support.instance import SETTINGS
+from tests.support.lock_waiters import lock_waiters
 from tests.support.schema_versions import FIRST_SCHEMA, kept_schema, schema_of
 from tests.support.service import run, run_together, wait_until
 
@@ -147,9 +148,7 @@ def test_a_start_waits_longer_than_a_request_and_names_its_obstacle(make_databas
     with psycopg.connect(url) as other:
         other.execute(migrate.LOCK)
         starting.start()
-        wait_until(
-            lambda: other.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None, "the start waited"
-        )
+        wait_until(lambda: lock_waiters(other), "the start waited")
         other.execute("SELECT pg_sleep(0.1)")
         assert finished == []
     starting.join()

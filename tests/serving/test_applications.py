@@ -11,6 +11,7 @@ from flask import Flask
 from sql.database import connect
 from tests.support.clock import stop_clock
 from tests.support.instance import ADMIN_KEY
+from tests.support.lock_waiters import lock_waiters
 from tests.support.metrics import TOKEN, Scraped
 from tests.support.pool import MARGIN
 from tests.support.service import PATIENCE, wait_until
@@ -219,8 +220,7 @@ def test_polls_are_not_limited_as_those_of_one_caller(url: str, admin: Caller, m
         conn.execute("LOCK api_keys IN ACCESS EXCLUSIVE MODE")
         for thread in threads:
             thread.start()
-        waiting = "SELECT count(*) AS waiting FROM pg_locks WHERE NOT granted"
-        wait_until(lambda: (conn.execute(waiting).fetchone() or {})["waiting"], "a poll waits for the lock")
+        wait_until(lambda: lock_waiters(conn), "a poll waits for the lock")
         # The other connection of the pool stays free for people.
         with app.app_context(), app.extensions["database"].connection() as free:
             free.execute("SELECT 1")

@@ -17,6 +17,7 @@ from sql import sessions
 from sql.access import digest
 from sql.database import connect
 from tests.support.instance import ADMIN_KEY
+from tests.support.lock_waiters import lock_waiters
 from tests.support.service import Service, wait_until
 from tests.support.world import Caller, World, refused
 
@@ -61,8 +62,7 @@ def locked(url: str, table: str) -> Iterator[Callable[[int], None]]:
     """Block reads of the table. Yield a function that returns when so many requests wait."""
     with connect(url) as conn, conn.transaction(), connect(url) as observer:
         conn.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")  # pyright: ignore
-        waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-        yield lambda count: wait_until(lambda: observer.execute(waiting).rowcount == count, f"{count} requests waited")
+        yield lambda count: wait_until(lambda: len(lock_waiters(observer)) == count, f"{count} requests waited")
 
 
 def is_limited(response: TestResponse) -> bool:

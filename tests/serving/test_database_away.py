@@ -16,6 +16,7 @@ from sql.database import connect, embedded
 from sql.tokens import api_tokens
 from tests.support import fixtures
 from tests.support.embedded_server import own_server
+from tests.support.lock_waiters import lock_waiters
 from tests.support.outage import (
     ABSENT,
     AUTHORIZED,
@@ -119,10 +120,7 @@ def test_a_frozen_database_holds_only_the_first_request(server, service):
             conn.execute("SELECT FROM signup_tokens FOR UPDATE")
             began = time.monotonic()
             first = threads.submit(service.request, "PUT", TOKEN.format(token["secret"]), **change)
-            wait_until(
-                lambda: conn.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None,
-                "the request waited",
-            )
+            wait_until(lambda: lock_waiters(conn), "the request waited")
             thaw = freeze(server)
             try:
                 frozen = time.monotonic()
@@ -154,10 +152,7 @@ def test_a_busy_database_is_not_reported_as_unavailable(server):
         with conn.transaction(), ThreadPoolExecutor(1) as threads:
             conn.execute("SELECT FROM signup_tokens FOR UPDATE")
             first = threads.submit(service.request, "PUT", TOKEN.format(token["secret"]), **change)
-            wait_until(
-                lambda: conn.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None,
-                "the request waited",
-            )
+            wait_until(lambda: lock_waiters(conn), "the request waited")
             for _ in range(3):
                 answer = service.get("/api/admin/projects", headers=other)
                 assert (answer.status, answer.headers["Retry-After"]) == (503, "1")

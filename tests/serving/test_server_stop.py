@@ -17,6 +17,7 @@ import pytest
 
 from sql.database import Connection, connect
 from tests.support import fixtures
+from tests.support.lock_waiters import lock_waiters
 from tests.support.service import PATIENCE, Answer, Service, address_in, is_alive, postmaster_of, wait_until
 
 pytestmark = pytest.mark.slow
@@ -59,9 +60,7 @@ def in_flight(service: Service, conn: Connection) -> Iterator[tuple[str, list[An
         put = {"json": {"enabled": False}, "headers": {"Authorization": KEY}}
         request = threading.Thread(target=lambda: answers.append(service.request("PUT", path, **put)))
         request.start()
-        wait_until(
-            lambda: conn.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None, "the request waited"
-        )
+        wait_until(lambda: lock_waiters(conn), "the request waited")
         yield token["secret"], answers
     request.join()
 

@@ -10,7 +10,8 @@ from threading import Barrier
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from sql.database import Connection, value
+from sql.database import Connection
+from tests.support.lock_waiters import lock_waiters
 from tests.support.world import refused
 
 Call = Callable[[], TestResponse]
@@ -40,9 +41,8 @@ def at_the_gate(conn: Connection, gate: Connection, statement: str, *calls: Call
 
 def wait_for(conn: Connection, futures: list[Future]) -> None:
     """Return when each call waits for a lock or has its response."""
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     deadline = time.monotonic() + 20
-    while value(conn, waiting) + sum(future.done() for future in futures) < len(futures):
+    while len(lock_waiters(conn)) + sum(future.done() for future in futures) < len(futures):
         assert time.monotonic() < deadline
         conn.execute("SELECT pg_sleep(0.005)")
 

@@ -167,7 +167,7 @@ def test_a_client_that_does_not_read_delays_no_other(service: Service, url: str)
         # Nothing of the database is held: no statement runs, and no transaction is open.
         idle = (
             "SELECT bool_and(state = 'idle') FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            "WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
         )
         wait_until(lambda: value(conn, idle), "the stream waited for its client")
         with ThreadPoolExecutor(3) as pool:

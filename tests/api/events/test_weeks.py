@@ -15,6 +15,7 @@ from sql import event_search, event_weeks, events
 from sql.database import Connection, connect, rows, timing, value
 from sql.events import Event
 from tests.support.event_rows import add, fill_weeks
+from tests.support.lock_waiters import lock_waiters
 from tests.support.pool import opened
 from tests.support.service import wait_until
 
@@ -135,7 +136,7 @@ def test_a_change_of_the_past_waits_for_what_is_being_added_up(connections: list
         with conn.transaction():
             assert (total(conn), filled(conn)) == (40, 3)
             changed = pool.submit(other.execute, CHANGES[change])
-            wait_until(lambda: value(reader, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 1, "it waited")
+            wait_until(lambda: lock_waiters(reader), "it waited")
         changed.result()
     assert filled(reader) == {"a prune": 2, "a back-dated insert": 2, "an update": 0, "a truncation": 0}[change]
     assert total(reader) == value(reader, "SELECT count(*) FROM events")
