@@ -152,7 +152,8 @@ def test_adding_up_gives_way_to_a_truncation(connections: list[Connection]) -> N
             conn.execute("SELECT fill_event_weeks()")
 
 
-# What a session sees in place of the clock. Defaults and triggers keep the real one.
+# What a session sees in place of the clock. Defaults and triggers keep the real one. An autovacuum worker would delay a
+# week that is over by this clock only, so it is not seen.
 CLOCK = """
     CREATE SCHEMA IF NOT EXISTS clock;
     CREATE OR REPLACE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE
@@ -160,11 +161,15 @@ CLOCK = """
     CREATE OR REPLACE FUNCTION clock.now() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT '{at}'::timestamptz$$;
     CREATE OR REPLACE FUNCTION clock.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE
         AS $$SELECT '{at}'::timestamptz$$;
+    CREATE OR REPLACE VIEW clock.pg_stat_activity AS
+        SELECT datname, pid, backend_xid, xact_start
+          FROM pg_catalog.pg_stat_activity
+         WHERE backend_type = 'client backend';
     SET search_path = clock, public, pg_catalog
 """
 # When all transactions began, as this session sees it.
 BEGUN = """
-    CREATE VIEW clock.pg_stat_activity AS
+    CREATE OR REPLACE VIEW clock.pg_stat_activity AS
         SELECT datname, pid, backend_xid, '{at}'::timestamptz AS xact_start FROM pg_catalog.pg_stat_activity
 """
 
