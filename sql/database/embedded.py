@@ -84,7 +84,7 @@ class Server:
                 if self._lock_fd is None:
                     self._lock_fd = self._open_own(self.folder / "in-use.lock")
                     fcntl.flock(self._lock_fd, fcntl.LOCK_SH)
-                    atexit.register(self.release)
+                    atexit.register(self._release_at_exit)
                 if not self._is_running():
                     self._start()
                 return self.url
@@ -104,6 +104,13 @@ class Server:
                         self._run("pg_ctl", "stop", "--pgdata=.", "--mode=fast", "--wait", "--silent")
             os.close(self._lock_fd)
             self._lock_fd = None
+
+    def _release_at_exit(self) -> None:
+        """Release the server. SIGINT and SIGTERM are ignored from here on: they would print a traceback."""
+        if os.getpid() == self._pid:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
+            self.release()
 
     def revive(self) -> None:
         """Restart a server that has ended, at the same address. Raises DatabaseProblem if that fails."""

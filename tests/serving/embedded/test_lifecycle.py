@@ -1,15 +1,18 @@
 """The embedded PostgreSQL: starts, stops, forks, and what is left after it was killed."""
 
+import fcntl
 import os
 import shutil
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from sql.database.embedded import Server
 from tests.support.embedded_server import is_kept, kill, log_of
-from tests.support.service import is_alive, postmaster_of, wait_until
+from tests.support.service import ROOT, is_alive, postmaster_of, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -111,3 +114,24 @@ def test_releasing_a_killed_server_prints_nothing(data: Path):
     server.release()
     assert is_kept(server.ensure())
     server.release()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_process_that_ends_is_not_interrupted(data: Path, number: signal.Signals):
+    program = "import sys; from pathlib import Path; from sql.database.embedded import Server; "
+    program += "Server(Path(sys.argv[1])).ensure(); print('ready', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", program, str(data)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(command, cwd=ROOT, text=True, **pipes) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        with (data / "starting.lock").open() as other:
+            fcntl.flock(other, fcntl.LOCK_EX)
+            process.stdin.close()
+            message = f"Waiting for another process to start or stop {data} ...\n"
+            assert process.stdout.readline() == message
+            process.send_signal(number)
+            assert process.poll() is None
+        assert (process.stdout.read(), process.wait()) == ("", 0)
+    assert postmaster_of(data) is None
