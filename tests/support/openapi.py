@@ -27,6 +27,7 @@ from tests.support.openapi_words import (
     CONTENTS,
     HEADERS,
     PATH_WORDS,
+    PATH_WORDS_OF,
     SECURITY,
 )
 from validators import MAX_ITEMS, Body, fields
@@ -150,7 +151,7 @@ def described(endpoint: str, view: Callable[..., object], rule: Rule) -> dict[st
         "operationId": camel(endpoint.split(".")[1]),
         "summary": summary.rstrip("."),
         "description": re.sub(r"(?<!\n)\n(?!\n)", " ", rest.strip()),
-        "parameters": list(parameters(contract, rule)),
+        "parameters": list(parameters(endpoint, contract, rule)),
         "responses": responses(endpoint, contract),
         "security": [] if contract.public else [{name: []} for name in SECURITY],
     }
@@ -173,11 +174,13 @@ def request_body(contract: Operation) -> dict[str, Any]:
     return {"schema": schema, "examples": {"usual": {"value": example}}}
 
 
-def parameters(contract: Operation, rule: Rule) -> Iterator[dict[str, Any]]:
+def parameters(endpoint: str, contract: Operation, rule: Rule) -> Iterator[dict[str, Any]]:
     """Yield the parameters of the path in their order, then those of the query."""
+    blueprint = endpoint.split(".")[0]
     for name in re.findall(r"<(?:[a-z_]+:)?([a-z_]+)>", rule.rule):
         word = camel(name)
-        description, example = PATH_WORDS[word]
+        own = PATH_WORDS_OF.get((endpoint, word)) or PATH_WORDS_OF.get((blueprint, word))
+        description, example = own or PATH_WORDS[word]
         schema = {"type": "string", "minLength": 1, "examples": [example]}
         yield {"in": "path", "name": word, "required": True, "description": description, "schema": schema}
     if contract.query:

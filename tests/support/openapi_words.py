@@ -89,11 +89,11 @@ CONTENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "text/javascript": ("The script.", {"type": "string"}),
 }
 
-# By path parameter: description and example.
+# By path parameter: description and example. PATH_WORDS_OF has those of single views and blueprints.
 PATH_WORDS: dict[str, tuple[str, str]] = {
     "token": ("Secret of the signup token.", "5f0c9e2b7a1d4c3e8f6b0a9d2c1e4f7a"),
     "appName": ("Name of the application.", "web-shop"),
-    "apiToken": ("GET: name of the tokens. PUT and DELETE: secret of the token.", "checkout-service"),
+    "apiToken": ("Secret of the token.", "checkout:production.5f0c9e2b7a1d4c3e8f6b0a9d2c1e4f7a"),
     "projectId": ("Id of the project.", "default"),
     "featureName": ("Name of the flag.", "new-checkout"),
     "environment": ("Name of the environment.", "development"),
@@ -104,7 +104,6 @@ PATH_WORDS: dict[str, tuple[str, str]] = {
     "segmentId": ("Id of the segment.", "2"),
     "accountId": ("Id of the service account.", "31"),
     "tokenId": ("Id of the token.", "12"),
-    "name": ("Name of the record.", "userId"),
     "typeId": ("Id of the flag type.", "release"),
     "type": ("Type of the tag.", "simple"),
     "value": ("Value of the tag.", "beta"),
@@ -112,4 +111,13 @@ PATH_WORDS: dict[str, tuple[str, str]] = {
     "tagType": ("Type of the tag.", "simple"),
     "tagValue": ("Value of the tag.", "beta"),
     "id": ("Id of the record.", "1"),
+}
+# By endpoint or blueprint, and path parameter.
+PATH_WORDS_OF: dict[tuple[str, str], tuple[str, str]] = {
+    ("api_tokens.list_api_tokens_by_name", "apiToken"): ("Name of the tokens.", "checkout-service"),
+    ("context_fields", "name"): ("Name of the context field.", "country"),
+    ("environments", "name"): ("Name of the environment.", "staging"),
+    ("environments.clone_environment", "name"): ("Name of the environment to copy.", "development"),
+    ("strategy_types", "name"): ("Name of the strategy type.", "byHost"),
+    ("tag_types", "name"): ("Name of the tag type.", "team"),
 }

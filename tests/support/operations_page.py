@@ -32,7 +32,7 @@ def commands(document: dict[str, Any], tag: str) -> Iterator[str]:
 
 
 def command(method: str, path: str, operation: dict[str, Any]) -> str:
-    """Return the curl command of an operation, with the examples of its path and body."""
+    """Return the curl command of an operation, with the examples of its path, its required query and its body."""
     words = ["curl"]
     if method != "GET":
         words.append(f"-X {method}")
@@ -44,6 +44,9 @@ def command(method: str, path: str, operation: dict[str, Any]) -> str:
     for parameter in operation["parameters"]:
         if parameter["in"] == "path":
             path = path.replace(f"{{{parameter['name']}}}", parameter["schema"]["examples"][0])
+    needed = [each for each in operation["parameters"] if each["in"] == "query" and each.get("required")]
+    if needed:
+        path += "?" + "&".join(f"{each['name']}={each['schema']['examples'][0]}" for each in needed)
     return " ".join([*words, f'"$BASE{path}"'])
 
 

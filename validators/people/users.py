@@ -164,11 +164,15 @@ class CheckPassword(WithPassword):
     password = Password(required=True, metadata={"description": REQUIREMENTS})
 
 
+# For the documentation.
+RESET_TOKEN = "9f6c0a4e1b7d52389f6c0a4e1b7d52389f6c0a4e1b7d52389f6c0a4e1b7d5238"
+
+
 class ResetPassword(CheckPassword):
     """Body of POST /auth/reset/password: a new password by a link."""
 
     example: ClassVar[dict[str, Any]] = {
-        "token": "9f6c0a4e1b7d52389f6c0a4e1b7d52389f6c0a4e1b7d52389f6c0a4e1b7d5238",
+        "token": RESET_TOKEN,
         "password": "correct horse battery staple",
     }
 
@@ -215,7 +219,7 @@ class CreateResetLink(Body):
 class ResetToken(Query):
     """Query parameters of GET /auth/reset/validate."""
 
-    token = Text(required=True, metadata={"description": "Token of the link."})
+    token = Text(required=True, metadata={"description": "Token of the link.", "examples": [RESET_TOKEN]})
 
 
 class UserSearch(Query):
@@ -232,4 +236,4 @@ class UserSearch(Query):
 class OwnRoles(Query):
     """Query parameters of GET /api/admin/user/roles."""
 
-    projectId = Text(required=True, metadata={"description": "Id of the project."})
+    projectId = Text(required=True, metadata={"description": "Id of the project.", "examples": ["default"]})
