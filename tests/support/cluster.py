@@ -8,10 +8,8 @@ import random
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
-from collections.abc import Sequence
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
@@ -21,8 +19,9 @@ from tests.support.certificate import OPENSSL, certify
 from tests.support.machine_server import AS_POSTGRES, BINARIES, IS_INSTALLED
 from tests.support.nginx import AS_ANYBODY
 from tests.support.pooler import changed
+from tests.support.program import Program, children_of, listens
 from tests.support.secrecy import VAULT
-from tests.support.service import PATIENCE, ROOT, Answer, Service, encode, free_port, wait_until
+from tests.support.service import PATIENCE, ROOT, Answer, Service, encode, free_port, run, wait_until
 
 FILES = ROOT / "deploy" / "cluster"
 PAGE = ROOT / "docs" / "how-to" / "scale.md"
@@ -44,49 +43,11 @@ def longest_outage() -> float:
     return 15 if (int(major), int(minor)) < (3, 1) else 25
 
 
-def listens(host: str, port: int) -> bool:
-    """Return whether a program listens there."""
-    with socket.socket() as probe:
-        return probe.connect_ex((host, port)) == 0
-
-
-def children_of(pid: int) -> list[int]:
-    """Return the pids of the processes that a process has started."""
-    with suppress(FileNotFoundError, ProcessLookupError):
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return []
-
-
-class Program:
-    """A program in a process group of its own, with its output in a file."""
-
-    def __init__(self, command: Sequence[str | Path], log: Path, environ: dict[str, str] | None = None) -> None:
-        self.log = log
-        with log.open("ab") as output:
-            self._process = subprocess.Popen(
-                command,
-                cwd=log.parent,
-                env={**os.environ, **(environ or {})},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
-
-    def wait_until(self, condition: Any, what: str) -> None:
-        """Return as soon as the condition holds. Fail if the program ends before."""
-
-        def holds() -> bool:
-            assert self._process.poll() is None, self.log.read_text()
-            return condition()
-
-        wait_until(holds, what)
-
-    def kill(self) -> None:
-        """End the program and its process group at once."""
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait(PATIENCE)
+def etcd_members(host: str) -> list[str]:
+    """Return the names of the machines in the cluster of an etcd, as the page asks for them."""
+    (command,) = re.findall(r"^\$ (curl .*member/list.*)$", PAGE.read_text(), re.MULTILINE)
+    printed = subprocess.run(["bash", "-c", command.replace("10.0.0.11", host)], capture_output=True, text=True).stdout
+    return sorted(re.findall(r'"name":"(\w+)"', printed))
 
 
 class Node:
@@ -160,8 +121,8 @@ class Cluster:
         # The whole of 127.0.0.0/8 leads to this machine, so each test can have its own 10.0.0.0/24.
         self._net = f"127.{random.randint(1, 254)}.{random.randint(1, 254)}."
         self.https, self._http, self._primary = free_port(), free_port(), free_port()
-        base = f"https://localhost:{self.https}"
-        self.services = [Service(BASE_URL=base, TRUSTED_PROXIES=1, **settings) for _ in range(2)]
+        self._settings = {"BASE_URL": f"https://localhost:{self.https}", "TRUSTED_PROXIES": 1, **settings}
+        self.services = [Service(**self._settings) for _ in range(2)]
         self.nodes: list[Node] = []
         self._programs: list[Program] = []
         # The address of the database, for the role of the owner.
@@ -225,16 +186,24 @@ class Cluster:
         (self._folder / "flags.pem").chmod(0o644)
 
     def _start_etcd(self) -> None:
-        """Start the first of the three, as a cluster of one."""
+        """Start etcd on three machines, after Debian has started it there with its own settings."""
         assert ETCD
         text = text_of("etcd")
-        for name, host in (("etcd2", "10.0.0.12"), ("etcd3", "10.0.0.21")):
-            text = changed(text, {f",{name}=http://{host}:2380": ""})
-        text = self._local(changed(text, {"/var/lib/etcd/default": str(self._folder / "etcd")}))
-        environ = dict(line.split("=", 1) for line in text.splitlines() if not line.startswith("#"))
-        program = Program([ETCD, "--logger=zap"], self._folder / "etcd.log", environ)
-        self._programs.append(program)
-        program.wait_until(lambda: listens(f"{self._net}11", 2379), "etcd listened")
+        names = {"etcd1": 11, "etcd2": 12, "etcd3": 21}
+        for name, number in names.items():
+            own = changed(text, {"ETCD_NAME=etcd1\n": f"ETCD_NAME={name}\n"})
+            own = re.sub(r"(URLS=http://)10\.0\.0\.11:", rf"\g<1>10.0.0.{number}:", own)
+            own = self._local(own.replace("/var/lib/etcd", str(self._folder / name)))
+            settings = dict(line.split("=", 1) for line in own.splitlines() if not line.startswith("#"))
+            clients = {key: settings[key] for key in ("ETCD_LISTEN_CLIENT_URLS", "ETCD_ADVERTISE_CLIENT_URLS")}
+            debian = {"ETCD_DATA_DIR": f"{self._folder}/{name}/default", "ETCD_LISTEN_PEER_URLS": "http://127.0.0.1:0"}
+            alone = Program([ETCD, "--logger=zap"], self._folder / f"{name}-alone.log", clients | debian)
+            alone.wait_until(
+                lambda number=number: etcd_members(f"{self._net}{number}") == ["default"], "etcd ran alone"
+            )
+            alone.kill()
+            self._programs.append(Program([ETCD, "--logger=zap"], self._folder / f"{name}.log", settings))
+        wait_until(lambda: etcd_members(f"{self._net}11") == sorted(names), "all three were one cluster")
 
     def _node(self, name: str, number: int) -> Node:
         folder = self._folder / name
@@ -244,7 +213,6 @@ class Cluster:
             .replace("10.0.0.11:5432", f"10.0.0.{number}:5432"),
             {
                 "name: db1": f"name: {name}",
-                ",10.0.0.12:2379,10.0.0.21:2379": "",
                 "/usr/lib/postgresql/15/bin": str(BINARIES),
                 "/var/lib/postgresql/flags\n": f"{folder}/data\n",
                 "/var/lib/postgresql/flags.pgpass": f"{folder}/pgpass",
@@ -272,15 +240,25 @@ class Cluster:
         program.wait_until(lambda: listens("127.0.0.1", self.https), "haproxy listened")
 
     def _create_database(self) -> None:
-        """Run the commands of the page, and let the services use the role of the owner."""
-        (commands,) = re.findall(r"^```bash\n(export PGPASSWORD.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+        """Run the commands of the page, and let the services use their role."""
+        create, grant = re.findall(r"^```bash\n(export PGPASSWORD.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+        self._type(create)
+        owner, service_role = (
+            (self._folder / "urls" / f"{role}-url").read_text().strip() for role in ("owner", "service")
+        )
+        done = run("flags.py", "migrate", **self._settings | {"DATABASE_URL": owner})
+        assert done.returncode == 0, done.stderr
+        self._type(grant)
+        self.url = owner
+        for service in self.services:
+            service.settings |= {"DATABASE_URL": service_role}
+
+    def _type(self, commands: str) -> None:
+        """Run commands of the page with the addresses and files of this test."""
         commands = commands.replace("127.0.0.1:5000", f"127.0.0.1:{self._primary}")
         commands = commands.replace("/etc/flag-administration", f"{self._folder}/urls")
         done = subprocess.run(["bash", "-ec", commands], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
         assert (done.returncode, done.stderr) == (0, "")
-        self.url = (self._folder / "urls" / "owner-url").read_text().strip()
-        for service in self.services:
-            service.settings |= {"DATABASE_URL": self.url}
 
     def request(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
         """Send one request to the address of all services, on a connection of its own."""
