@@ -77,7 +77,10 @@ COLUMNS = {
 @api_token.command(cls=DatabaseCommand)
 @click.argument("token_id", metavar="ID", type=click.IntRange(min=1))
 def revoke(token_id: int) -> None:
-    """Delete the API token with this ID. It stops working at once."""
+    """Delete the API token with this ID.
+
+    It stops working at once. Applications can use it for another CLIENT_KEEP_MS.
+    """
     with transaction() as conn:
         data = api_tokens.lock(conn, token_id)
         if data is None:

@@ -55,6 +55,6 @@ def prune(days: int | None, dry_run: bool) -> None:
                 else:
                     merged += usage_retention.merge(conn, day)
     merge, delete = ("Would merge", "Would delete") if dry_run else ("Merged", "Deleted")
-    say(f"{merge} {quantity(merged, 'hour')} before {first_hourly} (UTC) into days.")
+    say(f"{merge} usage before {first_hourly} (UTC) into days: {quantity(merged, 'row')} fewer.")
     if kept_days:
         say(f"{delete} {quantity(deleted, 'row')} of usage before {first_kept} (UTC).")

@@ -107,7 +107,10 @@ SETTINGS = (
         "maximum seconds that a user name has to wait; the wait doubles with each failure",
     ),
     Setting(
-        "LOGIN_ATTEMPTS_PER_MINUTE", number(1, 100000), "30", "maximum logins or password resets per minute and address"
+        "LOGIN_ATTEMPTS_PER_MINUTE",
+        number(1, 100000),
+        "30",
+        "maximum logins and password resets per minute from one client address",
     ),
     Setting(
         "SIGNUP_ATTEMPTS_PER_MINUTE",

@@ -67,7 +67,7 @@ def test_the_hours_of_an_old_day_become_one_row_at_its_last_hour(log: CommandLin
     report(log, at(32, 23), 7)
     report(log, at(31, 3), 9, flag="g")
     before = usage(log)
-    said = f"{{}} 2 hours before {at(30):%F} (UTC) into days.\n"
+    said = f"{{}} usage before {at(30):%F} (UTC) into days: 2 rows fewer.\n"
     assert log.does("metrics", "prune", "--dry-run") == said.format("Would merge")
     assert usage(log) == before
     assert log.does("metrics", "prune") == said.format("Merged")
@@ -88,17 +88,20 @@ def test_the_hours_of_an_old_day_become_one_row_at_its_last_hour(log: CommandLin
         (kept, "blue", 2),
         (kept, "red", 1),
     ]
-    assert log.does("metrics", "prune") == said.format("Merged").replace("2 hours", "0 hours")
+    assert log.does("metrics", "prune") == said.format("Merged").replace("2 rows", "0 rows")
 
 
 def test_an_instance_without_usage_has_nothing_to_merge(log: CommandLine) -> None:
-    assert log.does("metrics", "prune") == f"Merged 0 hours before {at(30):%F} (UTC) into days.\n"
+    assert log.does("metrics", "prune") == f"Merged usage before {at(30):%F} (UTC) into days: 0 rows fewer.\n"
 
 
-def test_one_hour_and_one_row_are_no_plural(log: CommandLine) -> None:
+def test_one_row_is_no_plural(log: CommandLine) -> None:
     for day, hour in ((41, 1), (31, 1), (31, 2)):
         report(log, at(day, hour), 1)
-    expected = f"Merged 1 hour before {at(30):%F} (UTC) into days.\nDeleted 1 row of usage before {at(40):%F} (UTC).\n"
+    merged, deleted = f"{at(30):%F}", f"{at(40):%F}"
+    expected = (
+        f"Merged usage before {merged} (UTC) into days: 1 row fewer.\nDeleted 1 row of usage before {deleted} (UTC).\n"
+    )
     assert log.does("metrics", "prune", "--days", "40") == expected
 
 
@@ -140,7 +143,7 @@ def test_usage_older_than_the_retention_is_deleted(log: CommandLine, make_app: C
         for hour in (1, 2):
             report(log, at(days, hour), 1, 0, {"red": 1})
     set_to_40 = CommandLine(make_app(log.app.config["DATABASE_URL"], USAGE_RETENTION_DAYS=40), log.conn)
-    said = "{} 2 hours before {} (UTC) into days.\n{} 2 rows of usage before {} (UTC).\n"
+    said = "{} usage before {} (UTC) into days: 2 rows fewer.\n{} 2 rows of usage before {} (UTC).\n"
     hourly, first_day = f"{at(30):%F}", f"{at(40):%F}"
     assert set_to_40.does("metrics", "prune", "--dry-run") == said.format(
         "Would merge", hourly, "Would delete", first_day
@@ -183,5 +186,5 @@ def test_two_prunes_take_turns(log: CommandLine) -> None:
             second = pool.submit(run_flags, "metrics", "prune", DATABASE_URL=log.app.config["DATABASE_URL"])
             while not log.rows(WAITING):
                 assert not second.done(), second.result()
-        assert "Merged 0 hours" in second.result().stdout
+        assert ": 0 rows fewer." in second.result().stdout
     assert [row["count"] for row in log.rows(VARIANTS)] == [2]

@@ -164,8 +164,8 @@ class CheckPassword(WithPassword):
     password = Password(required=True, metadata={"description": REQUIREMENTS})
 
 
-# For the documentation.
-RESET_TOKEN = "9f6c0a4e1b7d52389f6c0a4e1b7d52389f6c0a4e1b7d52389f6c0a4e1b7d5238"
+# An example for the documentation.
+RESET_TOKEN = "9f6c0a4e1b7d52389f6c0a4e1b7d52389f6c0a4e1b7d52389f6c0a4e1b7d5238"  # noqa: S105
 
 
 class ResetPassword(CheckPassword):
