@@ -1,4 +1,4 @@
-"""The systemd units of docs/how-to/deploy.md, as systemd itself sees them."""
+"""The systemd units of docs/how-to/deploy.md, as systemd itself sees them, and the program flags."""
 
 import re
 import shutil
@@ -116,3 +116,35 @@ def test_the_service_and_the_deletion_of_old_events_are_shut_in_alike() -> None:
         "SystemCallFilter",
         "WantedBy",
     }
+
+
+def wrapped(folder: Path, settings: str, *, has_service_url: bool = True, **environ: str) -> dict[str, str]:
+    """The environment of a command that deploy/flags runs with this file of settings."""
+    (folder / "settings").write_text(settings)
+    if has_service_url:
+        (folder / "service-url").write_text("postgresql://127.0.0.1/flags\n")
+    text = (FOLDER / "flags").read_text().replace("/etc/flag-administration", str(folder))
+    text = text.replace(f"{HOME}/flags", "/usr/bin/env")
+    environ |= {"PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["sh", "-c", text], env=environ, capture_output=True, text=True, check=True)
+    return dict(line.split("=", 1) for line in done.stdout.splitlines())
+
+
+def test_a_command_gets_the_settings_of_the_service(tmp_path: Path) -> None:
+    found = wrapped(tmp_path, "TRUSTED_PROXIES=1\nFRONTEND_ORIGINS='https://a.example, https://b.example'\n")
+    assert (found["TRUSTED_PROXIES"], found["DATABASE_URL_FILE"]) == ("1", f"{tmp_path}/service-url")
+    assert found["FRONTEND_ORIGINS"] == "https://a.example, https://b.example"
+    assert "DATA_DIR" not in found
+
+
+def test_the_environment_of_a_command_replaces_settings(tmp_path: Path) -> None:
+    given = {"DATABASE_POOLER": "none", "DATABASE_URL_FILE": "/a b/'c'"}
+    found = wrapped(tmp_path, "DATABASE_POOLER=transaction\nPORT=80\n", **given)
+    assert {name: found[name] for name in (*given, "PORT")} == given | {"PORT": "80"}
+    found = wrapped(tmp_path, "", DATABASE_URL="postgresql://127.0.0.1/other")
+    assert (found["DATABASE_URL"], found.get("DATABASE_URL_FILE")) == ("postgresql://127.0.0.1/other", None)
+
+
+def test_a_command_without_a_database_server_finds_the_embedded_one(tmp_path: Path) -> None:
+    found = wrapped(tmp_path, "", has_service_url=False)
+    assert (found["DATA_DIR"], found.get("DATABASE_URL_FILE")) == ("/var/lib/flag-administration", None)
