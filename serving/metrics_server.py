@@ -76,7 +76,7 @@ def bind(config: Mapping[str, Any]) -> None:
 
     global _server
     registry = shared_registry(config)
-    application = metrics_application(lambda: generate_latest(registry), config["METRICS_TOKEN"])
+    application = metrics_application(lambda: generate_latest(registry), config)
     host, port = config["METRICS_HOST"], config["METRICS_PORT"]
     try:
         _server = make_server(host, port, application, Server, handler_class=Handler)
@@ -86,10 +86,12 @@ def bind(config: Mapping[str, Any]) -> None:
         raise SettingError(f"Cannot listen on {host}:{port}: {reason}. {advice}") from None
 
 
-def metrics_application(text: Callable[[], bytes], token: str | None) -> Callable[..., list[bytes]]:
+def metrics_application(text: Callable[[], bytes], config: Mapping[str, Any]) -> Callable[..., list[bytes]]:
     """Return a WSGI application that serves GET /metrics only. text: returns the metrics."""
 
     def application(environ: Mapping[str, Any], start_response: Callable[..., object]) -> list[bytes]:
+        # SIGHUP can change the token.
+        token = config["METRICS_TOKEN"]
         status, message = 200, ""
         if environ["PATH_INFO"] != "/metrics":
             status, message = 404, "Not found. The metrics are at /metrics."

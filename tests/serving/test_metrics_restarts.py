@@ -74,6 +74,18 @@ def test_counters_never_decrease_and_the_files_do_not_grow_in_number(make_databa
         pass
 
 
+def test_a_reload_changes_the_token_at_both_addresses(make_database, tmp_path):
+    file = tmp_path / "token"
+    file.write_text(f"{TOKEN}\n")
+    with Metered(make_database(), METRICS_TOKEN="", METRICS_TOKEN_FILE=file) as service:
+        other = "another-token-of-the-operator"
+        file.write_text(other)
+        reload(service)
+        for ask in (service.ask, service.get):
+            assert ask("/metrics", headers=BEARER).status == 401
+            assert ask("/metrics", headers={"Authorization": f"Bearer {other}"}).status == 200
+
+
 def test_a_hundred_reloads_leave_the_files_of_living_workers_only(make_database):
     with Metered(make_database(), WEB_CONCURRENCY=1) as service:
         service.send(3)
