@@ -1,7 +1,6 @@
 """Metrics for Prometheus. Each label has a fixed list of values, so that clients cannot add values."""
 
 import os
-import re
 import time
 from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,6 +16,7 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from serving.version import VERSION
 from sql.database import Connection, migrate
 from validators.events import TYPES
 
@@ -193,7 +193,7 @@ class About(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield the three metrics."""
-        versions = {"version": version(), "schema": str(migrate.VERSION)}
+        versions = {"version": VERSION, "schema": str(migrate.VERSION)}
         yield InfoMetricFamily(
             "flags_build", "Version of the service, and of the schema that it needs.", value=versions
         )
@@ -201,11 +201,3 @@ class About(Collector):
         yield GaugeMetricFamily(
             "process_start_time_seconds", "Start time of the service, in seconds since 1970.", self._since
         )
-
-
-def version() -> str:
-    """Return the version in setup.cfg."""
-    text = (Path(__file__).parent.parent / "setup.cfg").read_text(encoding="utf-8")
-    match = re.search(r"^version = (\S+)$", text, re.MULTILINE)
-    assert match
-    return match[1]

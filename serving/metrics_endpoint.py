@@ -45,9 +45,7 @@ def get_metrics() -> Response:
     """Get the metrics of all worker processes, in the text format of Prometheus."""
     if not has_token(request.headers.get("Authorization", ""), current_app.config["METRICS_TOKEN"]):
         raise Unauthorized("The header Authorization: Bearer <METRICS_TOKEN> is required.")
-    response = Response(current_app.extensions["metrics"].text(), content_type=CONTENT_TYPE)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return Response(current_app.extensions["metrics"].text(), content_type=CONTENT_TYPE)
 
 
 def has_token(header: str, token: str) -> bool:
