@@ -46,10 +46,10 @@ def backup(file: Path | None) -> None:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
 @click.option("--replace", is_flag=True, help="First drop the schema of the database, with all its data.")
 def restore(file: Path, *, replace: bool) -> None:
-    """Restore FILE into an empty database. If an error occurs, nothing changes.
+    """Restore FILE into an empty database. If FILE cannot be restored, nothing changes.
 
-    If FILE is -, read stdin. A backup of an older version is migrated. With --replace, the service must be stopped. API
-    tokens, sessions and passwords that were revoked after the backup work again.
+    If FILE is -, read stdin. A backup of an older version is migrated afterwards. With --replace, the service must be
+    stopped. API tokens, sessions and passwords that were revoked after the backup work again.
     """
     began = time.monotonic()
     with NamedTemporaryFile() as copy, database_url(create=True) as url, direct(url) as conn:
