@@ -1,13 +1,14 @@
 """flags api-token: manage API tokens."""
 
+import json
+
 import click
 
 from commands.database import DatabaseCommand
 from commands.output import json_option, show
-from rules.bootstrap import System
-from sql import events
-from sql.database import Connection, connection, transaction
-from sql.events import Event
+from rules import api_tokens as rules
+from rules.access import SYSTEM
+from sql.database import connection, transaction
 from sql.tokens import api_tokens
 from validators import load_or_400
 from validators.commands import NewApiToken
@@ -25,7 +26,9 @@ def api_token() -> None:
 @click.option(
     "--type", "kind", required=True, type=click.Choice(KINDS, case_sensitive=False), help="Type of the token."
 )
-@click.option("--environment", help="Environment of a client or frontend token.  [default: development]")
+@click.option(
+    "--environment", help="Environment of a client or frontend token.  [default: default, if it exists, or development]"
+)
 @click.option(
     "--project", "projects", multiple=True, help="Project of a client or frontend token; repeatable.  [default: all]"
 )
@@ -42,16 +45,13 @@ def create(name: str, kind: str, environment: str | None, projects: tuple[str, .
         "projects": list(projects) or None,
         "expires": expires,
     }
-    token = load_or_400(NewApiToken(), {option: value for option, value in options.items() if value is not None})
+    payload = load_or_400(NewApiToken(), {option: value for option, value in options.items() if value is not None})
     with transaction() as conn:
-        columns = scope(conn, token)
-        secret = api_tokens.generate(api_tokens.project_part(columns["projects"]), columns["environment"] or "*")
-        token_id = api_tokens.insert(conn, secret, **columns, expires_at=token.get("expires"))
-        data = api_tokens.lock(conn, token_id) or {}
-        scope_fields = {"project": data["project"], "environment": data["environment"]}
-        events.record(conn, Event("api-token-created", System(), **scope_fields, data=data))
-    click.echo(f"Created {kind} token {token_id}. It is shown only once:", err=True)
-    click.echo(secret)
+        token = json.loads(rules.create(conn, SYSTEM, payload))
+        token_id = (api_tokens.lock_by_secret(conn, token["secret"]) or {})["id"]
+    expiry = f", which is valid until {token['expiresAt']}" if token["expiresAt"] else ""
+    click.echo(f"Created {kind} token {token_id}{expiry}. It is shown only once:", err=True)
+    click.echo(token["secret"])
 
 
 @api_token.command("list", cls=DatabaseCommand)
@@ -82,28 +82,8 @@ def revoke(token_id: int) -> None:
     It stops working at once. Applications can use it for another CLIENT_KEEP_MS.
     """
     with transaction() as conn:
-        data = api_tokens.lock(conn, token_id)
-        if data is None:
+        token = api_tokens.lock(conn, token_id)
+        if token is None:
             raise click.ClickException(f"No API token has the id {token_id}.")
-        api_tokens.delete(conn, token_id)
-        scope_fields = {"project": data["project"], "environment": data["environment"]}
-        events.record(conn, Event("api-token-deleted", System(), **scope_fields, pre_data=data))
-    click.echo(f"Deleted {data['type']} token {token_id}.")
-
-
-def scope(conn: Connection, token: dict) -> dict:
-    """Return name, kind, environment and projects of a new token, as api_tokens.insert() takes them.
-
-    Raise ClickException if the environment or a project does not exist.
-    """
-    projects = list(dict.fromkeys(token.get("projects", ())))
-    projects = [] if "*" in projects else projects
-    if token["type"] == "admin":
-        return {"name": token["name"], "kind": "admin", "environment": None, "projects": []}
-    environment = token.get("environment", "development")
-    existing = api_tokens.share_scope(conn, [environment], projects)
-    if existing["environment"] is None:
-        raise click.ClickException(f"environment: unknown environment {environment}")
-    if existing["unknown_projects"]:
-        raise click.ClickException(f"project: unknown project {', '.join(existing['unknown_projects'])}")
-    return {"name": token["name"], "kind": token["type"], "environment": environment, "projects": projects}
+        rules.delete(conn, SYSTEM, token_id)
+    click.echo(f"Deleted {token['type']} token {token_id}.")

@@ -6,8 +6,7 @@ import click
 
 from commands.database import DatabaseCommand, service_address
 from commands.output import json_option, show
-from rules.access import ID_MAX
-from rules.bootstrap import System
+from rules.access import ID_MAX, SYSTEM
 from sql import events
 from sql.database import connection, transaction
 from sql.events import Event
@@ -34,8 +33,8 @@ def create(name: str, expires: str | None) -> None:
     address = service_address()
     with transaction() as conn:
         secret = signup_tokens.generate()
-        token = signup_tokens.insert(conn, secret, options, created_by=System().name)
-        events.record(conn, Event("public-signup-token-created", System(), data=token))
+        token = signup_tokens.insert(conn, secret, options, created_by=SYSTEM.name)
+        events.record(conn, Event("public-signup-token-created", SYSTEM, data=token))
         record = signup_tokens.get(conn, secret, address)
     assert record is not None
     click.echo(f"The link is valid until {json.loads(record)['expiresAt']}:", err=True)
@@ -75,5 +74,5 @@ def disable(token_id: int) -> None:
         if before is None:
             raise click.ClickException(f"No signup token has the id {token_id}.")
         after = signup_tokens.update(conn, before | {"enabled": False})
-        events.record_change(conn, Event("public-signup-token-updated", System(), data=after, pre_data=before))
+        events.record_change(conn, Event("public-signup-token-updated", SYSTEM, data=after, pre_data=before))
     click.echo(f"Disabled signup token {token_id}.")

@@ -11,7 +11,7 @@ from flask import current_app
 from commands.database import DatabaseCommand
 from commands.output import json_option, show
 from rules import users as rules
-from rules.bootstrap import System
+from rules.access import SYSTEM
 from rules.instance_limits import unique_or_409
 from rules.login import name_digest
 from rules.passwords import password_hasher
@@ -67,7 +67,7 @@ def create(role: str, password_file: TextIO | None, generate: bool, **names: str
     password_hash = hashed(password, person)
     with transaction() as conn, unique_or_409(users.TAKEN):
         created = users.insert(conn, **person, password_hash=password_hash, root_role=role_id)
-        events.record(conn, Event("user-created", System(), data=users.event_data(created)))
+        events.record(conn, Event("user-created", SYSTEM, data=users.event_data(created)))
     click.echo(f"Created user {created['id']}.", err=True)
     if generate:
         click.echo(password)
@@ -112,7 +112,7 @@ def reset_password(name: str, password_file: TextIO | None, generate: bool) -> N
         past_passwords.replace(conn, person["id"], password_hash)
         sessions.delete_of_user(conn, person["id"])
         data = users.event_data(person)
-        events.record(conn, Event("user-updated", System(), data=data, pre_data=data))
+        events.record(conn, Event("user-updated", SYSTEM, data=data, pre_data=data))
     click.echo(f"User {data['id']} has a new password. All their sessions have ended.", err=True)
     if generate:
         click.echo(password)
@@ -148,7 +148,7 @@ def set_role(name: str, role: str) -> None:
     """
     with transaction() as conn:
         before, administrators = rules.lock_user(conn, user_id(conn, name))
-        rules.change_user(conn, System(), before, administrators, {"rootRole": root_role(conn, role)})
+        rules.change_user(conn, SYSTEM, before, administrators, {"rootRole": root_role(conn, role)})
     click.echo(f"User {before['id']} has the root role {role}.")
 
 
@@ -162,7 +162,7 @@ def delete(name: str) -> None:
     """
     with transaction() as conn:
         number = user_id(conn, name)
-        rules.remove_user(conn, System(), number)
+        rules.remove_user(conn, SYSTEM, number)
     click.echo(f"Deleted user {number}.")
 
 

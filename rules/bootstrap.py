@@ -8,20 +8,13 @@ from typing import Any
 
 import psycopg
 
+from rules.access import SYSTEM
 from rules.passwords import PasswordHasher
 from sql import events
 from sql.database import Connection, is_read_only, migrate
 from sql.events import Event
 from sql.people import roles, users
 from sql.tokens import api_tokens
-
-
-@dataclass(frozen=True)
-class System:
-    """The service itself, as the author of events."""
-
-    name: str = "system"
-    user_id: int | None = None
 
 
 @dataclass(frozen=True)
@@ -65,11 +58,11 @@ def create_administrator(conn: Connection, config: Mapping[str, Any]) -> FirstSt
     fields = {"name": "Administrator", "username": config["INIT_ADMIN_USERNAME"], "email": None}
     password_hash = PasswordHasher(config["BCRYPT_ROUNDS"], queue=1).hash(password)
     user = users.insert(conn, **fields, password_hash=password_hash, root_role=roles.ADMIN)
-    events.record(conn, Event("user-created", System(), data=users.event_data(user)))
+    events.record(conn, Event("user-created", SYSTEM, data=users.event_data(user)))
     tokens = config["INIT_ADMIN_API_TOKENS"] or (api_tokens.generate(),)
     for number, secret in enumerate(tokens, start=1):
         token = api_tokens.lock(conn, api_tokens.insert(conn, secret, name=f"init-{number}"))
-        events.record(conn, Event("api-token-created", System(), project="*", environment="*", data=token))
+        events.record(conn, Event("api-token-created", SYSTEM, project="*", environment="*", data=token))
     return FirstStart(
         config["INIT_ADMIN_USERNAME"],
         None if config["INIT_ADMIN_PASSWORD"] else password,

@@ -11,7 +11,7 @@ from typing import Any
 
 from flask import Flask, current_app
 
-from rules.bootstrap import System
+from rules.access import SYSTEM
 from rules.client_access import ClientToken, environment_of
 from rules.report_log import ReportLog
 from sql import events
@@ -236,7 +236,7 @@ def record_created(
         if room[token.id] >= 0:
             data = {"appName": name, "strategies": strategies[name] or [], "environment": environment}
             data |= {"tokenId": token.id, "tokenName": token.name}
-            created.append(Event("application-created", System(), data=data))
+            created.append(Event("application-created", SYSTEM, data=data))
     events.record(conn, *created)
 
 

@@ -3,12 +3,13 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from marshmallow import ValidationError, fields, validates_schema
+from marshmallow import ValidationError, fields, post_load, validates_schema
 
 from validators import Body
 from validators.events import QUERY_MAX
 from validators.fields import DateTime, Day, Email, Integer, Text, Username
 from validators.people.users import InvitedUser
+from validators.tokens.api_tokens import named_projects
 from validators.tokens.signup_tokens import DEFAULT_LIFETIME, PublicSignupTokenCreate
 
 
@@ -48,7 +49,7 @@ class NewApiToken(Body):
     type = Text(required=True)
     environment = Text()
     projects = fields.List(Text())
-    expires = DateTime()
+    expiresAt = DateTime(data_key="expires", load_default=None)
 
     @validates_schema
     def refuse_limited_admin_token(self, options: dict[str, Any], **_: Any) -> None:
@@ -58,6 +59,11 @@ class NewApiToken(Body):
                 raise ValidationError("must be omitted: admin tokens are for all environments", "environment")
             if "*" not in options.get("projects", ["*"]):
                 raise ValidationError("must be omitted: admin tokens are for all projects", "project")
+
+    @post_load
+    def use_newer_names(self, options: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return the options as CreateApiToken.use_newer_names() returns a body."""
+        return options | {"projects": named_projects(options.pop("projects", ["*"]))}
 
 
 class NewSignupToken(PublicSignupTokenCreate):

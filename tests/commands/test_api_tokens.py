@@ -110,8 +110,20 @@ def test_a_key_can_be_limited_to_projects(line: CommandLine, asked: list[str], k
 
 
 def test_a_key_can_expire(line: CommandLine) -> None:
-    line.does("api-token", "create", "--name", "brief", "--type", "admin", "--expires", "2031-02-03T04:05:06+02:00")
-    assert newest(line)["expires_at"] == datetime(2031, 2, 3, 2, 5, 6, tzinfo=UTC)
+    done = line.run(
+        "api-token", "create", "--name", "brief", "--type", "admin", "--expires", "2031-02-03T04:05:06+02:00"
+    )
+    row = newest(line)
+    assert row["expires_at"] == datetime(2031, 2, 3, 2, 5, 6, tzinfo=UTC)
+    until = "which is valid until 2031-02-03T02:05:06.000Z"
+    assert done.stderr == f"Created admin token {row['id']}, {until}. It is shown only once:\n"
+
+
+def test_the_limit_for_tokens_holds_for_commands(url: str, make_app: Callable[..., Any]) -> None:
+    with connect(url) as conn:
+        limited = CommandLine(make_app(url, MAX_API_TOKENS=1), conn)
+        message = limited.refuses("api-token", "create", "--name", "x", "--type", "client")
+    assert message.startswith("There can be at most 1 API token in this instance.")
 
 
 def test_a_key_that_expired_yesterday_does_not_work(line: CommandLine) -> None:
@@ -119,6 +131,9 @@ def test_a_key_that_expired_yesterday_does_not_work(line: CommandLine) -> None:
         "api-token", "create", "--name", "late", "--type", "admin", "--expires", "2020-01-01T00:00:00Z"
     ).strip()
     assert Caller(line.app, key).get("/api/admin/insights").status_code == 401
+
+
+NO_DATE_TIME = "expires: must be a date-time with an offset such as 2024-05-31T12:00:00Z"
 
 
 @pytest.mark.parametrize(
@@ -130,26 +145,18 @@ def test_a_key_that_expired_yesterday_does_not_work(line: CommandLine) -> None:
             "environment: must be omitted: admin tokens are for all environments",
         ),
         ("admin", ("--project", "default"), "project: must be omitted: admin tokens are for all projects"),
-        ("client", ("--environment", "moon"), "environment: unknown environment moon"),
-        ("client", ("--environment", "*"), "environment: unknown environment *"),
-        ("client", ("--environment", "Production"), "environment: unknown environment Production"),
+        ("client", ("--environment", "moon"), "environment: must be an existing environment"),
+        ("client", ("--environment", "*"), "environment: must be an existing environment"),
+        ("client", ("--environment", "Production"), "environment: must be an existing environment"),
         ("client", ("--environment", "a\udcff"), "environment: must not contain lone surrogates"),
         (
             "frontend",
             ("--project", "x\n", "--project", "default", "--project", "moon"),
-            r"project: unknown project x\n, moon",
+            r"projects: unknown projects: x\n, moon",
         ),
         ("client", ("--project", "a\udcff"), "projects.0: must not contain lone surrogates"),
-        (
-            "client",
-            ("--expires", "2030-01-01"),
-            "expires: must be a date-time with an offset such as 2024-05-31T12:00:00Z",
-        ),
-        (
-            "client",
-            ("--expires", "tomorrow"),
-            "expires: must be a date-time with an offset such as 2024-05-31T12:00:00Z",
-        ),
+        ("client", ("--expires", "2030-01-01"), NO_DATE_TIME),
+        ("client", ("--expires", "tomorrow"), NO_DATE_TIME),
     ],
 )
 def test_a_key_that_cannot_be_is_refused(line: CommandLine, kind: str, options: tuple[str, ...], message: str) -> None:
@@ -286,4 +293,4 @@ def test_the_real_program_prints_the_key_alone_on_stdout(line: CommandLine, url:
         "api-token", "create", "--name", "ci", "--type", "client", "--environment", "moon", DATABASE_URL=url
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert only_line(done.stderr) == "environment: unknown environment moon"
+    assert only_line(done.stderr) == "environment: must be an existing environment"

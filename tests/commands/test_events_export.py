@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rules.bootstrap import System
+from rules.access import SYSTEM
 from sql import events
 from sql.database import connect, value
 from sql.events import Event
@@ -40,7 +40,7 @@ def test_each_filter_works_as_in_the_search(log: CommandLine) -> None:
         fixtures.record(
             log.conn,
             ("tag-created", "tag-deleted")[number % 2],
-            System(),
+            SYSTEM,
             project=f"p{number}",
             feature=f"f{number}",
             data=data,
@@ -190,7 +190,7 @@ def test_an_export_is_complete_after_a_restore_into_a_new_server(
             add(new, 2)
             assert exported(new, "--after", "6")[0] == [7, 8]
             with connect(url) as other, other.transaction():
-                events.record(other, Event("tag-created", System()))
+                events.record(other, Event("tag-created", SYSTEM))
                 add(new)
                 hurried = CommandLine(make_app(url, WAIT_SECONDS=0.1), conn)
                 assert hurried.run("events", "export", "--after", "8").exit_code == 1

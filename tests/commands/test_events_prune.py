@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rules.bootstrap import System
+from rules.access import SYSTEM
 from sql import event_retention, events
 from sql.database import connect
 from sql.events import Event
@@ -131,12 +131,12 @@ def test_two_prunes_at_once_delete_everything_once(log: CommandLine, monkeypatch
 def test_writers_do_not_wait_for_a_prune_nor_a_prune_for_them(log: CommandLine) -> None:
     add(log, created_at=noon() - timedelta(days=100))
     with connect(log.app.config["DATABASE_URL"]) as other, other.transaction():
-        events.record(other, Event("tag-created", System()))
+        events.record(other, Event("tag-created", SYSTEM))
         assert "Deleted 1 event " in log.does("events", "prune", "--days", "30")
         with log.conn.transaction():
             event_retention.Prune(midnight().date()).delete_some(log.conn)
             other.execute("SET LOCAL lock_timeout = '1s'")
-            events.record(other, Event("tag-created", System()))
+            events.record(other, Event("tag-created", SYSTEM))
     assert kept(log) == [2, 3]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from blueprints.pages.event_text import SENTENCES, changes, sentence
-from rules.bootstrap import System
+from rules.access import SYSTEM
 from sql.database import Connection
 from tests.support.fixtures import record
 from tests.support.page import Page, open_page, text_of
@@ -21,7 +21,7 @@ def lines(page: Page) -> list[str]:
 
 def wrote(conn: Connection, type: str, **about: Any) -> None:
     """Write an event of the system into the log."""
-    record(conn, type, System(), **about)
+    record(conn, type, SYSTEM, **about)
 
 
 def event(**fields: Any) -> dict[str, Any]:

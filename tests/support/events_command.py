@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from rules.bootstrap import System
+from rules.access import SYSTEM
 from tests.support import fixtures
 from tests.support.command_line import CommandLine
 
@@ -28,7 +28,7 @@ def midnight() -> datetime:
 def add(line: CommandLine, count: int = 1, **fields: Any) -> None:
     """Write events."""
     for _ in range(count):
-        fixtures.record(line.conn, fields.pop("type", "tag-created"), fields.pop("by", System()), **fields)
+        fixtures.record(line.conn, fields.pop("type", "tag-created"), fields.pop("by", SYSTEM), **fields)
 
 
 def exported(line: CommandLine, *args: str) -> tuple[list[int], str]:

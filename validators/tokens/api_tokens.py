@@ -116,10 +116,15 @@ class CreateApiToken(Body):
 
     @post_load
     def use_newer_names(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Return each property under its newer name. A list with * means all projects."""
+        """Return each property under its newer name."""
         name = data.pop("username", None) or data.pop("tokenName")
         projects = [data.pop("project")] if "project" in data else data.pop("projects", ["*"])
-        return data | {"name": name, "projects": [] if "*" in projects else list(dict.fromkeys(projects))}
+        return data | {"name": name, "projects": named_projects(projects)}
+
+
+def named_projects(projects: list[str]) -> list[str]:
+    """Return the different projects of a list, or [] for all projects if it contains *."""
+    return [] if "*" in projects else list(dict.fromkeys(projects))
 
 
 class CreateProjectApiToken(CreateApiToken):

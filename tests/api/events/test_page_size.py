@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from flask import Flask
 
-from rules.bootstrap import System
+from rules.access import SYSTEM
 from sql import event_search, events
 from sql.database import connect, value
 from sql.events import Event
@@ -42,7 +42,7 @@ def test_a_page_is_measured_by_the_bytes_of_its_payloads(
     world.conn.execute("TRUNCATE events")
     # Bytes, not characters: an é has two. The tags are "[]".
     for _ in range(3):
-        events.record(world.conn, Event("tag-created", System(), feature="f", data={"é": 1}, pre_data={"é": 2}))
+        events.record(world.conn, Event("tag-created", SYSTEM, feature="f", data={"é": 1}, pre_data={"é": 2}))
     asked: list[Callable[[int], Any]] = [
         lambda number: alice.get(SEARCH, query_string={"limit": number}),
         lambda number: alice.get(SEARCH, query_string={"limit": number, "feature": "IS:f"}),

@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from psycopg import Rollback
 from werkzeug.test import TestResponse
 
-from rules.bootstrap import System
+from rules.access import SYSTEM
 from sql import event_stream, events
 from sql.database import Connection, connect
 from sql.events import Event
@@ -55,7 +55,7 @@ def conn(empty_log: str) -> Iterator[Connection]:
 def write(conn: Connection, count: int = 1, **fields: Any) -> None:
     """Write events."""
     for _ in range(count):
-        events.record(conn, Event(fields.get("type", "tag-created"), System(), data=fields.get("data")))
+        events.record(conn, Event(fields.get("type", "tag-created"), SYSTEM, data=fields.get("data")))
 
 
 @contextmanager
