@@ -51,8 +51,10 @@ def nworkers_changed(server, _new_value, _old_value):
 
 
 def refuse_taken_port():
-    """Exit if the port cannot be used, before a database is created. A new master inherits it from the old one."""
-    if "GUNICORN_FD" in os.environ or "LISTEN_FDS" in os.environ:
+    """Exit if the port cannot be used, before a database is created. systemd can pass on an open port."""
+    # Our choice: SIGUSR2 ends here, and the old master continues. After a SIGHUP, a second master would not prepare the
+    # database, nor keep the embedded PostgreSQL running.
+    if "LISTEN_FDS" in os.environ:
         return
     family = socket.AF_INET6 if ":" in chosen["HOST"] else socket.AF_INET
     # Our choice: the workers of a killed master may hold the port for some seconds.

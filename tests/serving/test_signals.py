@@ -1,11 +1,13 @@
 """The real service reloads under load, and loses no request."""
 
 import signal
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -94,6 +96,20 @@ def test_a_reload_under_load_loses_nothing(make_database: Callable[..., str], tm
             kept = {row["name"] for row in conn.execute("SELECT name FROM tag_types WHERE name LIKE 'client-%'")}
         assert kept == {name for client in clients for name in client.created}
         assert "Traceback" not in service.err
+
+
+def test_a_second_master_is_refused_and_the_first_one_serves() -> None:
+    # The program that the systemd unit starts. `python -m gunicorn` cannot start itself again.
+    command = (str(Path(sys.executable).with_name("gunicorn")), "wsgi:app")
+    with Service(command=command, WEB_CONCURRENCY=1) as service:
+        before = service.workers
+        service.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: len(service.workers) == 1 and not service.workers & before, "the worker was new")
+        service.process.send_signal(signal.SIGUSR2)
+        refusal = f"Cannot listen on 127.0.0.1:{service.port}: Address already in use."
+        wait_until(lambda: refusal in service.err, "the second master was refused")
+        assert service.get("/ready").status == 200
+        assert service.stop() == 0
 
 
 def failures(clients: list[Client]) -> list[str]:
