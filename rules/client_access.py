@@ -1,6 +1,5 @@
 """Identify the application that sends a request, by its client or frontend token."""
 
-import itertools
 import logging
 import time
 from collections import OrderedDict
@@ -20,7 +19,7 @@ from rules.access import credentials
 from rules.shared_calls import SharedCalls
 from sql import access
 from sql.client import tokens
-from sql.database import IDLE, Connection, connection
+from sql.database import Connection, connection
 from sql.database.connections import deadline
 
 # The kinds of tokens for server SDKs and for browser SDKs. Admin tokens can do both.
@@ -108,15 +107,13 @@ class ClientAccess:
             row = tokens.find(conn, digest)
             if row is not None and not row["is_marked_seen"]:
                 access.mark_seen(conn, {"user_id": None, "key_id": row["id"]})
-            # In a transaction, which only tests have here, changes do not raise the revision.
-            revision = None if conn.info.transaction_status == IDLE else -next(UNIQUE)
         with self._lock:
             if row is None:
                 self._known.pop(digest, None)
                 return None
             expires_at = float("inf") if row["expires_in"] is None else asked_at + row["expires_in"]
             # find() reads without the lock, so the token must not be missing even for a moment.
-            known = self._known[digest] = KnownToken(as_token(row, revision), asked_at, expires_at)
+            known = self._known[digest] = KnownToken(as_token(row), asked_at, expires_at)
             self._known.move_to_end(digest)
             if len(self._known) > MAX_KNOWN:
                 self._known.popitem(last=False)
@@ -143,11 +140,8 @@ class ClientAccess:
             log.warning("The database is unavailable. Applications get flags from memory, which are %d s old.", age)
 
 
-UNIQUE = itertools.count(1)
-
-
-def as_token(row: DictRow, revision: int | None) -> ClientToken:
-    """Return the token of a row of tokens.find(). revision: replaces that of the row."""
+def as_token(row: DictRow) -> ClientToken:
+    """Return the token of a row of tokens.find()."""
     return ClientToken(
         id=row["id"],
         name=row["name"],
@@ -155,7 +149,7 @@ def as_token(row: DictRow, revision: int | None) -> ClientToken:
         environment=row["environment"],
         projects=None if row["projects"] is None else tuple(row["projects"]),
         origins=None if row["origins"] is None else tuple(row["origins"]),
-        revision=row["revision"] if revision is None else revision,
+        revision=row["revision"],
         mark=row["mark"],
         default_environment=row["default_environment"],
     )

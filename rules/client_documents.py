@@ -151,7 +151,7 @@ class ClientDocuments:
         if kept is not None and kept.document.etag == etag:
             document = kept.document
         else:
-            meta = as_json({"revisionId": max(version[0], 0), "etag": etag, "queryHash": query.digest})
+            meta = as_json({"revisionId": version[0], "etag": etag, "queryHash": query.digest})
             text = f'{{"version":2,{content},"query":{query.text},"meta":{meta}}}'
             document = ClientDocument(etag, text.encode(), kept and kept.document)
         with self._lock:

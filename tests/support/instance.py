@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit, urlunsplit
 
-from flask import Flask
+from flask import Flask, current_app
 
 from app import create_app
+from rules import client_documents
 from sql.database import Connection, database
 from tests.support.secrecy import Watched
 
@@ -43,6 +44,7 @@ def apps() -> Iterator[Callable[..., Flask]]:
         app = create_app(SETTINGS | {"DATABASE_URL": url} | settings)
         app.testing = False
         app.test_client_class = Watched
+        app.before_request(forget_documents)
         apps.append(app)
         return app
 
@@ -50,6 +52,15 @@ def apps() -> Iterator[Callable[..., Flask]]:
     for app in apps:
         with app.app_context():
             database().close()
+
+
+def forget_documents() -> None:
+    """Drop the flags that the app keeps for applications, if the test rolls back.
+
+    Without a commit, changes do not raise the revision, so the app would not notice them.
+    """
+    if database()._pinned is not None:
+        client_documents.init_app(current_app)
 
 
 @contextmanager
