@@ -12,41 +12,9 @@ View = TypeVar("View", bound=Callable[..., object])
 ALWAYS = (400, 413, 429, 500, 503)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Operation:
-    """The contract of one view. The fields are the arguments of operation()."""
-
-    record: str | None
-    body: type[Body] | None = None
-    many: bool = False
-    query: type[Query] | None = None
-    refuses: tuple[int, ...] = ()
-    public: bool = False
-    deprecated: bool | str = False
-    content: str | None = None
-    status: int = 200
-    lines: str | None = None
-    etag: bool = False
-
-
-CONTRACTS: dict[Callable[..., object], Operation] = {}
-
-
-def operation(
-    *,
-    record: str | None = None,
-    body: type[Body] | None = None,
-    many: bool = False,
-    query: type[Query] | None = None,
-    refuses: tuple[int, ...] = (),
-    public: bool = False,
-    deprecated: bool | str = False,
-    content: str | None = None,
-    status: int = 200,
-    lines: str | None = None,
-    etag: bool = False,
-) -> Callable[[View], View]:
-    """Declare the contract of a view.
+    """The contract of a view. As a decorator, it declares the contract of the view below it.
 
     status: the status of a success. With 201, Location is the path of the new record.
     record: the JSON Schema of a success, in tests/records/. content: the media type of a success without a record.
@@ -58,10 +26,23 @@ def operation(
     etag: a success has an ETag, and is 304 without a body if the client has it already.
     """
 
-    def declare(view: View) -> View:
-        CONTRACTS[view] = Operation(
-            record, body, many, query, refuses, public, deprecated, content, status, lines, etag
-        )
+    record: str | None = None
+    body: type[Body] | None = None
+    many: bool = False
+    query: type[Query] | None = None
+    refuses: tuple[int, ...] = ()
+    public: bool = False
+    deprecated: bool | str = False
+    content: str | None = None
+    status: int = 200
+    lines: str | None = None
+    etag: bool = False
+
+    def __call__(self, view: View) -> View:
+        """Declare this contract for a view, and return the view."""
+        CONTRACTS[view] = self
         return view
 
-    return declare
+
+CONTRACTS: dict[Callable[..., object], Operation] = {}
+operation = Operation

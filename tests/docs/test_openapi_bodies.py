@@ -160,8 +160,8 @@ def test_lists_and_nested_bodies_take_what_their_schemas_do() -> None:
 
 
 def test_nested_bodies_are_components_of_their_own_once() -> None:
-    contract = Operation(None, body=Twig)
-    assert openapi.bodies([contract, Operation(None), Operation(None, body=Leaf), contract]) == [Twig, Leaf]
+    contract = Operation(body=Twig)
+    assert openapi.bodies([contract, Operation(), Operation(body=Leaf), contract]) == [Twig, Leaf]
     assert [openapi_fields.name_of(body) for body in (Twig, InvitedUser)] == ["twigSchema", "createInvitedUserSchema"]
 
 
@@ -181,7 +181,7 @@ def test_two_bodies_of_one_name_and_fields_without_words_are_errors() -> None:
 
 
 def test_a_body_that_is_an_array_is_documented_as_one() -> None:
-    assert openapi.request_body(Operation(None, body=InvitedUser, many=True)) == {
+    assert openapi.request_body(Operation(body=InvitedUser, many=True)) == {
         "schema": {
             "type": "array",
             "items": {"$ref": "#/components/schemas/createInvitedUserSchema"},
