@@ -15,10 +15,10 @@ from rules.access import SYSTEM
 from rules.instance_limits import unique_or_409
 from rules.login import name_digest
 from rules.passwords import password_hasher
-from sql import events, login_throttle, sessions
+from sql import events, login_throttle
 from sql.database import Connection, connection, transaction
 from sql.events import Event
-from sql.people import past_passwords, root_roles, users
+from sql.people import root_roles, users
 from validators import load_or_400
 from validators.commands import NewPassword, NewUser, UserName
 from validators.people.users import PASSWORD_MAX_BYTES
@@ -109,11 +109,8 @@ def reset_password(name: str, password_file: TextIO | None, generate: bool) -> N
     password_hash = hashed(password, person)
     with transaction() as conn:
         person = lock_user(conn, name)
-        past_passwords.replace(conn, person["id"], password_hash)
-        sessions.delete_of_user(conn, person["id"])
-        data = users.event_data(person)
-        events.record(conn, Event("user-updated", SYSTEM, data=data, pre_data=data))
-    click.echo(f"User {data['id']} has a new password. All their sessions have ended.", err=True)
+        rules.replace_password(conn, SYSTEM, person, password_hash)
+    click.echo(f"User {person['id']} has a new password. All their sessions have ended.", err=True)
     if generate:
         click.echo(password)
 

@@ -6,9 +6,9 @@ from flask import abort, current_app
 
 from rules.access import Actor
 from rules.passwords import password_hasher, refuse_reused_password
-from sql import events, login_throttle, sessions
+from rules.users import replace_password
+from sql import login_throttle
 from sql.database import Connection, connection, transaction
-from sql.events import Event
 from sql.people import past_passwords, reset_tokens, users
 from validators.errors import RateLimited
 
@@ -51,12 +51,7 @@ def set_password(token: str, password: str, address: str) -> dict[str, Any]:
         # Lock the row first. Of two requests with one token, the second then finds it used.
         user = users.lock(conn, user_id) or abort(401, UNUSABLE)
         user_of(conn, token)
-        past_passwords.replace(conn, user_id, password_hash)
-        sessions.delete_of_user(conn, user_id)
-        data = users.event_data(user)
-        actor = Actor(user["email"] or user["username"], user_id)
-        events.record(conn, Event("user-updated", actor, data=data, pre_data=data))
-    return data
+        return replace_password(conn, Actor(user["email"] or user["username"], user_id), user, password_hash)
 
 
 def user_of(conn: Connection, token: str) -> int:

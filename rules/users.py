@@ -1,4 +1,4 @@
-"""Change the root role of a user, and delete users. An administrator must remain."""
+"""Change the role and the password of a user, and delete users. An administrator must remain."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 from flask import abort
 from psycopg.rows import DictRow
 
-from sql import events
+from sql import events, sessions
 from sql.database import Connection
 from sql.events import Author, Event
-from sql.people import past_users, root_roles, users
+from sql.people import past_passwords, past_users, root_roles, users
 
 UNKNOWN_USER = "No user has that id."
 
@@ -51,6 +51,18 @@ def change_user(
     events.record_change(
         conn, Event("user-updated", author, data=users.event_data(after), pre_data=users.event_data(before))
     )
+
+
+def replace_password(conn: Connection, author: Author, user: dict[str, Any], password_hash: str) -> dict[str, Any]:
+    """Store a new password, end all sessions of the user, and record the event. Return the user as events do.
+
+    user: as users.lock() returns it.
+    """
+    past_passwords.replace(conn, user["id"], password_hash)
+    sessions.delete_of_user(conn, user["id"])
+    data = users.event_data(user)
+    events.record(conn, Event("user-updated", author, data=data, pre_data=data))
+    return data
 
 
 def remove_user(conn: Connection, author: Author, user_id: int) -> None:

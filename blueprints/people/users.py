@@ -8,14 +8,14 @@ from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
 from rules.passwords import password_hasher
 from rules.reset_links import create_link
-from rules.users import UNKNOWN_USER, change_user, lock_user, remove_user, share_role
+from rules.users import UNKNOWN_USER, change_user, lock_user, remove_user, replace_password, share_role
 from serving.contract import operation
 from serving.request_data import load, load_query
 from serving.responses import created, empty_response, json_response, json_text
-from sql import events, sessions
+from sql import events
 from sql.database import connection, transaction
 from sql.events import Event
-from sql.people import past_passwords, user_records, users
+from sql.people import user_records, users
 from validators.people.users import (
     CheckPassword,
     CreateResetLink,
@@ -197,8 +197,5 @@ def set_user_password(user_id: str) -> Response:
         actor = require(conn, "ADMIN")
         user = users.lock(conn, id_in_path(user_id)) or abort(404, UNKNOWN_USER)
         refuse_own_name(payload["password"], user)
-        past_passwords.replace(conn, user["id"], password_hash)
-        sessions.delete_of_user(conn, user["id"])
-        data = users.event_data(user)
-        events.record(conn, Event("user-updated", actor, data=data, pre_data=data))
+        replace_password(conn, actor, user, password_hash)
     return empty_response()
