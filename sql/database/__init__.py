@@ -24,9 +24,14 @@ IDLE = TransactionStatus.IDLE
 APPLICATION_NAME = "flags"
 
 # Session options that override the defaults of the database. Our statements are too short to gain from JIT compilation.
-# "read committed": after waiting for a lock, a statement sees what the other transaction has committed.
-OPTIONS = r"-c statement_timeout=30s -c jit=off -c default_transaction_isolation=read\ committed"
-# If the server's machine disappears, its connections fail within about ten seconds.
+# "read committed": after waiting for a lock, a statement sees what the other transaction has committed. tcp_…: if the
+# machine of a service disappears, PostgreSQL ends its sessions, and so their locks, within about ten seconds. Linux
+# waits two hours by default.
+OPTIONS = (
+    r"-c statement_timeout=30s -c jit=off -c default_transaction_isolation=read\ committed -c tcp_keepalives_idle=4 "
+    "-c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10000"
+)
+# The same in the other direction: if the machine of the database disappears.
 KEEPALIVES = {"keepalives_idle": 4, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
 # Return timestamps in UTC. libpq sends this as a separate parameter, which overrides the options. Poolers drop the
 # options, but apply this parameter to each statement of the client.
