@@ -79,7 +79,7 @@ COLUMNS = {
 def revoke(token_id: int) -> None:
     """Delete the API token with this ID.
 
-    It stops working at once. Applications can use it for another CLIENT_KEEP_MS.
+    Admin tokens stop working at once, client and frontend tokens after CLIENT_KEEP_MS at most.
     """
     with transaction() as conn:
         token = api_tokens.lock(conn, token_id)

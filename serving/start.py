@@ -38,6 +38,9 @@ def reload_settings() -> dict[str, Any]:
         config = settings.load(os.environ)
         if last_settings.get("DATABASE_URL") and not config["DATABASE_URL"]:
             raise SettingError("The setting DATABASE_URL is missing.")
+        # An empty file must not open METRICS_PORT to everybody.
+        if last_settings.get("METRICS_TOKEN") and not config["METRICS_TOKEN"]:
+            raise SettingError("The setting METRICS_TOKEN is missing.")
         last_settings.update(config)
     except SettingError as error:
         if not last_settings:

@@ -58,11 +58,11 @@ class NewApiToken(Body):
             if options.get("environment", "*") != "*":
                 raise ValidationError("must be omitted: admin tokens are for all environments", "environment")
             if "*" not in options.get("projects", ["*"]):
-                raise ValidationError("must be omitted: admin tokens are for all projects", "project")
+                raise ValidationError("must be omitted: admin tokens are for all projects", "projects")
 
     @post_load
-    def use_newer_names(self, options: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Return the options as CreateApiToken.use_newer_names() returns a body."""
+    def name_projects(self, options: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return the options as rules.api_tokens.create() takes them."""
         return options | {"projects": named_projects(options.pop("projects", ["*"]))}
 
 

@@ -144,7 +144,7 @@ NO_DATE_TIME = "expires: must be a date-time with an offset such as 2024-05-31T1
             ("--environment", "development"),
             "environment: must be omitted: admin tokens are for all environments",
         ),
-        ("admin", ("--project", "default"), "project: must be omitted: admin tokens are for all projects"),
+        ("admin", ("--project", "default"), "projects: must be omitted: admin tokens are for all projects"),
         ("client", ("--environment", "moon"), "environment: must be an existing environment"),
         ("client", ("--environment", "*"), "environment: must be an existing environment"),
         ("client", ("--environment", "Production"), "environment: must be an existing environment"),

@@ -84,6 +84,13 @@ def test_a_reload_changes_the_token_at_both_addresses(make_database, tmp_path):
         for ask in (service.ask, service.get):
             assert ask("/metrics", headers=BEARER).status == 401
             assert ask("/metrics", headers={"Authorization": f"Bearer {other}"}).status == 200
+        # A file that is empty at that moment changes nothing.
+        file.write_text("")
+        reload(service)
+        assert "The setting METRICS_TOKEN is missing. The previous settings stay in effect." in service.err
+        for ask in (service.ask, service.get):
+            assert ask("/metrics", headers={}).status == 401
+            assert ask("/metrics", headers={"Authorization": f"Bearer {other}"}).status == 200
 
 
 def test_a_hundred_reloads_leave_the_files_of_living_workers_only(make_database):
