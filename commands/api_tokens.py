@@ -27,7 +27,8 @@ def api_token() -> None:
     "--type", "kind", required=True, type=click.Choice(KINDS, case_sensitive=False), help="Type of the token."
 )
 @click.option(
-    "--environment", help="Environment of a client or frontend token.  [default: default, if it exists, or development]"
+    "--environment",
+    help="Environment of a client or frontend token. Without it: default if that exists, else development.",
 )
 @click.option(
     "--project", "projects", multiple=True, help="Project of a client or frontend token; repeatable.  [default: all]"

@@ -148,3 +148,4 @@ def test_the_environment_of_a_command_replaces_settings(tmp_path: Path) -> None:
 def test_a_command_without_a_database_server_finds_the_embedded_one(tmp_path: Path) -> None:
     found = wrapped(tmp_path, "", has_service_url=False)
     assert (found["DATA_DIR"], found.get("DATABASE_URL_FILE")) == ("/var/lib/flag-administration", None)
+    assert wrapped(tmp_path, "", has_service_url=False, DATA_DIR="/srv/other")["DATA_DIR"] == "/srv/other"
