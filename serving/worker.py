@@ -69,6 +69,10 @@ class Worker(gthread.ThreadWorker):
         self.alive = self.alive and super().is_parent_alive()
         return self.alive
 
+    def handle_quit(self, sig: int, frame: Any) -> None:
+        """Finish running requests and end. ThreadWorker's method takes a lock that the interrupted code may hold."""
+        super(gthread.ThreadWorker, self).handle_quit(sig, frame)
+
     def set_accept_enabled(self, enabled: bool) -> None:
         super().set_accept_enabled(enabled)
         for listener in () if self.alive else self.sockets:

@@ -244,27 +244,3 @@ def announces_close(client: HTTPConnection) -> bool:
     response = client.getresponse()
     assert response.read()
     return response.headers["Connection"] == "close"
-
-
-EARLY = """
-import os, signal, time
-exec(open("gunicorn.conf.py").read())
-prepare = post_fork
-
-def post_fork(server, worker):
-    os.kill(os.getppid(), signal.SIGTERM)
-    time.sleep(1)
-    prepare(server, worker)
-"""
-
-
-def test_a_worker_that_is_stopped_right_after_its_fork_ends_at_once(tmp: Path, data: Path):
-    config = tmp / "early.conf.py"
-    config.write_text(EARLY)
-    service = service_on(data)
-    service.command = ("-m", "gunicorn", "--config", str(config), "wsgi:app")
-    try:
-        # It would be 40 s.
-        assert service.start().process.wait(20) == 0
-    finally:
-        service.end()
