@@ -81,6 +81,9 @@ class Worker(gthread.ThreadWorker):
     def handle(self, conn: Any) -> Any:
         conn.sock.deadline = time.monotonic() + SEND_SECONDS
         keep_alive = super().handle(conn)
+        if keep_alive is gthread._DEFER:
+            # If the worker stops before the first byte arrives, ThreadWorker closes a connection without a parser.
+            conn.init()
         # To hand the connection to the main thread and back takes as long as a short response. While there is a thread
         # for each connection, no other connection waits for this one.
         while keep_alive is True and self.nr_conns <= self.cfg.threads and conn.has_next_request():

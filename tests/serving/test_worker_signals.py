@@ -1,13 +1,15 @@
-"""Signals at unlucky moments: a worker ends in time."""
+"""Signals at unlucky moments: a worker ends in time, and serves the connections that it has accepted."""
 
 import os
 import signal
+import socket
 from collections.abc import Callable
+from http.client import HTTPResponse
 from pathlib import Path
 
 import pytest
 
-from tests.support.service import PATIENCE, Service
+from tests.support.service import PATIENCE, Service, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -45,6 +47,24 @@ def post_worker_init(worker):
     worker.tpool._shutdown_lock = Lock(worker)
 """
 
+STOPPED_BEFORE_FIRST_BYTE = """
+import os, signal, sys
+from pathlib import Path
+from gunicorn.workers import gthread
+exec(open("gunicorn.conf.py").read())
+finish = Worker.finish_request
+
+def finish_request(worker, conn, fs):
+    stops = fs.result() is gthread._DEFER and Path(__file__).with_name("stop").exists()
+    if stops:
+        os.kill(os.getpid(), signal.SIGTERM)
+    finish(worker, conn, fs)
+    if stops:
+        print("the worker stops", file=sys.stderr, flush=True)
+
+Worker.finish_request = finish_request
+"""
+
 
 @pytest.fixture
 def configured(make_database: Callable[..., str], tmp_path: Path) -> Callable[[str], Service]:
@@ -72,3 +92,16 @@ def test_ctrl_c_ends_a_worker_that_closes_its_thread_pool(configured: Callable[[
         [worker] = service.workers
         os.kill(worker, signal.SIGINT)
         assert service.process.wait(PATIENCE) == 0
+
+
+def test_a_stopping_worker_serves_a_connection_that_it_has_accepted(
+    configured: Callable[[str], Service], tmp_path: Path
+):
+    with configured(STOPPED_BEFORE_FIRST_BYTE) as service:
+        (tmp_path / "stop").touch()
+        with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as client:
+            wait_until(lambda: "the worker stops" in service.err, "the worker had waited for the first byte")
+            client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            response = HTTPResponse(client)
+            response.begin()
+            assert (response.status, response.headers["Connection"]) == (200, "close")
