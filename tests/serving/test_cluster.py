@@ -12,7 +12,7 @@ from typing import Self
 import psycopg
 import pytest
 
-from sql.database import connect
+from sql.database import connect, value
 from tests.support import cluster
 from tests.support.cluster import Cluster, Node
 from tests.support.service import PATIENCE, Answer, wait_until
@@ -175,9 +175,10 @@ def test_no_acknowledged_change_is_lost_when_the_primary_dies(running: Cluster):
 
 def test_postgresql_ends_the_sessions_of_a_service_whose_machine_is_lost(running: Cluster):
     with connect(running.url) as conn:
-        names = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout")
-        found = [conn.execute(f"SHOW {name}").fetchone() for name in names]
-    assert [list((row or {}).values()) for row in found] == [["4"], ["2"], ["3"], ["10000"]]
+        assert value(conn, "SHOW tcp_keepalives_idle") == "4"
+        assert value(conn, "SHOW tcp_keepalives_interval") == "2"
+        assert value(conn, "SHOW tcp_keepalives_count") == "3"
+        assert value(conn, "SHOW tcp_user_timeout") == "10000"
 
 
 def other(running: Cluster, node: Node) -> Node:

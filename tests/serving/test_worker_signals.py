@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.service import PATIENCE, Service, wait_until
+from tests.support.service import PATIENCE, ROOT, Service, wait_until
 
 pytestmark = pytest.mark.slow
 
+# Each of these is appended to gunicorn.conf.py.
 STOPPED_EARLY = """
 import os, signal, time
-exec(open("gunicorn.conf.py").read())
 prepare = post_fork
 
 def post_fork(server, worker):
@@ -26,7 +26,6 @@ def post_fork(server, worker):
 
 STOPPED_WITH_LOCK = """
 import os, signal, time
-exec(open("gunicorn.conf.py").read())
 init = post_worker_init
 
 class Lock:
@@ -51,7 +50,6 @@ STOPPED_BEFORE_FIRST_BYTE = """
 import os, signal, sys
 from pathlib import Path
 from gunicorn.workers import gthread
-exec(open("gunicorn.conf.py").read())
 finish = Worker.finish_request
 
 def finish_request(worker, conn, fs):
@@ -68,11 +66,11 @@ Worker.finish_request = finish_request
 
 @pytest.fixture
 def configured(make_database: Callable[..., str], tmp_path: Path) -> Callable[[str], Service]:
-    """Return a function that makes a service with this gunicorn configuration."""
+    """Return a function that makes a service with this text after its gunicorn configuration."""
 
     def make(text: str) -> Service:
         config = tmp_path / "gunicorn.conf.py"
-        config.write_text(text)
+        config.write_text(f"{(ROOT / 'gunicorn.conf.py').read_text()}\n{text}")
         return Service(make_database(), command=("-m", "gunicorn", "--config", str(config), "wsgi:app"))
 
     return make
