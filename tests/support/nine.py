@@ -1,10 +1,11 @@
-"""The nine operations asked of an instance, as text to be compared with what another one says."""
+"""The nine operations asked of two instances, whose answers are compared as text."""
 
 import re
 from datetime import UTC, datetime
 from typing import Any
 
 from flask import Flask
+from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from sql.database import Connection, rows, value
@@ -15,19 +16,31 @@ BEGAN = datetime.now(UTC)
 NEWCOMER = {"name": "Zoë", "username": "zoe", "email": "zoe@example.org", "password": "a password of Zoë"}
 
 
-def asked(app: Flask, conn: Connection, key: str, admin: tuple[str, str]) -> dict[str, str]:
-    """By what was asked: the status and every byte of the body, with the present instants as "now".
+def differences(
+    one: Flask, other: Flask, conn: Connection, key: str, admin: tuple[str, str]
+) -> dict[str, tuple[str, str]]:
+    """What two instances with the same data answer differently, by what was asked: status and every byte of the body,
+    with the present instants as "now". conn: a connection to the database of one of them.
 
-    The last four change the instance.
+    The last four requests change both instances.
     """
-    client = app.test_client(use_cookies=False)
-    found: dict[str, str] = {}
+    clients = [app.test_client(use_cookies=False) for app in (one, other)]
+    found: dict[str, tuple[str, str]] = {}
 
     def ask(method: str, path: str, **kwargs: Any) -> None:
         headers = {"Authorization": key} | kwargs.pop("headers", {})
-        found[f"{method} {path} {kwargs or ''}"] = text_of(
-            client.open(path, method=method, headers=headers, buffered=True, **kwargs)
-        )
+
+        def answer(client: FlaskClient) -> str:
+            return text_of(client.open(path, method=method, headers=headers, buffered=True, **kwargs))
+
+        first, second = (answer(client) for client in clients)
+        if first != second and method == "GET":
+            # The windows of an overview end at the request, so an event may have left one between the two answers.
+            first = answer(clients[0])
+        asked = f"{method} {path} {kwargs or ''}"
+        assert first.startswith("200 "), (asked, first)
+        if first != second:
+            found[asked] = first, second
 
     for project in rows(conn, "SELECT id FROM projects ORDER BY id"):
         ask("GET", f"/api/admin/projects/{project['id']}/overview")
@@ -52,9 +65,6 @@ def asked(app: Flask, conn: Connection, key: str, admin: tuple[str, str]) -> dic
     ask("DELETE", value(conn, STRATEGY))
     # The events of the changes.
     ask("GET", "/api/admin/search/events", query_string={"limit": "4"})
-    assert {answer[:3] for answer in found.values()} == {"200"}, [
-        item for item in found.items() if item[1][:3] != "200"
-    ]
     return found
 
 
