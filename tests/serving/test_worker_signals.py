@@ -80,7 +80,7 @@ def test_a_worker_that_is_stopped_right_after_its_fork_ends_at_once(configured: 
     service = configured(STOPPED_EARLY)
     try:
         # gunicorn waits up to 40 s for a worker (graceful_timeout).
-        assert service.start().process.wait(PATIENCE) == 0
+        assert service.start().process.wait(20) == 0
     finally:
         service.end()
 
