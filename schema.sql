@@ -12,7 +12,7 @@ CREATE TABLE schema_version (
     CONSTRAINT schema_version_single_row PRIMARY KEY (single_row),
     CONSTRAINT schema_version_single_row_check CHECK (single_row)
 );
-INSERT INTO schema_version (version) VALUES (3);
+INSERT INTO schema_version (version) VALUES (4);
 
 -- Format a timestamp for the API: RFC 3339, UTC, milliseconds.
 CREATE FUNCTION iso(timestamptz) RETURNS text

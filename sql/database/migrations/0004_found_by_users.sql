@@ -1,0 +1,1 @@
+-- From 0.2.0: what users of 0.2.0 found.
