@@ -1,15 +1,25 @@
-"""Serve under the path of BASE_URL, whether or not a proxy strips that path. Keep %2F of the client's path encoded."""
+"""Serve under the path of BASE_URL, whether or not a proxy strips that path. Keep %2F of the client's path encoded.
 
+Extra slashes are ignored in the paths of applications.
+"""
+
+import re
 from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 from serving.path_converters import keep_encoded_slashes
 
 WSGI = Callable[[dict[str, Any], Any], Iterable[bytes]]
+# Our choice: SDKs append their paths to an address that people configure, with or without a slash at its end. In other
+# paths, a trailing or doubled slash is 404.
+OF_APPLICATIONS = re.compile(r"/(?:api/(?:client|frontend|proxy)|ofrep|edge)(?:/|\Z)")
 
 
 class Mount:
-    """WSGI middleware: PATH/x is served like /x, //x is 404, and %2F separates no segments."""
+    """WSGI middleware: PATH/x is served like /x, and %2F separates no segments.
+
+    //x is 404, but in the paths of applications.
+    """
 
     def __init__(self, app: WSGI, path: str, roots: Container[str]) -> None:
         """Wrap an application. path: the path of BASE_URL. roots: the first segments of our own paths, such as api."""
@@ -19,7 +29,8 @@ class Mount:
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         environ = keep_encoded_slashes(environ)
-        path = environ.get("PATH_INFO", "")
+        path = without_extra_slashes(environ.get("PATH_INFO", ""), self.path)
+        environ = {**environ, "PATH_INFO": path}
         inner = path.removeprefix(self.path)
         first = inner[1:].partition("/")[0]
         # If BASE_URL has the path /api, a path such as /api/admin can be one of ours already. PATH without a slash is
@@ -32,3 +43,9 @@ class Mount:
         if path.startswith("//"):
             environ = {**environ, "PATH_INFO": f"/.{path}"}
         return self.app(environ, start_response)
+
+
+def without_extra_slashes(path: str, base: str) -> str:
+    """Return the path of an application, also below base, with single slashes and none at its end; others as given."""
+    single = re.sub("//+", "/", path).rstrip("/")
+    return single if any(map(OF_APPLICATIONS.match, (single, single.removeprefix(base)))) else path

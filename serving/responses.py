@@ -57,9 +57,11 @@ def etag_response(
     etag: with its quotes. gzipped: None if the text is too short. Of the two functions, only the needed one is called.
     replaces: the text replaces the one that the client has. Raise 503 if that one may be newer.
     """
-    if request.if_none_match.contains_weak(etag.strip('"')):
+    given = request.if_none_match
+    # Apache appends -gzip or -br to the ETag of a response that it compresses.
+    if any(given.contains_weak(etag.strip('"') + suffix) for suffix in ("", "-gzip", "-br")):
         response = empty_response(304)
-    elif replaces and "client_age" in g and request.if_none_match:
+    elif replaces and "client_age" in g and given:
         # Our choice: another worker may have sent newer flags, and the client has them until the database is back.
         del g.client_age
         raise Unavailable

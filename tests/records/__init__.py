@@ -21,6 +21,7 @@ from werkzeug.test import TestResponse
 from serving import browser_headers as browser_rules
 from serving.contract import ALWAYS, CONTRACTS, Operation
 from serving.event_stream import LINES
+from serving.mount import without_extra_slashes
 from serving.path_converters import keep_encoded_slashes
 from tests.support.api_routes import is_page
 
@@ -148,7 +149,8 @@ def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def asked(app: Flask, response: TestResponse) -> tuple[str | None, Operation | None]:
     """The endpoint that an answer came from, and its contract; None: there is none at that address."""
     environ = keep_encoded_slashes(response.request.environ)
-    path, base = environ["PATH_INFO"], app.config["BASE_PATH"]
+    base = app.config["BASE_PATH"]
+    path = without_extra_slashes(environ["PATH_INFO"], base)
     if base and path.startswith(f"{base}/"):
         path = path.removeprefix(base)
     if path.startswith("//"):

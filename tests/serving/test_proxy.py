@@ -148,6 +148,18 @@ def test_an_encoded_slash_separates_no_segments(site: Site):
         assert site.ask("GET", path, headers=KEY).status == 404, path
 
 
+def test_extra_slashes_are_ignored_for_applications_only(site: Site):
+    token = {"tokenName": "shop", "type": "client", "environment": "development"}
+    shop = {"Authorization": site.ask("POST", "/api/admin/api-tokens", token, KEY).json["secret"]}
+    usual = site.ask("GET", "/api/client/features", headers=shop)
+    assert usual.status == 200
+    for path in ("/api//client/features", "/api/client/features/", "//api/client//features"):
+        response = site.ask("GET", path, headers=shop)
+        assert (response.status, response.body) == (200, usual.body), path
+    for path in ("/api//admin/projects", "/api/admin/projects/", "//api/admin/projects"):
+        assert site.ask("GET", path, headers=KEY).status == 404, path
+
+
 def test_refusals_and_streams_are_those_of_the_service(site: Site):
     large = site.ask("POST", "/api/admin/events/search", body=b"x" * (1048576 + 1), headers=KEY)
     assert (large.status, large.json["name"]) == (413, "PayloadTooLargeError")

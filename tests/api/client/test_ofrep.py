@@ -254,8 +254,9 @@ def test_another_user_with_the_etag_of_the_first_gets_their_own_flags(world: Wor
     etag = first.headers["ETag"]
     assert listed(first)["f"]["value"] is True
     assert listed(ask("8", etag))["f"]["value"] is False
-    unchanged = ask("7", etag)
-    assert (unchanged.status_code, unchanged.data, unchanged.headers["ETag"]) == (304, b"", etag)
+    for given in (etag, f'{etag[:-1]}-gzip"'):
+        unchanged = ask("7", given)
+        assert (unchanged.status_code, unchanged.data, unchanged.headers["ETag"]) == (304, b"", etag)
     assert first.headers["Cache-Control"] == unchanged.headers["Cache-Control"] == "no-cache"
 
 
