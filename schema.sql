@@ -240,6 +240,7 @@ CREATE TABLE group_users (
     user_id     integer NOT NULL,
     created_at  timestamptz NOT NULL DEFAULT now(),
     created_by  text,
+    position    integer NOT NULL DEFAULT 0,  -- in the list of members as it was sent
     CONSTRAINT group_users_pkey PRIMARY KEY (group_id, user_id),
     CONSTRAINT group_users_group_fkey FOREIGN KEY (group_id) REFERENCES groups ON DELETE CASCADE,
     CONSTRAINT group_users_user_fkey FOREIGN KEY (user_id) REFERENCES users ON DELETE CASCADE

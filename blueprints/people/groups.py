@@ -76,7 +76,7 @@ def update_group(group_id: str) -> Response:
     """Update a group.
 
     The body replaces the group. Omitted properties are unset. Members who are not in the body leave the group. Members
-    who stay keep the date on which they joined.
+    who stay keep the date on which they joined. Members have the order of the body.
     """
     with transaction() as conn, unique_or_409(groups.TAKEN):
         actor = require(conn, "ADMIN")
@@ -84,7 +84,8 @@ def update_group(group_id: str) -> Response:
         before = groups.lock(conn, number) or abort(404, "No group has that id.")
         group = before | without_read_only(change, lambda: groups.get(conn, number))
         check_role_and_users(conn, group)
-        groups.set_users(conn, number, group["users"], created_by=actor.name)
+        if "users" in change:
+            groups.set_users(conn, number, group["users"], created_by=actor.name)
         groups.update(conn, group)
         after = groups.get_logged(conn, number)
         events.record_change(conn, Event("group-updated", actor, data=after, pre_data=before))

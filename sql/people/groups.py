@@ -11,7 +11,8 @@ MEMBERS: LiteralString = f"""
     (SELECT coalesce(json_agg(json_build_object(
                 'joinedAt', iso(group_users.created_at),
                 'createdBy', group_users.created_by,
-                'user', {users.RECORD}) ORDER BY group_users.created_at, users.id), '[]')
+                'user', {users.RECORD})
+                ORDER BY group_users.position, group_users.created_at, users.id), '[]')
        FROM group_users
        JOIN users ON users.id = group_users.user_id
       WHERE group_users.group_id = groups.id
@@ -162,13 +163,16 @@ SET_USERS = """
          WHERE group_id = %(id)s
            AND user_id <> ALL(%(users)s::integer[])
     )
-    INSERT INTO group_users (group_id, user_id, created_by)
-    SELECT %(id)s, joined.user_id, %(created_by)s
-      FROM unnest(%(users)s::integer[]) AS joined (user_id)
-    ON CONFLICT DO NOTHING
+    INSERT INTO group_users (group_id, user_id, created_by, position)
+    SELECT %(id)s, listed.user_id, %(created_by)s, listed.position
+      FROM unnest(%(users)s::integer[]) WITH ORDINALITY AS listed (user_id, position)
+    ON CONFLICT (group_id, user_id) DO UPDATE SET position = excluded.position
 """
 
 
 def set_users(conn: Connection, group_id: int, user_ids: Sequence[int], *, created_by: str) -> None:
-    """Replace the members of a group. Members who stay keep their date. Triggers keep the dates of the others."""
+    """Replace the members of a group, in this order. Members who stay keep their date.
+
+    Triggers keep the dates of the others.
+    """
     run(conn, SET_USERS, {"id": group_id, "users": list(user_ids), "created_by": created_by})

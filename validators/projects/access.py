@@ -12,8 +12,10 @@ class GrantAccess(Body):
     example: ClassVar = {"roles": [5], "users": [7, 8], "groups": []}
 
     roles = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of roles."})
-    users = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of the users who get the roles."})
-    groups = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of the groups that get the roles."})
+    users = ListOf(Integer(min=1), load_default=list, metadata={"description": "Ids of the users who get the roles."})
+    groups = ListOf(
+        Integer(min=1), load_default=list, metadata={"description": "Ids of the groups that get the roles."}
+    )
 
 
 class RoleHolders(Body):
@@ -22,8 +24,8 @@ class RoleHolders(Body):
     example: ClassVar = {"id": 4, "users": [7], "groups": [3]}
 
     id = Integer(min=1, required=True, metadata={"description": "Id of the role."})
-    users = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of the users who get the role."})
-    groups = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of the groups that get the role."})
+    users = ListOf(Integer(min=1), load_default=list, metadata={"description": "Ids of the users who get the role."})
+    groups = ListOf(Integer(min=1), load_default=list, metadata={"description": "Ids of the groups that get the role."})
 
 
 class ReplaceAccess(Body):

@@ -110,7 +110,7 @@ def test_a_group_is_created_with_all_its_fields(world, alice, ada, bob, conn):
         "projects": [],
         "userCount": 2,
     }
-    assert list(members_by_id) == sorted([ada.id, bob.id])
+    assert list(members_by_id) == [bob.id, ada.id]
     assert {(member["joinedAt"], member["createdBy"]) for member in members_by_id.values()} == {(now, alice.email)}
     assert members_by_id[ada.id]["user"]["email"] == "ada@example.org"
     data = {"id": group, "name": "Payments", "description": "The team", "mappingsSSO": ["pay", "bill"], "rootRole": 2}
@@ -127,6 +127,20 @@ def test_fields_that_the_terraform_provider_omits_are_unset(world, alice):
     ]
     bare = make(alice, "Bare")
     assert {key: bare[key] for key in nothing} == nothing
+
+
+def test_members_have_the_order_in_which_they_were_sent(world, alice, ada, bob):
+    cid = world.user("Cid")
+    group = make(alice, users=members(bob, cid, ada))
+    path = f"{PATH}/{group['id']}"
+    assert ids(group) == ids(alice.get(path).json) == [bob.id, cid.id, ada.id]
+    # A member who stays, and one who joins.
+    for order in ([cid, ada], [ada, bob, cid], [cid, ada, bob]):
+        expected = [caller.id for caller in order]
+        assert ids(alice.put(path, json={"name": "Payments", "users": members(*order)}).json) == expected
+        assert ids(alice.get(path).json) == ids(alice.get(PATH).json["groups"][0]) == expected
+    # null changes nothing.
+    assert ids(alice.put(path, json={"name": "Payments", "users": None}).json) == [cid.id, ada.id, bob.id]
 
 
 def test_a_user_who_is_named_twice_is_a_member_once(alice, ada):

@@ -53,7 +53,7 @@ def test_a_change_replaces_everything(world, alice, ada, bob):
         "rootRole": 3,
         "userCount": 2,
     }
-    assert ids(answer.json) == sorted([bob.id, cid.id])
+    assert ids(answer.json) == [cid.id, bob.id]
     before = {
         "id": group,
         "name": "Payments",
@@ -104,8 +104,8 @@ def test_staying_members_keep_their_date_and_former_ones_are_kept(world, alice, 
     cid = world.user("Cid")
     answer = alice.put(f"{PATH}/{group}", json={"name": "Payments", "users": members(cid, ada)}).json
     assert [(member["user"]["id"], member["joinedAt"], member["createdBy"]) for member in answer["users"]] == [
-        (ada.id, "2024-02-29T12:34:56.789Z", "somebody"),
         (cid.id, value(conn, "SELECT iso(now())"), alice.email),
+        (ada.id, "2024-02-29T12:34:56.789Z", "somebody"),
     ]
     past = rows(conn, "SELECT *, ended_at = now() AS now FROM past_group_users WHERE group_id = %(id)s", {"id": group})
     assert [(row["user_id"], row["started_at"], row["now"]) for row in past] == [(bob.id, LONG_AGO, True)]
@@ -121,7 +121,9 @@ def test_a_change_that_changes_nothing_records_nothing(world, alice, ada, bob):
     }
     group = alice.post(PATH, json=body).json
     since = world.last_event_id()
-    assert alice.put(f"{PATH}/{group['id']}", json=body | {"users": members(bob, ada)}).json == group
+    assert alice.put(f"{PATH}/{group['id']}", json=body).json == group
+    # Another order is no change of the group.
+    assert alice.put(f"{PATH}/{group['id']}", json=body | {"users": members(bob, ada)}).status_code == 200
     assert world.events(since) == []
 
 
