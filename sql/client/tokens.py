@@ -58,7 +58,7 @@ def find(conn: Connection, digest: bytes) -> DictRow | None:
 
 LIST_VALID = """
     SELECT digest,
-           kind AS type,
+           CASE kind WHEN 'backend' THEN 'client' ELSE kind END AS type,
            coalesce((SELECT array_agg(project_id ORDER BY project_id)
                        FROM api_key_projects
                       WHERE api_key_id = api_keys.id), '{*}') AS projects,
@@ -70,5 +70,8 @@ LIST_VALID = """
 
 
 def list_valid(conn: Connection, digests: Sequence[bytes]) -> list[DictRow]:
-    """Return digest, type, projects and environment of the valid API tokens with these SHA-256."""
+    """Return digest, type, projects and environment of the valid API tokens with these SHA-256.
+
+    Our choice: the type of a backend token is client, because older versions of Unleash Edge know no other word.
+    """
     return rows(conn, LIST_VALID, {"digests": list(digests)})

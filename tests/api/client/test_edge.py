@@ -21,7 +21,7 @@ def test_only_valid_api_tokens_are_returned(world: World, stranger: Caller, alic
             {"token": of_two.key, "type": "frontend", "projects": ["apollo", "hermes"], "environment": "production"},
             {"token": admin.key, "type": "admin", "projects": ["*"], "environment": "*"},
             {"token": of_all.key, "type": "client", "projects": ["*"], "environment": "development"},
-            {"token": backend.key, "type": "backend", "projects": ["apollo"], "environment": "development"},
+            {"token": backend.key, "type": "client", "projects": ["apollo"], "environment": "development"},
         ]
     }
     assert stranger.post("/edge/validate", json={"tokens": []}).json == {"tokens": []}
