@@ -124,7 +124,13 @@ def require_user(
 
 
 def id_in_path(text: str) -> int:
-    """Return an id of the path as a number. 400 if it is not a positive number, 404 if it is larger than any id."""
+    """Return an id of the path as a number. 400 if it is not a positive number.
+
+    404 if it is larger than any id, or a word.
+    """
+    # Our choice: a word is an operation that this server does not have, such as user-admin/inactive.
+    if re.match(r"[A-Za-z]{2}", text):
+        raise NotFound("Not found.")
     if not re.fullmatch(r"[1-9]\d*", text, re.ASCII):
         raise BadRequest("An id in the path must be a whole number of at least 1.")
     if len(text) > len(str(ID_MAX)) or int(text) > ID_MAX:

@@ -73,4 +73,29 @@ def test_a_password_is_checked_and_nothing_changes(app, victor, conn, monkeypatc
 @pytest.mark.parametrize("word", ["access", "admin-count", "search"])
 def test_words_win_over_ids(alice, word):
     assert alice.get(f"{PATH}/{word}").status_code == 200
-    refused(alice.delete(f"{PATH}/{word}"))
+    refused(alice.delete(f"{PATH}/{word}"), 404, "NotFoundError")
+
+
+# Operations of other versions, and of none.
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "user-admin/inactive"),
+        ("GET", "user-admin/scim-users"),
+        ("DELETE", "user-admin/inactive"),
+        ("POST", "user-admin/inactive/delete"),
+        ("GET", "groups/scim-groups"),
+        ("GET", "roles/default"),
+        ("GET", "segments/active"),
+        ("GET", "segments/active/strategies"),
+        ("GET", "projects/roles/default/access"),
+        ("GET", "service-account/inactive/token"),
+        ("DELETE", "service-account/inactive"),
+        ("DELETE", "service-account/1/token/all"),
+        ("DELETE", "user/tokens/all"),
+        ("DELETE", "projects/default/users/all/roles"),
+        ("DELETE", "projects/default/groups/all/roles"),
+    ],
+)
+def test_an_unknown_operation_is_404_and_not_an_invalid_id(alice, method, path):
+    refused(alice.request(method, f"/api/admin/{path}"), 404, "NotFoundError")

@@ -215,7 +215,7 @@ def test_a_segment_that_is_not_there_is_not_found_and_an_id_is_a_number(alice):
     for call in calls:
         for word in ("999", str(2**31), "9" * 50):
             refused(call(f"{PATH}/{word}"), 404, "NotFoundError")
-        for word in ("0", "-1", "x", "1.0", "strategies", "validate", "%201", "٣"):
+        for word in ("0", "-1", "x", "1.0", "%201", "٣"):
             refused(call(f"{PATH}/{word}"))
     refused(alice.get(f"{PATH}/x/strategies"))
     refused(alice.get(f"{PATH}/999/strategies"), 404, "NotFoundError")
