@@ -63,7 +63,7 @@ CREATE TABLE environments (
     sort_order  integer NOT NULL,
     created_at  timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT environments_pkey PRIMARY KEY (name),
-    CONSTRAINT environments_name_format CHECK (name ~ '^[A-Za-z0-9_.~-]{1,100}$' AND name NOT IN ('.', '..')),
+    CONSTRAINT environments_name_format CHECK (name ~ '^[A-Za-z0-9_.~!*''()-]{1,100}$' AND name NOT IN ('.', '..')),
     CONSTRAINT environments_type_not_empty CHECK (type <> '')
 );
 
@@ -82,7 +82,7 @@ CREATE TABLE tag_types (
     icon         text,
     created_at   timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT tag_types_pkey PRIMARY KEY (name),
-    CONSTRAINT tag_types_name_format CHECK (name ~ '^[A-Za-z0-9_.~-]{2,50}$')
+    CONSTRAINT tag_types_name_format CHECK (name ~ '^[A-Za-z0-9_.~!*''()-]{2,50}$')
 );
 
 -- The fields that constraints compare. Changing or deleting a field does not change existing constraints.
@@ -94,7 +94,7 @@ CREATE TABLE context_fields (
     legal_values  json NOT NULL DEFAULT '[]',  -- [{"value", "description"?}]; an empty list allows every value
     created_at    timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT context_fields_pkey PRIMARY KEY (name),
-    CONSTRAINT context_fields_name_format CHECK (name ~ '^[A-Za-z0-9_.~-]{1,100}$' AND name NOT IN ('.', '..')),
+    CONSTRAINT context_fields_name_format CHECK (name ~ '^[A-Za-z0-9_.~!*''()-]{1,100}$' AND name NOT IN ('.', '..')),
     CONSTRAINT context_fields_legal_values_array CHECK (json_typeof(legal_values) = 'array')
 );
 
@@ -109,7 +109,7 @@ CREATE TABLE strategy_types (
     sort_order    integer NOT NULL DEFAULT 9999,
     created_at    timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT strategy_types_pkey PRIMARY KEY (name),
-    CONSTRAINT strategy_types_name_format CHECK (name ~ '^[A-Za-z0-9_.~-]{1,100}$' AND name NOT IN ('.', '..')),
+    CONSTRAINT strategy_types_name_format CHECK (name ~ '^[A-Za-z0-9_.~!*''()-]{1,100}$' AND name NOT IN ('.', '..')),
     CONSTRAINT strategy_types_parameters_array CHECK (json_typeof(parameters) = 'array')
 );
 
@@ -266,7 +266,7 @@ CREATE TABLE projects (
     updated_at          timestamptz,
     archived_at         timestamptz,
     CONSTRAINT projects_pkey PRIMARY KEY (id),
-    CONSTRAINT projects_id_format CHECK (id ~ '^[A-Za-z0-9_.~-]{1,100}$' AND id NOT IN ('.', '..')),
+    CONSTRAINT projects_id_format CHECK (id ~ '^[A-Za-z0-9_.~!*''()-]{1,100}$' AND id NOT IN ('.', '..')),
     CONSTRAINT projects_name_not_blank CHECK (btrim(name) <> ''),
     CONSTRAINT projects_mode_check CHECK (mode IN ('open', 'protected', 'private')),
     CONSTRAINT projects_feature_limit_not_negative CHECK (feature_limit >= 0),
@@ -438,7 +438,7 @@ CREATE TABLE flags (
     completed_status        text,
     completed_value         text,  -- such as the variant that was kept
     CONSTRAINT flags_pkey PRIMARY KEY (id),
-    CONSTRAINT flags_name_format CHECK (name ~ '^[A-Za-z0-9_.~-]{1,100}$' AND name NOT IN ('.', '..')),
+    CONSTRAINT flags_name_format CHECK (name ~ '^[A-Za-z0-9_.~!*''()-]{1,100}$' AND name NOT IN ('.', '..')),
     CONSTRAINT flags_deleted_are_archived CHECK (deleted_at IS NULL OR archived_at IS NOT NULL),
     CONSTRAINT flags_are_in_a_project CHECK (project_id IS NOT NULL OR deleted_at IS NOT NULL),
     CONSTRAINT flags_project_fkey FOREIGN KEY (project_id) REFERENCES projects ON DELETE SET NULL,

@@ -23,7 +23,7 @@ RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-](
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 WHOLE_NUMBER = re.compile(r"\d+", re.ASCII)
 INTEGER = re.compile(r"-?\d+", re.ASCII)
-NAME = re.compile(r"[A-Za-z0-9_.~-]+")
+NAME = re.compile(r"[A-Za-z0-9_.~!*'()-]+")  # Our choice: as in Unleash, what encodeURIComponent keeps.
 # Letters of any script are allowed, but no spaces and no control characters.
 EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+")
 
@@ -69,7 +69,7 @@ class Trimmed(Text):
 
 
 class Name(Text):
-    """A name that needs no escape in a URL: 1 to max of the characters A-Z a-z 0-9 - _ . ~, but not . or .. alone."""
+    """A name that needs no escape in a URL: 1 to max of A-Z a-z 0-9 - _ . ~ ! * ' ( ), but not . or .. alone."""
 
     def __init__(self, *, max: int = 100, **kwargs: Any) -> None:
         super().__init__(min=1, max=max, **kwargs)
@@ -77,7 +77,7 @@ class Name(Text):
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
         value = super()._deserialize(value, attr, data, **kwargs)
         if not NAME.fullmatch(value):
-            raise ValidationError("must contain only A-Z, a-z, 0-9, -, _, . and ~")
+            raise ValidationError("must contain only A-Z, a-z, 0-9 and - _ . ~ ! * ' ( )")
         if value in (".", ".."):
             raise ValidationError('must not be "." or ".."')
         return value

@@ -116,7 +116,7 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             by_object = {"type": "object", "required": ["environment"], "properties": {"environment": name}}
             return {"anyOf": [name, by_object]}
         case fields.Name():
-            return text(field) | {"pattern": r"^(?!\.{1,2}$)[A-Za-z0-9_.~-]+$"}
+            return text(field) | {"pattern": r"^(?!\.{1,2}$)[A-Za-z0-9_.~!*'()-]+$"}
         case fields.Trimmed():
             return {"type": "string", "pattern": trimmed(field.min, field.max)}
         case EvaluationContext():

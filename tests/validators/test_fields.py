@@ -89,7 +89,9 @@ def test_a_trimmed_text_of_white_space_is_empty(value: str) -> None:
     assert refuses(Trimmed(max=2), f"{value}abc{value}") == "must be at most 2 characters long"
 
 
-@pytest.mark.parametrize("value", ["a", "Z", "0", "-", "_", "~", "...", ".a", "a.", "new-checkout_2.0~x", "a" * 100])
+@pytest.mark.parametrize(
+    "value", ["a", "Z", "0", "-", "_", "~", "...", ".a", "a.", "new-checkout_2.0~x", "!", "*'()", "a" * 100]
+)
 def test_a_name_is_accepted_unchanged(value: str) -> None:
     takes(Name(), value, value)
 
@@ -111,7 +113,6 @@ NO_NAMES = [
     "a+b",
     "a:b",
     "a@b",
-    "a*",
     "a,b",
     "a;b",
     "a=b",
@@ -124,16 +125,13 @@ NO_NAMES = [
     "٥",
     "a\u200b",
     "\\",
-    "'",
     '"',
-    "(a)",
     "[a]",
     "<a>",
     "a|b",
     "^",
     "`",
     "{a}",
-    "!",
     "&",
     "\x7f",
 ]
@@ -147,7 +145,7 @@ def test_a_text_that_a_url_cannot_contain_is_no_name(value: str) -> None:
 def test_a_name_has_its_own_longest_length() -> None:
     takes(Name(max=3), "abc", "abc")
     assert refuses(Name(max=3), "abcd") == "must be at most 3 characters long"
-    assert refuses(Name(), "a/b") == "must contain only A-Z, a-z, 0-9, -, _, . and ~"
+    assert refuses(Name(), "a/b") == "must contain only A-Z, a-z, 0-9 and - _ . ~ ! * ' ( )"
     assert refuses(Name(), "..") == 'must not be "." or ".."'
 
 

@@ -33,8 +33,8 @@ PROJECT = ResponseOnly(
     },
 )
 
-# Our choice: these words are invalid ids, because other paths have them in place of a project id.
-RESERVED = frozenset({"archive", "revive", "validate", "roles"})
+# Our choice: these words are invalid ids, because other paths have them in place of a project id. * means all projects.
+RESERVED = ("archive", "revive", "roles", "validate", "*")
 SLUG_MAX = 90
 # The id of a project whose name has no letters and digits.
 NO_SLUG = "project"
@@ -124,7 +124,7 @@ class ProjectId(Body):
 def refuse_reserved(id: str) -> None:
     """Raise ValidationError for reserved words."""
     if id in RESERVED:
-        raise ValidationError(f"must not be {', '.join(sorted(RESERVED))}: these words are reserved", "id")
+        raise ValidationError(f"must not be {', '.join(RESERVED)}: these words are reserved", "id")
 
 
 class NewProject(NamedProject):
@@ -144,7 +144,9 @@ class NewProject(NamedProject):
 
     id = Text(
         max=100,
-        metadata={"description": "Id of the project: A-Z, a-z, 0-9, -, _, . and ~. By default, made from the name."},
+        metadata={
+            "description": "Id of the project: A-Z, a-z, 0-9 and - _ . ~ ! * ' ( ). By default, made from the name."
+        },
     )
     mode = mode_field(load_default="open")
     defaultStickiness = stickiness_field(load_default="default")

@@ -17,8 +17,8 @@ ENVIRONMENT = ResponseOnly(
         "protected": "",
     },
 )
-# Words that other paths have in place of the name of an environment.
-ROUTE_WORDS = frozenset({"validate", "update", "sort-order", "project"})
+# Words that other paths have in place of the name of an environment, and that of all environments.
+RESERVED = frozenset({"validate", "update", "sort-order", "project", "*"})
 
 
 class EnvironmentName(Body):
@@ -29,14 +29,16 @@ class EnvironmentName(Body):
 
     name = Name(
         required=True,
-        metadata={"description": "Name of the environment, of the characters A-Z a-z 0-9 - _ . ~. It cannot change."},
+        metadata={
+            "description": "Name of the environment, of the characters A-Z a-z 0-9 - _ . ~ ! * ' ( ). It cannot change."
+        },
     )
 
     @validates("name")
-    def refuse_route_words(self, name: str, **_: Any) -> None:
-        """Refuse words that are part of other paths."""
-        if name in ROUTE_WORDS:
-            raise ValidationError("must not be validate, update, sort-order or project")
+    def refuse_reserved(self, name: str, **_: Any) -> None:
+        """Refuse reserved words."""
+        if name in RESERVED:
+            raise ValidationError("must not be validate, update, sort-order, project or *")
 
 
 class CreateEnvironment(EnvironmentName):

@@ -2,3 +2,17 @@
 
 -- Members of a group keep the order in which a client sends them.
 ALTER TABLE group_users ADD COLUMN position integer NOT NULL DEFAULT 0;
+
+-- Names can have the characters ! * ' ( ) too.
+ALTER TABLE environments DROP CONSTRAINT environments_name_format;
+ALTER TABLE environments ADD CONSTRAINT environments_name_format CHECK (name ~ '^[A-Za-z0-9_.~!*''()-]{1,100}$' AND name NOT IN ('.', '..'));
+ALTER TABLE tag_types DROP CONSTRAINT tag_types_name_format;
+ALTER TABLE tag_types ADD CONSTRAINT tag_types_name_format CHECK (name ~ '^[A-Za-z0-9_.~!*''()-]{2,50}$');
+ALTER TABLE context_fields DROP CONSTRAINT context_fields_name_format;
+ALTER TABLE context_fields ADD CONSTRAINT context_fields_name_format CHECK (name ~ '^[A-Za-z0-9_.~!*''()-]{1,100}$' AND name NOT IN ('.', '..'));
+ALTER TABLE strategy_types DROP CONSTRAINT strategy_types_name_format;
+ALTER TABLE strategy_types ADD CONSTRAINT strategy_types_name_format CHECK (name ~ '^[A-Za-z0-9_.~!*''()-]{1,100}$' AND name NOT IN ('.', '..'));
+ALTER TABLE projects DROP CONSTRAINT projects_id_format;
+ALTER TABLE projects ADD CONSTRAINT projects_id_format CHECK (id ~ '^[A-Za-z0-9_.~!*''()-]{1,100}$' AND id NOT IN ('.', '..'));
+ALTER TABLE flags DROP CONSTRAINT flags_name_format;
+ALTER TABLE flags ADD CONSTRAINT flags_name_format CHECK (name ~ '^[A-Za-z0-9_.~!*''()-]{1,100}$' AND name NOT IN ('.', '..'));
