@@ -21,7 +21,6 @@ from sql.tokens import api_tokens, signup_tokens
 
 SQL = Path(__file__).with_name("demo.sql")
 STEP = "-- Step: "
-HOST = "127.0.0.1"
 LOGIN = "demo-login.json"
 
 IS_FILLED = "SELECT EXISTS (SELECT FROM users WHERE email = 'nora.lindqvist@brightcart.example')"
@@ -45,12 +44,24 @@ GET_SIGNUP_LINK: LiteralString = f"SELECT {signup_tokens.URL} FROM signup_tokens
     default=FOLDER / "data-demo",
     help="Folder for the demo's data.  [default: ./data-demo]",
 )
-@click.option("--port", type=click.IntRange(1, 65535), default=4243, show_default=True, help="Port to listen on.")
+@click.option(
+    "--host", envvar="HOST", default="127.0.0.1", show_default=True, show_envvar=True, help="Address to listen on."
+)
+@click.option(
+    "--port",
+    envvar="PORT",
+    type=click.IntRange(1, 65535),
+    default=4243,
+    show_default=True,
+    show_envvar=True,
+    help="Port to listen on.",
+)
 @click.option("--use-database-url", is_flag=True, help="Fill the empty database in DATABASE_URL, and start no service.")
-def demo(data_dir: Path, port: int, use_database_url: bool) -> None:
+def demo(data_dir: Path, host: str, port: int, use_database_url: bool) -> None:
     """Start a demo: an online shop with two years of data.
 
-    The demo has its own data folder and port and ignores the settings of your instance, so it cannot change your data.
+    The demo has its own data folder and ignores the settings of your instance but HOST and PORT, so it cannot change
+    your data.
     If you run the command again, the same demo starts again.
     """
     with one_line():
@@ -60,11 +71,14 @@ def demo(data_dir: Path, port: int, use_database_url: bool) -> None:
                 raise click.UsageError("--use-database-url requires the setting DATABASE_URL.")
             say(fill(config["DATABASE_URL"], config))
             return
+        environ = environment(data_dir.absolute(), host, port)
+        config = settings.load(environ)
         try:
-            socket.create_server((HOST, port)).close()
+            socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
         except OSError as error:
             # error.strerror of create_server() repeats the address.
-            reason = f"Cannot listen on {HOST}:{port}: {os.strerror(error.errno or 0)}."
+            known = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+            reason = f"Cannot listen on {host}:{port}: {known}."
             advice = "If the demo is already running, use it. If not, choose another port: ./flags demo --port NUMBER"
             raise click.ClickException(f"{reason} {advice}") from None
         # instructions() tells people to delete the whole folder.
@@ -72,29 +86,30 @@ def demo(data_dir: Path, port: int, use_database_url: bool) -> None:
             raise migrate.DatabaseProblem(
                 f"{data_dir.absolute()} contains other files. Set --data-dir to a new folder."
             )
-        environ = environment(data_dir.absolute(), port)
+        ignored = sorted(name for name in os.environ if os.environ[name] and environ.get(name) != os.environ[name])
+        if ignored:
+            click.echo(f"The demo ignores these settings: {', '.join(ignored)}.", err=True)
         try:
             click.echo(f"Starting the demo's PostgreSQL in {data_dir.absolute()} ...", err=True)
-            url = start.find_database(settings.load(environ), environ)
+            url = start.find_database(config, environ)
             login = read_login(data_dir, url)
             first = {f"INIT_ADMIN_{name}": text for name, text in login.items()}
             summary = fill(url, settings.load(environ | first))
         finally:
             start.release_servers()
     say(summary)
-    for line in instructions(data_dir.absolute(), f"http://{HOST}:{port}", login):
+    for line in instructions(data_dir.absolute(), config["BASE_URL"], login):
         say(line)
     sys.stdout.flush()
-    os.execve(
-        sys.executable, [sys.executable, str(PROJECT / "flags.py"), "serve"], environment(data_dir.absolute(), port)
-    )
+    environ = environment(data_dir.absolute(), host, port)
+    os.execve(sys.executable, [sys.executable, str(PROJECT / "flags.py"), "serve"], environ)
 
 
-def environment(data_dir: Path, port: int) -> dict[str, str]:
+def environment(data_dir: Path, host: str, port: int) -> dict[str, str]:
     """Return this process's environment with the settings of the demo, and without those of the real instance."""
     settings = {start.DATABASE_READY, *(f"{setting.name}{end}" for setting in SETTINGS for end in ("", "_FILE"))}
     others = {name: text for name, text in os.environ.items() if name not in settings}
-    return others | {"DATA_DIR": str(data_dir), "HOST": HOST, "PORT": str(port)}
+    return others | {"DATA_DIR": str(data_dir), "HOST": host, "PORT": str(port)}
 
 
 def read_login(data_dir: Path, url: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -29,13 +30,17 @@ def tmp_path() -> Iterator[Path]:
 @pytest.fixture
 def own_instance(tmp_path: Path) -> Iterator[Callable[..., tuple[str, str]]]:
     """own_instance(port): starts the demo as a newcomer does, and stops it when it serves; what it printed, and its
-    address.
+    address. The port is an option, unless by_setting.
     """
     running: list[subprocess.Popen[bytes]] = []
 
-    def start(port: int, **settings: object) -> tuple[str, str]:
+    def start(port: int, *, by_setting: bool = False, **settings: object) -> tuple[str, str]:
         log = tmp_path / "output"
-        words = [*FLAGS, "demo", "--data-dir", str(tmp_path / "data-demo"), "--port", str(port)]
+        words = [*FLAGS, "demo", "--data-dir", str(tmp_path / "data-demo")]
+        if by_setting:
+            settings["PORT"] = port
+        else:
+            words += ["--port", str(port)]
         with log.open("wb") as output:
             process = subprocess.Popen(words, cwd=ROOT, env=environment(**settings), stdout=output, stderr=output)
         running.append(process)
@@ -76,6 +81,34 @@ def test_a_newcomer_gets_a_running_instance_beside_the_real_one(own_instance, ma
     answer = subprocess.run(["bash", "-c", shown], capture_output=True, check=True)
     assert json.loads(answer.stdout)["name"] == "Checkout"
     assert (tmp_path / "data-demo" / "demo-login.json").stat().st_mode & 0o077 == 0
+
+
+def test_the_settings_host_and_port_count_and_others_are_named(own_instance):
+    port = free_port()
+    output, _ = own_instance(port, by_setting=True, HOST="localhost", MAX_FLAGS=7, BASE_URL="https://flags.example.org")
+    assert f"address      http://localhost:{port}\n" in output
+    assert f"Serving at http://localhost:{port} " in output
+    named = re.search(r"^The demo ignores these settings: (.*)\.$", output, re.MULTILINE)[1].split(", ")
+    assert {"BASE_URL", "MAX_FLAGS"} <= set(named)
+    assert not {"HOST", "PORT", "PATH"} & set(named)
+    with urlopen(f"http://127.0.0.1:{port}/health") as answer:
+        assert answer.status == 200
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"PORT": "x"}, "Invalid value for '--port' (env var: 'PORT'): 'x' is not a valid integer range."),
+        ({"HOST": "a b"}, "The setting HOST must be a host name or an address such as 127.0.0.1"),
+        ({"HOST": "nowhere.invalid"}, "Cannot listen on nowhere.invalid:"),
+    ],
+)
+def test_an_invalid_host_or_port_is_refused(tmp_path, setting, message):
+    refused = run("flags.py", "demo", "--data-dir", str(tmp_path / "data-demo"), **setting)
+    assert refused.returncode in (1, 2)
+    assert message in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert not (tmp_path / "data-demo").exists()
 
 
 def test_a_second_start_serves_the_same_demo(own_instance):
